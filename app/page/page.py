@@ -53,9 +53,15 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
 class Page:
-    """The components of one page; the screen of a session."""
+    """The components of one page; the screen of a session. `when_there` calls a function once the browser has the page: the changes that
+    an earlier message causes would be lost."""
 
-    def __init__(self, session: Session, catalog: NotebookCatalog) -> None:
+    def __init__(
+        self,
+        session: Session,
+        catalog: NotebookCatalog,
+        when_there: Callable[[Callable[[], None]], None] = lambda work: work(),
+    ) -> None:
         self._catalog, self._session, self._opened = catalog, session, False
         self.renewed: Callable[[], None] = lambda: None
         self._notice: Notice | None = None
@@ -85,7 +91,8 @@ class Page:
             "gallery": self._discarded,
         }
         for name, view in self.roots().items():
-            view.on_message(partial(session.receive, reply=replies.get(name) or view.send))
+            receive = partial(session.receive, reply=replies.get(name) or view.send)
+            view.on_message(lambda data, receive=receive: when_there(partial(receive, data)))
 
     def roots(self) -> dict[str, Any]:
         """The components by their names in page.html."""

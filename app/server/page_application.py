@@ -63,7 +63,7 @@ def make_page(
         scheduler=None if sessions is None else sessions.scheduler,
         places=None if sessions is None else sessions.places,
     )
-    page = Page(session, catalog)
+    page = Page(session, catalog, event_loop.when_there)
     session.updater.screen, session.updater.tell_doing = page, page.tell_doing
     if document is not None:
         document.on_session_destroyed(lambda _: session.close() if sessions is None else sessions.close(session))

@@ -48,6 +48,13 @@ class ServerClock:
         if document is not None:
             self._there(lambda: document.add_next_tick_callback(work))
 
+    def when_there(self, work: Callable[[], None]) -> None:
+        """Call `work`: at once, unless the browser does not have the page yet."""
+        if self._early is None:
+            work()
+        else:
+            self.soon(work)
+
     def _there(self, start: Callable[[], object]) -> None:
         """Call `start` once the browser has the page."""
         with self._lock:

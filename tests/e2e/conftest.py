@@ -6,7 +6,8 @@
 - `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, which asks for no token; its address.
 - `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
 - `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
-- `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png`; a failing test leaves one of each of its pages.
+- `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png` where TILEWRIGHT_SCREENSHOTS is set; a failing test leaves one of each of
+  its pages.
 
 Chromium: `TILEWRIGHT_CHROMIUM`, else one on the PATH, else Playwright's own.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,9 +24,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
@@ -106,12 +109,22 @@ class WatchedPage:
             self.page.evaluate("() => { sessionStorage.clear(); localStorage.clear(); }")
         if not back_in_gallery(self.page):
             self.page.goto("about:blank")
-        self.page.emulate_media(media="null", reduced_motion="null")
+        self.page.emulate_media(media="null", reduced_motion="null", forced_colors="null")
         self.page.unroute_all()
         self.page.mouse.move(2, 2)
         self.context.clear_cookies()
         self.problems.clear()
         return True
+
+    def forget_lost_server(self) -> None:
+        """Leave the page of a server that has ended with its test: it tells of the lost connection."""
+        place = urlsplit(self.page.url)
+        if place.port is not None:
+            with suppress(OSError):
+                socket.create_connection((place.hostname, place.port), timeout=5).close()
+                return
+            self.page.goto("about:blank")
+            self.problems.clear()
 
     def _local_only(self, request: Request) -> None:
         if not request.url.startswith(LOCAL):
@@ -142,7 +155,9 @@ class Chromium:
         """A page that later tests may have too."""
         if self.pages:
             self.pages.sort(key=lambda watched: watched.context is self._profile)
-            return self.pages.pop()
+            watched = self.pages.pop()
+            watched.forget_lost_server()
+            return watched
         if self._profile is not None:
             return WatchedPage(self.browser.new_context(accept_downloads=True), lasts=True)
         self._profile = self._playwright.chromium.launch_persistent_context(
@@ -248,8 +263,9 @@ def own_page(open_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def shoot() -> Callable[[Page, str], Path]:
-    return _shoot
+def shoot() -> Callable[[Page, str], Path | None]:
+    """A screenshot takes a fifth of a second of processor time."""
+    return _shoot if "TILEWRIGHT_SCREENSHOTS" in os.environ else lambda page, name: None
 
 
 def _shoot(page: Page, name: str) -> Path:

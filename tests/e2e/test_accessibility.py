@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.axe import assert_no_violations
 from support.browser.cell_editor import cell_editor
-from support.browser.page import choose, grab, open_example, row
+from support.browser.page import choose, go_to_gallery, grab, open_example, row
 
 
 @pytest.fixture
-def gallery(open_page: Callable[..., Page], app_url: str) -> Page:
-    page = open_page()
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
+def gallery(page: Page, app_url: str) -> Page:
+    go_to_gallery(page, app_url)
     return page
 
 
-def test_given_the_gallery_then_axe_has_no_complaint(gallery: Page) -> None:
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_the_gallery(gallery: Page) -> None:
+    assert_no_violations(gallery)
+    gallery.get_by_role("searchbox").fill("nothing has this word")
+    gallery.get_by_label("A TVMScript program or a notebook").fill("def f(:")
+    gallery.get_by_role("button", name="Open", exact=True).click()
+    expect(gallery.locator(".paste-problem")).to_contain_text("line 1")
     assert_no_violations(gallery)
 
 
-def test_given_a_notebook_with_problems_then_axe_has_no_complaint(gallery: Page) -> None:
+def test_axe_has_no_complaint_about_a_notebook_with_problems(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
+    gallery.get_by_role("tab", name="Problems").click()
+    expect(gallery.locator('.problem[data-code="round-trip"]')).to_be_visible(timeout=60_000)
     assert_no_violations(gallery)
+
+
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_panes_and_a_comparison(gallery: Page) -> None:
+    open_example(gallery, "fused_matmul_relu_roundtrip")
     for tab in gallery.get_by_role("tab").all():
         tab.click()
         assert_no_violations(gallery, "#area-panes")
-
-
-def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
-    open_example(gallery, "fused_matmul_relu_roundtrip")
     gallery.get_by_role("tab", name="Machine").click()
     expect(gallery.locator(".sensitivities")).to_be_visible(timeout=60_000)
     gallery.locator(".machine-panel").evaluate(
@@ -49,15 +55,13 @@ def test_given_machine_traffic_and_a_comparison_then_axe_has_no_complaint(galler
     assert_no_violations(gallery)
 
 
-def test_given_a_grab_then_axe_has_no_complaint(gallery: Page) -> None:
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_a_grab_a_menu_a_form_and_an_editor(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
     grab(gallery, "A_local.vtcm")
     assert_no_violations(gallery)
     gallery.mouse.up()
-
-
-def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Page) -> None:
-    open_example(gallery, "place_the_copies")
+    gallery.keyboard.press("Escape")
     row(gallery, "A_local.vtcm").hover()
     gallery.get_by_label("Actions of A_local.vtcm", exact=True).click()
     gallery.get_by_role("menuitem", name=re.compile(r"^\d+ more$")).click()
@@ -72,7 +76,8 @@ def test_given_a_menu_a_form_and_an_editor_then_axe_has_no_complaint(gallery: Pa
     assert_no_violations(gallery, "#area-notebook")
 
 
-def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_the_tour(gallery: Page) -> None:
     gallery.get_by_role("button", name="Guided tour, 2 minutes").click()
     expect(gallery.locator(".tour")).to_be_visible()
     for _ in range(2):
@@ -84,7 +89,8 @@ def test_given_the_tour_then_axe_has_no_complaint(gallery: Page) -> None:
     assert_no_violations(gallery)
 
 
-def test_given_help_and_the_palette_then_axe_has_no_complaint(gallery: Page) -> None:
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_help_and_the_palette(gallery: Page) -> None:
     gallery.keyboard.press("?")
     expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
     assert_no_violations(gallery)
@@ -99,7 +105,8 @@ def test_given_help_and_the_palette_then_axe_has_no_complaint(gallery: Page) -> 
     assert_no_violations(gallery)
 
 
-def test_given_folded_panes_and_a_comparison_then_axe_has_no_complaint(gallery: Page) -> None:
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_folded_panes(gallery: Page) -> None:
     open_example(gallery, "what_moves_what")
     gallery.get_by_role("separator", name="Notebook").press("Enter")
     gallery.get_by_role("separator", name="Code and problems").press("Enter")
@@ -109,55 +116,34 @@ def test_given_folded_panes_and_a_comparison_then_axe_has_no_complaint(gallery: 
     assert_no_violations(gallery, "#area-compare")
 
 
-def test_given_a_search_without_a_result_and_a_refused_text_then_axe_has_no_complaint(gallery: Page) -> None:
-    gallery.get_by_role("searchbox").fill("nothing has this word")
-    gallery.get_by_label("A TVMScript program or a notebook").fill("def f(:")
-    gallery.get_by_role("button", name="Open", exact=True).click()
-    expect(gallery.locator(".paste-problem")).to_contain_text("line 1")
-    assert_no_violations(gallery)
+def test_the_tour_obeys_forced_colours_and_less_motion(gallery: Page) -> None:
+    gallery.emulate_media(forced_colors="active", reduced_motion="reduce")
+    gallery.get_by_role("button", name="Guided tour, 2 minutes").click()
+    ring = gallery.locator(".tour-ring").first
+    ring.wait_for()
+    assert ring.evaluate("e => getComputedStyle(e).animationName") == "none"
+    lasting = "document.getAnimations().map((a) => a.effect.getComputedTiming()).filter((t) => t.activeDuration > 1)"
+    assert gallery.evaluate(lasting) == []
+    first = gallery.get_by_role("treeitem").first
+    first.click()
+    expect(first).to_have_attribute("aria-selected", "true")
+    assert first.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
 
 
-@pytest.mark.parametrize("wish", [{"forced_colors": "active"}, {"reduced_motion": "reduce"}])
-def test_given_a_wish_of_the_system_then_what_is_chosen_can_be_told_and_nothing_moves(
-    open_page: Callable[..., Page], app_url: str, wish: dict[str, str]
-) -> None:
-    page = open_page(**wish)
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
-    page.get_by_role("button", name="Guided tour, 2 minutes").click()
-    page.locator(".tour-ring").first.wait_for()
-    if "forced_colors" in wish:
-        row = page.get_by_role("treeitem").first
-        row.click()
-        expect(row).to_have_attribute("aria-selected", "true")
-        assert row.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
-    else:
-        ring = page.locator(".tour-ring").first
-        assert ring.evaluate("e => getComputedStyle(e).animationName") == "none"
-        lasting = (
-            "document.getAnimations().map((a) => a.effect.getComputedTiming()).filter((t) => t.activeDuration > 1)"
-        )
-        assert page.evaluate(lasting) == []
-
-
-def test_given_the_keyboard_alone_then_a_block_is_moved_and_panes_change(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = open_page()
-    page.goto(f"{app_url}/example/place_the_copies")
-    page.get_by_role("treeitem").first.wait_for()
-    count = page.locator(".step").count()
-    page.locator('.row[tabindex="0"]').focus()
+def test_the_keyboard_alone_moves_a_block_and_changes_panes(gallery: Page) -> None:
+    open_example(gallery, "place_the_copies")
+    count = gallery.locator(".step").count()
+    gallery.locator('.row[tabindex="0"]').focus()
     for _ in range(5):
-        page.keyboard.press("ArrowDown")
-    expect(page.locator('.row[data-id="A_local.vtcm"]')).to_be_focused()
-    page.keyboard.press("Enter")
-    page.locator(".row[data-offer]").first.wait_for()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator('.row[data-id="mo"]')).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator(".step")).to_have_count(count + 1)
-    page.get_by_role("tab", name="TVMScript").focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("tab", name="Python")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#pane-python")).to_contain_text("sch.compute_at(AL, mo)")
+        gallery.keyboard.press("ArrowDown")
+    expect(gallery.locator('.row[data-id="A_local.vtcm"]')).to_be_focused()
+    gallery.keyboard.press("Enter")
+    gallery.locator(".row[data-offer]").first.wait_for()
+    gallery.keyboard.press("ArrowDown")
+    expect(gallery.locator('.row[data-id="mo"]')).to_be_focused()
+    gallery.keyboard.press("Enter")
+    expect(gallery.locator(".step")).to_have_count(count + 1)
+    gallery.get_by_role("tab", name="TVMScript").focus()
+    gallery.keyboard.press("ArrowRight")
+    expect(gallery.get_by_role("tab", name="Python")).to_have_attribute("aria-selected", "true")
+    expect(gallery.locator("#pane-python")).to_contain_text("sch.compute_at(AL, mo)")

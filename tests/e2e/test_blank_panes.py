@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
+from support.browser.page import open_text
 from support.sessions.notebooks import SYMBOLIC, with_lines
 
 
-def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeline_comes(
-    page: Page, serve_page: Callable[..., str], tmp_path: Path
-) -> None:
-    path = tmp_path / "sized.py"
-    path.write_text(SYMBOLIC)
-    page.goto(serve_page(path))
+def test_a_press_writes_the_missing_size_and_the_timeline_comes(page: Page, app_url: str) -> None:
+    open_text(page, app_url, SYMBOLIC)
     blank = page.locator(".timeline .blank")
     expect(blank).to_contain_text("The size n has no value")
     expect(page.locator(".no-steps")).to_contain_text("No steps yet")
@@ -23,12 +21,8 @@ def test_given_a_program_with_a_size_then_a_press_writes_a_number_and_the_timeli
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("–")
 
 
-def test_given_a_machine_that_cannot_run_it_then_timeline_and_traffic_lead_to_the_problem(
-    page: Page, serve_page: Callable[..., str], tmp_path: Path
-) -> None:
-    path = tmp_path / "cannot.py"
-    path.write_text(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
-    page.goto(serve_page(path))
+def test_panes_lead_to_the_problem_of_a_machine_that_cannot_run_it(page: Page, app_url: str) -> None:
+    open_text(page, app_url, with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
     page.get_by_role("tab", name="Traffic").click()
     for pane in (".pictures", ".timeline"):
         expect(page.locator(f"{pane} .blank")).to_contain_text("Buffer 'A_shared' is in scope 'shared'")
@@ -36,7 +30,8 @@ def test_given_a_machine_that_cannot_run_it_then_timeline_and_traffic_lead_to_th
         expect(page.locator('.problem[data-code="unknown-scope"]')).to_be_focused()
 
 
-def test_given_an_empty_folder_then_it_says_what_would_stand_there(
+@pytest.mark.slow
+def test_an_empty_folder_says_what_would_stand_there(
     page: Page, serve_page: Callable[..., str], tmp_path: Path
 ) -> None:
     page.goto(serve_page(tmp_path))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example, steps
+from support.browser.page import go_to_example, open_text, steps
 from support.sessions.searching import HOLES
 
 PATIENT = 90_000
@@ -17,15 +17,18 @@ Shoot = Callable[[Page, str], Path]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "notebooks"
-    made.mkdir()
-    (made / "holes.py").write_text(HOLES)
-    return made
+def holes(page: Page, app_url: str) -> Page:
+    """The Explore pane of a small program with twelve candidates."""
+    open_text(page, app_url, HOLES)
+    page.get_by_role("tab", name="Explore").click()
+    expect(page.locator(".xp-space")).to_contain_text("12 candidates on dual-bank-npu. All of them are tried.")
+    return page
 
 
-def opened(page: Page, url: str, name: str) -> Page:
-    go_to_example(page, url, name)
+@pytest.fixture
+def tiles(page: Page, app_url: str) -> Page:
+    """The Explore pane of an example with 432 candidates."""
+    go_to_example(page, app_url, "explore_tiles")
     page.get_by_role("tab", name="Explore").click()
     return page
 
@@ -34,40 +37,68 @@ def status(page: Page, what: str) -> None:
     expect(page.locator(f'.xp-title[data-status="{what}"]')).to_be_visible(timeout=PATIENT)
 
 
-def searched(page: Page) -> None:
+def searched(page: Page, count: int = 12) -> None:
     """From the form to the end."""
     page.get_by_role("button", name="Start").click()
     status(page, "ended")
-    expect(page.locator(".xp-count")).to_have_text("12 of 12")
+    expect(page.locator(".xp-count")).to_have_text(f"{count} of {count}")
 
 
 def head(page: Page, name: str) -> Locator:
     return page.get_by_role("slider", name=name, exact=True)
 
 
-def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_branch(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
-) -> None:
-    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
-    page = opened(open_page(), url, "holes.py")
-    expect(page.locator(".xp-hole")).to_have_count(3)
-    expect(page.locator(".xp-space")).to_contain_text("12 candidates on dual-bank-npu. All of them are tried.")
-    page.get_by_label("On-chip peak at most").fill("much")
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator(".xp-form .xp-error").last).to_have_text("much is not an amount of bytes")
-    page.get_by_label("On-chip peak at most").fill("")
-    searched(page)
+def number_of(figure: Locator) -> int:
+    return int(re.sub(r"\D", "", figure.inner_text()))
+
+
+def test_a_search_is_filtered_played_and_its_best_is_a_branch(holes: Page, shoot: Shoot) -> None:
+    expect(holes.locator(".xp-hole")).to_have_count(3)
+    holes.get_by_label("On-chip peak at most").fill("much")
+    holes.get_by_role("button", name="Start").click()
+    expect(holes.locator(".xp-form .xp-error").last).to_have_text("much is not an amount of bytes")
+    holes.get_by_label("On-chip peak at most").fill("")
+    pin(holes)
+    unpin(holes)
+    searched(holes)
     # Large: over tree and timeline, below the tabs.
-    expect(page.locator("#area-tree")).not_to_be_visible()
-    expect(page.locator(".xp-kind")).to_contain_text(["8 fit", "4 refused"])
-    expect(page.locator(".xp-bound")).to_contain_text("Why it is the best")
-    expect(page.locator(".xp-limits li").first).to_be_visible(timeout=PATIENT)
-    shoot(page, "explore-ended")
-    # Keys: a mark on an axis, which filters both pictures and the table.
+    expect(holes.locator("#area-tree")).not_to_be_visible()
+    expect(holes.locator(".xp-kind")).to_contain_text(["8 fit", "4 refused"])
+    expect(holes.locator(".xp-bound")).to_contain_text("Why it is the best")
+    expect(holes.locator(".xp-limits li").first).to_be_visible(timeout=PATIENT)
+    shoot(holes, "explore-ended")
+    filter_by_keys_and_mouse(holes)
+    choose_in_the_scatter(holes)
+    play_the_film(holes)
+    holes.locator(".xp-card").get_by_role("button", name="Open as branch").click()
+    expect(holes.locator("#area-compare")).to_be_visible()
+    expect(holes.locator(".branch-name")).to_have_text("tile 64, A at ko, slots 1", timeout=PATIENT)
+    assert not [step for step in steps(holes) if "choose" in step]
+    # Escape leads back to the search, which now is of another branch's text.
+    holes.locator(".ab").focus()
+    holes.keyboard.press("Escape")
+    expect(holes.locator("#area-compare")).not_to_be_visible()
+    expect(holes.locator(".xp-stale")).to_be_visible()
+    # It is there again after a reload.
+    holes.reload()
+    holes.get_by_role("tab", name="Explore").click()
+    status(holes, "ended")
+    expect(holes.locator(".xp-count")).to_have_text("12 of 12")
+
+
+def filter_by_keys_and_mouse(page: Page) -> None:
+    """Filters change columns of the same figures."""
+    expect(page.locator(".xp .bokeh-figure:not([aria-busy])")).to_have_count(2)
+    before = figures(page)
+    assert numbers(before["scatter"]) == numbers(before["parallel_axes"]) == list(range(12))
     head(page, "slots").focus()
     page.keyboard.press("ArrowDown")
     expect(head(page, "slots")).to_have_attribute("aria-valuetext", "2")
     expect(page.locator(".xp-visible")).to_contain_text("6 visible")
+    page.wait_for_function(f"() => Object.values(({FIGURES})()).some(({{numbers}}) => numbers.hidden?.length === 6)")
+    after = figures(page)
+    assert {name: figure["id"] for name, figure in after.items()} == {n: f["id"] for n, f in before.items()}
+    assert len(numbers(after["scatter"])) == 6 and numbers(after["scatter"]) == numbers(after["parallel_axes"])
     page.keyboard.press("Delete")
     expect(page.locator(".xp-visible")).to_have_text("")
     # The mouse: dragged over the upper half of an axis.
@@ -84,22 +115,25 @@ def test_given_a_search_then_it_is_watched_filtered_and_its_best_is_opened_as_a_
     page.get_by_role("button", name="Show all").click()
     page.locator('.xp-kind[data-key="kind refused"]').click()
     expect(page.locator(".xp-visible")).to_contain_text("8 visible")
-    # A candidate as a branch, compared; Escape leads back to the search, which now is of another branch's text.
-    count = len(page.locator(".xp-front tbody tr").all())
-    assert count >= 1
-    page.get_by_role("button", name="Open as branch").click()
-    expect(page.locator("#area-compare")).to_be_visible()
-    expect(page.locator(".branch-name")).to_contain_text("tile")
-    assert not [step for step in steps(page) if "choose" in step]
-    page.locator(".ab").focus()
-    page.keyboard.press("Escape")
-    expect(page.locator("#area-compare")).not_to_be_visible()
-    expect(page.locator(".xp-stale")).to_be_visible()
-    # It is there again after a reload, and can be opened from another branch.
-    page.goto(f"{url}/file/holes.py")
-    page.get_by_role("tab", name="Explore").click()
-    status(page, "ended")
-    expect(page.locator(".xp-count")).to_have_text("12 of 12")
+    page.locator('.xp-kind[data-key="kind refused"]').click()
+
+
+FIGURES = """() => Object.fromEntries(Bokeh.index.roots.filter(v => v.model.type === "Figure").map(({ model }) => [model.name, {
+  id: model.id,
+  numbers: Object.fromEntries(model.renderers.filter(r => r.data_source.data.number).map(
+    r => [r.data_source.name, [...r.data_source.data.number]])),
+}]))"""
+"""The figures of the pane, with the candidates in each source."""
+
+
+def figures(page: Page) -> dict[str, dict[str, dict[str, list[int]]]]:
+    return page.evaluate(FIGURES)
+
+
+def numbers(figure: dict[str, dict[str, list[int]]]) -> list[int]:
+    """The candidates that are shown, once each."""
+    twice = ("hidden", "front") if "hidden" not in figure["numbers"] else ("hidden",)
+    return sorted(n for name, some in figure["numbers"].items() if name not in twice for n in some)
 
 
 def mark(page: Page, source: str) -> tuple[float, float]:
@@ -121,44 +155,7 @@ def mark(page: Page, source: str) -> tuple[float, float]:
     return x, y
 
 
-def test_given_a_search_then_filters_and_other_axes_change_columns_of_the_same_figures(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path
-) -> None:
-    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
-    page = opened(open_page(), url, "holes.py")
-    searched(page)
-    expect(page.locator(".xp .bokeh-figure:not([aria-busy])")).to_have_count(2)
-    shown = """() => Object.fromEntries(Bokeh.index.roots.filter(v => v.model.type === "Figure").map(({ model }) => [model.name, {
-      id: model.id, y: model.left[0]?.axis_label, scale: model.x_scale.type,
-      numbers: Object.fromEntries(model.renderers.filter(r => r.data_source.data.number).map(
-        r => [r.data_source.name, [...r.data_source.data.number]])),
-    }]))"""
-    before = page.evaluate(shown)
-    every = sorted(n for name, some in before["scatter"]["numbers"].items() if name != "front" for n in some)
-    assert every == list(range(12))
-    lines = before["parallel_axes"]["numbers"]
-    assert sorted(lines["candidates"] + lines["front"] + lines["selected"]) == list(range(12))
-    head(page, "slots").press("ArrowDown")
-    page.get_by_label("Vertical axis").select_option("energy")
-    page.wait_for_timeout(400)
-    after = page.evaluate(shown)
-    assert {name: figure["id"] for name, figure in after.items()} == {n: f["id"] for n, f in before.items()}
-    assert after["scatter"]["y"] == "Energy, µJ"
-    lines = after["parallel_axes"]["numbers"]
-    marks = sorted(n for name, some in after["scatter"]["numbers"].items() if name != "front" for n in some)
-    assert sorted(lines["candidates"] + lines["front"] + lines["selected"]) == marks and len(marks) == 6
-    assert len(lines["hidden"]) == 6
-
-
-def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_press_chooses_it(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = open_page(width=1920, height=1080)
-    page.goto(app_url)
-    page.get_by_label("A TVMScript program or a notebook").fill(HOLES)
-    page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("tab", name="Explore").click()
-    searched(page)
+def choose_in_the_scatter(page: Page) -> None:
     figure = page.locator(".xp-scatter .bokeh-figure:not([aria-busy])")
     expect(figure).to_be_visible()
     x, y = mark(page, "refused below")
@@ -179,187 +176,19 @@ def test_given_a_hand_over_the_scatter_then_a_card_tells_of_the_candidate_and_a_
     assert sorted(reached, key=str) == sorted(map(str, range(12)))
     expect(figure).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".xp-front .is-chosen")).to_have_count(1)
+    expect(page.locator(f'.xp-card[data-trial="{reached[0]}"]')).to_have_count(0)  # twelve steps led back to it
     chosen = page.locator(".xp-card").get_attribute("data-trial")
     expect(page.locator(".xp-front .is-chosen th button")).to_have_text(str(chosen))
     page.get_by_label("Vertical axis").select_option("traffic")
     expect(figure).to_have_attribute("aria-label", re.compile("Copied against On-chip peak"))
-    figure.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#area-compare")).to_be_visible()
 
 
-def test_given_a_long_search_then_it_can_be_stopped_and_gone_on_with_while_the_page_is_used(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = opened(open_page(), app_url, "explore_tiles")
-    page.get_by_role("button", name="Start").click()
-    status(page, "running")
-    expect(page.locator(".xp-left")).to_contain_text("left", timeout=PATIENT)
-    page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
-    count = int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text()))
-    assert 0 < count < 432
-    page.get_by_role("button", name="Resume").click()
-    status(page, "running")
-    page.get_by_role("button", name="Make small").click()
-    expect(page.locator("#area-tree")).to_be_visible()
-    page.get_by_role("treeitem").first.click()
-    expect(page.get_by_role("treeitem").first).to_have_attribute("aria-selected", "true")
-    page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
-    page.get_by_role("button", name="New search").click()
-    expect(page.get_by_role("button", name="Start")).to_be_focused()
-    page.get_by_role("button", name="Back", exact=True).click()
-    status(page, "stopped")
-
-
-def test_given_a_second_then_the_search_ends_with_it_and_what_it_found_is_checked(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = opened(open_page(), app_url, "explore_tiles")
-    page.get_by_label("Seconds at most").fill("2")
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator(".xp-title")).to_have_text("Time is up", timeout=PATIENT)
-    expect(page.locator(".xp-words")).to_contain_text("time limit 2 s")
-    assert 0 < int(re.sub(r"\D", "", page.locator(".xp-count b").inner_text())) < 432
-
-
-def test_given_a_chip_in_the_step_list_then_it_is_the_default_and_no_holes_offer_a_space(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = opened(open_page(), app_url, "explore_tiles")
-    chips = page.get_by_role("group", name="Values of tile m")
-    expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
-    chips.get_by_role("button", name="128", exact=True).click()
-    expect(chips.get_by_role("button", name="128", exact=True)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator('[role="treeitem"][data-id="mi"]')).to_contain_text("128")
-    page.keyboard.press("Control+z")
-    expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
-    go_to_example(page, app_url, "vtcm_double_buffer")
-    page.get_by_role("tab", name="Explore").click()
-    expect(page.locator(".xp-none")).to_contain_text("has no holes")
-    expect(page.locator(".xp-none").get_by_role("button", name="Make it fast")).to_be_visible()
-    # Tiles by hand can be kept.
-    page.get_by_label("Keep my tiles: m 64, n 64, k 64").check()
-    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
-    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".branch-name")).to_have_text("auto")
-    expect(page.locator(".xp-note")).to_contain_text("Kept: tile m 64; tile n 64; tile k 64.")
-
-
-def test_given_a_fresh_program_when_make_it_fast_is_pressed_then_a_good_schedule_is_shown_and_its_values_are_searched(
-    open_page: Callable[..., Page], app_url: str, shoot: Shoot
-) -> None:
-    page = open_page(width=1100, height=700)
-    page.goto(app_url)
-    page.get_by_label("A TVMScript program or a notebook").fill(HOLES[: HOLES.index("# %% schedule")])
-    page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("treeitem").first.wait_for()
-    cycles = page.locator('[data-figure="Cycles"] b')
-    before = number_of(cycles)
-    # In sight without a tab; a stop leaves nothing behind.
-    button = page.get_by_role("button", name="Make it fast")
-    expect(button).to_be_in_viewport(ratio=1)
-    button.press("Enter")
-    status(page, "deriving")
-    page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.locator(".xp-none")).to_be_visible()
-    assert number_of(cycles) == before
-    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
-    best = page.locator(".xp-deriving p b")
-    expect(best).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".xp-deriving .change.better")).to_be_visible()
-    expect(page.locator(".xp-decisions li").first).to_be_visible()
-    shoot(page, "explore-deriving")
-    # The derived schedule is in the notebook, and the first frame of the film, with what its lines do.
-    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
-    assert [step for step in steps(page) if "choose" in step]
-    assert number_of(cycles) < before / 10
-    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
-    expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
-    page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
-    assert_no_violations(page, "#area-panes")
-    page.get_by_role("button", name="Resume").click()
-    status(page, "running")
-    page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
-    page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".hole-values")).to_have_count(0)
-    assert number_of(cycles) == before
-
-
-def number_of(figure: Locator) -> int:
-    return int(re.sub(r"\D", "", figure.inner_text()))
-
-
-def test_given_pins_by_mouse_and_keys_then_the_rest_is_searched_and_a_branch_has_their_values(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
-) -> None:
-    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
-    page = opened(open_page(), url, "holes.py")
-    space = page.locator(".xp-space")
-    expect(space).to_contain_text("12 candidates")
-    pin = page.get_by_role("button", name="Keep tile")
-    expect(pin).to_have_attribute("aria-pressed", "false")
-    pin.press("Enter")
-    expect(pin).to_have_attribute("aria-pressed", "true")
-    expect(pin).to_be_focused()
-    expect(space).to_contain_text("6 candidates")
-    # Another value instead: both, then one.
-    row = page.locator(".xp-hole").first
-    row.get_by_role("button", name="32", exact=True).click()
-    expect(space).to_contain_text("12 candidates")
-    row.get_by_role("button", name="32", exact=True).click()
-    expect(row.get_by_role("button", name="64", exact=True)).to_have_attribute("aria-pressed", "false")
-    expect(space).to_contain_text("6 candidates")
-    places = page.locator(".xp-hole").nth(1)
-    places.get_by_role("button", name="Keep A at").click()
-    places.get_by_role("button", name="mo", exact=True).press("Space")
-    expect(space).to_contain_text("4 candidates on dual-bank-npu. All of them are tried.")
-    shoot(page, "explore-pins")
-    assert_no_violations(page, "#area-panes")
-    page.get_by_role("button", name="Start").click()
-    status(page, "ended")
-    expect(page.locator(".xp-count")).to_have_text("4 of 4")
-    expect(page.locator(".xp-note")).to_contain_text('Kept: tile 32; A at "ko" or "mo".')
-    page.get_by_role("button", name="Open as branch").click()
-    expect(page.locator(".branch-name")).to_contain_text("tile 32, A at")
-    assert any(step.startswith("tile = 32") for step in steps(page)), steps(page)
-    # The search with its pins is there again after a reload.
-    page.goto(f"{url}/file/holes.py")
-    page.get_by_role("tab", name="Explore").click()
-    status(page, "ended")
-    expect(page.locator(".xp-count")).to_have_text("4 of 4")
-
-
-def test_given_form_and_pictures_then_axe_has_no_complaint(page: Page, app_url: str) -> None:
-    opened(page, app_url, "explore_tiles")
-    assert_no_violations(page)
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)
-    page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
-    assert_no_violations(page, "#area-panes")
-
-
-def test_given_a_search_then_the_film_shows_each_best_so_far_with_what_changed(
-    open_page: Callable[..., Page], serve_command: Callable[..., str], folder: Path, shoot: Shoot
-) -> None:
-    url = serve_command("-m", "tilewright", "serve", "--no-token", str(folder), "--port", "{port}")
-    page = opened(open_page(), url, "holes.py")
-    searched(page)
+def play_the_film(page: Page) -> None:
+    """Each best so far with what changed, by keys and by mouse; the first frame is chosen in the end."""
     film = page.get_by_role("region", name="Film of the best so far")
     slider = film.get_by_role("slider")
-    expect(film.locator(".xp-film-at")).to_have_text(re.compile(r"^ (\d+) of \1$"))
     frames = int(slider.get_attribute("max") or 0)
     assert frames >= 2
-    expect(film.get_by_role("button", name="The next better one")).to_be_disabled()
-    expect(film.locator(".xp-film-changes li").first).to_be_visible()
-    shoot(page, "explore-film")
-    assert_no_violations(page)
-    # Keys: the slider moves from frame to frame, and the card shows the candidate of the frame.
     slider.focus()
     page.keyboard.press("Home")
     expect(film.locator(".xp-film-at")).to_have_text(f" 1 of {frames}")
@@ -372,14 +201,143 @@ def test_given_a_search_then_the_film_shows_each_best_so_far_with_what_changed(
     number = re.search(r"candidate (\d+)", film.locator(".xp-film-frame p").inner_text())
     assert number is not None
     expect(page.locator(f'.xp-card[data-trial="{number[1]}"]')).to_be_visible(timeout=PATIENT)
-    # The mouse: the first frame is opened as a branch beside the schedule, as every candidate.
-    film.get_by_role("button", name="The best before this one").click()
-    expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
     film.get_by_role("button", name="Play from the first to the last").click()
     expect(film.locator(".xp-film-at")).to_have_text(f" {frames} of {frames}", timeout=PATIENT)
     expect(film.get_by_role("button", name="Play from the first to the last")).to_be_visible(timeout=PATIENT)
     slider.focus()
     page.keyboard.press("Home")
     expect(page.locator('.xp-card[data-trial="0"]')).to_be_visible(timeout=PATIENT)
-    page.locator(".xp-card").get_by_role("button", name="Open as branch").click()
-    expect(page.locator(".branch-name")).to_have_text("tile 64, A at ko, slots 1", timeout=PATIENT)
+
+
+def pin(page: Page) -> None:
+    """Leave four candidates to search."""
+    space = page.locator(".xp-space")
+    keep = page.get_by_role("button", name="Keep tile")
+    expect(keep).to_have_attribute("aria-pressed", "false")
+    keep.press("Enter")
+    expect(keep).to_have_attribute("aria-pressed", "true")
+    expect(keep).to_be_focused()
+    expect(space).to_contain_text("6 candidates")
+    # Another value instead: both, then one.
+    row = page.locator(".xp-hole").first
+    row.get_by_role("button", name="32", exact=True).click()
+    expect(space).to_contain_text("12 candidates")
+    row.get_by_role("button", name="32", exact=True).click()
+    expect(row.get_by_role("button", name="64", exact=True)).to_have_attribute("aria-pressed", "false")
+    expect(space).to_contain_text("6 candidates")
+    places = page.locator(".xp-hole").nth(1)
+    places.get_by_role("button", name="Keep A at").click()
+    places.get_by_role("button", name="mo", exact=True).press("Space")
+    expect(space).to_contain_text("4 candidates on dual-bank-npu. All of them are tried.")
+
+
+def unpin(page: Page) -> None:
+    page.get_by_role("button", name="Keep tile").click()
+    page.get_by_role("button", name="Keep A at").click()
+    expect(page.locator(".xp-space")).to_contain_text("12 candidates")
+
+
+@pytest.mark.slow
+def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> None:
+    pin(holes)
+    shoot(holes, "explore-pins")
+    assert_no_violations(holes, "#area-panes")
+    searched(holes, 4)
+    expect(holes.locator(".xp-note")).to_contain_text('Kept: tile 32; A at "ko" or "mo".')
+    holes.get_by_role("button", name="Open as branch").click()
+    expect(holes.locator(".branch-name")).to_contain_text("tile 32, A at")
+    assert any(step.startswith("tile = 32") for step in steps(holes)), steps(holes)
+
+
+@pytest.mark.slow
+def test_a_search_is_stopped_and_resumed_while_the_page_is_used(tiles: Page) -> None:
+    chips = tiles.get_by_role("group", name="Values of tile m")
+    expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
+    chips.get_by_role("button", name="128", exact=True).click()
+    expect(chips.get_by_role("button", name="128", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(tiles.locator('[role="treeitem"][data-id="mi"]')).to_contain_text("128")
+    tiles.get_by_role("button", name="Start").click()
+    status(tiles, "running")
+    expect(tiles.locator(".xp-left")).to_contain_text("left", timeout=PATIENT)
+    tiles.get_by_role("button", name="Stop", exact=True).click()
+    status(tiles, "stopped")
+    assert 0 < number_of(tiles.locator(".xp-count b")) < 432
+    tiles.get_by_role("button", name="Resume").click()
+    status(tiles, "running")
+    tiles.get_by_role("button", name="Make small").click()
+    expect(tiles.locator("#area-tree")).to_be_visible()
+    tiles.get_by_role("treeitem").first.click()
+    expect(tiles.get_by_role("treeitem").first).to_have_attribute("aria-selected", "true")
+    tiles.get_by_role("button", name="Stop", exact=True).click()
+    status(tiles, "stopped")
+    tiles.get_by_role("button", name="New search").click()
+    expect(tiles.get_by_role("button", name="Start")).to_be_focused()
+    tiles.get_by_role("button", name="Back", exact=True).click()
+    status(tiles, "stopped")
+
+
+@pytest.mark.slow
+def test_a_search_ends_with_its_time(tiles: Page) -> None:
+    tiles.get_by_label("Seconds at most").fill("2")
+    tiles.get_by_role("button", name="Start").click()
+    expect(tiles.locator(".xp-title")).to_have_text("Time is up", timeout=PATIENT)
+    expect(tiles.locator(".xp-words")).to_contain_text("time limit 2 s")
+    assert 0 < number_of(tiles.locator(".xp-count b")) < 432
+
+
+@pytest.mark.slow
+def test_tiles_by_hand_are_kept_in_a_derived_schedule(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("tab", name="Explore").click()
+    expect(page.locator(".xp-none")).to_contain_text("has no holes")
+    page.get_by_label("Keep my tiles: m 64, n 64, k 64").check()
+    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
+    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".branch-name")).to_have_text("auto")
+    expect(page.locator(".xp-note")).to_contain_text("Kept: tile m 64; tile n 64; tile k 64.")
+
+
+PROGRAM = HOLES[: HOLES.index("# %% schedule")]
+
+
+def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
+    open_page: Callable[..., Page], app_url: str, shoot: Shoot
+) -> None:
+    page = open_page(width=1100, height=700)
+    open_text(page, app_url, PROGRAM)
+    cycles = page.locator('[data-figure="Cycles"] b')
+    before = number_of(cycles)
+    # In sight without a tab; a stop leaves nothing behind.
+    button = page.get_by_role("button", name="Make it fast")
+    expect(button).to_be_in_viewport(ratio=1)
+    button.press("Enter")
+    status(page, "deriving")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".xp-none")).to_be_visible()
+    assert number_of(cycles) == before
+    page.locator(".xp-none").get_by_role("button", name="Make it fast").click()
+    expect(page.locator(".xp-deriving p b")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".xp-deriving .change.better")).to_be_visible()
+    expect(page.locator(".xp-decisions li").first).to_be_visible()
+    # The derived schedule is in the notebook, and the first frame of the film, with what its lines do.
+    expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
+    assert [step for step in steps(page) if "choose" in step]
+    assert number_of(cycles) < before / 10
+    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
+    expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    status(page, "stopped")
+    shoot(page, "explore-derived")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".hole-values")).to_have_count(0)
+    assert number_of(cycles) == before
+
+
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_form_and_pictures(tiles: Page) -> None:
+    assert_no_violations(tiles)
+    tiles.get_by_role("button", name="Start").click()
+    expect(tiles.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)
+    tiles.get_by_role("button", name="Stop", exact=True).click()
+    status(tiles, "stopped")
+    assert_no_violations(tiles, "#area-panes")

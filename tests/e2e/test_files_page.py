@@ -5,43 +5,62 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.browser.axe import assert_no_violations
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import row, until
+from support.browser.page import go_to_example, go_to_gallery, row, until
 from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.served import served
 
-from tilewright.app.storage.registry import open_file_registry
+from tilewright.app.server.access import make_policy
 
 FAST = {"timeout": 30_000}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    made = folder / "mine.py"
-    made.write_text(MATMUL_NOTEBOOK)
-    return made
+class Folder(NamedTuple):
+    """A served folder: its address, and files that no test has had."""
+
+    path: Path
+    url: str
+    unused: list[Path]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
+    made = tmp_path_factory.mktemp("work")
+    files = [made / f"mine{n}.py" for n in range(7)]
+    for file in files:
+        file.write_text(MATMUL_NOTEBOOK)
+    with served(made, make_policy(requires_token=False)) as server:
+        yield Folder(made, server.url, files)
 
 
 @pytest.fixture
-def pages(serve_page: Callable[..., str], open_page: Callable[..., Page], path: Path) -> Callable[[], Page]:
-    """More and more pages of one server on one file."""
-    open_files = open_file_registry(path)
-    url = serve_page(path, open_files)
+def path(folder: Folder) -> Path:
+    """A file of the test's own, which the gallery lists."""
+    return folder.unused.pop()
+
+
+@pytest.fixture
+def pages(folder: Folder, page: Page, path: Path) -> Iterator[Callable[[], Page]]:
+    """More and more tabs of one browser with one file."""
+    tabs: list[Page] = []
 
     def another() -> Page:
-        page = open_page()
-        page.goto(url)
-        row(page, "C").wait_for(timeout=30_000)
-        return page
+        tab = page.context.new_page() if tabs else page
+        tabs.append(tab)
+        go_to_example(tab, folder.url, path.name)
+        row(tab, "C").wait_for(timeout=30_000)
+        return tab
 
-    return another
+    yield another
+    for tab in tabs[1:]:
+        tab.close()
 
 
 def chip(page: Page) -> Locator:
@@ -65,13 +84,47 @@ def write(path: Path, text: str) -> None:
     os.replace(other, path)
 
 
-def test_an_edit_is_in_the_file_and_on_the_other_page_without_being_asked_for(
-    pages: Callable[[], Page], path: Path
+def test_a_conflict_with_another_editor_is_decided(
+    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
+) -> None:
+    page = pages()
+    expect(chip(page)).to_have_attribute("data-file", "saved")
+    parallel(page)
+    saved(page)
+    until(page, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
+    # The page changes a line, and another editor the same line in the file.
+    page.locator(".step", has_text="sch.parallel(i)").locator(".step-text").press("F2")
+    editor = cell_editor(page)
+    rewrite(editor, "sch.unroll(ki)")
+    write(path, path.read_text().replace("sch.parallel(i)", "sch.vectorize(ki)"))
+    expect(page.locator(".banner.is-notice")).to_contain_text("Another program changed the file", **FAST)
+    editor.press("Control+Enter")
+    dialog = page.get_by_role("dialog", name=f"Two versions of {path.name}")
+    expect(dialog).to_be_visible(**FAST)
+    expect(dialog).to_contain_text("sch.unroll(ki)")
+    expect(dialog).to_contain_text("sch.vectorize(ki)")
+    shoot(page, "files-two-versions")
+    assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
+    # Later, and then after all.
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(chip(page)).to_have_attribute("data-file", "asking")
+    page.get_by_role("button", name="Decide…").click()
+    dialog.get_by_label("Mine", exact=True).check()
+    dialog.get_by_role("button", name="Apply choices").click()
+    until(page, lambda: "sch.unroll(ki)" in path.read_text() and "sch.vectorize" not in path.read_text(), **FAST)
+    saved(page)
+
+
+@pytest.mark.slow
+def test_two_pages_share_a_file_and_a_conflict_is_decided(
+    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     one, two = pages(), pages()
     expect(chip(one)).to_have_attribute("data-file", "saved")
     parallel(one)
-    expect(two.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
+    step = two.locator(".step", has_text="sch.parallel(i)")
+    expect(step).to_be_visible(**FAST)
     saved(one)
     saved(two)
     until(one, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
@@ -79,15 +132,8 @@ def test_an_edit_is_in_the_file_and_on_the_other_page_without_being_asked_for(
     two.get_by_label("Undo (Ctrl+Z)").click()
     expect(one.locator(".step code", has_text="sch.parallel(i)")).to_have_count(0, **FAST)
     until(one, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
-
-
-def test_two_pages_that_change_one_line_then_the_later_decides(
-    pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
-) -> None:
-    one, two = pages(), pages()
-    parallel(one)
-    step = two.locator(".step", has_text="sch.parallel(i)")
-    step.wait_for()
+    two.get_by_label("Redo (Ctrl+Shift+Z)").click()
+    expect(one.locator(".step", has_text="sch.parallel(i)")).to_be_visible(**FAST)
     # One opens the line and types, two changes it meanwhile.
     one.locator(".step", has_text="sch.parallel(i)").locator(".step-text").press("F2")
     editor = cell_editor(one)
@@ -98,12 +144,11 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     other.press("Control+Enter")
     until(two, lambda: "sch.vectorize(ki)" in path.read_text(), **FAST)
     editor.press("Control+Enter")
-    dialog = one.get_by_role("dialog", name="Two versions of mine.py")
+    dialog = one.get_by_role("dialog", name=f"Two versions of {path.name}")
     expect(dialog).to_be_visible(**FAST)
     expect(dialog).to_contain_text("sch.unroll(ki)")
     expect(dialog).to_contain_text("sch.vectorize(ki)")
     shoot(one, "files-two-versions")
-    assert_no_violations(one)
     assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
     # Later, and then after all.
     one.keyboard.press("Escape")
@@ -117,7 +162,7 @@ def test_two_pages_that_change_one_line_then_the_later_decides(
     saved(one)
 
 
-def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: Callable[[], Page], path: Path) -> None:
+def test_the_page_follows_another_editor(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     write(path, MATMUL_NOTEBOOK.replace("# %% report", "sch.parallel(i)\n\n# %% report"))
     expect(page.locator(".step code", has_text="sch.parallel(i)")).to_be_visible(**FAST)
@@ -128,13 +173,12 @@ def test_another_editor_writes_the_file_then_the_page_has_it_and_says_so(pages: 
     expect(banner).to_have_count(0)
 
 
-def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callable[[], Page], path: Path) -> None:
+def test_a_read_only_file_is_saved_elsewhere(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     path.chmod(0o444)
     parallel(page)
     expect(chip(page)).to_contain_text("Not saved: read-only", **FAST)
-    expect(page.locator(".banner.is-unsaved")).to_contain_text("mine.py is read-only")
-    assert_no_violations(page)
+    expect(page.locator(".banner.is-unsaved")).to_contain_text(f"{path.name} is read-only")
     expect(page).to_have_title(re.compile("^• "))
     page.keyboard.press("Control+Shift+S")
     name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
@@ -146,14 +190,13 @@ def test_a_file_that_cannot_be_written_is_said_and_saved_elsewhere(pages: Callab
     # The menu by keyboard: a copy to take away.
     chip(page).focus()
     page.keyboard.press("Enter")
-    assert_no_violations(page)
     with page.expect_download() as caught:
         page.keyboard.press("d")
     assert caught.value.suggested_filename == "elsewhere.py"
     assert Path(caught.value.path()).read_text() == (path.parent / "elsewhere.py").read_text()
 
 
-def test_a_deleted_file_is_said_and_saving_writes_it_again(pages: Callable[[], Page], path: Path) -> None:
+def test_saving_writes_a_deleted_file_again(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     path.unlink()
     expect(chip(page)).to_contain_text("the file was deleted or moved", **FAST)
@@ -171,7 +214,8 @@ main(["serve", "--no-token", sys.argv[1], "--port", sys.argv[3]])
 """
 
 
-def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
+@pytest.mark.slow
+def test_a_killed_server_loses_nothing_and_undo_goes_on(
     serve_command: Callable[..., str],
     browser: Browser,
     path: Path,
@@ -204,8 +248,8 @@ def test_a_server_that_is_killed_loses_nothing_and_undo_goes_on(
     page.context.close()
 
 
-def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: Page, path: Path) -> None:
-    page.goto(serve_page(path.parent))
+def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path) -> None:
+    go_to_gallery(page, folder.url)
     page.get_by_role("button", name="New notebook…").click()
     name = page.get_by_label("New notebook", exact=True).get_by_role("textbox")
     name.fill("fresh")
@@ -216,7 +260,7 @@ def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: P
     page.get_by_label("Gallery").click()
     expect(page.locator('[data-example="fresh.py"]')).to_be_visible(**FAST)
     # A name that is taken is asked for, and replaced when that is wanted.
-    page.locator('[data-example="mine.py"]').click()
+    page.locator(f'[data-example="{path.name}"]').click()
     row(page, "C").wait_for(timeout=30_000)
     page.keyboard.press("Control+Shift+S")
     name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
@@ -227,7 +271,7 @@ def test_a_new_notebook_from_the_gallery(serve_page: Callable[..., str], page: P
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
-def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
+def test_an_earlier_version_is_seen_and_restored(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = pages()
@@ -236,7 +280,7 @@ def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
     saved(page)
     chip(page).click()
     page.get_by_role("menuitem", name="Earlier versions").click()
-    dialog = page.get_by_role("dialog", name="Versions of mine.py")
+    dialog = page.get_by_role("dialog", name=f"Versions of {path.name}")
     expect(dialog.get_by_role("option")).to_have_count(2)
     expect(dialog.get_by_role("option").first).to_contain_text("+ sch.parallel(i)")
     expect(dialog.get_by_role("option").first).to_be_focused()
@@ -245,7 +289,6 @@ def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
     expect(dialog.locator(".versions-line.removed")).to_contain_text("sch.parallel(i)")
     expect(dialog.get_by_role("option").last).to_be_focused()
     shoot(page, "files-versions")
-    assert_no_violations(page)
     dialog.get_by_role("button", name="Restore this version").click()
     expect(dialog).to_be_hidden()
     until(page, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
@@ -257,3 +300,19 @@ def test_earlier_versions_are_seen_and_gone_back_to_by_keys(
     expect(dialog).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_files(pages: Callable[[], Page], path: Path) -> None:
+    page = pages()
+    parallel(page)
+    saved(page)
+    path.chmod(0o444)
+    parallel(page, "j")
+    expect(page.locator(".banner.is-unsaved")).to_be_visible(**FAST)
+    assert_no_violations(page)
+    chip(page).click()
+    assert_no_violations(page)
+    page.get_by_role("menuitem", name="Earlier versions").click()
+    expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
+    assert_no_violations(page)

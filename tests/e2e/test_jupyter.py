@@ -87,17 +87,27 @@ def dragged(page: Page) -> None:
     expect(cell(page, 1).locator("[data-tilewright] img")).to_have_attribute("alt", re.compile(AFTER))
 
 
-def test_given_notebook_7_when_a_block_is_dragged_then_the_timeline_follows(
-    jupyter: Server, opened: Callable[..., Page]
-) -> None:
+@pytest.mark.slow
+def test_in_notebook_7_the_timeline_follows_a_drag(jupyter: Server, opened: Callable[..., Page]) -> None:
     write_notebook(jupyter.folder / "seven.ipynb", *CELLS)
     dragged(opened("notebook", "seven.ipynb"))
 
 
-def test_given_jupyterlab_when_a_block_is_dragged_then_the_next_cells_have_it_and_the_saved_notebook_keeps_the_pictures(
+def test_in_jupyterlab_the_next_cells_have_what_was_dragged(jupyter: Server, opened: Callable[..., Page]) -> None:
+    path = jupyter.folder / "lab.ipynb"
+    write_notebook(path, *CELLS)
+    page = opened("lab", path.name)
+    dragged(page)
+    page.keyboard.press("Control+s")  # the focus is in the tree
+    wait_for(page, lambda: AFTER in text_of(path))
+    continued(page)
+
+
+@pytest.mark.slow
+def test_a_saved_notebook_keeps_the_pictures_without_a_kernel(
     jupyter: Server, opened: Callable[..., Page], bare_page: Page
 ) -> None:
-    path = jupyter.folder / "lab.ipynb"
+    path = jupyter.folder / "saved.ipynb"
     write_notebook(path, *CELLS)
     page = opened("lab", path.name)
     dragged(page)
@@ -105,7 +115,6 @@ def test_given_jupyterlab_when_a_block_is_dragged_then_the_next_cells_have_it_an
     wait_for(page, lambda: AFTER in text_of(path))
     # No kernel has the widgets of a copy. What is in it is trusted, as it was run here.
     kept = shutil.copy(path, path.with_name("kept.ipynb"))
-    continued(page)
     page.close()
     pictures_without_kernel(bare_page, jupyter, Path(kept))
 

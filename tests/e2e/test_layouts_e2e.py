@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import number, steps
+from support.browser.page import go_to_example, number, steps
 
 WAIT = 20_000
 
@@ -17,8 +17,7 @@ WAIT = 20_000
 def example(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
     def open_one(name: str, **size: int) -> Page:
         page = open_page(**size)
-        page.goto(f"{app_url}/example/{name}")
-        page.get_by_role("treeitem").first.wait_for()
+        go_to_example(page, app_url, name)
         return page
 
     return open_one
@@ -55,7 +54,7 @@ def without_padding(page: Page) -> None:
     expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
 
 
-def test_given_a_list_of_buffers_then_one_is_chosen_its_conflicts_are_stepped_through_and_a_click_mends_them(
+def test_conflicts_are_stepped_through_and_a_click_mends_them(
     example: Callable[..., Page], shoot: Callable[[Page, str], object]
 ) -> None:
     page = example("bank_conflicts")
@@ -88,7 +87,7 @@ def test_given_a_list_of_buffers_then_one_is_chosen_its_conflicts_are_stepped_th
     expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)
 
 
-def test_given_the_grid_then_pointer_and_arrows_tell_address_bank_and_row(example: Callable[..., Page]) -> None:
+def test_pointer_arrows_and_drag_move_through_the_grid(example: Callable[..., Page]) -> None:
     page = example("bank_conflicts")
     choose_buffer(page, "A_shared")
     grid = page.locator(".grid-canvas")
@@ -108,10 +107,8 @@ def test_given_the_grid_then_pointer_and_arrows_tell_address_bank_and_row(exampl
     for _ in range(15):
         page.keyboard.press("ArrowDown")
     expect(page.locator(".grid-part")).to_contain_text("rows 2–17", timeout=WAIT)
-
-
-def test_given_a_large_buffer_then_a_drag_moves_its_window_and_minus_shows_it_all(example: Callable[..., Page]) -> None:
-    page = example("bank_conflicts")
+    # A drag moves the window in a large buffer.
+    inspector(page).get_by_role("button", name="Overview").click()
     choose_buffer(page, "A")
     expect(page.locator(".grid-part")).to_have_text(re.compile(r"^rows 0–63( \(\w+\))?, columns 0–63( \(\w+\))?$"))
     box = page.locator(".grid-canvas").bounding_box()
@@ -127,7 +124,7 @@ def test_given_a_large_buffer_then_a_drag_moves_its_window_and_minus_shows_it_al
     expect(page.get_by_label("Show more elements")).to_be_disabled()
 
 
-def test_given_a_map_of_ones_own_then_errors_are_told_while_typing_and_enter_applies_it(
+def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
@@ -153,7 +150,8 @@ def test_given_a_map_of_ones_own_then_errors_are_told_while_typing_and_enter_app
     expect(field).to_have_value("")
 
 
-def test_given_a_chip_in_the_tree_and_a_name_in_the_legend_then_they_choose_the_buffer_and_escape_goes_back(
+@pytest.mark.slow
+def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
     example: Callable[..., Page],
 ) -> None:
     page = example("vtcm_double_buffer")
@@ -171,7 +169,8 @@ def test_given_a_chip_in_the_tree_and_a_name_in_the_legend_then_they_choose_the_
     expect(page.locator(".picker-head b")).to_have_text("B_local.vtcm", timeout=WAIT)
 
 
-def test_given_the_keyboard_alone_then_a_buffer_is_chosen_widened_and_laid_out_anew(
+@pytest.mark.slow
+def test_the_keyboard_alone_chooses_widens_and_lays_out(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
@@ -197,7 +196,8 @@ def test_given_the_keyboard_alone_then_a_buffer_is_chosen_widened_and_laid_out_a
     expect(page.locator("html")).not_to_have_attribute("data-inspector", "wide")
 
 
-def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(example: Callable[..., Page]) -> None:
+@pytest.mark.slow
+def test_a_scope_says_whether_it_fits_and_becomes_a_line(example: Callable[..., Page]) -> None:
     page = example("place_the_copies")
     choose_buffer(page, "A_local.vtcm")
     row = page.locator('[data-control="scope"]')
@@ -211,10 +211,9 @@ def test_given_scopes_then_what_fits_is_said_and_the_choice_becomes_a_line(examp
     assert "sch.set_scope(" in steps(page)[-1]
 
 
-def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Page], app_url: str) -> None:
-    page = open_page()
-    page.goto(f"{app_url}/example/bank_conflicts")
-    page.get_by_role("treeitem").first.wait_for()
+@pytest.mark.slow
+def test_axe_has_no_complaint_about_the_picker(example: Callable[..., Page]) -> None:
+    page = example("bank_conflicts")
     assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})
     expect(page.locator(".inspector")).to_contain_text("reaches all operands", timeout=WAIT)
@@ -228,7 +227,8 @@ def test_given_the_picker_then_axe_has_no_complaint(open_page: Callable[..., Pag
     assert_no_violations(page, "#area-inspector")
 
 
-def test_given_a_swizzle_composed_by_hand_then_its_conflicts_are_counted_and_axe_has_no_complaint(
+@pytest.mark.slow
+def test_the_conflicts_of_a_composed_swizzle_are_counted(
     example: Callable[..., Page], shoot: Callable[[Page, str], object]
 ) -> None:
     page = example("bank_conflicts")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example, number
+from support.browser.page import go_to_example
 
 from tilewright.engine.hwsim import load_machine
 
@@ -19,14 +19,19 @@ PATIENT = 60_000
 
 
 @pytest.fixture
-def page_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
-    def opened(example: str, tab: str, **options: object) -> Page:
-        page = open_page(**options)
-        go_to_example(page, app_url, example)
-        page.get_by_role("tab", name=tab).click()
-        return page
+def machine(page: Page, app_url: str) -> Page:
+    """The Machine pane of an example whose copies do not fit."""
+    go_to_example(page, app_url, "place_the_copies")
+    page.get_by_role("tab", name="Machine").click()
+    return page
 
-    return opened
+
+@pytest.fixture
+def traffic(page: Page, app_url: str) -> Page:
+    """The Traffic pane of an example with a round trip."""
+    go_to_example(page, app_url, "fused_matmul_relu_roundtrip")
+    page.get_by_role("tab", name="Traffic").click()
+    return page
 
 
 def parameter(page: Page, path: str) -> Locator:
@@ -38,40 +43,15 @@ def tried(page: Page) -> None:
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
-def test_given_the_mouse_then_a_parameter_writes_a_line_and_every_figure_follows(
-    page_of: Callable[..., Page], shoot: Shoot
-) -> None:
-    page = page_of("vtcm_double_buffer", "Machine")
-    cycles = number(page, "Cycles")
+def test_figures_of_the_machine_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
+    page, cell = machine, machine.locator(".cell.machine")
     row = parameter(page, DDR_READ)
     expect(row).to_contain_text("TVM, hexagon bandwidth benchmark")
     row.get_by_role("button", name="read bandwidth: 52").click()
     expect(row.locator("input")).to_have_value("52")
-    expect(page.locator(".cell.machine")).to_contain_text(f'machine = machine.replace("{DDR_READ}", 52)')
-    expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text(
-        re.compile(f"^{cycles:,}$".replace(",", "\u202f"))
-    )
-    assert number(page, "Cycles") < cycles
+    expect(cell).to_contain_text(f'machine = machine.replace("{DDR_READ}", 52)')
     shoot(page, "machine-parameter")
-    row.get_by_role("button", name="Reset read bandwidth to 26").click()
-    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
-    expect(row.locator("input")).to_have_value("26")
-    assert number(page, "Cycles") == cycles
-
-
-def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset(page_of: Callable[..., Page]) -> None:
-    page = page_of("vtcm_double_buffer", "Machine")
-    field = parameter(page, "memories.vtcm.capacity_bytes").locator("input")
-    field.fill("0.5 MiB")
-    field.press("Enter")
-    expect(page.locator(".cell.machine")).to_contain_text('replace("memories.vtcm.capacity_bytes", 524288)')
-    expect(field).to_have_value("512 KiB")
-    expect(field).to_be_focused()
-    expect(page.locator('[data-figure="Peak vtcm"]')).to_contain_text("256 KiB")
-
-    field.press("ArrowUp")
-    expect(field).to_have_value("1 MiB")
-
+    # Typed, and refused.
     banks = parameter(page, "memories.vtcm.banks").locator("input")
     banks.fill("3")
     banks.press("Enter")
@@ -81,30 +61,45 @@ def test_given_the_keyboard_then_figures_are_typed_stepped_refused_and_all_reset
     banks.fill("many")
     banks.press("Enter")
     expect(notice).to_contain_text("'many' is not a valid value")
-
     page.get_by_role("tab", name="Problems").click()
     page.get_by_role("button", name="1 changed").press("Enter")
     expect(page.get_by_role("tab", name="Machine")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="Reset the changed parameter").press("Enter")
     expect(page.get_by_role("button", name="1 changed")).to_have_count(0)
-    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
-    expect(field).to_have_value("256 KiB")
+    expect(cell).not_to_contain_text("replace")
+    expect(row.locator("input")).to_have_value("26")
 
 
-def test_given_sizes_of_real_parts_then_one_click_takes_one(page_of: Callable[..., Page]) -> None:
-    page = page_of("place_the_copies", "Machine")
-    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
+@pytest.mark.slow
+def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page) -> None:
+    page, cell = machine, machine.locator(".cell.machine")
+    field = parameter(page, "memories.vtcm.capacity_bytes").locator("input")
+    field.fill("0.5 MiB")
+    field.press("Enter")
+    expect(cell).to_contain_text('replace("memories.vtcm.capacity_bytes", 524288)')
+    expect(field).to_have_value("512 KiB")
+    expect(field).to_be_focused()
+    field.press("ArrowUp")
+    expect(field).to_have_value("1 MiB")
+    parameter(page, "memories.vtcm.capacity_bytes").get_by_role("button", name="Reset").click()
+    expect(cell).not_to_contain_text("replace")
+    # The size of a real part: the copies fit there.
+    overflow = page.locator('.figure.bad[data-figure="Peak vtcm"]')
     page.get_by_role("button", name="Hexagon V68").click()
     expect(page.get_by_role("button", name="Hexagon V68")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_have_count(0)
-    page.get_by_label("Undo (Ctrl+Z)").click()
-    expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
+    expect(overflow).to_have_count(0)
+    # Another machine has figures of its own.
+    page.locator(".machine-picker").select_option("cpu-core")
+    expect(parameter(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
+    expect(cell).not_to_contain_text("replace")
+    parts = (load_machine("cpu-core").parts(group) for group in ("memories", "caches", "buses", "engines"))
+    assert page.locator(".part").count() == 1 + sum(map(len, parts))
 
 
-def test_given_time_then_the_figure_that_limits_is_named_and_leads_to_its_parameter(
-    page_of: Callable[..., Page], shoot: Shoot
-) -> None:
-    page = page_of("vtcm_double_buffer", "Machine")
+@pytest.mark.slow
+def test_the_figure_that_limits_is_named_and_keeps_its_promise(page: Page, app_url: str, shoot: Shoot) -> None:
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("tab", name="Machine").click()
     tried(page)
     expect(page.locator(".limit")).to_have_attribute("data-limit", DDR_READ)
     expect(page.locator(".limit")).to_contain_text("read bandwidth of ddr limits this program")
@@ -121,20 +116,6 @@ def test_given_time_then_the_figure_that_limits_is_named_and_leads_to_its_parame
     tried(page)
 
 
-def test_given_another_machine_then_its_own_figures_are_shown_without_the_old_changes(
-    page_of: Callable[..., Page],
-) -> None:
-    page = page_of("place_the_copies", "Machine")
-    parameter(page, DDR_READ).get_by_role("button", name="read bandwidth: 52").click()
-    expect(page.locator(".cell.machine")).to_contain_text("replace")
-    page.locator(".machine-picker").select_option("cpu-core")
-    expect(parameter(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
-    expect(page.locator(".cell.machine")).not_to_contain_text("replace")
-    assert page.locator(".part").count() == 1 + sum(
-        len(load_machine("cpu-core").parts(group)) for group in ("memories", "caches", "buses", "engines")
-    )
-
-
 def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]]:
     """The columns of a source of the Bokeh figure in a section of the traffic pane, as the browser has them."""
     expect(page.locator(f".{section} .bk-Figure canvas").first).to_be_visible(timeout=PATIENT)
@@ -149,16 +130,29 @@ def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]
     )
 
 
-def test_given_the_round_trip_then_it_is_drawn_in_words_and_gone_with_its_fix(
-    page_of: Callable[..., Page], shoot: Shoot
-) -> None:
-    page = page_of("fused_matmul_relu_roundtrip", "Traffic")
+def test_a_round_trip_is_drawn_and_told_and_gone_with_its_fix(traffic: Page, shoot: Shoot) -> None:
+    page = traffic
     flows = figure_data(page, "traffic-flow", "flows")
     assert figure_data(page, "traffic-flow", "round_trips")["text"] == ["⟲ round trip"]
     readout = page.locator(".traffic-flow .picture-readout")
     expect(readout).to_contain_text("mm is copied to global and back")
+    usual = readout.inner_text()
     hovered(page, ".traffic-flow")
     shoot(page, "traffic-round-trip")
+    page.mouse.move(2, 2)
+    # The keys select each flow.
+    page.locator(".traffic-flow .bokeh-figure:not([aria-busy])").focus()
+    told: list[str] = []
+    for buffer in flows["buffer"]:
+        page.keyboard.press("ArrowDown")
+        expect(readout).to_contain_text(re.compile(f"^{buffer}: .* from "))
+        told.append(readout.inner_text())
+    assert len(set(told)) == len(flows["buffer"])
+    page.keyboard.press("Escape")
+    expect(readout).to_have_text(usual)
+    points = page.locator(".roofline .points li")
+    expect(points.first).to_be_visible(timeout=PATIENT)
+    assert figure_data(page, "roofline", "points")["key"][-1] == "now"
     page.get_by_text("As a table").click()
     expect(page.locator(".picture-table tbody tr")).to_have_count(len(flows["buffer"]))
     trips = page.locator(".picture-table .is-trip")
@@ -186,10 +180,13 @@ def hovered(page: Page, section: str) -> None:
     expect(tooltip.first).to_be_visible()
 
 
-def test_given_the_roofline_then_its_points_are_drawn_and_told_in_both_themes(
-    page_of: Callable[..., Page], shoot: Shoot
+@pytest.mark.slow
+def test_the_roofline_is_drawn_and_told_in_both_themes(
+    open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
-    page = page_of("vtcm_double_buffer", "Traffic", width=1920, height=1080)
+    page = open_page(width=1920, height=1080)
+    go_to_example(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("tab", name="Traffic").click()
     points = page.locator(".roofline .points li")
     expect(points).to_have_count(3, timeout=PATIENT)
     expect(page.locator(".roofline .picture-readout")).to_contain_text("Bandwidth bound")
@@ -210,19 +207,3 @@ def test_given_the_roofline_then_its_points_are_drawn_and_told_in_both_themes(
     assert page.evaluate(ground) == "#3b414d"
     shoot(page, "roofline-dark")
     assert_no_violations(page, "#area-panes")
-
-
-def test_given_the_keys_then_each_flow_of_the_figure_is_selected_and_described(page_of: Callable[..., Page]) -> None:
-    page = page_of("fused_matmul_relu_roundtrip", "Traffic")
-    flows = figure_data(page, "traffic-flow", "flows")
-    readout = page.locator(".traffic-flow .picture-readout")
-    usual = readout.inner_text()
-    page.locator(".traffic-flow .bokeh-figure:not([aria-busy])").focus()
-    told: list[str] = []
-    for buffer in flows["buffer"]:
-        page.keyboard.press("ArrowDown")
-        expect(readout).to_contain_text(re.compile(f"^{buffer}: .* from "))
-        told.append(readout.inner_text())
-    assert len(set(told)) == len(flows["buffer"])
-    page.keyboard.press("Escape")
-    expect(readout).to_have_text(usual)

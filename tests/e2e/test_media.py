@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import drag, until
+from support.browser.page import drag, go_to_example, until
 
 
-def opened(page: Page, serve_page: Callable[..., str], example: str = "vtcm_double_buffer") -> Page:
-    page.goto(f"{serve_page()}/example/{example}")
-    page.get_by_role("treeitem").first.wait_for()
+def opened(page: Page, app_url: str) -> Page:
+    go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("slider", name="Playhead").wait_for()
     return page
 
@@ -29,11 +28,13 @@ COLOURS = """canvas => {
 """How many saturated colours a canvas has."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_systems_ground(
-    open_page: Callable[..., Page], serve_page: Callable[..., str], shoot: Callable[[Page, str], Path], dark: bool
+def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
+    open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
-    page = opened(open_page(dark=dark, forced_colors="active"), serve_page)
+    page = opened(open_page(dark=dark), app_url)
+    page.emulate_media(forced_colors="active")
     canvas = page.locator(".timeline canvas.plot")
     expect(page.locator(".timeline .stall-swatch").first).to_be_visible()
     until(page, lambda: canvas.evaluate(COLOURS) >= 3)
@@ -44,10 +45,10 @@ def test_given_forced_colours_then_pictures_keep_the_colours_of_buffers_on_the_s
     shoot(page, f"forced-colours-{'dark' if dark else 'light'}")
 
 
-def test_given_a_sheet_of_paper_then_notebook_tree_and_timeline_are_whole_and_tools_are_away(
-    open_page: Callable[..., Page], serve_page: Callable[..., str], shoot: Callable[[Page, str], Path]
+def test_on_paper_the_areas_are_whole_and_tools_are_away(
+    page: Page, app_url: str, shoot: Callable[[Page, str], Path]
 ) -> None:
-    page = opened(open_page(), serve_page)
+    opened(page, app_url)
     rows = page.get_by_role("treeitem").count()
     wide = page.locator("#area-timeline").bounding_box()
     page.evaluate("() => void window.dispatchEvent(new Event('beforeprint'))")
@@ -71,14 +72,14 @@ def test_given_a_sheet_of_paper_then_notebook_tree_and_timeline_are_whole_and_to
     expect(page.locator(".cell.workload")).not_to_contain_text("C[vm, vn] + A")
 
 
-def test_given_less_motion_then_nothing_moves_after_a_drop(
-    open_page: Callable[..., Page], serve_page: Callable[..., str]
-) -> None:
-    page = opened(open_page(reduced_motion="reduce"), serve_page)
+@pytest.mark.slow
+def test_with_less_motion_nothing_moves_after_a_drop(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    opened(page, app_url)
     page.evaluate(
         """() => {
           window.moved = [];
-          const animate = Element.prototype.animate;
+          const animate = window.animate = Element.prototype.animate;
           Element.prototype.animate = function (frames, ...rest) {
             if (JSON.stringify(frames).includes("translate")) window.moved.push(this.className);
             return animate.call(this, frames, ...rest);
@@ -87,6 +88,7 @@ def test_given_less_motion_then_nothing_moves_after_a_drop(
     )
     drag(page, "A_local.vtcm", "mi")
     expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1)
-    assert page.evaluate("() => window.moved") == []
+    moved = page.evaluate("() => { Element.prototype.animate = window.animate; return window.moved; }")
+    assert moved == []
     slow = "() => document.getAnimations().filter((a) => (a.effect.getComputedTiming().duration ?? 0) > 1 && a.transitionProperty).length"
     assert page.evaluate(slow) == 0

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
+from support.browser.page import go_to_gallery
 from support.browser.page import row as tree_row
-from support.browser.sizes import wrong_texts
+from support.browser.sizes import SIZES, wrong_texts
 from support.pasted.relax_modules import MODEL
+from support.sessions.served import served
 
 from tilewright.app.document.networks import KERNELS, create_network, load_network
-from tilewright.app.storage.registry import open_file_registry
+from tilewright.app.server.access import make_policy
 from tilewright.app.views.labels.numbers import grouped
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.script.relax import parse_network
@@ -21,16 +23,28 @@ from tilewright.engine.script.relax import parse_network
 LINES = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "work"
-    create_network(parse_network(MODEL), made / "net", "A small model", load_machine("dual-bank-npu"))
-    return made
+@pytest.fixture(scope="module")
+def served_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A folder with a model, and the address of the server on it."""
+    folder = tmp_path_factory.mktemp("work")
+    create_network(parse_network(MODEL), folder / "net", "A small model", load_machine("dual-bank-npu"))
+    with served(folder, make_policy(requires_token=False)) as server:
+        yield folder, f"{server.url}/"
 
 
 @pytest.fixture
-def url(serve_page: Callable[..., str], folder: Path) -> str:
-    return serve_page(folder, open_file_registry(folder)) + "/"
+def folder(served_model: tuple[Path, str]) -> Iterator[Path]:
+    """With the model as it was created."""
+    folder, _ = served_model
+    kernels = {path: path.read_bytes() for path in (folder / "net" / KERNELS).iterdir()}
+    yield folder
+    for path, text in kernels.items():
+        path.write_bytes(text)
+
+
+@pytest.fixture
+def url(served_model: tuple[Path, str], folder: Path) -> str:
+    return served_model[1]
 
 
 def kernel(page: Page, key: str) -> Locator:
@@ -42,23 +56,20 @@ def figure(page: Page) -> Locator:
 
 
 def shown(page: Page, url: str) -> Page:
-    page.goto(f"{url}model/net")
+    go_to_gallery(page, url)
+    page.locator('.file[data-example="net/model.py"]').click()
+    expect(page).to_have_url(f"{url}model/net")
     expect(page.locator(".status.is-unscheduled")).to_have_count(2)
     expect(page.locator(".graph-node.is-call")).to_have_count(4)
     expect(page.locator(".inference .bokeh-figure canvas").first).to_be_visible()
     return page
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_given_a_model_then_its_page_has_figures_list_graph_and_timeline(
-    open_page: Callable[..., Page], url: str, folder: Path, shoot: Callable[[Page, str], Path], dark: bool
+def test_a_model_has_figures_a_list_and_a_graph(
+    page: Page, url: str, folder: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
-    page = open_page(dark=dark)
-    page.goto(url)
-    page.locator('.file[data-example="net/model.py"]').click()
-    expect(page.locator(".model .title")).to_have_text("A small model")
-    expect(page).to_have_url(f"{url}model/net")
     shown(page, url)
+    expect(page.locator(".model .title")).to_have_text("A small model")
     report = load_network(folder / "net").simulate()
     expect(figure(page)).to_have_text(grouped(report.cycles))
     ranked = [cost.kernel.name for cost in report.ranked()]
@@ -70,39 +81,68 @@ def test_given_a_model_then_its_page_has_figures_list_graph_and_timeline(
     page.locator(".graph-node.is-call").first.hover()
     expect(page.locator(".model-tip")).to_contain_text("16×16 float32")
     expect(page.locator(".kernel-row.is-pointed")).to_have_count(1)
-    shoot(page, f"model-{'dark' if dark else 'light'}")
+    shoot(page, "model-light")
     page.mouse.move(2, 2)
-    assert_no_violations(page)
-
-
-def test_given_a_search_or_a_filter_then_list_and_graph_show_what_matches(
-    open_page: Callable[..., Page], url: str
-) -> None:
-    page = shown(open_page(), url)
+    assert not wrong_texts(page, "model", [(1280, 800)])
+    # What matches a search or a filter.
     page.get_by_label("Find a kernel").fill("bo th")
-    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(1)
+    expect(rows).to_have_count(1)
     expect(page.locator(".graph-node.is-away")).to_have_count(2)
     expect(page.locator(".kernels .found")).to_have_text("1 of 2")
     page.keyboard.press("Escape")
-    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(2)
+    expect(rows).to_have_count(2)
     page.get_by_label("Find a kernel").fill("nothing like this")
     expect(page.get_by_text("No kernel matches.")).to_be_visible()
     page.get_by_label("Find a kernel").fill("")
     page.locator('.kind[data-filter="unscheduled"]').click()
     expect(page.locator('.kind[data-filter="unscheduled"]')).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".kernel-rows .kernel-row")).to_have_count(2)
+    expect(rows).to_have_count(2)
+    # A press on the graph or on the timeline opens the kernel.
+    page.locator(".graph-node.is-call").nth(1).click()
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    page.get_by_role("button", name="Model", exact=True).click()
+    plot = page.locator(".inference .bokeh-figure")
+    expect(plot).to_be_visible()
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 60, box["y"] + 48)
+    expect(page).to_have_url(f"{url}kernel/net.both")
+    page.get_by_role("button", name="Model", exact=True).click()
+    place = page.locator(".graph-node.is-call").first
+    expect(place).to_be_visible()
+    first = place.bounding_box()
+    page.locator(".graph-area").focus()
+    page.keyboard.press("ArrowDown")
+    moved = place.bounding_box()
+    page.keyboard.press("+")
+    larger = place.bounding_box()
+    assert first and moved and larger and moved["y"] < first["y"] and larger["width"] > moved["width"]
 
 
-def test_given_a_kernel_by_keys_then_its_edit_is_in_the_model_on_return(
-    open_page: Callable[..., Page], url: str, folder: Path
-) -> None:
-    page = shown(open_page(), url)
-    before = figure(page).inner_text()
+OTHER_FONT = """async () => {
+  const names = ["DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Courier New"];
+  const face = new FontFace("Inter", names.map((name) => `local("${name}")`).join(", "));
+  document.fonts.add(await face.load());
+}"""
+"""The first font of the page is a wide one."""
+
+
+@pytest.mark.slow
+def test_the_texts_of_a_node_do_not_overlap_in_another_font(page: Page, url: str) -> None:
+    go_to_gallery(page, url)
+    page.evaluate(OTHER_FONT)
+    shown(page, url)
+    found = [text for text in wrong_texts(page, "model", [(1920, 1080)]) if "graph-" in text]
+    page.evaluate("() => document.fonts.clear()")
+    assert not found, "\n".join(found)
+
+
+def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, folder: Path) -> None:
+    shown(page, url)
     page.get_by_label("Find a kernel").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("End")
-    last = page.locator(".kernel-rows .kernel-row").last
-    expect(last).to_be_focused()
+    expect(page.locator(".kernel-rows .kernel-row").last).to_be_focused()
     page.keyboard.press("Home")
     while page.evaluate("() => document.activeElement.shadowRoot.activeElement.dataset.kernel") != "both":
         page.keyboard.press("ArrowDown")
@@ -121,56 +161,21 @@ def test_given_a_kernel_by_keys_then_its_edit_is_in_the_model_on_return(
     expect(page.locator('.graph-node[data-status="proved"]')).to_have_count(2)
     page.go_back()
     expect(page).to_have_url(f"{url}kernel/net.both")
-    page.reload()
     tree_row(page, "s").wait_for()
     page.get_by_role("button", name="Model", exact=True).click()
     expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
-    assert before
-
-
-def test_given_a_press_on_the_graph_or_the_timeline_then_the_kernel_opens(
-    open_page: Callable[..., Page], url: str
-) -> None:
-    page = shown(open_page(), url)
-    page.locator(".graph-node.is-call").nth(1).click()
-    expect(page).to_have_url(f"{url}kernel/net.both")
-    page.get_by_role("button", name="Model", exact=True).click()
-    figure = page.locator(".inference .bokeh-figure")
-    expect(figure).to_be_visible()
-    box = figure.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] - 60, box["y"] + 48)
-    expect(page).to_have_url(f"{url}kernel/net.both")
-    page.get_by_role("button", name="Model", exact=True).click()
-    area = page.locator(".graph-area")
-    place = page.locator(".graph-node.is-call").first
-    expect(place).to_be_visible()
-    first = place.bounding_box()
-    area.focus()
-    page.keyboard.press("ArrowDown")
-    moved = place.bounding_box()
-    page.keyboard.press("+")
-    larger = place.bounding_box()
-    assert first and moved and larger and moved["y"] < first["y"] and larger["width"] > moved["width"]
-
-
-def test_given_a_schedule_written_elsewhere_then_the_page_shows_it(
-    open_page: Callable[..., Page], url: str, folder: Path
-) -> None:
-    page = shown(open_page(), url)
+    # A schedule that is written elsewhere comes, too.
     path = folder / "net" / KERNELS / "both.py"
     path.write_text(path.read_text() + "\n".join(LINES) + "\n")
-    expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
     expect(figure(page)).to_have_text(grouped(load_network(folder / "net").simulate().cycles))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_given_a_module_when_pasted_then_its_functions_are_offered_and_it_opens_as_a_model(
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_pasted_module_offers_its_functions_and_opens_as_a_model(
     open_page: Callable[..., Page], url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = open_page(dark=dark)
-    page.goto(url)
-    page.locator('.file[data-example="net/model.py"]').wait_for()
+    go_to_gallery(page, url)
     page.get_by_label("A TVMScript program or a notebook").fill(MODEL)
     page.get_by_role("button", name="Open", exact=True).click()
     bar = page.locator(".banner.is-programs")
@@ -191,20 +196,24 @@ def test_given_a_module_when_pasted_then_its_functions_are_offered_and_it_opens_
     expect(page).to_have_url(f"{url}model/main")
     expect(page.locator(".graph-node.is-call")).to_have_count(4)
     shoot(page, f"module-as-model-{'dark' if dark else 'light'}")
-    page.reload()
-    expect(page.locator(".graph-node.is-call")).to_have_count(4)
 
 
-def test_given_any_size_of_window_then_all_texts_of_a_model_can_be_read(page: Page, url: str) -> None:
-    found = wrong_texts(shown(page, url), "model")
-    assert not found, "\n".join(dict.fromkeys(found))
-
-
-def test_given_the_start_screen_then_an_example_model_opens_with_its_schedules(
-    open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_model_can_be_read_at_any_size_and_axe_has_no_complaint(
+    open_page: Callable[..., Page], url: str, dark: bool
 ) -> None:
-    page = open_page()
-    page.goto(app_url)
+    page = shown(open_page(dark=dark), url)
+    found = wrong_texts(page, "model", SIZES)
+    assert not found, "\n".join(dict.fromkeys(found))
+    assert_no_violations(page)
+
+
+@pytest.mark.slow
+def test_an_example_model_opens_with_its_schedules(
+    page: Page, app_url: str, shoot: Callable[[Page, str], Path]
+) -> None:
+    go_to_gallery(page, app_url)
     card = page.locator('.card[data-example="transformer_layer/model.py"]')
     card.scroll_into_view_if_needed()
     expect(card).to_contain_text("664")

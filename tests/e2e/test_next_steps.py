@@ -9,22 +9,39 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import steps
+from support.browser.page import open_text, steps
 from support.programs.layers import PADDED_CONVOLUTION
+from support.sessions.searching import HOLES
 
+MATMUL = HOLES[: HOLES.index("# %% schedule")]
 SLOW = 120_000
 """Milliseconds until the first suggestions on a busy machine."""
 
 
+def test_a_proposed_step_is_taken_with_one_press_and_undone(page: Page, app_url: str) -> None:
+    open_text(page, app_url, MATMUL)
+    expect(page.get_by_role("tab", name="Next")).to_have_attribute("aria-selected", "true")
+    pane = page.locator(".next-steps")
+    expect(pane).to_contain_text("Most work: C")
+    pane.get_by_role("button", name="gemmini").click()
+    expect(pane.get_by_role("button", name="gemmini")).to_have_attribute("aria-pressed", "true")
+    pane.get_by_role("button", name="dual-bank-npu").click()
+    tile = pane.locator('li[data-rule="tile"]')
+    expect(tile).to_contain_text("Tile C for the matrix unit", timeout=SLOW)
+    tile.get_by_role("button", name="Apply").click(timeout=SLOW)
+    expect(page.locator(".step", has_text="sch.split").first).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Undo (Ctrl+Z)").click()
+    expect(page.locator(".step")).to_have_count(0)
+    expect(pane.locator(".machine-cards")).to_be_visible(timeout=SLOW)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_given_a_fresh_convolution_then_it_is_scheduled_with_one_press_and_undone(
+def test_a_fresh_convolution_is_scheduled_with_one_press(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page, scheme = open_page(dark=dark), "dark" if dark else "light"
-    page.goto(app_url)
-    page.get_by_role("textbox", name="program").or_(page.locator("textarea")).first.fill(PADDED_CONVOLUTION)
-    page.get_by_role("button", name="Open", exact=True).first.click()
-    page.get_by_role("treeitem").first.wait_for()
+    open_text(page, app_url, PADDED_CONVOLUTION)
     expect(page.get_by_role("tab", name="Next")).to_have_attribute("aria-selected", "true")
     pane = page.locator(".next-steps")
     expect(pane).to_contain_text("Most work: conv")
@@ -36,7 +53,7 @@ def test_given_a_fresh_convolution_then_it_is_scheduled_with_one_press_and_undon
     expect(first).to_contain_text("Schedule all 4 blocks", timeout=SLOW)
     expect(first).to_contain_text("copied")
     expect(first).to_contain_text("÷")
-    expect(first).to_be_in_viewport()
+    expect(first).to_be_in_viewport(timeout=SLOW)
     first.get_by_text("What it decides").click()
     expect(first).to_contain_text("conv on matrix: a product")
     shoot(page, f"next-fresh-{scheme}")

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import go_to_example
-from support.browser.sizes import FRAMES, wrong_texts
+from support.browser.page import go_to_example, go_to_gallery, open_text
+from support.browser.sizes import FRAMES, SIZES, wrong_texts
 
 PANES = ("next", "script", "python", "problems", "machine", "traffic", "explore")
+SCROLLS = (
+    "() => [document.documentElement.scrollWidth > innerWidth, document.documentElement.scrollHeight > innerHeight]"
+)
 
 
-def test_given_any_size_of_window_then_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
+@pytest.mark.slow
+def test_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
+    go_to_gallery(page, app_url)
     assert not wrong_texts(page, "gallery")
 
 
-def test_given_any_size_of_window_then_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str) -> None:
+@pytest.mark.parametrize("sizes", [[(1280, 800)], pytest.param(SIZES, marks=pytest.mark.slow)], ids=["one", "all"])
+def test_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str, sizes: list[tuple[int, int]]) -> None:
     found: list[str] = []
 
     def look(view: str) -> None:
         page.evaluate(FRAMES)
-        found.extend(wrong_texts(page, view))
+        found.extend(wrong_texts(page, view, sizes))
 
     go_to_example(page, app_url, "vtcm_double_buffer")
     expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
-    for pane in PANES:
+    assert page.evaluate(SCROLLS) == [False, False]
+    for pane in PANES if len(sizes) > 1 else PANES[:1]:
         page.locator(f'[data-pane-tab="{pane}"]').click()
         look(pane)
     page.locator(".row-block").first.click(position={"x": 120, "y": 9})
@@ -35,15 +39,18 @@ def test_given_any_size_of_window_then_all_texts_of_a_notebook_can_be_read(page:
     page.locator('.row-block [data-act="buffer"]').last.click()
     expect(page.locator(".layout-picker .layout-card").first).to_be_visible(timeout=30_000)
     look("layout picker")
-    page.get_by_role("button", name="Widen").click()
-    look("wide layout picker")
-    page.get_by_role("button", name="Narrow").click()
+    if len(sizes) > 1:
+        page.get_by_role("button", name="Widen").click()
+        look("wide layout picker")
+        page.get_by_role("button", name="Narrow").click()
     page.locator(".other-forms").click()
-    look("export")
     page.get_by_role("menuitem", name="Python for TVM 0.23 or older", exact=True).click()
     expect(page.get_by_role("dialog", name="What the export leaves out")).to_be_visible()
     look("export review")
     page.keyboard.press("Escape")
+    if len(sizes) == 1:
+        assert not found, "\n".join(dict.fromkeys(found))
+        return
     page.locator(".step .step-text").nth(2).click()
     expect(page.locator(".banner, .banner-tools").first).to_be_visible()
     look("history")
@@ -70,18 +77,17 @@ def conv2d(X: T.Buffer((1, 32, 58, 58), "float32"), W: T.Buffer((64, 32, 3, 3), 
 """
 
 
-def test_given_a_deep_nest_with_long_names_then_all_texts_can_be_read_at_any_size(page: Page, app_url: str) -> None:
-    page.goto(app_url)
-    page.get_by_label("A TVMScript program or a notebook").fill(CONVOLUTION)
-    page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("treeitem").first.wait_for()
+@pytest.mark.slow
+def test_all_texts_of_a_deep_nest_with_long_names_can_be_read(page: Page, app_url: str) -> None:
+    open_text(page, app_url, CONVOLUTION)
     page.locator('[data-pane-tab="problems"]').click()
     expect(page.locator("#pane-problems")).to_contain_text("convolution", timeout=30_000)
     found = wrong_texts(page, "convolution")
     assert not found, "\n".join(dict.fromkeys(found))
 
 
-def test_given_a_search_that_has_ended_then_all_texts_can_be_read_at_any_size(page: Page, app_url: str) -> None:
+@pytest.mark.slow
+def test_all_texts_of_a_search_that_has_ended_can_be_read(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "explore_tiles")
     page.locator('[data-pane-tab="explore"]').click()
     page.get_by_role("button", name="Start").click()
@@ -92,28 +98,13 @@ def test_given_a_search_that_has_ended_then_all_texts_can_be_read_at_any_size(pa
     assert not found, "\n".join(dict.fromkeys(found))
 
 
-def test_given_a_system_that_prefers_dark_then_so_does_the_page_until_another_theme_is_chosen(
-    open_page: Callable[..., Page], app_url: str
-) -> None:
-    page = open_page(dark=True)
-    page.goto(app_url)
-    root = page.locator("html")
+def test_theme_search_and_scroll_position_are_kept(page: Page, app_url: str) -> None:
+    go_to_gallery(page, app_url)
+    root, gallery = page.locator("html"), page.locator(".gallery")
+    page.emulate_media(color_scheme="dark")
     expect(root).to_have_attribute("data-theme", "dark")
     page.emulate_media(color_scheme="light")
     expect(root).to_have_attribute("data-theme", "light")
-    page.get_by_label("Dark theme").locator("visible=true").click()
-    expect(root).to_have_attribute("data-theme", "dark")
-    page.reload()
-    page.locator(".card[data-example]").first.wait_for()
-    expect(root).to_have_attribute("data-theme", "dark")
-
-
-def test_given_a_gallery_that_was_searched_and_scrolled_then_it_is_so_when_one_returns(
-    page: Page, app_url: str
-) -> None:
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
-    gallery = page.locator(".gallery")
     page.set_viewport_size({"width": 1100, "height": 540})
     gallery.evaluate("(view) => { view.scrollTop = 300; }")
     page.wait_for_timeout(100)
@@ -123,13 +114,18 @@ def test_given_a_gallery_that_was_searched_and_scrolled_then_it_is_so_when_one_r
     expect(gallery).to_be_visible()
     page.evaluate(FRAMES)
     assert gallery.evaluate("(view) => view.scrollTop") == 300
+    page.get_by_label("Dark theme").locator("visible=true").click()
     page.get_by_label("Find an example").fill("blur")
     page.reload()
     expect(page.get_by_label("Find an example")).to_have_value("blur")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.get_by_label("Light theme").locator("visible=true").click()
+    page.get_by_label("Find an example").fill("")
 
 
-def test_given_a_row_that_is_clicked_then_no_tooltip_covers_the_inspector(page: Page, app_url: str) -> None:
-    go_to_example(page, app_url, "vtcm_double_buffer")
+@pytest.mark.slow
+def test_no_tooltip_covers_the_inspector(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "place_the_copies")
     block = page.locator(".row-block").first
     block.hover(position={"x": 120, "y": 9})
     expect(page.locator(".tip")).to_be_visible()

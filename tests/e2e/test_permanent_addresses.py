@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import choose, open_example, steps
+from support.browser.page import choose, go_to_gallery, open_example, open_text, steps
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.served import Served, served
 
@@ -28,43 +27,48 @@ Shoot = Callable[[Page, str], Path]
 DRAFT = re.compile(r"/draft/[0-9a-f]{12}$")
 
 
+class Place(NamedTuple):
+    """A server without a token: its address, the folder that it serves, and the folder of its drafts."""
+
+    url: str
+    folder: Path
+    drafts: Path
+
+
+@pytest.fixture(scope="module")
+def server_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("mine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        drafts = drafts_folder()
+        assert drafts is not None
+        with served(folder, make_policy(requires_token=False)) as server:
+            yield Place(server.url, folder, drafts)
+
+
 @pytest.fixture
-def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the drafts, empty."""
-    monkeypatch.setenv("TILEWRIGHT_STATE_DIR", str(tmp_path / "state"))
-    folder = drafts_folder()
-    assert folder is not None
-    return folder
+def place(server_of_all: Place) -> Place:
+    """Without drafts."""
+    for draft in server_of_all.drafts.glob("*"):
+        draft.unlink()
+    return server_of_all
 
 
 def tree(page: Page) -> None:
     page.get_by_role("treeitem").first.wait_for()
 
 
-def test_given_an_example_then_reload_back_and_forward_keep_the_place(
-    serve_page: Callable[..., str], page: Page
-) -> None:
-    url = serve_page()
-    page.goto(url)
+def test_an_edited_example_is_a_draft_that_reload_and_gallery_know(place: Place, page: Page, shoot: Shoot) -> None:
+    go_to_gallery(page, place.url)
     open_example(page, "what_moves_what")
-    expect(page).to_have_url(f"{url}/example/what_moves_what")
-    page.reload()
-    tree(page)
+    expect(page).to_have_url(f"{place.url}/example/what_moves_what")
     expect(page).to_have_title(re.compile("what moves what", re.IGNORECASE))
     page.go_back()
-    expect(page).to_have_url(f"{url}/")
+    expect(page).to_have_url(f"{place.url}/")
     expect(page.locator("html")).to_have_attribute("data-screen", "gallery")
     page.go_forward()
-    expect(page).to_have_url(f"{url}/example/what_moves_what")
+    expect(page).to_have_url(f"{place.url}/example/what_moves_what")
     tree(page)
-
-
-def test_given_an_edited_example_then_it_is_a_draft_that_a_reload_keeps_and_the_gallery_lists(
-    serve_page: Callable[..., str], page: Page, drafts: Path, shoot: Shoot
-) -> None:
-    url = serve_page()
-    page.goto(url)
-    open_example(page, "what_moves_what")
     count = len(steps(page))
     choose(page, "ii", "Parallel")
     expect(page.locator(".step")).to_have_count(count + 1)
@@ -87,67 +91,39 @@ def test_given_an_edited_example_then_it_is_a_draft_that_a_reload_keeps_and_the_
     page.locator("[data-draft]").hover()
     page.get_by_role("button", name="Discard the draft").click()
     expect(page.locator("[data-draft]")).to_have_count(0)
-    assert list(drafts.glob("*.py")) == []
+    assert list(place.drafts.glob("*.py")) == []
 
 
-def test_given_a_pasted_program_then_it_is_a_draft_at_once(
-    serve_page: Callable[..., str], page: Page, drafts: Path
-) -> None:
-    page.goto(serve_page())
-    page.get_by_label("A TVMScript program or a notebook").fill(MATMUL_NOTEBOOK)
-    page.get_by_role("button", name="Open", exact=True).click()
-    tree(page)
+def test_a_pasted_program_is_a_draft_until_it_is_saved_in_the_folder(place: Place, page: Page) -> None:
+    open_text(page, place.url, MATMUL_NOTEBOOK)
     expect(page).to_have_url(DRAFT)
-    page.reload()
-    tree(page)
-    (draft,) = drafts.glob("*.py")
+    (draft,) = place.drafts.glob("*.py")
     assert draft.read_text() == MATMUL_NOTEBOOK
-
-
-def test_given_a_draft_that_is_saved_in_the_folder_then_the_address_is_the_files(
-    serve_page: Callable[..., str], page: Page, drafts: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    url = serve_page(folder)
-    page.goto(f"{url}/example/what_moves_what")
-    tree(page)
-    choose(page, "ii", "Parallel")
-    expect(page).to_have_url(DRAFT)
+    choose(page, "i", "Parallel")
+    expect(page.locator(".step", has_text="parallel")).to_be_visible()
     page.keyboard.press("Control+s")
     name = page.get_by_role("textbox", name="Name").or_(page.locator(".file-ask input"))
     name.first.fill("kept.py")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(f"{url}/file/kept.py")
+    expect(page).to_have_url(f"{place.url}/file/kept.py")
     expect(page.locator('[data-file="saved"]')).to_be_visible()
-    assert "parallel" in (folder / "kept.py").read_text()
+    assert "parallel" in (place.folder / "kept.py").read_text()
 
 
-def test_given_a_link_then_it_stays_in_the_address_until_the_notebook_is_edited(
-    serve_page: Callable[..., str], page: Page, drafts: Path
-) -> None:
-    url, fragment = serve_page(), fragment_of(MATMUL_NOTEBOOK)
-    page.goto(f"{url}/{fragment}")
-    tree(page)
-    expect(page).to_have_url(f"{url}/{fragment}")
-    page.reload()
-    tree(page)
-    assert list(drafts.glob("*.py")) == []
-    choose(page, "i", "Parallel")
-    expect(page).to_have_url(DRAFT)
-    page.reload()
-    tree(page)
-    assert any("parallel" in step for step in steps(page))
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if n else ())
+        for n, path in enumerate(["/draft/0123456789ab", "/example/nothing", "/file/nothing.py", "/draft/x%20y"])
+    ],
+)
+def test_the_start_page_says_that_an_address_names_nothing(place: Place, page: Page, path: str) -> None:
+    page.goto(f"{place.url}{path}")
+    expect(page.get_by_role("alert").filter(has_text=re.compile("there is no|has no draft"))).to_be_visible()
 
 
-def test_given_an_address_of_nothing_then_the_start_page_says_so(serve_page: Callable[..., str], page: Page) -> None:
-    url = serve_page()
-    for path in ("/example/nothing", "/file/nothing.py", "/draft/0123456789ab", "/draft/x%20y"):
-        page.goto(f"{url}{path}")
-        expect(page.get_by_role("alert").filter(has_text=re.compile("there is no|has no draft"))).to_be_visible()
-
-
-def test_given_a_prefix_then_every_address_is_below_it(page: Page, drafts: Path) -> None:
+@pytest.mark.slow
+def test_every_address_is_below_the_prefix(page: Page) -> None:
     with served(policy=make_policy(prefix="/tiles/kernels")) as server:
         page.goto(server.page_url("/"))
         open_example(page, "what_moves_what")
@@ -159,33 +135,36 @@ def test_given_a_prefix_then_every_address_is_below_it(page: Page, drafts: Path)
         page.goto("about:blank")
 
 
-def test_given_the_token_then_it_leaves_the_address_and_another_browser_is_asked_for_it(
-    open_page: Callable[..., Page], server: Served, browser: Browser, shoot: Shoot
-) -> None:
-    page = open_page()
-    page.goto(server.page_url("/example/box_blur"))
-    tree(page)
-    expect(page).to_have_url(f"{server.url}/example/box_blur")
-    stranger = browser.new_context().new_page()  # a 401 is an error on the console
-    stranger.goto(f"{server.url}/example/box_blur#part")
-    shoot(stranger, "login")
-    stranger.get_by_label("Token of this server").fill("wrong")
-    stranger.get_by_role("button", name="Open").click()
-    expect(stranger.get_by_role("alert")).to_have_text("This is not the token.")
-    stranger.get_by_label("Token of this server").fill(server.policy.token)
-    stranger.get_by_role("button", name="Open").click()
-    tree(stranger)
-    expect(stranger).to_have_url(f"{server.url}/example/box_blur#part")
-    stranger.context.close()
-    page.goto("about:blank")
+def test_a_page_asks_for_the_token_until_it_has_the_right_one(browser: Browser, shoot: Shoot) -> None:
+    now = [time.time()]
+    policy = msgspec.structs.replace(make_policy(), keys=Keys(now=lambda: now[0]))
+    with served(policy=policy) as server:
+        page = browser.new_context().new_page()  # a 401 is an error on the console
+        page.goto(f"{server.url}/example/box_blur#part")
+        shoot(page, "login")
+        page.get_by_label("Token of this server").fill("wrong")
+        page.get_by_role("button", name="Open").click()
+        expect(page.get_by_role("alert")).to_have_text("This is not the token.")
+        page.get_by_label("Token of this server").fill(server.policy.token)
+        page.get_by_role("button", name="Open").click()
+        tree(page)
+        expect(page).to_have_url(f"{server.url}/example/box_blur#part")
+        assert page.context.cookies() == []
+        now[0] += KEY_SECONDS + 1
+        page.reload()
+        expect(page.get_by_role("alert")).to_contain_text("The access of this browser has expired")
+        expect(page.get_by_label("Token of this server")).to_be_visible()
+        page.context.close()
 
 
-def test_given_the_first_visit_then_a_second_tab_needs_no_token_and_a_refused_ticket_asks_for_another(
+@pytest.mark.slow
+def test_a_second_tab_needs_no_token_and_an_old_ticket_is_replaced(
     open_page: Callable[..., Page], server: Served
 ) -> None:
     page = open_page(own=True)
     page.goto(server.page_url("/example/box_blur"))
     tree(page)
+    expect(page).to_have_url(f"{server.url}/example/box_blur")
     assert page.context.cookies() == []
     second = page.context.new_page()
     second.goto(f"{server.url}/example/what_moves_what?ticket=of-yesterday")
@@ -206,25 +185,8 @@ def test_given_the_first_visit_then_a_second_tab_needs_no_token_and_a_refused_ti
     page.goto("about:blank")
 
 
-def test_given_a_key_after_its_life_then_the_page_says_so_and_asks_for_the_token(browser: Browser) -> None:
-    now = [time.time()]
-    policy = msgspec.structs.replace(make_policy(), keys=Keys(now=lambda: now[0]))
-    with served(policy=policy) as server:
-        page = browser.new_context().new_page()
-        page.goto(server.page_url("/example/box_blur"))
-        tree(page)
-        now[0] += KEY_SECONDS + 1
-        page.reload()
-        expect(page.get_by_role("alert")).to_contain_text("The access of this browser has expired")
-        page.get_by_label("Token of this server").fill(server.policy.token)
-        page.get_by_role("button", name="Open").click()
-        tree(page)
-        page.context.close()
-
-
-def test_given_a_link_on_another_site_then_a_person_with_the_key_gets_in_with_the_notebook(
-    browser: Browser, server: Served, serve: Callable[..., str]
-) -> None:
+@pytest.mark.slow
+def test_a_link_on_another_site_opens_for_a_person_with_the_key(browser: Browser, server: Served) -> None:
     page = browser.new_context().new_page()
     page.goto(server.page_url("/"))
     page.locator(".card[data-example]").first.wait_for()
@@ -240,54 +202,36 @@ def test_given_a_link_on_another_site_then_a_person_with_the_key_gets_in_with_th
     page.context.close()
 
 
-def start(port: int, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tilewright", "serve", "--port", str(port), *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def first_address(server: subprocess.Popen[str]) -> str:
-    assert server.stdout is not None
-    return server.stdout.readline().split()[-1]
-
-
-def test_given_a_server_that_is_started_again_then_the_page_asks_for_its_token_and_comes_back_with_what_was_typed(
-    browser: Browser, drafts: Path, shoot: Shoot
+def test_a_page_comes_back_with_its_text_when_the_server_starts_again(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoot: Shoot
 ) -> None:
+    monkeypatch.setenv("TILEWRIGHT_STATE_DIR", str(tmp_path))
     port = free_port(0)
-    server = start(port)
-    try:
-        page = browser.new_context().new_page()
-        page.goto(first_address(server))
+    page = browser.new_context().new_page()
+    with served(port=port) as server:
+        page.goto(server.page_url())
         open_example(page, "what_moves_what")
         count = len(steps(page))
         choose(page, "ii", "Parallel")
         expect(page.locator(".step")).to_have_count(count + 1)
         expect(page).to_have_url(DRAFT)
-        expect(page.get_by_text("Draft", exact=True).first).to_be_visible()
         page.locator(".cell.markdown").first.dblclick()
         typed = cell_editor(page)
         rewrite(typed, "# Half a senten")
         page.wait_for_timeout(500)  # the server keeps what is typed at each pause
-        server.kill()
-        server.communicate()
-        expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
-        typed.press("End")
-        page.keyboard.type("ce")
-        shoot(page, "server-lost")
-        server = start(port)
-        address = first_address(server)
-        with page.expect_navigation(timeout=3_000):
+    expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
+    typed.press("End")
+    page.keyboard.type("ce")
+    shoot(page, "server-lost")
+    with served(port=port) as server:
+        with page.expect_navigation(timeout=10_000):
             pass
         expect(page.get_by_role("alert")).to_contain_text("The server was started again")
         shoot(page, "server-started-again")
-        other = page.context.new_page()
-        other.goto(address)  # the printed address, in another tab
-        other.locator(".card[data-example]").first.wait_for()
+        page.get_by_label("Token of this server").fill(server.policy.token)
+        page.get_by_role("button", name="Open").click()
         tree(page)
         expect(page.locator(".step")).to_have_count(count + 1)
         expect(page).to_have_url(DRAFT)
         expect(typed).to_have_text("# Half a sentence")
         page.context.close()
-    finally:
-        server.terminate()
-        server.communicate()

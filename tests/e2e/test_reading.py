@@ -22,7 +22,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     made.may_end.set()
 
 
-def test_given_a_text_that_takes_long_when_it_is_stopped_then_it_stays_and_is_read_when_gone_on_with(
+@pytest.mark.slow
+def test_the_evaluation_of_a_text_is_stopped_and_resumed(
     page: Page, server: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.goto(server.page_url("/example/place_the_copies"))

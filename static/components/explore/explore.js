@@ -135,6 +135,7 @@ class Explorer {
     this.view.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawBody()).observe(this.view);
     new MutationObserver(() => this.drawBody()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
+    new MutationObserver(() => this.forget()).observe(PAGE, { attributes: true, attributeFilter: ["data-screen"] });
     model.on("figures", () => this.drawBody());
     model.on("msg:custom", (message) => this.receive(message.data ?? message));
     setInterval(() => this.drawTime(), 1000);
@@ -235,6 +236,13 @@ class Explorer {
     else delete PAGE.dataset.explore;
     window.dispatchEvent(new Event("resize"));
     this.drawHead();
+  }
+
+  /** Forget the pins and the size of the pane when the page leaves a notebook: the next one may have holes of the same names. */
+  forget() {
+    if (PAGE.dataset.screen === "notebook") return;
+    this.form.forget();
+    if (this.isLarge) this.enlarge(false);
   }
 
   /** @param {Outcome} status */

@@ -115,6 +115,12 @@ export class ExploreForm {
     return this.drawCount();
   }
 
+  /** Unpin each hole. */
+  forget() {
+    this.pins.kept.clear();
+    this.drawn = "";
+  }
+
   /** The number of candidates with the present pins, and the fields of a sampled search. */
   drawCount() {
     if (!this.offer) return;

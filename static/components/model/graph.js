@@ -10,7 +10,12 @@ import { STATUSES, colorOf, facts, percent } from "./status.js";
 /** @import { Layout } from "./layout.js" */
 /** @import { GraphData, GraphNode, Kernel, Page } from "./types.js" */
 
+/** @typedef {{ width: number, height: number }} Size */
+
 const SMALLEST = { width: 96, height: 40 };
+const PADDING = { left: 12, between: 10, right: 10 }; // px beside the texts of a node
+const WIDEST_SHARE = "88.8 %";
+const SIGNS = ["▲", ...Object.values(STATUSES).map(([sign]) => sign)];
 const TALLEST = 72; // added to a call that takes all the time
 const MOST_LETTERS = 30;
 const ZOOM = { least: 0.04, most: 3, step: 1.25 };
@@ -30,6 +35,15 @@ function widthOf(text, font) {
   return context.measureText(text).width;
 }
 
+/**
+ * The font of an element in the page, as a canvas has it.
+ * @param {Element} element
+ */
+function fontOf(element) {
+  const { fontWeight, fontSize, fontFamily } = getComputedStyle(element);
+  return `${fontWeight} ${fontSize} ${fontFamily}`;
+}
+
 export class GraphView {
   /** @param {Page} page */
   constructor(page) {
@@ -44,7 +58,12 @@ export class GraphView {
     /** @type {Map<string, SVGGElement>} */
     this.groups = new Map();
     this.scene = svg("g");
-    this.canvas = svg("svg", { class: "graph-canvas", "aria-hidden": "true" }, this.scene);
+    /** @type {{ [part: string]: SVGTextElement }} Texts that are never shown: they have the fonts of those of a node. */
+    this.rulers = Object.fromEntries(
+      ["label", "shape", "share", "sign"].map((part) => [part, svg("text", { class: `graph-${part}` })]),
+    );
+    const rulers = svg("g", { class: "graph-node", visibility: "hidden" }, ...Object.values(this.rulers));
+    this.canvas = svg("svg", { class: "graph-canvas", "aria-hidden": "true" }, rulers, this.scene);
     const tool = (/** @type {string} */ label, /** @type {string} */ text, /** @type {() => void} */ act) =>
       h(
         "button",
@@ -90,10 +109,11 @@ export class GraphView {
 
   /** Draw the graph. Nodes get new sizes when all costs are known; until then they keep those of before. */
   draw(/** @type {boolean} */ isComplete) {
-    const sizes = isComplete || !this.layout ? JSON.stringify(this.data.nodes.map((node) => this.sizeOf(node))) : "";
-    if (sizes && sizes !== this.drawnSizes) {
-      this.drawnSizes = sizes;
-      this.layout = layersOf(this.data, (node) => this.sizeOf(node));
+    const sizes = isComplete || !this.layout ? this.sizes() : null;
+    const key = sizes ? JSON.stringify([...sizes.values()]) : "";
+    if (sizes && key !== this.drawnSizes) {
+      this.drawnSizes = key;
+      this.layout = layersOf(this.data, (node) => /** @type {Size} */ (sizes.get(node.id)));
       this.build(this.layout);
       if (!this.hasView) this.fitWidth();
     }
@@ -105,16 +125,26 @@ export class GraphView {
     return node.key === undefined ? undefined : this.page.kernel(node.key);
   }
 
-  /** @param {GraphNode} node */
-  sizeOf(node) {
-    const kernel = this.kernelOf(node);
-    const label = widthOf(short(node.label), "600 12px sans-serif") + (kernel ? 62 : 24);
-    const shape = widthOf(short(node.shape), "11px sans-serif") + (kernel ? 40 : 24);
-    const share = kernel ? kernel.share / kernel.calls : 0;
-    return {
-      width: Math.ceil(Math.max(SMALLEST.width, label, shape)),
-      height: SMALLEST.height + Math.round(TALLEST * Math.sqrt(share)),
-    };
+  /** The size of each node, in which its texts do not touch. */
+  sizes() {
+    const { left, between, right } = PADDING;
+    const fonts = Object.fromEntries(Object.entries(this.rulers).map(([part, ruler]) => [part, fontOf(ruler)]));
+    const width = (/** @type {string} */ part, /** @type {string} */ text) => widthOf(text, fonts[part]);
+    const share = between + width("share", WIDEST_SHARE);
+    const sign = between + Math.max(...SIGNS.map((text) => width("sign", text)));
+    return new Map(
+      this.data.nodes.map((node) => {
+        const kernel = this.kernelOf(node);
+        const label = width("label", short(node.label)) + (kernel ? share : 0);
+        const shape = width("shape", short(node.shape)) + (kernel ? sign : 0);
+        const part = kernel ? kernel.share / kernel.calls : 0;
+        const size = {
+          width: Math.ceil(Math.max(SMALLEST.width, left + label + right, left + shape + right)),
+          height: SMALLEST.height + Math.round(TALLEST * Math.sqrt(part)),
+        };
+        return [node.id, size];
+      }),
+    );
   }
 
   /** @param {Layout} layout */
@@ -135,10 +165,10 @@ export class GraphView {
         { class: `graph-node is-${node.kind}`, transform: `translate(${left},${top})`, "data-node": node.id },
         svg("rect", { class: "graph-ground", ...size }),
         svg("rect", { class: "graph-fill", ...size }),
-        svg("text", { class: "graph-label", x: 12, y: 17 }, short(node.label)),
-        svg("text", { class: "graph-shape", x: 12, y: 32 }, short(node.shape)),
-        svg("text", { class: "graph-share", x: width - 10, y: 17, "text-anchor": "end" }),
-        svg("text", { class: "graph-sign", x: width - 10, y: 32, "text-anchor": "end" }),
+        svg("text", { class: "graph-label", x: PADDING.left, y: 17 }, short(node.label)),
+        svg("text", { class: "graph-shape", x: PADDING.left, y: 32 }, short(node.shape)),
+        svg("text", { class: "graph-share", x: width - PADDING.right, y: 17, "text-anchor": "end" }),
+        svg("text", { class: "graph-sign", x: width - PADDING.right, y: 32, "text-anchor": "end" }),
       );
       this.groups.set(node.id, group);
       return group;

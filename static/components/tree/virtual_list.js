@@ -115,7 +115,6 @@ export class VirtualList extends RowPositions {
 
   /** @param {[number, number]} range */
   setSpacers([first, behind]) {
-    this.list.classList.toggle("is-virtual", !this.isComplete);
     this.above.style.height = `${this.tops[first]}px`;
     this.below.style.height = `${this.height - this.tops[behind]}px`;
   }

@@ -21,9 +21,17 @@ def go_to_gallery(page: Page, url: str) -> None:
     page.locator(".card[data-example]").first.wait_for()
 
 
+def open_text(page: Page, url: str, text: str) -> None:
+    """A program or a notebook, from the text area of the gallery."""
+    go_to_gallery(page, url)
+    page.get_by_label("A TVMScript program or a notebook").fill(text)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
+
+
 def go_to_example(page: Page, url: str, name: str) -> None:
-    """An example, or a file of the served folder. A page that shows the gallery of this server is not loaded again."""
-    if page.url == f"{url.rstrip('/')}/" and not name.endswith(".py"):
+    """An example, or a file of the served folder. A page that shows its card is not loaded again."""
+    if page.url == f"{url.rstrip('/')}/" and page.locator(f'[data-example="{name}"]').count():
         open_example(page, name)
     else:
         page.goto(f"{url.rstrip('/')}/{'file' if name.endswith('.py') else 'example'}/{name}")
@@ -36,6 +44,9 @@ def back_in_gallery(page: Page) -> bool:
     cards = page.locator(".card[data-example]")
     try:
         if back.first.is_visible():
+            first_pane = page.get_by_role("tab", name="TVMScript")  # the next notebook begins with the pane of this one
+            if first_pane.is_visible() and first_pane.get_attribute("aria-selected") != "true":
+                first_pane.click(timeout=2_000)
             back.first.click(timeout=2_000)
         cards.first.wait_for(timeout=2_000)
     except TimeoutError:

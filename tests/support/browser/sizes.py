@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from playwright.sync_api import Page
 
 from .cut_text import unreadable_texts
@@ -12,11 +14,11 @@ SIZES = ((1000, 700), (1100, 700), (1280, 800), (1440, 900), (1920, 1080), (640,
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
 
 
-def wrong_texts(page: Page, view: str) -> list[str]:
+def wrong_texts(page: Page, view: str, sizes: Iterable[tuple[int, int]] = SIZES) -> list[str]:
     """The findings of a view at each size, with a title for each."""
     found: list[str] = []
     page.mouse.move(2, 2)
-    for width, height in SIZES:
+    for width, height in sizes:
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate(FRAMES)
         found += [f"{view} at {width}: {text}" for text in unreadable_texts(page)]

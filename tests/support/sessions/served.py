@@ -87,9 +87,10 @@ def served(
     path: Path | None = None,
     policy: AccessPolicy | None = None,
     open_files: OpenFileRegistry | None = None,
+    port: int = 0,
     **options: Any,
 ) -> Iterator[Served]:
-    """A server until the end of the block; `options` are Panel's."""
+    """A server until the end of the block, on any free port unless one is named; `options` are Panel's."""
     policy = policy or make_policy()
     made: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
@@ -102,7 +103,7 @@ def served(
         def page() -> Any:
             return make_page(path, thumbnails, sessions, files, base=f"{policy.prefix}/")
 
-        server = open_server(page, api_context, policy, 0, **options)
+        server = open_server(page, api_context, policy, port, **options)
         server.start()
         made.append(Served(server, policy, sessions))
         loops.append(asyncio.get_running_loop())
