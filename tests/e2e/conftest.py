@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
@@ -106,12 +106,22 @@ class WatchedPage:
             self.page.evaluate("() => { sessionStorage.clear(); localStorage.clear(); }")
         if not back_in_gallery(self.page):
             self.page.goto("about:blank")
-        self.page.emulate_media(media="null", reduced_motion="null")
+        self.page.emulate_media(media="null", reduced_motion="null", forced_colors="null")
         self.page.unroute_all()
         self.page.mouse.move(2, 2)
         self.context.clear_cookies()
         self.problems.clear()
         return True
+
+    def forget_lost_server(self) -> None:
+        """Leave the page of a server that has ended with its test: it tells of the lost connection."""
+        place = urlsplit(self.page.url)
+        if place.port is not None:
+            with suppress(OSError):
+                socket.create_connection((place.hostname, place.port), timeout=5).close()
+                return
+            self.page.goto("about:blank")
+            self.problems.clear()
 
     def _local_only(self, request: Request) -> None:
         if not request.url.startswith(LOCAL):
@@ -142,7 +152,9 @@ class Chromium:
         """A page that later tests may have too."""
         if self.pages:
             self.pages.sort(key=lambda watched: watched.context is self._profile)
-            return self.pages.pop()
+            watched = self.pages.pop()
+            watched.forget_lost_server()
+            return watched
         if self._profile is not None:
             return WatchedPage(self.browser.new_context(accept_downloads=True), lasts=True)
         self._profile = self._playwright.chromium.launch_persistent_context(
@@ -259,9 +271,9 @@ def _shoot(page: Page, name: str) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[..., str]]:
-    """Panel apps in a thread of this process, so that a test can look at the Python side too."""
+    """Panel apps in a thread of this process until the end of the file, so that a test can look at the Python side too."""
     import panel as pn
 
     servers: list[Any] = []
@@ -333,15 +345,12 @@ def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
-    """Return when something answers at `url`; TimeoutError when nothing does, or when `process` has ended."""
+    """Return when something listens at `url`; TimeoutError when nothing does, or when `process` has ended."""
     cancel = time.monotonic() + START_SECONDS
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    place = urlsplit(url)
     while time.monotonic() < cancel:
         try:
-            opener.open(url, timeout=5).close()
-            return
-        except urllib.error.HTTPError as error:
-            error.close()
+            socket.create_connection((place.hostname, place.port), timeout=5).close()
             return
         except OSError:
             if process is not None and process.poll() is not None:

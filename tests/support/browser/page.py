@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
+
+from tilewright import static
 
 
 def open_example(page: Page, name: str) -> None:
@@ -21,21 +24,41 @@ def go_to_gallery(page: Page, url: str) -> None:
     page.locator(".card[data-example]").first.wait_for()
 
 
+def open_text(page: Page, url: str, text: str) -> None:
+    """A program or a notebook, from the text area of the gallery."""
+    go_to_gallery(page, url)
+    page.get_by_label("A TVMScript program or a notebook").fill(text)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
+
+
 def go_to_example(page: Page, url: str, name: str) -> None:
-    """An example, or a file of the served folder. A page that shows the gallery of this server is not loaded again."""
-    if page.url == f"{url.rstrip('/')}/" and not name.endswith(".py"):
+    """An example, or a file of the served folder. A page that shows its card is not loaded again."""
+    if page.url == f"{url.rstrip('/')}/" and page.locator(f'[data-example="{name}"]').count():
         open_example(page, name)
     else:
         page.goto(f"{url.rstrip('/')}/{'file' if name.endswith('.py') else 'example'}/{name}")
         _simulated(page)
 
 
+def open_small(page: Page, url: str, name: str) -> None:
+    """An example whose extents and tiles are a quarter: the same rows and steps, with little to simulate and to verify."""
+    text = (Path(static.__file__).parent / "examples" / f"{name}.py").read_text()
+    open_text(page, url, re.sub(r"\b(64|128|256|512)\b", lambda size: str(int(size[0]) // 4), text))
+    _simulated(page)
+
+
 def back_in_gallery(page: Page) -> bool:
     """Leave the notebook of a page for the gallery; False where the page has none, or keeps something open."""
+    if not page.locator("#screen-gallery").count():
+        return False  # another page than Tilewright's
     back = page.locator("#screen-notebook, #screen-model").get_by_label("Gallery", exact=True)
     cards = page.locator(".card[data-example]")
     try:
         if back.first.is_visible():
+            first_pane = page.get_by_role("tab", name="TVMScript")  # the next notebook begins with the pane of this one
+            if first_pane.is_visible() and first_pane.get_attribute("aria-selected") != "true":
+                first_pane.click(timeout=2_000)
             back.first.click(timeout=2_000)
         cards.first.wait_for(timeout=2_000)
     except TimeoutError:
@@ -87,7 +110,11 @@ def choose(page: Page, name: str, label: str) -> None:
 
 
 def tree_text(page: Page) -> list[str]:
-    return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
+    """The text of each row, without the sign of a problem, which comes when the lints have run."""
+    script = """rows => rows.map((row) => [...row.children].filter((part) => !part.matches(".problem-mark"))
+        .map((part) => part.innerText ?? "").join(" "))"""
+    rows = page.get_by_role("tree").get_by_role("treeitem")
+    return [" ".join(text.split()) for text in rows.evaluate_all(script)]
 
 
 def until(page: Page, holds: Callable[[], bool], timeout: int = 5_000) -> None:
