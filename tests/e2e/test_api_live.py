@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import drag, steps
-from support.sessions.served import Served, served
+from support.browser.page import drag, open_small, steps, until
+from support.sessions.served import served
 
 from tilewright.app.server.access import make_policy
 
@@ -31,47 +34,61 @@ sch = tilewright.Schedule(f)
 """
 
 
-def opened(page: Page, server: Served) -> str:
-    """The address of the page's session."""
-    page.goto(server.page_url("/example/place_the_copies"))
-    page.get_by_role("treeitem").first.wait_for()
-    for _ in range(200):
-        found = [s for s in server.ask("GET", "/api/sessions").json["sessions"] if s["page"]]
-        if found:
-            return f"/api/sessions/{found[-1]['session']}"
-        page.wait_for_timeout(50)
-    raise AssertionError("the page is not among the sessions")
+def ask(url: str, method: str, target: str, body: object = None) -> tuple[int, Any]:
+    """A request of a program to the server: the status and the answer."""
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
+    try:
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        connection.request(method, target, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+def session_of(page: Page, url: str) -> str:
+    """The address of the only page with a notebook."""
+    found: list[str] = []
+
+    def is_there() -> bool:
+        sessions = ask(url, "GET", "/api/sessions")[1]["sessions"]
+        found[:] = [s["session"] for s in sessions if s["page"] and s["title"]]
+        return len(found) == 1
+
+    until(page, is_there, timeout=10_000)
+    return f"/api/sessions/{found[0]}"
 
 
 def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
     return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
-def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, server: Served) -> None:
+def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
     """What the policy of the page forbids would be an error on the console, which fails the test."""
-    session = opened(page, server)
+    open_small(page, app_url, "place_the_copies")
+    session = session_of(page, app_url)
     count = len(steps(page))
-    done = server.ask("POST", f"{session}?parts=steps", call("compute_at", "A_local.vtcm", loop="ko"))
-    assert done.status == 200, done.body
+    status, answer = ask(app_url, "POST", f"{session}?parts=steps", call("compute_at", "A_local.vtcm", loop="ko"))
+    assert status == 200, answer
     expect(page.locator(".step")).to_have_count(count + 1)
     assert steps(page)[-1] == "sch.compute_at(AL, ko)"
 
-    refused = server.ask("POST", session, call("compute_at", "C", loop="ko"))
-    assert refused.status == 409
+    assert ask(app_url, "POST", session, call("compute_at", "C", loop="ko"))[0] == 409
     expect(page.locator(".page-notice .notice")).to_have_count(0)
     expect(page.locator(".tw-tree .notice").locator("visible=true")).to_have_count(0)
 
     drag(page, "B_local.vtcm", "ko")
     expect(page.locator(".step")).to_have_count(count + 2)
-    told = server.ask("GET", f"{session}?parts=steps").json["state"]["steps"]
+    told = ask(app_url, "GET", f"{session}?parts=steps")[1]["state"]["steps"]
     assert told[-1]["text"] == "sch.compute_at(BL, ko)"
 
-    server.ask("POST", session, {"kind": "theme", "theme": "dark"})
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    server.ask("POST", session, {"kind": "undo"})
-    server.ask("POST", session, {"kind": "undo"})
+    for theme in ("dark", "light"):
+        ask(app_url, "POST", session, {"kind": "theme", "theme": theme})
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    ask(app_url, "POST", session, {"kind": "undo"})
+    ask(app_url, "POST", session, {"kind": "undo"})
     expect(page.locator(".step")).to_have_count(count)
-    assert server.ask("DELETE", session).json["error"]["code"] == "has-a-page"
+    assert ask(app_url, "DELETE", session)[1]["error"]["code"] == "has-a-page"
 
     for pane in ("Python", "Problems", "Machine", "Traffic", "TVMScript"):
         page.get_by_role("tab", name=pane).click()
@@ -84,15 +101,14 @@ def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, serve
 
     # Patterns that read over each other's beginnings took half a minute for these.
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
-    done = server.ask("POST", session, {"kind": "open_text", "text": beginnings + SCRIPTED})
-    assert done.status in (200, 202), done.body
+    status, answer = ask(app_url, "POST", session, {"kind": "open_text", "text": beginnings + SCRIPTED})
+    assert status in (200, 202), answer
     expect(page.locator("#area-notebook").get_by_role("heading", name="Beginnings")).to_be_visible()
     expect(page.get_by_role("treeitem").nth(1)).to_contain_text("<img src=x")
     page.get_by_role("treeitem").nth(1).click()
     for link in page.locator(".cell.markdown a").all():
         assert not (link.get_attribute("href") or "").startswith("javascript")
     assert page.evaluate("window.pwned") is None
-    page.goto("about:blank")
 
 
 @pytest.mark.slow  # tests/app/server/test_access.py asks a server without a browser

@@ -124,6 +124,7 @@ def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
         expect(form.get_by_text(item["label"]).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_forms_are_whole_and_make_the_calls_they_propose(bench):
     made, page = bench
     for row, entry in entry_places(made):

@@ -34,7 +34,11 @@ def staged(sch: Schedule) -> None:
 def shown(serve) -> tuple[list[Bench], str]:
     """The bench that is served, and its address: the browser knows the scripts of the file's first page."""
     benches: list[Bench] = []
-    return benches, serve(lambda: benches[-1].view())
+
+    def view() -> object:
+        return benches[-1].view()
+
+    return benches, serve(view)
 
 
 @pytest.fixture
@@ -112,7 +116,16 @@ def inside(page: Page, target: Locator) -> None:
     assert box["y"] + box["height"] <= size["height"]
 
 
-def test_drag_a_block_to_legal_and_illegal_loops(bench):
+def moved_then_taken_back(made: Bench, page: Page, loop: str, level: str) -> None:
+    expect(page.locator(".row-block").first).to_have_attribute("aria-level", level)
+    assert made.kinds() == ["move"]
+    assert made.last["loop"] == loop
+    made.act({"kind": "undo"})
+    made.intents.clear()
+    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
+
+
+def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     made, page = bench()
     before = made.schedule.func
     own = row_ids(before).of(made.schedule.get_loops(COPY)[0])
@@ -137,6 +150,54 @@ def test_drag_a_block_to_legal_and_illegal_loops(bench):
     assert made.schedule.func is before
     page.get_by_label("Dismiss").click()
     expect(page.locator(".notice")).to_be_hidden()
+
+    # By keys, by the grip and by the menu, and taken back each time.
+    row(page, COPY).focus()
+    page.keyboard.press("c")
+    grabbed(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(page.locator(".is-grabbing")).to_have_count(0)
+    expect(row(page, COPY)).to_be_focused()
+    assert made.kinds() == []
+
+    page.keyboard.press("Enter")
+    grabbed(page)
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(row(page, "ko")).to_be_focused()
+    expect(page.locator(".tip")).to_be_visible()
+    inside(page, page.locator(".tip"))
+    expect(page.get_by_role("status")).to_contain_text("ko: ")
+    page.keyboard.press("Enter")
+    until(page, lambda: made.kinds() == ["move"])
+    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
+    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
+    expect(row(page, COPY)).to_be_focused()
+    page.keyboard.press("Control+z")
+    until(page, lambda: made.kinds() == ["move", "undo"])
+    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
+    made.intents.clear()
+
+    page.keyboard.press("Enter")
+    grabbed(page)
+    row(page, "jo").click()  # grabbed by a key, dropped by a click
+    moved_then_taken_back(made, page, "jo", "5")
+
+    row(page, COPY).hover()
+    row(page, COPY).locator(".grip").click()
+    grabbed(page)
+    row(page, "ko").hover()
+    expect(page.locator(".tip")).to_contain_text("compute_at")
+    row(page, "ko").click()
+    moved_then_taken_back(made, page, "ko", "6")
+
+    row(page, COPY).click(button="right")
+    page.get_by_role("menuitem", name="Move to a loop").click()
+    grabbed(page)
+    row(page, "ko").click()
+    moved_then_taken_back(made, page, "ko", "6")
 
     drag(page, COPY, "ko")
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
@@ -210,66 +271,6 @@ def test_drops_with_repair_with_a_choice_refused_and_of_loops(bench):
     assert made.last == {"kind": "reorder", "loops": ["k", "i", "j"]}
     assert [f.loop_var.name for f in made.schedule.index.loops_of("C")] == ["k", "i", "j"]
     assert page.evaluate("window.slid") == 0, "nothing slides for who wants less motion"
-
-
-def moved_then_taken_back(made: Bench, page: Page, loop: str, level: str) -> None:
-    expect(page.locator(".row-block").first).to_have_attribute("aria-level", level)
-    assert made.kinds() == ["move"]
-    assert made.last["loop"] == loop
-    made.act({"kind": "undo"})
-    made.intents.clear()
-    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
-
-
-def test_move_by_keyboard_grip_and_menu(bench):
-    made, page = bench()
-    row(page, COPY).focus()
-    page.keyboard.press("c")
-    grabbed(page)
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Escape")
-    expect(page.locator(".is-grabbing")).to_have_count(0)
-    expect(row(page, COPY)).to_be_focused()
-    assert made.kinds() == []
-
-    page.keyboard.press("Enter")
-    grabbed(page)
-    page.keyboard.press("Shift+ArrowDown")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(row(page, "ko")).to_be_focused()
-    expect(page.locator(".tip")).to_be_visible()
-    inside(page, page.locator(".tip"))
-    expect(page.get_by_role("status")).to_contain_text("ko: ")
-    page.keyboard.press("Enter")
-    until(page, lambda: made.kinds() == ["move"])
-    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
-    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
-    expect(row(page, COPY)).to_be_focused()
-    page.keyboard.press("Control+z")
-    until(page, lambda: made.kinds() == ["move", "undo"])
-    expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
-    made.intents.clear()
-
-    page.keyboard.press("Enter")
-    grabbed(page)
-    row(page, "jo").click()  # grabbed by a key, dropped by a click
-    moved_then_taken_back(made, page, "jo", "5")
-
-    row(page, COPY).hover()
-    row(page, COPY).locator(".grip").click()
-    grabbed(page)
-    row(page, "ko").hover()
-    expect(page.locator(".tip")).to_contain_text("compute_at")
-    row(page, "ko").click()
-    moved_then_taken_back(made, page, "ko", "6")
-
-    row(page, COPY).click(button="right")
-    page.get_by_role("menuitem", name="Move to a loop").click()
-    grabbed(page)
-    row(page, "ko").click()
-    until(page, lambda: made.kinds() == ["move"])
-    assert made.last["loop"] == "ko"
 
 
 def test_menus_forms_and_keys(bench, monkeypatch):

@@ -90,6 +90,7 @@ def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_ur
     expect(page.locator(".cell.machine pre")).to_contain_text("tilewright.machine(")
 
 
+@pytest.mark.slow
 def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     cells = page.locator(".cell")
@@ -151,6 +152,7 @@ def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> 
     expect(last.locator(".step code")).to_have_text([before[-1]])
 
 
+@pytest.mark.slow
 def test_a_draft_is_shown_dropped_and_mended(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     drag(page, "A_local.vtcm", "mi")

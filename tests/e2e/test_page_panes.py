@@ -99,7 +99,8 @@ def test_the_top_bar_of_each_example_is_whole(page: Page, app_url: str, example:
     assert_top_bar_is_whole(page)
 
 
-@pytest.mark.parametrize(("width", "height"), [(320, 512), pytest.param(640, 400, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(320, 512), (640, 400)])
 def test_a_large_zoom_has_everything_in_one_column(
     open_page: Callable[..., Page], app_url: str, width: int, height: int
 ) -> None:

@@ -72,7 +72,8 @@ def test_a_button_opens_the_other_program_and_back(
     assert any("split" in step for step in steps(page))
 
 
-@pytest.mark.parametrize(("width", "height"), [pytest.param(1280, 800, marks=pytest.mark.slow), (390, 844)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_a_list_has_many_programs_and_the_bar_stays_small(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], width: int, height: int
 ) -> None:

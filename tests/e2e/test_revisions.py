@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 from support.browser.page import go_to_example, grab, open_small, point_in, row, steps
 
@@ -11,6 +12,7 @@ LONG = 30_000
 """Milliseconds that a busy machine may take."""
 
 
+@pytest.mark.slow
 def test_a_placed_block_and_a_factor_change_their_own_lines(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     before = steps(page)

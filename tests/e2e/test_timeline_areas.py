@@ -64,9 +64,12 @@ def test_areas_have_totals(app: Page) -> None:
     expect(totals(app).get_by_role("row", name="dma").locator("td").nth(1)).to_have_text(busy)
     totals(app).get_by_role("button", name="Close").click()
     expect(totals(app)).to_be_hidden()
+    playhead(app).focus()
     app.keyboard.press("t")
+    expect(app.locator(".table-view")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_bookmarks_pins_and_folding_outlive_a_reload(app: Page) -> None:
     playhead(app).focus()
     app.keyboard.press("Home")
