@@ -127,6 +127,7 @@ def moved_then_taken_back(made: Bench, page: Page, loop: str, level: str) -> Non
 
 def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     made, page = bench()
+    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
     before = made.schedule.func
     own = row_ids(before).of(made.schedule.get_loops(COPY)[0])
     grab(page, COPY)

@@ -109,7 +109,7 @@ def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, nam
 
 
 def test_bins_answer_for_stretches_of_too_many_tasks(blank: Page) -> None:
-    state, store, report = recorded(blank, "vtcm_double_buffer")
+    state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
     for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):
         found = blank.evaluate("([start, end, folded]) => replay.window({ start, end, folded })", [start, end, folded])

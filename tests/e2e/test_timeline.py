@@ -137,7 +137,9 @@ def test_keys_move_the_playhead_and_show_what_waits(page: Page, app_url: str) ->
     expect(links).to_have_text("")
     page.keyboard.press("0")
     page.get_by_role("button", name="Critical path").click()
-    expect(page.locator(".fold-note")).to_have_text(re.compile(r"Critical path: 42 % A_local.vtcm \(engine busy\)"))
+    expect(page.locator(".fold-note")).to_have_text(
+        re.compile(r"Critical path: 49 % B_local.vtcm \(operand B_local.vtcm\)")
+    )
     playhead(page).focus()
     page.keyboard.press("Home")
     page.get_by_role("button", name="Table").click()

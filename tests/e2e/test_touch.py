@@ -59,6 +59,7 @@ def sight(page: Page) -> tuple[int, int]:
 
 def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page(has_touch=True)
+    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
     open_small(page, app_url, "vtcm_double_buffer")
     page.get_by_role("slider", name="Start of visible range").wait_for()
     hand = Hand(page)

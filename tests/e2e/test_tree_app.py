@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser.axe import assert_no_violations
+from support.browser.axe import STILL, assert_no_violations
 from support.browser.page import drag, figure, go_to_example, grab, open_small, point_in, row, steps
 from support.browser.tree_bench import Bench, go_to
 from support.programs.sources import MATMUL, elementwise_stages
@@ -102,6 +102,7 @@ def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
     expect(app.locator(".step code")).to_have_count(count + 2)
     taken_back(app, count)
 
+    app.wait_for_function(STILL)
     box = row(app, "ko").locator(".loop-name").bounding_box()
     assert box is not None
     app.mouse.move(box["x"] + 4, box["y"] + 8)
@@ -165,6 +166,7 @@ def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
     expect(nest).to_contain_text("cycles")  # a folded loop says what is in it
     expect(nest).to_contain_text("KiB")
     app.keyboard.press("ArrowRight")
+    app.get_by_label("Cost of rows: off").click()
 
     app.get_by_label("Loops of a nest in one row").click()
     expect(row(app, "mo")).to_have_accessible_name(re.compile("^loops mo extent 4, no extent 4"))
