@@ -47,7 +47,7 @@ def explained(page: Page) -> Locator:
     return box
 
 
-def test_a_drop_is_compared_and_a_file_is_a_side(page_of: Callable[..., Page], tmp_path: Path) -> None:
+def test_a_drop_is_compared(page_of: Callable[..., Page]) -> None:
     page = page_of("place_the_copies", open_small)
     drag(page, "A_local.vtcm", "ko")
     expect(page.locator(".step code").last).to_have_text("sch.compute_at(AL, ko)")
@@ -57,6 +57,15 @@ def test_a_drop_is_compared_and_a_file_is_a_side(page_of: Callable[..., Page], t
     expect(explained(page)).to_contain_text("sch.compute_at(AL, ko)")
     expect(page.locator(".overlay .end-label")).to_contain_text("ends at")
 
+    page.keyboard.press("Escape")
+    expect(page.locator("#area-compare")).not_to_be_visible()
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_file_is_a_side_and_a_broken_one_is_refused(page_of: Callable[..., Page], tmp_path: Path) -> None:
+    page = page_of("place_the_copies", open_small)
+    compare(page)
     mine, broken = tmp_path / "mine.py", tmp_path / "broken.py"
     mine.write_text(MATMUL_NOTEBOOK)
     broken.write_text("def (:")
@@ -66,10 +75,6 @@ def test_a_drop_is_compared_and_a_file_is_a_side(page_of: Callable[..., Page], t
     page.locator(".ab-side.is-a input[type=file]").set_input_files(broken)
     expect(page.locator(".page-notice").get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Side B")).to_have_value("file:mine")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
-    expect(page.locator("#area-compare")).not_to_be_visible()
-    expect(page.get_by_role("treeitem").first).to_be_visible()
 
 
 @pytest.mark.slow

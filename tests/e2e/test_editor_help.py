@@ -55,6 +55,8 @@ def test_calls_have_signatures_and_names_are_completed(page: Page, app_url: str)
     page.keyboard.press("Escape")
     expect(editor).to_have_count(0)
 
+    expect(page.locator('.row[data-id="q"]')).to_have_count(0)
+
     # In the editor of one step the list opens by a key.
     page.locator(".step-text", has_text="double_buffer(BL)").press("F2")
     editor.press("End")

@@ -66,6 +66,11 @@ def test_bars_are_dragged_moved_by_keys_and_folded(page: Page, app_url: str) -> 
     open_example(page, "what_moves_what")
     assert size(page, "notebook")[0] == before + 60, "the size stays"
     assert_top_bar_is_whole(page)
+
+
+@pytest.mark.slow
+def test_the_tree_keeps_room_beside_wide_panes(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "vtcm_double_buffer")
     page.set_viewport_size({"width": 1920, "height": 1080})
     for name in ("Notebook", "Inspector"):
         bar(page, name).focus()

@@ -118,6 +118,10 @@ def test_keys_move_the_playhead_and_show_what_waits(page: Page, app_url: str) ->
     row(page, "ko").locator(".loop-name").click()
     expect(page.locator(".timeline-card")).to_be_hidden()
 
+
+@pytest.mark.slow
+def test_links_critical_path_and_tables(page: Page, app_url: str) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
     # A task with what it waits for, drawn and in words; the critical path.
     playhead(page).focus()
     page.keyboard.press("Home")

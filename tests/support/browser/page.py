@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tilewright import static
 
@@ -61,7 +62,7 @@ def back_in_gallery(page: Page) -> bool:
                 first_pane.click(timeout=2_000)
             back.first.click(timeout=2_000)
         cards.first.wait_for(timeout=2_000)
-    except TimeoutError:
+    except PlaywrightTimeout:
         return False
     return page.get_by_role("dialog").count() == 0
 
