@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
@@ -17,11 +17,6 @@ class Hand:
     def __init__(self, page: Page) -> None:
         self.page = page
         self._session: CDPSession = page.context.new_cdp_session(page)
-        self._session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-
-    def leave(self) -> None:
-        """The page has no touch screen any more."""
-        self._session.detach()
 
     def _send(self, kind: str, *points: Point) -> None:
         touches = [{"x": x, "y": y, "id": n} for n, (x, y) in enumerate(points)]
@@ -62,18 +57,12 @@ def sight(page: Page) -> tuple[int, int]:
     return start, end
 
 
-@pytest.fixture
-def hand(page: Page) -> Iterator[Hand]:
-    hand = Hand(page)
-    yield hand
-    hand.leave()
-
-
-def test_fingers_zoom_tap_scroll_hold_and_drop(page: Page, hand: Hand, app_url: str) -> None:
+def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page(has_touch=True)
     page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
     open_small(page, app_url, "vtcm_double_buffer")
     page.get_by_role("slider", name="Start of visible range").wait_for()
-    before = steps(page)
+    hand, before = Hand(page), steps(page)
     grabbed = page.locator(".tw-tree.is-grabbing .row[data-offer]").first
     moved_line = page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")
 
