@@ -21,8 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -275,9 +273,9 @@ def _shoot(page: Page, name: str) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[..., str]]:
-    """Panel apps in a thread of this process, so that a test can look at the Python side too."""
+    """Panel apps in a thread of this process until the end of the file, so that a test can look at the Python side too."""
     import panel as pn
 
     servers: list[Any] = []
@@ -349,15 +347,12 @@ def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
-    """Return when something answers at `url`; TimeoutError when nothing does, or when `process` has ended."""
+    """Return when something listens at `url`; TimeoutError when nothing does, or when `process` has ended."""
     cancel = time.monotonic() + START_SECONDS
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    place = urlsplit(url)
     while time.monotonic() < cancel:
         try:
-            opener.open(url, timeout=5).close()
-            return
-        except urllib.error.HTTPError as error:
-            error.close()
+            socket.create_connection((place.hostname, place.port), timeout=5).close()
             return
         except OSError:
             if process is not None and process.poll() is not None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser.page import go_to_example, grab, point_in, row
+from support.browser.page import grab, open_small, point_in, row
 
 LONG = 30_000
 """Milliseconds that a busy machine may take."""
@@ -27,14 +24,6 @@ MEASURE = """
 """
 
 
-@pytest.fixture
-def page(open_page: Callable[..., Page], app_url: str) -> Page:
-    page = open_page()
-    go_to_example(page, app_url, "vtcm_double_buffer")
-    page.locator(".plot").wait_for()
-    return page
-
-
 def appearing(page: Page) -> Locator:
     return page.locator(".after-drop-row")
 
@@ -48,14 +37,28 @@ def plot(page: Page) -> str:
     return page.locator("canvas.plot").evaluate("(canvas) => canvas.toDataURL()")
 
 
-def test_given_a_hovered_loop_then_tree_and_timeline_after_the_drop_are_drawn_and_nothing_moves(page: Page) -> None:
+def test_the_tree_and_timeline_after_a_drop_are_drawn_over(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "vtcm_double_buffer")
+    page.locator(".plot").wait_for()
+    row(page, "B_local.vtcm").focus()
+    page.keyboard.press("Enter")
+    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
+    places = page.evaluate(MEASURE)
+    row(page, "mi").focus()
+    expect(appearing(page)).to_have_text(["+ax016", "+ax116", "→B_local.vtcm"], timeout=LONG)
+    expect(note(page)).to_contain_text("After the drop", timeout=LONG)
+    assert page.evaluate(MEASURE) == places
+    page.keyboard.press("Escape")
+    expect(appearing(page)).to_have_count(0)
+    expect(note(page)).to_be_hidden()
+
     page.mouse.move(*point_in(page, "A_local.vtcm"))
     before = plot(page)
     grab(page, "A_local.vtcm")
     places = page.evaluate(MEASURE)
     page.mouse.move(*point_in(page, "mi"), steps=5)
-    expect(appearing(page)).to_have_text(["+ax064", "→A_local.vtcm"], timeout=LONG)
-    expect(note(page)).to_have_text("After the drop: 4 351 560 cycles, now 203 064", timeout=LONG)
+    expect(appearing(page)).to_have_text(["+ax016", "→A_local.vtcm"], timeout=LONG)
+    expect(note(page)).to_have_text("After the drop: 401 864 cycles, now 36 808", timeout=LONG)
     assert page.evaluate(MEASURE) == places
     assert plot(page) != before
     line, target = page.locator(".after-drop-line").bounding_box(), row(page, "mi").bounding_box()
@@ -66,7 +69,7 @@ def test_given_a_hovered_loop_then_tree_and_timeline_after_the_drop_are_drawn_an
     assert leaving == ["ax0", "ax1", "A_local.vtcm"]
 
     page.mouse.move(*point_in(page, "ki"), steps=3)
-    expect(note(page)).not_to_contain_text("4 351 560", timeout=LONG)
+    expect(note(page)).not_to_contain_text("401 864", timeout=LONG)
     expect(note(page)).to_be_visible(timeout=LONG)
     page.mouse.move(5, 5, steps=3)  # outside of the tree
     expect(appearing(page)).to_have_count(0)
@@ -76,30 +79,14 @@ def test_given_a_hovered_loop_then_tree_and_timeline_after_the_drop_are_drawn_an
     assert page.evaluate(MEASURE) == places
     page.mouse.up()
 
-
-def test_given_a_drop_then_its_tree_is_the_one_that_was_drawn(page: Page) -> None:
     grab(page, "A_local.vtcm")
     page.mouse.move(*point_in(page, "mi"), steps=5)
     expect(appearing(page)).to_have_count(2, timeout=LONG)
     page.mouse.up()
-    expect(page.locator('[data-figure="Cycles"] b')).to_have_text("4 351 560", timeout=LONG)
+    expect(page.locator('[data-figure="Cycles"] b')).to_have_text("401 864", timeout=LONG)
     expect(appearing(page)).to_have_count(0)
     expect(note(page)).to_be_hidden()
     ids = page.get_by_role("treeitem").evaluate_all("(rows) => rows.map((row) => row.dataset.id)")
     at = ids.index("mi")
     assert ids[at + 1].startswith("ax0")
     assert ids[at + 2] == "A_local.vtcm"
-
-
-def test_given_a_grab_by_keyboard_then_the_focused_loop_shows_the_tree_after_the_drop(page: Page) -> None:
-    row(page, "B_local.vtcm").focus()
-    page.keyboard.press("Enter")
-    page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
-    places = page.evaluate(MEASURE)
-    row(page, "mi").focus()
-    expect(appearing(page)).to_have_text(["+ax064", "+ax164", "→B_local.vtcm"], timeout=LONG)
-    expect(note(page)).to_contain_text("After the drop", timeout=LONG)
-    assert page.evaluate(MEASURE) == places
-    page.keyboard.press("Escape")
-    expect(appearing(page)).to_have_count(0)
-    expect(note(page)).to_be_hidden()

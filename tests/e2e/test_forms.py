@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support.browser.tree_bench import Bench, go_to
 from support.programs.intrins import mma
 
@@ -107,39 +107,48 @@ LOOK = """(root) => {
 }"""
 
 
-def test_given_every_form_when_opened_then_it_is_whole_and_says_its_call(bench, shoot):
-    made, page = bench
-    for row, entry in entry_places(made):
-        if not entry["fields"]:
-            continue
-        opened(page, row, entry)
-        form = page.get_by_role("dialog")
-        if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
-            expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
-        assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]
-        for item in entry["fields"]:
-            expect(form.get_by_text(item["label"]).first).to_be_visible()
-        shoot(page, f"form-{entry['method']}-{entry['key']}")
-        page.keyboard.press("Escape")
-        expect(form).to_have_count(0)
-    assert made.kinds() == []
+def opened(page: Page, row: str, entry: dict[str, Any]) -> Locator:
+    page.locator(f'.row[data-id="{row}"]').focus()
+    page.keyboard.press(entry["key"])
+    form = page.get_by_role("dialog")
+    form.wait_for()
+    return form
 
 
-def test_given_forms_when_applied_as_they_are_then_the_calls_are_made(bench):
+def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
+    """Nothing of a form is cut off, and it says its call."""
+    if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
+        expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
+    assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]
+    for item in entry["fields"]:
+        expect(form.get_by_text(item["label"]).first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_forms_are_whole_and_make_the_calls_they_propose(bench):
     made, page = bench
     for row, entry in entry_places(made):
         if entry["method"] not in CALLED or not entry["fields"]:
             continue
         before = made.schedule.func
-        opened(page, row, entry)
-        page.get_by_role("dialog").get_by_role("button", name="Apply").click()
-        expect(page.get_by_role("dialog"), entry["label"]).to_have_count(0)
+        form = opened(page, row, entry)
+        assert_whole(page, form, entry)
+        form.get_by_role("button", name="Apply").click()
+        expect(form, entry["label"]).to_have_count(0)
         assert made.schedule.func is not before, entry["label"]
         made.schedule.undo()
         made.show()
 
 
-def opened(page: Page, row: str, entry: dict[str, Any]) -> None:
-    page.locator(f'.row[data-id="{row}"]').focus()
-    page.keyboard.press(entry["key"])
-    page.get_by_role("dialog").wait_for()
+@pytest.mark.slow
+def test_every_form_is_whole_and_says_its_call(bench, shoot):
+    made, page = bench
+    for row, entry in entry_places(made):
+        if not entry["fields"]:
+            continue
+        form = opened(page, row, entry)
+        assert_whole(page, form, entry)
+        shoot(page, f"form-{entry['method']}-{entry['key']}")
+        page.keyboard.press("Escape")
+        expect(form).to_have_count(0)
+    assert made.kinds() == []

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.cell_editor import cell_editor, put_caret, rewrite
-from support.browser.page import code, figure, go_to_example, row, steps, tree_text, until
+from support.browser.page import code, figure, open_small, row, steps, tree_text, until
 
 WAIT = 15_000
 
 
 @pytest.fixture
 def app(page: Page, app_url: str) -> Iterator[Page]:
-    go_to_example(page, app_url, "vtcm_double_buffer")
+    open_small(page, app_url, "vtcm_double_buffer")
     yield page
 
 
@@ -23,14 +24,24 @@ def step(page: Page, text: str) -> Locator:
     return page.locator(".step").filter(has=page.locator("code", has_text=text))
 
 
+def nest(page: Page) -> list[str]:
+    """The text of the tree without the mark of what the selected step changed."""
+    return [text.replace("→moved", "") for text in tree_text(page)]
+
+
+def wait_for_nest(page: Page, wanted: list[str]) -> None:
+    """Figures come after the rows."""
+    with suppress(AssertionError):
+        until(page, lambda: nest(page) == wanted, timeout=WAIT)
+    assert nest(page) == wanted
+
+
 def focused(page: Page) -> Locator:
     return page.locator(".step:has(.step-text:focus)")
 
 
-def test_given_an_early_step_then_its_moment_shows_figures_tree_and_text_as_it_changed_them(
-    app: Page, shoot: Callable[[Page, str], object]
-) -> None:
-    now = tree_text(app)
+def test_moments_keys_of_steps_and_an_edit_in_place(app: Page) -> None:
+    lines, cycles, now = steps(app), figure(app, "Cycles"), nest(app)
     expect(app.locator(".step .change").last).to_contain_text("%", timeout=30_000)
     step(app, "sch.reverse_compute_at(CL, no)").locator(".step-text").click()
     expect(app.locator(".banner.is-back")).to_contain_text("after step 10 of 14")
@@ -40,16 +51,12 @@ def test_given_an_early_step_then_its_moment_shows_figures_tree_and_text_as_it_c
     expect(details.locator(".step-changes")).to_contain_text("block C_local.acc into loop no")
     expect(row(app, "C_local.acc")).to_contain_text("moved")
     expect(app.locator("#pane-script .code-line.added").first).to_be_visible()
-    shoot(app, "history-moment")
     details.get_by_role("button", name="block C_local.acc into loop no").click()
     expect(row(app, "C_local.acc")).to_have_attribute("aria-selected", "true")
     app.get_by_text("Back to now").click()
     expect(app.locator(".banner")).to_have_count(0, timeout=WAIT)
-    assert [text.replace("→ moved", "") for text in tree_text(app)] == now
+    wait_for_nest(app, now)
 
-
-def test_given_steps_then_keys_look_move_switch_off_and_remove_and_undo_brings_all_back(app: Page) -> None:
-    lines, cycles = steps(app), figure(app, "Cycles")
     step(app, "sch.double_buffer(AL)").locator(".step-text").focus()
     app.keyboard.press("Control+/")
     off = app.locator(".step.off")
@@ -73,73 +80,30 @@ def test_given_steps_then_keys_look_move_switch_off_and_remove_and_undo_brings_a
     expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled(timeout=WAIT)
     assert steps(app) == lines
 
-
-def test_given_a_step_when_edited_in_place_then_the_picture_follows_and_the_later_steps_are_made_again(
-    app: Page,
-) -> None:
-    lines, before = steps(app), tree_text(app)
     step(app, "mo, mi = sch.split").locator(".step-text").focus()
     app.keyboard.press("F2")
     area = cell_editor(app)
     expect(area).to_be_focused()
-    put_caret(area, "64", select=2)
-    app.keyboard.type("32")
+    put_caret(area, "16", select=2)
+    app.keyboard.type("8")
     expect(row(app, "mo")).to_contain_text("8", timeout=WAIT)
     assert len(steps(app)) == len(lines) - 1, "the line that is edited stands in the editor"
     app.keyboard.press("Escape")
     expect(row(app, "mo")).to_contain_text("4", timeout=WAIT)
-    until(app, lambda: tree_text(app) == before, timeout=WAIT)
+    wait_for_nest(app, now)
     step(app, "mo, mi = sch.split").locator(".step-text").dblclick()
-    rewrite(area, lines[2].replace("64", "32"))
+    rewrite(area, lines[2].replace("16", "8"))
     app.keyboard.press("Enter")
-    expect(step(app, "factors=[None, 32]")).to_be_visible(timeout=WAIT)
+    expect(step(app, "factors=[None, 8]")).to_be_visible(timeout=WAIT)
     expect(row(app, "mo")).to_contain_text("8", timeout=WAIT)
     assert steps(app)[3:] == lines[3:]
     app.get_by_label("Undo (Ctrl+Z)").click()
-    expect(row(app, "mo")).to_contain_text("4", timeout=WAIT)
+    wait_for_nest(app, now)
+    assert steps(app) == lines
 
 
-def test_given_a_step_dragged_above_what_it_needs_then_the_conflict_says_so_and_its_ways_lead_on(
-    app: Page, shoot: Callable[[Page, str], object]
-) -> None:
-    lines = steps(app)
-    line, target = step(app, "sch.compute_at(AL, ko)"), step(app, "AL = sch.cache_read")
-    target.scroll_into_view_if_needed()
-    from_, to = line.bounding_box(), target.bounding_box()
-    assert from_ is not None and to is not None
-    app.mouse.move(from_["x"] + 80, from_["y"] + 10)
-    app.mouse.down()
-    app.mouse.move(to["x"] + 80, to["y"] + 4, steps=6)
-    expect(app.locator(".drop-line")).to_be_visible()
-    app.mouse.up()
-    conflict = app.locator(".conflict")
-    expect(conflict).to_contain_text("This step no longer applies", timeout=WAIT)
-    expect(conflict).to_contain_text("AL = sch.cache_read")
-    expect(conflict).to_contain_text("moved")
-    expect(app.locator(".banner.is-stopped")).to_be_visible()
-    shoot(app, "history-conflict")
-    conflict.get_by_role("button", name="Move below AL").click()
-    expect(conflict).to_have_count(0, timeout=WAIT)
-    expect(app.locator(".banner")).to_have_count(0)
-    assert sorted(steps(app)) == sorted(lines)
-    # A step that others need is taken out, and comes back by one press.
-    split = step(app, "ko, ki = sch.split")
-    split.hover()
-    split.get_by_label("Remove step").click()
-    expect(conflict).to_contain_text("ko, ki", timeout=WAIT)
-    conflict.get_by_role("button", name="Restore ko, ki").click()
-    expect(conflict).to_have_count(0, timeout=WAIT)
-    assert len(steps(app)) == len(lines)
-    split.hover()
-    split.get_by_role("switch").click()
-    expect(conflict).to_be_visible(timeout=WAIT)
-    conflict.get_by_role("button", name="Disable all failing steps").click()
-    expect(conflict).to_have_count(0, timeout=WAIT)
-    assert app.locator(".step.off").count() > 3
-    expect(row(app, "C")).to_be_visible()
-
-
-def test_given_an_earlier_moment_when_branched_from_then_both_are_kept_in_the_file(app: Page) -> None:
+@pytest.mark.slow
+def test_conflicts_are_solved_and_branches_are_kept(app: Page) -> None:
     lines, script = steps(app), code(app, "script")
     target = step(app, "sch.reorder(mo, no")
     target.scroll_into_view_if_needed()
@@ -165,3 +129,37 @@ def test_given_an_earlier_moment_when_branched_from_then_both_are_kept_in_the_fi
     app.get_by_label("Branch main").click()
     app.get_by_role("menuitem", name="Delete wide tiles").click()
     expect(app.get_by_label("Branch main")).not_to_contain_text("of", timeout=WAIT)
+
+    line, target = step(app, "sch.compute_at(AL, ko)"), step(app, "AL = sch.cache_read")
+    target.scroll_into_view_if_needed()
+    from_, to = line.bounding_box(), target.bounding_box()
+    assert from_ is not None and to is not None
+    app.mouse.move(from_["x"] + 80, from_["y"] + 10)
+    app.mouse.down()
+    app.mouse.move(to["x"] + 80, to["y"] + 4, steps=6)
+    expect(app.locator(".drop-line")).to_be_visible()
+    app.mouse.up()
+    conflict = app.locator(".conflict")
+    expect(conflict).to_contain_text("This step no longer applies", timeout=WAIT)
+    expect(conflict).to_contain_text("AL = sch.cache_read")
+    expect(conflict).to_contain_text("moved")
+    expect(app.locator(".banner.is-stopped")).to_be_visible()
+    conflict.get_by_role("button", name="Move below AL").click()
+    expect(conflict).to_have_count(0, timeout=WAIT)
+    expect(app.locator(".banner")).to_have_count(0)
+    assert sorted(steps(app)) == sorted(lines)
+    # A step that others need is taken out, and comes back by one press.
+    split = step(app, "ko, ki = sch.split")
+    split.hover()
+    split.get_by_label("Remove step").click()
+    expect(conflict).to_contain_text("ko, ki", timeout=WAIT)
+    conflict.get_by_role("button", name="Restore ko, ki").click()
+    expect(conflict).to_have_count(0, timeout=WAIT)
+    assert len(steps(app)) == len(lines)
+    split.hover()
+    split.get_by_role("switch").click()
+    expect(conflict).to_be_visible(timeout=WAIT)
+    conflict.get_by_role("button", name="Disable all failing steps").click()
+    expect(conflict).to_have_count(0, timeout=WAIT)
+    assert app.locator(".step.off").count() > 3
+    expect(row(app, "C")).to_be_visible()

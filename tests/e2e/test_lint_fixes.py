@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import number, steps
+from support.browser.page import go_to_example, go_to_gallery, number, steps
 from support.programs.layers import Layer
 
 SLOW = 30_000
@@ -21,8 +22,7 @@ def problems_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., P
 
     def opened(example: str, **options: object) -> Page:
         page = open_page(**options)
-        page.goto(f"{app_url}/example/{example}")
-        page.get_by_role("treeitem").first.wait_for()
+        go_to_example(page, app_url, example)
         page.get_by_role("tab", name="Problems").click()
         return page
 
@@ -37,38 +37,68 @@ def fixes(page: Page, code: str) -> Locator:
     return problem(page, code).locator(".fix")
 
 
-def test_given_a_round_trip_then_its_place_is_chosen_its_fix_applied_and_taken_back(
-    problems_of: Callable[..., Page], shoot: Callable[[Page, str], Path]
-) -> None:
+def test_a_fix_is_applied_by_mouse_and_keyboard_and_undone(problems_of: Callable[..., Page]) -> None:
     page = problems_of("fused_matmul_relu_roundtrip")
     tab = page.get_by_role("tab", name="Problems")
     expect(tab).to_contain_text("1")
-    trip = problem(page, "round-trip")
+    trip, found = problem(page, "round-trip"), fixes(page, "round-trip")
     expect(trip).to_contain_text("intermediate mm is copied from local to global (256 bytes) and back")
-    expect(fixes(page, "round-trip")).to_have_count(2, timeout=SLOW)
-    expect(fixes(page, "round-trip").first).to_contain_text("−43\u202f%")
-    expect(fixes(page, "round-trip").first).to_contain_text("5\u202f260 → 3\u202f004 cycles")
-    shoot(page, "lints-round-trip")
-
+    expect(found).to_have_count(2, timeout=SLOW)
+    expect(found.first).to_contain_text("−43\u202f%")
+    expect(found.first).to_contain_text("5\u202f260 → 3\u202f004 cycles")
     trip.get_by_role("button", name="mm_local_1").click()
-    expect(page.locator('.row[data-id="mm_local_1"]')).to_have_attribute("aria-selected", "true")
+    row = page.locator('.row[data-id="mm_local_1"]')
+    expect(row).to_have_attribute("aria-selected", "true")
+
+    # The sign on the row leads to the problem and back.
+    expect(row).to_have_accessible_name(re.compile(r"warning: intermediate mm is copied from local to global"))
+    page.get_by_role("tab", name="TVMScript").click()
+    row.locator(".problem-mark").hover()
+    expect(page.locator(".tip .tip-problem")).to_contain_text("intermediate mm is copied")
+    row.locator(".problem-mark").click()
+    expect(tab).to_have_attribute("aria-selected", "true")
+    expect(trip).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(row).to_be_focused()
+    page.get_by_role("tab", name="TVMScript").click()
+    row.focus()
+    page.keyboard.press("!")
+    expect(trip).to_be_focused()
 
     lines = steps(page)
-    fixes(page, "round-trip").first.get_by_role("button", name="Apply").click()
+    found.first.get_by_role("button", name="Apply").click()
     expect(page.locator(".step code")).to_have_count(len(lines) + 2)
     assert steps(page)[-2:] == ["sch.compute_inline(mm_back)", "sch.compute_inline(matmul_local)"]
     expect(trip).to_have_count(0)
     expect(page.locator(".problems-head")).to_contain_text("No problems.", timeout=SLOW)
+    expect(page.locator('.row .problem-mark[data-severity="warning"]:visible')).to_have_count(0)
     assert number(page, "Cycles") == 3004
     expect(tab.locator(".count")).to_have_text("")
-
     page.get_by_label("Undo").click()
     expect(page.locator(".step code")).to_have_count(len(lines))
-    expect(fixes(page, "round-trip")).to_have_count(2)
+    expect(found).to_have_count(2)
     assert steps(page) == lines
 
+    tab_to_apply(page, found.first)
+    page.keyboard.press("Enter")
+    expect(page.locator(".step code")).to_have_count(len(lines) + 2)
+    page.locator(".problems").focus()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".step code")).to_have_count(len(lines))
 
-def test_given_a_line_that_is_better_left_out_then_the_keyboard_alone_takes_it_out(
+
+def tab_to_apply(page: Page, fix: Locator) -> None:
+    """Reach the button of a fix by the keyboard."""
+    page.locator(".problems").focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if fix.get_by_role("button", name="Apply").evaluate("button => button.getRootNode().activeElement === button"):
+            return
+    raise AssertionError("Tab does not reach it")
+
+
+@pytest.mark.slow
+def test_a_line_is_taken_out_in_the_dark_theme(
     problems_of: Callable[..., Page],
 ) -> None:
     page = problems_of("box_blur", width=1920, height=1080, dark=True)
@@ -82,11 +112,7 @@ def test_given_a_line_that_is_better_left_out_then_the_keyboard_alone_takes_it_o
     assert_no_violations(page, "#area-panes")
 
     lines = steps(page)
-    page.locator(".problems").focus()
-    for _ in range(12):
-        page.keyboard.press("Tab")
-        if fix.get_by_role("button", name="Apply").evaluate("button => button.getRootNode().activeElement === button"):
-            break
+    tab_to_apply(page, fix)
     page.keyboard.press("Enter")
     expect(page.locator(".step code")).to_have_count(len(lines) - 1)
     assert [line for line in lines if line not in steps(page)] == ["sch.compute_at(x_blur, x)"]
@@ -109,11 +135,12 @@ C_out = sch.cache_write(C, 0, "local.acc")
 """
 
 
-def test_given_a_call_that_is_better_another_one_then_both_are_shown_and_one_click_writes_the_line_anew(
+@pytest.mark.slow
+def test_a_fix_writes_a_line_anew(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = open_page()
-    page.goto(app_url)
+    go_to_gallery(page, app_url)
     page.get_by_label("A TVMScript program or a notebook").fill(STRIDED)
     page.get_by_role("button", name="Open").click()
     page.get_by_role("tab", name="Problems").click()
@@ -131,7 +158,8 @@ def test_given_a_call_that_is_better_another_one_then_both_are_shown_and_one_cli
     assert any(line.startswith("A_in = sch.reindex_cache_read(C, 0") for line in steps(page))
 
 
-def test_given_what_does_not_fit_then_one_click_places_both_copies(problems_of: Callable[..., Page]) -> None:
+@pytest.mark.slow
+def test_one_click_places_both_copies(problems_of: Callable[..., Page]) -> None:
     page = problems_of("place_the_copies")
     expect(problem(page, "capacity-overflow")).to_have_count(1)
     expect(fixes(page, "capacity-overflow").first).to_contain_text("sch.compute_at", timeout=SLOW)

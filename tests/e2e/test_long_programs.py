@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser.axe import assert_no_violations
-from support.browser.page import grab, point_in, row, steps
+from support.browser.page import grab, open_text, point_in, row, steps
 from support.programs.transformer import transformer_notebook
 
-Shoot = Callable[[Page, str], Path]
 PATIENT = 60_000
-
-
-@pytest.fixture
-def encoder(page: Page, app_url: str, tmp_path: Path) -> Page:
-    file = tmp_path / "encoder.py"
-    file.write_text(transformer_notebook(2), encoding="utf-8")
-    page.goto(app_url)
-    page.get_by_label("A file", exact=True).set_input_files(file)
-    page.get_by_role("tree").get_by_role("treeitem").first.wait_for(timeout=PATIENT)
-    return page
 
 
 def counting(page: Page) -> Locator:
@@ -36,40 +22,41 @@ def counted(page: Page) -> int:
     return int(found[1])
 
 
-def test_given_work_that_takes_long_then_it_is_counted_stopped_by_key_and_button_and_gone_on_with(
-    encoder: Page, shoot: Shoot
-) -> None:
-    line = counting(encoder)
+def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str) -> None:
+    """While the changes by step are worked out."""
+    open_text(page, app_url, transformer_notebook(1))
+    page.get_by_label("Find (/)").click()
+    page.keyboard.type("ko_down0")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(row(page, "ko_down0")).to_be_visible()
+    page.get_by_label("Fold all loops").click()
+    page.get_by_label("Unfold all loops").click()
+    count = len(steps(page))
+    grab(page, "W_down0_local")
+    while not row(page, "ko_down0").count():
+        page.mouse.wheel(0, 500)  # of many rows those in sight stand
+    page.mouse.move(*point_in(page, "ko_down0"), steps=8)
+    page.mouse.up()
+    expect(page.locator(".step code")).to_have_count(count + 1, timeout=PATIENT)
+    expect(page.locator(".step code").last).to_have_text("sch.compute_at(w_down0, ko_down0)")
+    expect(page.locator("[data-verdict=proved]")).to_be_visible(timeout=PATIENT)
+
+
+@pytest.mark.slow
+def test_long_work_is_counted_stopped_and_gone_on_with(page: Page, app_url: str) -> None:
+    open_text(page, app_url, transformer_notebook(2))
+    line = counting(page)
     expect(line).to_be_visible(timeout=PATIENT)
     expect(line.locator("progress")).to_be_visible()
-    shoot(encoder, "long-work")
-    encoder.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     expect(line).to_contain_text("stopped")
-    assert_no_violations(encoder)
-    before = counted(encoder)
+    before = counted(page)
     line.get_by_role("button", name="Resume").click()
     expect(line).not_to_contain_text("stopped", timeout=PATIENT)
+    page.get_by_label("Find (/)").click()
+    page.keyboard.press("Escape")
+    expect(line).not_to_contain_text("stopped")  # the key was for the search
     line.get_by_role("button", name="Stop").click()
     expect(line).to_contain_text("stopped")
-    assert counted(encoder) <= 80 - before  # what was found by then is not worked out again
-
-
-def test_given_work_that_takes_long_then_a_drop_does_not_wait_for_it(encoder: Page) -> None:
-    expect(counting(encoder)).to_be_visible(timeout=PATIENT)
-    encoder.get_by_label("Find (/)").click()
-    encoder.keyboard.type("ko_down1")
-    encoder.keyboard.press("Enter")
-    encoder.keyboard.press("Escape")
-    expect(row(encoder, "ko_down1")).to_be_visible()
-    expect(counting(encoder)).not_to_contain_text("stopped")  # the key was for the search
-    encoder.get_by_label("Fold all loops").click()
-    encoder.get_by_label("Unfold all loops").click()
-    count = len(steps(encoder))
-    grab(encoder, "W_down1_local")
-    while not row(encoder, "ko_down1").count():
-        encoder.mouse.wheel(0, 500)  # of many rows those in sight stand
-    encoder.mouse.move(*point_in(encoder, "ko_down1"), steps=8)
-    encoder.mouse.up()
-    expect(encoder.locator(".step code")).to_have_count(count + 1, timeout=PATIENT)
-    expect(encoder.locator(".step code").last).to_have_text("sch.compute_at(w_down1, ko_down1)")
-    expect(encoder.locator("[data-verdict=proved]")).to_be_visible(timeout=PATIENT)
+    assert counted(page) <= 80 - before  # what was found by then is not worked out again

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from support.browser.cell_editor import cell_editor, edited_text, put_caret, rewrite
-from support.browser.page import drag, go_to_example, open_example, row, steps, tree_text
+from support.browser.page import drag, go_to_example, open_small, row, steps, until
 
 WAIT = 15_000
-
-
-@pytest.fixture
-def app(page: Page, app_url: str) -> Iterator[Page]:
-    page.goto(app_url)
-    page.locator(".card[data-example]").first.wait_for()
-    yield page
 
 
 def edit(page: Page, kind: str) -> Locator:
@@ -27,112 +19,164 @@ def edit(page: Page, kind: str) -> Locator:
     return cell_editor(page)
 
 
-def test_given_a_drag_then_its_step_is_readable_and_code_that_is_typed_moves_the_tree(app: Page) -> None:
-    open_example(app, "vtcm_double_buffer")
-    drag(app, "A_local.vtcm", "mi")
-    expect(app.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1, timeout=WAIT)
-    area = edit(app, "workload")
-    put_caret(area, "vm, vn, vk = T.axis.remap")
-    expect(row(app, "C")).to_be_visible()
-    put_caret(area, 'sblock("C', select=1)
-    app.keyboard.type("D")
-    # While it is typed the picture follows, as far as the steps apply: get_block("C") does not any more.
-    expect(app.locator(".banner.is-stale")).to_be_visible(timeout=WAIT)
-    expect(row(app, "C")).to_be_visible()
-    area.press("Escape")
-    expect(app.locator(".banner")).to_have_count(0, timeout=WAIT)
-    assert "sch.compute_at(AL, mi)" in steps(app)
+def nest(page: Page) -> list[list[str]]:
+    """The rows of the tree with their depths, without what is found out about them later."""
+    script = "rows => rows.map((row) => [row.dataset.id, row.ariaLevel])"
+    return page.get_by_role("treeitem").evaluate_all(script)
 
 
-def test_given_a_schedule_cell_when_typed_into_then_the_tree_follows_and_one_undo_takes_it_back(app: Page) -> None:
-    open_example(app, "what_moves_what")
-    before, count = tree_text(app), len(steps(app))
-    area = edit(app, "schedule")
+def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "what_moves_what")
+    before, count = nest(page), len(steps(page))
+    area = edit(page, "schedule")
     put_caret(area, 'names=["io", "ii"])')
-    app.keyboard.type("\nsch.unroll(ii")
+    page.keyboard.type("\nsch.unroll(ii")
     assert "sch.unroll(ii)" in edited_text(area), "the bracket is closed by itself"
-    expect(row(app, "ii")).to_contain_text("unrolled", timeout=WAIT)
-    app.keyboard.press("Control+Enter")
-    expect(cell_editor(app)).to_have_count(0)
-    expect(app.locator(".step code")).to_have_count(count + 1)
-    app.get_by_label("Undo (Ctrl+Z)").click()
-    expect(app.locator(".step code")).to_have_count(count, timeout=WAIT)
-    expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
-    assert tree_text(app) == before
+    expect(row(page, "ii")).to_contain_text("unrolled", timeout=WAIT)
+    page.keyboard.press("Control+Enter")
+    expect(cell_editor(page)).to_have_count(0)
+    expect(page.locator(".step code")).to_have_count(count + 1)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator(".step code")).to_have_count(count, timeout=WAIT)
+    expect(page.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
+    until(page, lambda: nest(page) == before)
+    expect(row(page, "ii")).not_to_contain_text("unrolled")
 
-
-def test_given_a_syntax_error_then_it_is_underlined_at_line_and_column_and_the_last_good_picture_stays(
-    app: Page, shoot: Callable[[Page, str], object]
-) -> None:
-    open_example(app, "what_moves_what")
-    before = tree_text(app)
-    area = edit(app, "workload")
+    area = edit(page, "workload")
     put_caret(area, "vi, vj = T.axis.remap(")
-    app.keyboard.type("]")
-    problem = app.locator(".editor-problems .inline-problem")
-    expect(problem).to_be_visible(timeout=WAIT)
-    expect(app.locator(".cm-lintRange-error")).not_to_have_count(0)
-    expect(app.locator(".cm-lint-marker-error")).to_have_count(1)
-    expect(app.locator(".banner.is-stale")).to_contain_text("the last valid program")
-    assert tree_text(app) == before
-    shoot(app, "notebook-syntax-error")
+    page.keyboard.type("]")
+    expect(page.locator(".editor-problems .inline-problem")).to_be_visible(timeout=WAIT)
+    expect(page.locator(".cm-lintRange-error")).not_to_have_count(0)
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+    expect(page.locator(".banner.is-stale")).to_contain_text("the last valid program")
+    assert nest(page) == before
     # A click elsewhere means that it is meant: it stays in the text, said at its line.
-    app.locator(".timeline-head, .headline").first.click()
-    expect(app.locator(".cell.workload .cell-pre .inline-problem")).to_contain_text(
+    page.locator(".timeline-head, .headline").first.click()
+    expect(page.locator(".cell.workload .cell-pre .inline-problem")).to_contain_text(
         re.compile(r"line \d+:\d+"), timeout=WAIT
     )
-    expect(app.locator(".cell.workload .squiggle")).to_be_visible()
-    assert tree_text(app) == before
-    app.get_by_role("button", name="Undo the edit").click()
-    expect(app.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
-    expect(app.locator(".banner")).to_have_count(0)
+    expect(page.locator(".cell.workload .squiggle")).to_be_visible()
+    assert nest(page) == before
+    page.get_by_role("button", name="Undo the edit").click()
+    expect(page.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
+    expect(page.locator(".banner")).to_have_count(0)
 
-
-def test_given_a_machine_that_is_misspelt_then_one_press_writes_the_nearest(app: Page) -> None:
-    open_example(app, "vtcm_double_buffer")
-    area = edit(app, "machine")
-    put_caret(area, '"dual-bank-np')
-    app.keyboard.press("Delete")
-    mend = app.get_by_role("button", name="Write dual-bank-npu")
-    expect(mend).to_be_visible(timeout=WAIT)
-    mend.click()
-    expect(app.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
-    assert '"dual-bank-npu"' in edited_text(area)
-    app.keyboard.press("Control+Enter")
-    expect(app.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
-
-
-def test_given_the_editor_then_tab_brackets_comments_and_undo_work_as_in_an_editor(app: Page) -> None:
-    open_example(app, "what_moves_what")
-    area = edit(app, "machine")
+    area = edit(page, "machine")
     rewrite(area, "")
-    app.keyboard.type("f(a")
+    page.keyboard.type("f(a")
     assert edited_text(area) == "f(a)"
-    app.keyboard.type(")\nif x:\ny")
+    page.keyboard.type(")\nif x:\ny")
     assert edited_text(area) == "f(a)\nif x:\n    y"
-    app.keyboard.press("Shift+Tab")
-    assert edited_text(area) == "f(a)\nif x:\ny"
-    app.keyboard.press("Tab")
-    assert edited_text(area) == "f(a)\nif x:\ny   "
-    app.keyboard.press("Control+a")
-    app.keyboard.press("Tab")
-    assert edited_text(area) == "    f(a)\n    if x:\n    y   "
-    app.keyboard.press("Shift+Tab")
-    app.keyboard.press("Control+/")
-    assert edited_text(area) == "# f(a)\n# if x:\n# y   "
-    app.keyboard.press("Control+/")
-    app.keyboard.press("Control+Home")
-    app.keyboard.press("Alt+ArrowDown")
-    assert edited_text(area) == "if x:\nf(a)\ny   "
-    app.keyboard.press("Control+z")
-    assert edited_text(area) == "f(a)\nif x:\ny   "
-    app.keyboard.press("Control+Home")
-    app.keyboard.press("ArrowRight")
-    expect(app.locator(".cm-matchingBracket")).to_have_count(2)
-    expect(app.locator(".cm-lineNumbers .cm-gutterElement:visible")).to_have_text(["1", "2", "3"])
-    app.keyboard.press("Escape")
-    expect(cell_editor(app)).to_have_count(0)
-    expect(app.locator(".cell.machine pre")).to_contain_text("tilewright.machine(")
+    for key, text in (
+        ("Shift+Tab", "f(a)\nif x:\ny"),
+        ("Tab", "f(a)\nif x:\ny   "),
+        ("Control+a", "f(a)\nif x:\ny   "),
+        ("Tab", "    f(a)\n    if x:\n    y   "),
+        ("Shift+Tab", "f(a)\nif x:\ny   "),
+        ("Control+/", "# f(a)\n# if x:\n# y   "),
+        ("Control+/", "f(a)\nif x:\ny   "),
+        ("Control+Home", "f(a)\nif x:\ny   "),
+        ("Alt+ArrowDown", "if x:\nf(a)\ny   "),
+        ("Control+z", "f(a)\nif x:\ny   "),
+    ):
+        page.keyboard.press(key)
+        assert edited_text(area) == text, key
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".cm-matchingBracket")).to_have_count(2)
+    expect(page.locator(".cm-lineNumbers .cm-gutterElement:visible")).to_have_text(["1", "2", "3"])
+    page.keyboard.press("Escape")
+    expect(cell_editor(page)).to_have_count(0)
+    expect(page.locator(".cell.machine pre")).to_contain_text("tilewright.machine(")
+
+
+@pytest.mark.slow
+def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "vtcm_double_buffer")
+    cells = page.locator(".cell")
+    count = cells.count()
+    page.locator(".cell.machine").hover()
+    page.locator(".cell.machine").get_by_label("Add a cell here").click()
+    page.get_by_role("menuitem", name="Text").click()
+    expect(cell_editor(page)).to_be_focused()
+    page.keyboard.type("# Mine\n\nSome **bold** words, <img src=x onerror=alert(1)> and [a link](https://example.org).")
+    page.keyboard.press("Control+Enter")
+    cell = page.locator(".cell.markdown").filter(has=page.get_by_role("heading", name="Mine"))
+    expect(cell.locator("b")).to_have_text("bold", timeout=WAIT)
+    expect(cell.locator("a")).to_have_attribute("rel", "noopener noreferrer")
+    assert cell.locator("img").count() == 0 and "<img" in cell.inner_text()
+    expect(cells).to_have_count(count + 1)
+    index = int(cell.get_attribute("data-cell") or "")
+    cell.hover()
+    cell.get_by_label("More for the markdown cell").click()
+    page.get_by_role("menuitem", name="Move down").click()
+    expect(cell).to_have_attribute("data-cell", str(index + 1), timeout=WAIT)
+    page.locator(".cell.schedule").last.hover()
+    page.locator(".cell.schedule").last.get_by_label("More for the schedule cell").click()
+    page.get_by_role("menuitem", name="Remove").click()
+    expect(cells).to_have_count(count, timeout=WAIT)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(cells).to_have_count(count + 1, timeout=WAIT)
+    cell.hover()
+    cell.get_by_label("More for the markdown cell").click()
+    page.keyboard.press("r")
+    expect(cells).to_have_count(count, timeout=WAIT)
+
+    # A step is dropped into an empty schedule cell, and goes out and in by keys.
+    before = steps(page)
+    last = page.locator(".cell.schedule").last
+    last.hover()
+    last.get_by_label("More for the schedule cell").click()
+    page.get_by_role("menuitem", name="Add a cell below").click()
+    page.get_by_role("menuitem", name="Schedule").click()
+    cell_editor(page).press("Escape")
+    empty = page.locator(".no-steps")
+    expect(empty).to_be_visible()
+    step = page.locator(".step").last
+    step.scroll_into_view_if_needed()
+    from_, to = step.bounding_box(), empty.bounding_box()
+    assert from_ is not None and to is not None
+    page.mouse.move(from_["x"] + 60, from_["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(to["x"] + 60, to["y"] + 10, steps=6)
+    expect(empty).to_have_class(re.compile("is-target"))
+    page.mouse.up()
+    expect(last.locator(".step code")).to_have_text([before[-1]])
+    assert steps(page) == before
+    page.locator(".step-text").last.press("Alt+ArrowUp")
+    expect(empty).to_be_visible()
+    expect(page.locator(".step-text").nth(-2)).to_be_focused()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(page.locator(".step-text").last).to_be_focused()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(last.locator(".step code")).to_have_text([before[-1]])
+
+
+@pytest.mark.slow
+def test_a_draft_is_shown_dropped_and_mended(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "vtcm_double_buffer")
+    drag(page, "A_local.vtcm", "mi")
+    expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1, timeout=WAIT)
+    area = edit(page, "workload")
+    put_caret(area, 'sblock("C', select=1)
+    page.keyboard.type("D")
+    # While it is typed the picture follows, as far as the steps apply: get_block("C") does not any more.
+    expect(page.locator(".banner.is-stale")).to_be_visible(timeout=WAIT)
+    expect(row(page, "C")).to_be_visible()
+    area.press("Escape")
+    expect(page.locator(".banner")).to_have_count(0, timeout=WAIT)
+    assert "sch.compute_at(AL, mi)" in steps(page)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
+
+    area = edit(page, "machine")
+    put_caret(area, '"dual-bank-np')
+    page.keyboard.press("Delete")
+    page.get_by_role("button", name="Write dual-bank-npu").click(timeout=WAIT)  # the nearest
+    expect(page.locator(".inline-problem")).to_have_count(0, timeout=WAIT)
+    assert '"dual-bank-npu"' in edited_text(area)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
 
 
 class SlowConnection:
@@ -153,9 +197,8 @@ class SlowConnection:
             self._page.send(message)
 
 
-def test_given_an_editor_that_loads_slowly_then_the_keys_typed_meanwhile_land_in_it(
-    own_page: Page, app_url: str
-) -> None:
+@pytest.mark.slow
+def test_keys_typed_while_the_editor_loads_land_in_it(own_page: Page, app_url: str) -> None:
     page, connection = own_page, SlowConnection(own_page)
     go_to_example(page, app_url, "what_moves_what")
     before = steps(page)
@@ -186,68 +229,3 @@ def test_given_an_editor_that_loads_slowly_then_the_keys_typed_meanwhile_land_in
     page.keyboard.press("Escape")
     expect(cell_editor(page)).to_have_count(0)
     assert steps(page) == before
-
-
-def test_given_cells_then_they_are_added_written_moved_and_removed(app: Page) -> None:
-    open_example(app, "what_moves_what")
-    count = app.locator(".cell").count()
-    app.locator(".cell.machine").hover()
-    app.locator(".cell.machine").get_by_label("Add a cell here").click()
-    app.get_by_role("menuitem", name="Text").click()
-    area = cell_editor(app)
-    expect(area).to_be_focused()
-    app.keyboard.type("# Mine\n\nSome **bold** words, <img src=x onerror=alert(1)> and [a link](https://example.org).")
-    app.keyboard.press("Control+Enter")
-    cell = app.locator(".cell.markdown").filter(has=app.get_by_role("heading", name="Mine"))
-    expect(cell.locator("b")).to_have_text("bold", timeout=WAIT)
-    expect(cell.locator("a")).to_have_attribute("rel", "noopener noreferrer")
-    assert cell.locator("img").count() == 0 and "<img" in cell.inner_text()
-    expect(app.locator(".cell")).to_have_count(count + 1)
-    index = int(cell.get_attribute("data-cell") or "")
-    cell.hover()
-    cell.get_by_label("More for the markdown cell").click()
-    app.get_by_role("menuitem", name="Move down").click()
-    expect(cell).to_have_attribute("data-cell", str(index + 1), timeout=WAIT)
-    # What Python could not run is not done, and said.
-    app.locator(".cell.schedule").first.hover()
-    app.locator(".cell.schedule").first.get_by_label("More for the schedule cell").click()
-    app.get_by_role("menuitem", name="Remove").click()
-    expect(app.locator(".cell")).to_have_count(count, timeout=WAIT)
-    app.get_by_label("Undo (Ctrl+Z)").click()
-    expect(app.locator(".cell")).to_have_count(count + 1, timeout=WAIT)
-    cell.hover()
-    cell.get_by_label("More for the markdown cell").click()
-    app.keyboard.press("r")
-    expect(app.locator(".cell")).to_have_count(count, timeout=WAIT)
-
-
-def test_given_an_empty_schedule_cell_then_a_step_is_dropped_into_it_and_goes_out_and_in_by_keys(app: Page) -> None:
-    open_example(app, "vtcm_double_buffer")
-    before = steps(app)
-    last = app.locator(".cell.schedule").last
-    last.hover()
-    last.get_by_label("More for the schedule cell").click()
-    app.get_by_role("menuitem", name="Add a cell below").click()
-    app.get_by_role("menuitem", name="Schedule").click()
-    cell_editor(app).press("Escape")
-    empty = app.locator(".no-steps")
-    expect(empty).to_be_visible()
-    step = app.locator(".step").last
-    step.scroll_into_view_if_needed()
-    from_, to = step.bounding_box(), empty.bounding_box()
-    assert from_ is not None and to is not None
-    app.mouse.move(from_["x"] + 60, from_["y"] + 9)
-    app.mouse.down()
-    app.mouse.move(to["x"] + 60, to["y"] + 10, steps=6)
-    expect(empty).to_have_class(re.compile("is-target"))
-    app.mouse.up()
-    expect(app.locator(".cell.schedule").last.locator(".step code")).to_have_text([before[-1]])
-    assert steps(app) == before
-
-    app.locator(".step-text").last.press("Alt+ArrowUp")
-    expect(empty).to_be_visible()
-    expect(app.locator(".step-text").nth(-2)).to_be_focused()
-    app.keyboard.press("Alt+ArrowDown")
-    expect(app.locator(".step-text").last).to_be_focused()
-    app.keyboard.press("Alt+ArrowDown")
-    expect(app.locator(".cell.schedule").last.locator(".step code")).to_have_text([before[-1]])

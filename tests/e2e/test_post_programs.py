@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser.page import steps
+from support.browser.page import go_to_gallery, steps
 
 SCALE = """
 A = te.placeholder((64, 64), name="A")
@@ -34,8 +34,7 @@ MANY = "A tour of the schedule primitives of TE\n" + "".join(
 
 def opened(page: Page, url: str, text: str) -> Locator:
     """The bar after the text was pasted on the start screen."""
-    page.goto(url)
-    page.locator(".card[data-example]").first.wait_for()
+    go_to_gallery(page, url)
     page.get_by_label("A TVMScript program or a notebook").fill(text)
     page.get_by_role("button", name="Open").click()
     page.get_by_role("treeitem").first.wait_for()
@@ -54,8 +53,8 @@ def is_whole(part: Locator) -> bool:
     return bool(part.evaluate(script))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_given_two_programs_then_a_button_opens_the_other_and_back(
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_button_opens_the_other_program_and_back(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = open_page(dark=dark)
@@ -73,8 +72,9 @@ def test_given_two_programs_then_a_button_opens_the_other_and_back(
     assert any("split" in step for step in steps(page))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_given_many_programs_then_a_list_has_them_and_the_bar_stays_small(
+def test_a_list_has_many_programs_and_the_bar_stays_small(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], width: int, height: int
 ) -> None:
     page = open_page(width=width, height=height)

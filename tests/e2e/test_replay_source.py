@@ -22,6 +22,7 @@ from tilewright.app.views.timeline.window import window
 from tilewright.engine.hwsim import Report
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("gemmini_gemm", "vta_gemm")]
 PIECES = ("waits", "fills", "lives")
 
 
@@ -68,8 +69,8 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer", "vta_gemm"])
-def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Page, name: str) -> None:
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
+def test_the_recording_has_any_stretch_as_the_server_has_it(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
     chance = random.Random(name)
@@ -92,8 +93,8 @@ def test_given_any_stretch_then_the_recording_has_what_the_server_has(blank: Pag
                     assert heights(mine, length) == heights(its, length)
 
 
-@pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
-def test_given_iterations_then_the_recording_finds_the_task_where_the_server_does(blank: Page, name: str) -> None:
+@pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
+def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
     chance = random.Random(name)
@@ -107,7 +108,7 @@ def test_given_iterations_then_the_recording_finds_the_task_where_the_server_doe
             )
 
 
-def test_given_too_many_tasks_then_bins_answer_for_every_stretch(blank: Page) -> None:
+def test_bins_answer_for_stretches_of_too_many_tasks(blank: Page) -> None:
     state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
     for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):

@@ -1,4 +1,4 @@
-"""Areas of the timeline with their totals, by mouse and by keyboard, and bookmarks."""
+"""Areas of the timeline with their totals, bookmarks and pinned rows, by mouse and by keyboard; a reload keeps what was set."""
 
 from __future__ import annotations
 
@@ -7,130 +7,133 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example
+from support.browser.page import open_small
 
 LONG = 30_000
 """Milliseconds that a busy machine may take."""
 
 
 @pytest.fixture
-def page(open_page: Callable[..., Page], app_url: str) -> Page:
-    page = open_page()
-    go_to_example(page, app_url, "vtcm_double_buffer")
+def app(page: Page, app_url: str) -> Page:
+    open_small(page, app_url, "vtcm_double_buffer")
     page.locator(".plot").wait_for()
     return page
+
+
+def playhead(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Playhead")
 
 
 def totals(page: Page) -> Locator:
     return page.get_by_role("region", name="Totals of the selected area")
 
 
-def test_given_a_drag_with_shift_then_the_area_has_totals_until_escape(page: Page) -> None:
-    box = page.locator("canvas.plot").bounding_box()
-    assert box is not None
-    y = box["y"] + 20
-    page.keyboard.down("Shift")
-    page.mouse.move(box["x"] + 300, y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 420, y, steps=6)
-    page.mouse.up()
-    page.keyboard.up("Shift")
-    expect(totals(page)).to_be_visible(timeout=LONG)
-    expect(totals(page).get_by_role("row", name="dma")).to_contain_text("%")
-    expect(totals(page)).to_contain_text("Stalled: operand")
-    expect(totals(page).get_by_role("columnheader", name="Bytes")).to_be_visible()
-    expect(totals(page)).to_contain_text("KiB")
-    assert_no_violations(page, "#area-timeline")
-    page.get_by_role("slider", name="Playhead").focus()
-    page.keyboard.press("Escape")
-    expect(totals(page)).to_be_hidden()
-
-
-def test_given_brackets_then_the_area_of_the_whole_run_has_the_figures_of_the_report(page: Page) -> None:
-    playhead = page.get_by_role("slider", name="Playhead")
-    playhead.focus()
-    page.keyboard.press("Home")
-    page.keyboard.press("[")
-    expect(totals(page)).to_contain_text("Cycles 0 to 203 064: 203 064", timeout=LONG)
-    page.keyboard.press("t")
-    engines = page.locator(".table-view table", has_text="Engines over").get_by_role("row", name="dma")
-    busy = engines.locator("td").nth(1).inner_text()
-    expect(totals(page).get_by_role("row", name="dma").locator("td").nth(1)).to_have_text(busy)
-    totals(page).get_by_role("button", name="Close").click()
-    expect(totals(page)).to_be_hidden()
-
-
-def test_given_bookmarks_then_keys_go_from_one_to_the_next_and_a_reload_keeps_them(page: Page) -> None:
-    playhead = page.get_by_role("slider", name="Playhead")
-    playhead.focus()
-    page.keyboard.press("Home")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    first, last = "6092", "203063"  # three hundredths of the run, and its end
-    expect(playhead).to_have_attribute("aria-valuenow", first)
-    page.keyboard.press("m")
-    page.keyboard.press("End")
-    expect(playhead).to_have_attribute("aria-valuenow", last)
-    page.keyboard.press("m")
-    page.keyboard.press("b")  # around the end
-    expect(playhead).to_have_attribute("aria-valuenow", first)
-    page.keyboard.press("Shift+B")
-    expect(playhead).to_have_attribute("aria-valuenow", last)
-    page.keyboard.press("m")  # removed
-    page.reload()
-    page.get_by_role("treeitem").first.wait_for()
-    playhead.focus()
-    page.keyboard.press("b")
-    expect(playhead).to_have_attribute("aria-valuenow", first)
-    page.keyboard.press("b")
-    expect(playhead).to_have_attribute("aria-valuenow", first)
-
-
 def pin(page: Page, name: str) -> Locator:
     return page.get_by_role("button", name=f"Pin {name}", exact=True)
 
 
-def test_given_a_pinned_row_then_it_stays_at_the_top_while_the_others_scroll_and_is_kept_for_the_notebook(
-    page: Page, shoot: Callable[[Page, str], object]
-) -> None:
-    small = "(stage) => { stage.style.maxHeight = '110px'; }"
-    page.locator(".stage").evaluate(small)
-    pin(page, "vtcm[0]").click()
-    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "true")
-    expect(pin(page, "dma")).to_have_attribute("aria-pressed", "false")
-    page.locator(".stage").evaluate("(stage) => { stage.scrollTop = 40; }")
-    expect(page.locator(".pinned-plot")).to_be_visible()
-    stage, row = page.locator(".stage").bounding_box(), pin(page, "vtcm[0]").bounding_box()
+def drag_area(page: Page) -> None:
+    """An area, by a drag with Shift."""
+    box = page.locator("canvas.plot").bounding_box()
+    assert box is not None
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 300, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 420, box["y"] + 20, steps=6)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(totals(page)).to_be_visible(timeout=LONG)
+
+
+def test_areas_have_totals(app: Page) -> None:
+    drag_area(app)
+    expect(totals(app).get_by_role("row", name="dma")).to_contain_text("%")
+    expect(totals(app)).to_contain_text("Stalled: operand")
+    expect(totals(app).get_by_role("columnheader", name="Bytes")).to_be_visible()
+    expect(totals(app)).to_contain_text("KiB")
+    playhead(app).focus()
+    app.keyboard.press("Escape")
+    expect(totals(app)).to_be_hidden()
+
+    app.keyboard.press("Home")
+    app.keyboard.press("[")
+    expect(totals(app)).to_contain_text("Cycles 0 to 36 808: 36 808", timeout=LONG)
+    app.keyboard.press("t")
+    engines = app.locator(".table-view table", has_text="Engines over").get_by_role("row", name="dma")
+    busy = engines.locator("td").nth(1).inner_text()
+    expect(totals(app).get_by_role("row", name="dma").locator("td").nth(1)).to_have_text(busy)
+    totals(app).get_by_role("button", name="Close").click()
+    expect(totals(app)).to_be_hidden()
+    playhead(app).focus()
+    app.keyboard.press("t")
+    expect(app.locator(".table-view")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_bookmarks_pins_and_folding_outlive_a_reload(app: Page) -> None:
+    playhead(app).focus()
+    app.keyboard.press("Home")
+    for _ in range(3):
+        app.keyboard.press("ArrowRight")
+    first, last = "1104", "36807"  # three hundredths of the run, and its end
+    expect(playhead(app)).to_have_attribute("aria-valuenow", first)
+    app.keyboard.press("m")
+    app.keyboard.press("End")
+    expect(playhead(app)).to_have_attribute("aria-valuenow", last)
+    app.keyboard.press("m")
+    app.keyboard.press("b")  # around the end
+    expect(playhead(app)).to_have_attribute("aria-valuenow", first)
+    app.keyboard.press("Shift+B")
+    expect(playhead(app)).to_have_attribute("aria-valuenow", last)
+    app.keyboard.press("m")  # removed
+
+    app.keyboard.press("p")
+    expect(pin(app, "dma")).to_be_focused()
+    app.keyboard.press("ArrowDown")
+    expect(pin(app, "matrix")).to_be_focused()
+    app.keyboard.press("Enter")
+    expect(pin(app, "matrix")).to_have_attribute("aria-pressed", "true")
+    expect(pin(app, "matrix")).to_be_focused()
+    expect(app.get_by_role("status").filter(has_text="matrix pinned")).to_have_count(1)
+    top, below = pin(app, "matrix").bounding_box(), pin(app, "dma").bounding_box()
+    assert top is not None and below is not None and top["y"] < below["y"]
+    app.keyboard.press("Enter")
+    app.keyboard.press("Escape")
+    expect(playhead(app)).to_be_focused()
+
+    # A pinned row stays at the top while the others scroll.
+    app.locator(".stage").evaluate("(stage) => { stage.style.maxHeight = '110px'; }")
+    pin(app, "vtcm[0]").click()
+    expect(pin(app, "vtcm[0]")).to_have_attribute("aria-pressed", "true")
+    expect(pin(app, "dma")).to_have_attribute("aria-pressed", "false")
+    app.locator(".stage").evaluate("(stage) => { stage.scrollTop = 40; }")
+    expect(app.locator(".pinned-plot")).to_be_visible()
+    stage, row = app.locator(".stage").bounding_box(), pin(app, "vtcm[0]").bounding_box()
     assert stage is not None and row is not None
     assert 0 <= row["y"] - stage["y"] < 30
-    tip = page.locator(".timeline-tip")
+    tip = app.locator(".timeline-tip")
     for _ in range(50):  # until the window of the run has arrived
-        page.mouse.move(row["x"] + 390, row["y"] + 0.75 * row["height"])
-        page.mouse.move(row["x"] + 400, row["y"] + 0.75 * row["height"])
-        page.wait_for_timeout(100)
+        app.mouse.move(row["x"] + 390, row["y"] + 0.75 * row["height"])
+        app.mouse.move(row["x"] + 400, row["y"] + 0.75 * row["height"])
+        app.wait_for_timeout(100)
         if tip.is_visible():
             break
     expect(tip).to_contain_text("vtcm[0]")
-    shoot(page, "timeline-pinned")
-    page.reload()
-    page.locator(".plot").wait_for()
-    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "true", timeout=LONG)
-    pin(page, "vtcm[0]").click()
-    expect(pin(page, "vtcm[0]")).to_have_attribute("aria-pressed", "false")
+    app.get_by_role("button", name="Fold repeats").click()
+
+    app.reload()
+    app.get_by_role("treeitem").first.wait_for()
+    expect(pin(app, "vtcm[0]")).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    expect(app.get_by_role("button", name="Fold repeats")).to_have_attribute("aria-pressed", "true")
+    playhead(app).focus()
+    for _ in range(2):
+        app.keyboard.press("b")
+        expect(playhead(app)).to_have_attribute("aria-valuenow", first)
 
 
-def test_given_the_keyboard_then_p_goes_to_the_rows_arrows_choose_one_and_enter_pins_it(page: Page) -> None:
-    page.get_by_role("slider", name="Playhead").focus()
-    page.keyboard.press("p")
-    expect(pin(page, "dma")).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(pin(page, "matrix")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(pin(page, "matrix")).to_have_attribute("aria-pressed", "true")
-    expect(pin(page, "matrix")).to_be_focused()
-    expect(page.get_by_role("status").filter(has_text="matrix pinned")).to_have_count(1)
-    first, second = pin(page, "matrix").bounding_box(), pin(page, "dma").bounding_box()
-    assert first is not None and second is not None and first["y"] < second["y"]
-    assert_no_violations(page, "#area-timeline")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("slider", name="Playhead")).to_be_focused()
+@pytest.mark.slow
+def test_areas_and_pins_are_accessible(app: Page, shoot: Callable[[Page, str], object]) -> None:
+    drag_area(app)
+    pin(app, "matrix").click()
+    shoot(app, "timeline-pinned")
+    assert_no_violations(app, "#area-timeline")

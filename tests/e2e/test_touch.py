@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
-from support.browser.page import point_in, row, steps
+from support.browser.page import open_small, point_in, row, steps
 
 Point = tuple[float, float]
 
@@ -42,15 +42,6 @@ class Hand:
         self.up()
 
 
-@pytest.fixture
-def page_and_hand(open_page: Callable[..., Page], serve_page: Callable[..., str]) -> Iterator[tuple[Page, Hand]]:
-    page = open_page(has_touch=True)
-    page.goto(f"{serve_page()}/example/vtcm_double_buffer")
-    page.get_by_role("treeitem").first.wait_for()
-    page.get_by_role("slider", name="Start of visible range").wait_for()
-    yield page, Hand(page)
-
-
 def name_of(page: Page, block: str) -> Point:
     """The middle of a row's name."""
     name = row(page, block).locator(".loop-name, .block-name")
@@ -66,8 +57,57 @@ def sight(page: Page) -> tuple[int, int]:
     return start, end
 
 
-def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_hand: tuple[Page, Hand]) -> None:
-    page, hand = page_and_hand
+def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page(has_touch=True)
+    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
+    open_small(page, app_url, "vtcm_double_buffer")
+    page.get_by_role("slider", name="Start of visible range").wait_for()
+    hand, before = Hand(page), steps(page)
+    grabbed = page.locator(".tw-tree.is-grabbing .row[data-offer]").first
+    moved_line = page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")
+
+    # A tap chooses, a quick move scrolls.
+    hand.tap(name_of(page, "ko"))
+    expect(row(page, "ko")).to_have_attribute("aria-selected", "true")
+    nest = page.locator(".tw-tree .list")
+    point = name_of(page, "C")
+    nest.evaluate("e => { e.scrollTop = 0; }")
+    hand.down(point)
+    hand.move((point, (point[0], point[1] - 120)))
+    hand.up()
+    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(0)
+    assert nest.evaluate("e => e.scrollTop") > 0
+
+    # A finger that rests on a row grabs it: it is dropped where the finger is drawn, or on the loop that is tapped next.
+    from_, to = point_in(page, "A_local.vtcm"), point_in(page, "mi")
+    hand.down(from_)
+    expect(grabbed).to_be_visible()
+    hand.move((from_, to))
+    expect(row(page, "mi")).to_have_class("row row-loop is-over")
+    hand.up()
+    expect(moved_line).to_have_count(1)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator(".step code")).to_have_text(before)
+    hand.down(point_in(page, "A_local.vtcm"))
+    expect(grabbed).to_be_visible()
+    hand.up()
+    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(1)
+    hand.tap(point_in(page, "mi"))
+    expect(moved_line).to_have_count(1)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator(".step code")).to_have_text(before)
+    # The grip drags at once.
+    grip = row(page, "A_local.vtcm").locator(".grip").bounding_box()
+    assert grip is not None
+    from_ = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    hand.down(from_)
+    hand.move((from_, point_in(page, "mi")))
+    hand.up()
+    expect(moved_line).to_have_count(1)
+    page.get_by_label("Undo (Ctrl+Z)").click()
+    expect(page.locator(".step code")).to_have_text(before)
+
+    # Two fingers zoom the timeline, one pans it.
     start, end = sight(page)
     canvas = page.locator(".stage canvas").first.bounding_box()
     assert canvas is not None
@@ -92,44 +132,3 @@ def test_given_two_fingers_on_the_timeline_then_they_zoom_and_one_pans(page_and_
     hand.up()
     expect(first).not_to_have_attribute("aria-valuenow", str(moved[0]))
     assert sight(page)[1] - sight(page)[0] > 2 * (moved[1] - moved[0])
-
-
-def test_given_a_finger_that_rests_on_a_row_then_it_is_held_and_dropped_where_it_is_drawn(
-    page_and_hand: tuple[Page, Hand],
-) -> None:
-    page, hand = page_and_hand
-    count = len(steps(page))
-    from_, to = point_in(page, "A_local.vtcm"), point_in(page, "mi")
-    hand.down(from_)
-    expect(page.locator(".tw-tree.is-grabbing .row[data-offer]").first).to_be_visible()
-    hand.move((from_, to))
-    expect(row(page, "mi")).to_have_class("row row-loop is-over")
-    hand.up()
-    expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1)
-    assert len(steps(page)) == count
-
-
-def test_given_a_finger_then_a_tap_chooses_a_quick_move_scrolls_and_a_hold_lets_a_loop_be_tapped(
-    page_and_hand: tuple[Page, Hand],
-) -> None:
-    page, hand = page_and_hand
-    hand.tap(name_of(page, "ko"))
-    expect(row(page, "ko")).to_have_attribute("aria-selected", "true")
-    nest = page.locator(".tw-tree .list")
-    start = name_of(page, "C")
-    nest.evaluate("e => { e.scrollTop = 0; }")
-    hand.down(start)
-    hand.move((start, (start[0], start[1] - 120)))
-    hand.up()
-    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(0)
-    assert nest.evaluate("e => e.scrollTop") > 0
-
-    count = len(steps(page))
-    point = point_in(page, "A_local.vtcm")
-    hand.down(point)
-    expect(page.locator(".tw-tree.is-grabbing .row[data-offer]").first).to_be_visible()
-    hand.up()
-    expect(page.locator(".tw-tree.is-grabbing")).to_have_count(1)
-    hand.tap(point_in(page, "mi"))
-    expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1)
-    assert len(steps(page)) == count

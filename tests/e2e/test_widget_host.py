@@ -57,9 +57,7 @@ def drag(page: Page, source: Locator, target: Locator) -> None:
     page.mouse.up()
 
 
-def test_given_a_bare_host_when_a_block_is_dragged_then_the_schedule_has_it_and_linked_views_follow(
-    host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
-) -> None:
+def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Host], schedule: Schedule) -> None:
     shown = host(height=1100)
     tree = tilewright.LoopTree(schedule)
     timeline = tilewright.Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
@@ -70,7 +68,6 @@ def test_given_a_bare_host_when_a_block_is_dragged_then_the_schedule_has_it_and_
     drag(shown.page, row(inside.locator("#tree"), "A_local.vtcm"), row(inside.locator("#tree"), "ko"))
     expect(inside.locator("#timeline")).to_contain_text(AFTER)
     assert [step.method for step in schedule.trace.steps if step.changes][-1] == "compute_at"
-    shoot(shown.page, "widget-host")
     # A menu opens beside its row, and keys are the view's.
     row(inside, "A_local.vtcm").click(button="right")
     inside.get_by_role("menuitem", name="Double buffer").click()
@@ -79,9 +76,27 @@ def test_given_a_bare_host_when_a_block_is_dragged_then_the_schedule_has_it_and_
     shown.page.keyboard.press("Control+z")
     expect(inside.locator("#timeline")).to_contain_text(BEFORE)
 
+    # A cell's editor comes without the network.
+    for name in ("tree", "timeline"):
+        shown.take(name)
+    view = tilewright.ScheduleNotebook(schedule)
+    shown.show("cells", Widget(view._page.notebook, height=800))
+    cell = shown.inside.locator(".cell.machine")
+    cell.hover()
+    cell.get_by_label("Edit the machine cell").click()
+    expect(shown.inside.locator(".cm-content")).to_be_focused()
+    shown.page.keyboard.press("Control+Home")
+    shown.page.keyboard.type("# typed")
+    expect(shown.inside.locator(".tok-comment").first).to_have_text("# typedimport tilewright")
+    shown.page.keyboard.press("Enter")
+    shown.page.keyboard.press("Control+Enter")
+    expect(cell.locator(".cell-pre")).to_contain_text("# typed")
+    assert "# typed\n" in view.text
 
+
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", GROUNDS)
-def test_given_a_ground_then_each_view_is_drawn_in_its_colours_and_goes_without_a_trace(
+def test_views_have_the_colours_of_the_ground_and_leave_no_trace(
     theme: str, host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown = host(theme, height=1100)
@@ -116,26 +131,8 @@ def test_given_a_ground_then_each_view_is_drawn_in_its_colours_and_goes_without_
     assert inside.locator("head style").count() == 0
 
 
-def test_given_a_bare_host_then_a_cell_is_edited_and_the_editor_comes_without_the_network(
-    host: Callable[..., Host], schedule: Schedule
-) -> None:
-    shown = host(height=900)
-    view = tilewright.ScheduleNotebook(schedule)
-    shown.show("cells", Widget(view._page.notebook, height=800))
-    cell = shown.inside.locator(".cell.machine")
-    cell.hover()
-    cell.get_by_label("Edit the machine cell").click()
-    expect(shown.inside.locator(".cm-content")).to_be_focused()
-    shown.page.keyboard.press("Control+Home")
-    shown.page.keyboard.type("# typed")
-    expect(shown.inside.locator(".tok-comment").first).to_have_text("# typedimport tilewright")
-    shown.page.keyboard.press("Enter")
-    shown.page.keyboard.press("Control+Enter")
-    expect(cell.locator(".cell-pre")).to_contain_text("# typed")
-    assert "# typed\n" in view.text
-
-
-def test_given_a_bare_host_then_bokeh_comes_from_the_kernel_and_draws_traffic_and_roofline(
+@pytest.mark.slow
+def test_bokeh_comes_from_the_kernel(
     host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown = host(height=1100)

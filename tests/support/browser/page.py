@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from tilewright import static
 
 
 def open_example(page: Page, name: str) -> None:
@@ -38,8 +42,17 @@ def go_to_example(page: Page, url: str, name: str) -> None:
         _simulated(page)
 
 
+def open_small(page: Page, url: str, name: str) -> None:
+    """An example whose extents and tiles are a quarter: the same rows and steps, with little to simulate and to verify."""
+    text = (Path(static.__file__).parent / "examples" / f"{name}.py").read_text()
+    open_text(page, url, re.sub(r"\b(64|128|256|512)\b", lambda size: str(int(size[0]) // 4), text))
+    _simulated(page)
+
+
 def back_in_gallery(page: Page) -> bool:
     """Leave the notebook of a page for the gallery; False where the page has none, or keeps something open."""
+    if not page.locator("#screen-gallery").count():
+        return False  # another page than Tilewright's
     back = page.locator("#screen-notebook, #screen-model").get_by_label("Gallery", exact=True)
     cards = page.locator(".card[data-example]")
     try:
@@ -49,7 +62,7 @@ def back_in_gallery(page: Page) -> bool:
                 first_pane.click(timeout=2_000)
             back.first.click(timeout=2_000)
         cards.first.wait_for(timeout=2_000)
-    except TimeoutError:
+    except PlaywrightTimeout:
         return False
     return page.get_by_role("dialog").count() == 0
 
@@ -98,7 +111,12 @@ def choose(page: Page, name: str, label: str) -> None:
 
 
 def tree_text(page: Page) -> list[str]:
-    return [" ".join(text.split()) for text in page.get_by_role("tree").get_by_role("treeitem").all_inner_texts()]
+    """The text of each row without spaces, which the browser leaves out of a row that it has not laid out yet, and without the sign of
+    a problem, which comes when the lints have run."""
+    script = """rows => rows.map((row) => [...row.children].filter((part) => !part.matches(".problem-mark"))
+        .map((part) => part.innerText ?? "").join(""))"""
+    rows = page.get_by_role("tree").get_by_role("treeitem")
+    return ["".join(text.split()) for text in rows.evaluate_all(script)]
 
 
 def until(page: Page, holds: Callable[[], bool], timeout: int = 5_000) -> None:

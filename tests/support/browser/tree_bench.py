@@ -44,14 +44,19 @@ class Bench:
         machine: Machine | None = None,
         intrinsics: Mapping[str, TensorIntrin] | None = None,
     ) -> None:
-        self.schedule = Schedule(parse(text).program, intrinsics=intrinsics)
-        prepare(self.schedule)
         self.eager = eager
         self.machine = machine
-        self.intents: list[dict[str, Any]] = []
-        self._facts: tuple[object, Facts] | None = None
+        self.intrinsics = intrinsics
         self.tree = LoopTree(sizing_mode="stretch_both")
         self.tree.on_message(self.receive)
+        self.open(text, prepare)
+
+    def open(self, text: str, prepare: Callable[[Schedule], object] = lambda _: None) -> None:
+        """Show another program, in a page that is open too."""
+        self.schedule = Schedule(parse(text).program, intrinsics=self.intrinsics)
+        prepare(self.schedule)
+        self.intents: list[dict[str, Any]] = []
+        self._facts: tuple[object, Facts] | None = None
         self.show()
 
     def targets_of(self, *rows: str) -> list[dict[str, Any]]:
