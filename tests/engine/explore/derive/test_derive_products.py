@@ -192,7 +192,7 @@ def test_large_tiles_of_sums_may_stay_in_another_memory_than_the_accumulator() -
     scopes = next(hole for hole in space.holes if hole.name == "C scope")
     assert {*scopes.values} == {"local.acc", "local.vtcm"}
     sums = {"tile i": 128, "tile j": 256, "tile k": 64, "C scope": "local.vtcm", "C slots": 1}
-    point = space.point_of({**sums, "stages of k_o": [0, 0, 1]})
+    point = space.point_of({**sums, "stages of k_o": [0, 0, 1], "stages of j_o": [0, 0]})
     outcome = Evaluator(space, load_machine(NPU), ("cycles",)).tried(EvaluationRequest(0, point))
     assert outcome.fits and outcome.figures is not None
     assert outcome.figures.cycles < 1.2 * 2048**3 / 1024
