@@ -101,7 +101,7 @@ def test_workers_that_are_killed_change_nothing_and_no_process_is_left() -> None
 
     study = explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=watch)
     assert len(set(killed)) >= 2 and study.trials == alone().trials
-    assert sorted(told) == list(range(24)) and "worker-lost" not in {t.outcome.code for t in study.trials}
+    assert sorted(told) == list(range(16)) and "worker-lost" not in {t.outcome.code for t in study.trials}
     assert len(seen) > 2
     for pid in seen:
         with pytest.raises(ProcessLookupError):
@@ -217,7 +217,7 @@ def test_a_killed_study_ends_as_if_it_had_not_been(tmp_path: Path, times: int, w
         process.stdout.close()
     told: list[int] = []
     study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: told.append(p.trial.number))
-    assert study.trials == alone().trials and sorted(told) == list(range(24)) and all(seen)
+    assert study.trials == alone().trials and sorted(told) == list(range(16)) and all(seen)
 
 
 def test_given_intrinsics_then_they_are_sent_along() -> None:
@@ -253,7 +253,7 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
 
 
 @given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
-@settings(max_examples=200 if IS_DEEP else 8)
+@settings(max_examples=200 if IS_DEEP else 4)
 def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
     walk = LocalSearch(SPACE.point_at(number), looks, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk

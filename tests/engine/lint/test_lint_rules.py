@@ -507,4 +507,4 @@ def test_given_a_program_of_many_stages_then_the_work_does_not_grow_with_them(on
         lint(sch, load_machine(ASCEND), simulate=counted)
         return len(tried)
 
-    assert tries(24) <= max(tries(12), 40) * 1.5
+    assert tries(16) <= max(tries(8), 40) * 1.5

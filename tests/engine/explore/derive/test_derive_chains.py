@@ -32,27 +32,22 @@ def sums(X: T.Buffer((30, 40), "float32"), R: T.Buffer((30,), "float32"), C: T.B
 """
 NORMALIZED = """
 @T.prim_func(s_tir=True)
-def normalized(X: T.Buffer((8, 256), "float32"), m: T.Buffer((8,), "float32"), v: T.Buffer((8,), "float32"),
-               Y: T.Buffer((8, 256), "float32")):
-    centred = T.sblock_alloc_buffer((8, 256))
-    root = T.sblock_alloc_buffer((8,))
-    scaled = T.sblock_alloc_buffer((8, 256))
-    for i, j in T.grid(8, 256):
+def normalized(X: T.Buffer((4, 64), "float32"), m: T.Buffer((4,), "float32"), v: T.Buffer((4,), "float32"),
+               Y: T.Buffer((4, 64), "float32")):
+    centred = T.sblock_alloc_buffer((4, 64))
+    root = T.sblock_alloc_buffer((4,))
+    for i, j in T.grid(4, 64):
         with T.sblock("centred"):
             vi, vj = T.axis.remap("SS", [i, j])
             centred[vi, vj] = X[vi, vj] - m[vi]
-    for i in range(8):
+    for i in range(4):
         with T.sblock("root"):
-            vi = T.axis.spatial(8, i)
+            vi = T.axis.spatial(4, i)
             root[vi] = T.sqrt(v[vi])
-    for i, j in T.grid(8, 256):
-        with T.sblock("scaled"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            scaled[vi, vj] = centred[vi, vj] / root[vi]
-    for i, j in T.grid(8, 256):
+    for i, j in T.grid(4, 64):
         with T.sblock("Y"):
             vi, vj = T.axis.remap("SS", [i, j])
-            Y[vi, vj] = T.max(scaled[vi, vj], T.float32(0))
+            Y[vi, vj] = centred[vi, vj] / root[vi]
 """
 CAST = """
 @T.prim_func(s_tir=True)
@@ -90,7 +85,7 @@ def test_each_group_has_copies_of_its_own_of_a_buffer_that_several_read() -> Non
 
 def test_elementwise_work_is_inlined_where_no_element_is_computed_again() -> None:
     found = derived(NORMALIZED)
-    assert {"centred inlined", "scaled inlined"} <= {*found.decisions}
+    assert "centred inlined" in found.decisions
     assert 'compute_inline("root")' not in found.text, "a root for each element"
 
 

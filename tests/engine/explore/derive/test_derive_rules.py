@@ -205,17 +205,12 @@ def test_every_point_is_right_or_refused(name: str, number: int) -> None:
         assert space.schedule_at(point).schedule.check().status in ("proved", "tested", "unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        "transpose",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in (
-                "conv3x3", "gemm_odd", "softmax", "matvec", "rotary", "edges",
-                "gemm_vector", "gemmini_conv", "cpu_softmax", "gpu_transpose",
-            )
-        ),
+        "conv3x3", "gemm_odd", "softmax", "transpose", "matvec", "rotary", "edges",
+        "gemm_vector", "gemmini_conv", "cpu_softmax", "gpu_transpose",
     ],
 )  # fmt: skip
 def test_what_is_derived_is_at_most_a_tenth_slower_than_the_hand_schedule(name: str) -> None:

@@ -24,7 +24,7 @@ from tilewright.engine.lower import planned
 
 HAND = Path(__file__).parents[3] / "hand"
 NPU, GEMMINI = load_machine("dual-bank-npu"), load_machine("gemmini")
-POINTS = 3_000 if IS_DEEP else 8
+POINTS = 3_000 if IS_DEEP else 6
 
 CASES: dict[str, tuple[Machine, tuple[str, ...]]] = {
     "rows/softmax": (NPU, ("i", "j")),
@@ -116,12 +116,11 @@ VARIANTS: dict[str, Mapping[str, object]] = {
     ("name", "variant"),
     [
         ("rows/softmax", "as it is"),
-        ("rows/softmax", "tokens"),
         *(
             pytest.param(n, v, marks=pytest.mark.slow)
             for n in CASES
             for v in VARIANTS
-            if n in ("rows/softmax", "gemm/gemm_gelu") or not VARIANTS[v]
+            if (n in ("rows/softmax", "gemm/gemm_gelu") or not VARIANTS[v]) and (n, v) != ("rows/softmax", "as it is")
         ),
     ],
 )
