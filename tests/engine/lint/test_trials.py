@@ -14,13 +14,14 @@ from tilewright.engine.script import parse
 
 def scalar_findings() -> list[LintFinding]:
     """The findings about three blocks on the scalar engine."""
-    program = parse(padded_convolution(4, 16)).program
+    program = parse(padded_convolution(8, 32)).program
     assert isinstance(program, PrimFunc)
     schedule = Schedule(program)
     schedule.split(schedule.get_loops("conv")[1], [None, 4])
     return [f for f in lint(schedule, load_machine("dual-bank-npu")) if f.code == "scalar-engine"]
 
 
+@pytest.mark.slow
 def test_each_finding_gets_trials() -> None:
     found = scalar_findings()
     assert [f.blocks for f in found] == [("conv",), ("bias_add",), ("relu",)]

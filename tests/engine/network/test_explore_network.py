@@ -33,9 +33,7 @@ from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
 NPU = load_machine("dual-bank-npu")
-LARGER = (
-    MODEL.replace("16, 16", "64, 64").replace("(16, 16)", "(64, 64)").replace("T.axis.spatial(16", "T.axis.spatial(64")
-)
+LARGER = MODEL.replace("16, 16", "32, 32").replace("T.axis.spatial(16", "T.axis.spatial(32")
 """The model with matrices that take more cycles than the start of a copy."""
 
 TWO_SIZES = (
@@ -120,7 +118,7 @@ def compute_the_same(found: Searched) -> None:
     assert study.cycles == sum(each[k.name] * k.runs for k in study.kernels)
     generator = np.random.default_rng(0)
     arrays = {
-        t.name: generator.standard_normal((64, 64)).astype(t.dtype) for t in (*whole.graph.inputs, *whole.graph.weights)
+        t.name: generator.standard_normal((32, 32)).astype(t.dtype) for t in (*whole.graph.inputs, *whole.graph.weights)
     }
     (expected,), (result,) = run_network(whole, arrays), run_network(whole, arrays, scheduled=programs)
     np.testing.assert_array_equal(result, expected)
@@ -150,11 +148,15 @@ def test_a_search_resumes_with_what_an_earlier_one_found(first: Searched, tmp_pa
         assert second.ended and third.ended and third.cycles == second.cycles
 
 
-def test_a_network_begins_with_what_a_database_knows(first: Searched, tmp_path: Path) -> None:
+def test_a_network_adds_its_best_to_a_database(first: Searched) -> None:
     assert not any(k.study.began_with for k in first.study.kernels if k.study)
     with Database(first.database) as database:
         best = {k.name: k.study.cycles for k in first.study.kernels if k.study}
         assert {r.workload.title.partition("(")[0]: r.cycles for r in database.records()} == best
+
+
+@pytest.mark.slow
+def test_a_network_begins_with_what_a_database_knows(first: Searched, tmp_path: Path) -> None:
     shutil.copy(first.database, tmp_path)
     second = searched(parse_network(LARGER.replace("scale", "times")), tmp_path).study
     assert all(k.study and "the schedule found before" in k.study.began_with for k in second.kernels)
@@ -189,27 +191,8 @@ def test_the_schedule_of_an_open_size_holds_for_all_calls(opened: Searched) -> N
         np.testing.assert_array_equal(result, np.zeros_like(result))
 
 
-def test_a_schedule_from_elsewhere_is_kept() -> None:
-    whole = network()
-    schedule = Schedule(whole["both"])
-    schedule.parallel(schedule.get_loops("s")[0])
-    seen: list[NetworkProgress] = []
-    study = explore_network(
-        whole,
-        NPU,
-        seconds=60,
-        workers=0,
-        scheduled={"both": schedule.func},
-        watch=seen.append,
-        stop=lambda: len(seen) > 0,
-    )
-    assert [p.last.name for p in seen] == ["scale"]
-    (kept,) = [k for k in study.kernels if k.is_kept]
-    assert kept.name == "both" and kept.study is None and kept.cycles == kept.before
-    assert "kept" in study_text(study)
-
-
-def test_a_kernel_that_cannot_be_derived_stays_unscheduled() -> None:
+@pytest.mark.parametrize("is_kept", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_kernels_that_are_kept_or_cannot_be_derived(is_kept: bool) -> None:
     # A block without loops has nothing to tile.
     odd = TWO_SIZES.replace(
         """        for i, j in T.grid(64, 256):
@@ -224,14 +207,23 @@ def test_a_kernel_that_cannot_be_derived_stays_unscheduled() -> None:
 """,
     )
     assert odd != TWO_SIZES
+    whole = parse_network(odd)
+    schedule = Schedule(whole["scale"])
+    schedule.parallel(schedule.get_loops("scale")[0])
     seen: list[NetworkProgress] = []
     study = explore_network(
-        parse_network(odd), NPU, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) >= 2
-    )
-    refused = study.refused
-    assert [k.name for k in refused] == ["scale1"] and refused[0].study is not None and refused[0].study.message
+        whole, NPU, seconds=60, workers=0, scheduled={"scale": schedule.func} if is_kept else {}, watch=seen.append,
+        stop=lambda: len(seen) >= 2,
+    )  # fmt: skip
+    (refused,) = study.refused
+    assert refused.name == "scale1" and refused.study is not None and refused.study.message
     assert "scale1 stays unscheduled: " in study_text(study)
-    assert any(k.is_scheduled for k in study.kernels)
+    (scale,) = [k for k in study.kernels if k.name == "scale"]
+    assert scale.is_kept == is_kept and {p.last.name for p in seen} == {"scale1"} | (set() if is_kept else {"scale"})
+    if is_kept:
+        assert scale.study is None and scale.cycles == scale.before and "kept" in study_text(study)
+    else:
+        assert scale.is_scheduled
 
 
 def test_a_schedule_that_is_not_legal_any_more_is_dropped() -> None:
