@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..cancellation import checkpoint
-from .buffer import Buffer
 from .errors import Refusal
 from .expr import Let, Node
 from .stmt import Block, For, LetStmt, Stmt
-from .visitor import child_stmts, children
+from .visitor import LEAVES, child_stmts, children
 
 MOST_NODES = 50_000
 """Maximum number of nodes of one statement without the statements inside, or of one expression."""
@@ -29,23 +28,30 @@ Size = tuple[int, int]
 
 def expanded_size(root: Node, sizes: dict[Node, Size]) -> Size:
     """Return the nodes and levels of an expression as a tree. `sizes` has those of known parts, and receives the new ones."""
-    pending = [(root, False)]
+    pending = [root]
     while pending:
-        node, done = pending.pop()
+        node = pending[-1]
         if node in sizes:
+            pending.pop()
             continue
-        if isinstance(node, Buffer):  # a leaf, as in `walk`
+        if node.__class__ in LEAVES:
             sizes[node] = (1, 1)
             continue
-        if isinstance(node, Let) and not done and node.var not in sizes:
+        if isinstance(node, Let) and node.var not in sizes:
             sizes[node.var] = expanded_size(node.value, sizes)
-        below = children(node)
-        if not done:
-            pending.append((node, True))
-            pending.extend((child, False) for child in below)
-            continue
-        found = [sizes[child] for child in below]
-        sizes[node] = (1 + sum(n for n, _ in found), 1 + max((d for _, d in found), default=0))
+        nodes, levels, is_known = 1, 0, True
+        for child in children(node):
+            if child in sizes:
+                inner, below = sizes[child]
+                nodes, levels = nodes + inner, max(levels, below)
+            elif child.__class__ in LEAVES:
+                sizes[child] = (1, 1)
+                nodes, levels = nodes + 1, max(levels, 1)
+            else:
+                pending.append(child)
+                is_known = False
+        if is_known:
+            sizes[node] = (nodes, 1 + levels)
     return sizes[root]
 
 

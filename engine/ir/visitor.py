@@ -143,7 +143,7 @@ _GETTERS = _PerKind(_getter)
 _STMT_FIELDS = _PerKind(_stmt_fields)
 
 
-_LEAVES = frozenset((Var, IntImm, FloatImm, Buffer))
+LEAVES = frozenset((Var, IntImm, FloatImm, Buffer))
 """Classes of nodes that a walk does not descend into."""
 
 
@@ -154,7 +154,7 @@ def walk(root: Node) -> Iterator[Node]:
         node = stack.pop()
         yield node
         kind = node.__class__
-        if kind not in _LEAVES:
+        if kind not in LEAVES:
             below = _GETTERS[kind](node)
             below.reverse()
             stack += below
@@ -421,7 +421,7 @@ def uses_var(root: Node, var: Var) -> bool:
         if node is var:
             return True
         kind = node.__class__
-        if kind not in _LEAVES:
+        if kind not in LEAVES:
             stack += _GETTERS[kind](node)
     return False
 

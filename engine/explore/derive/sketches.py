@@ -59,6 +59,10 @@ class Sketch(msgspec.Struct, frozen=True, eq=False):
     is_pinned: bool = True
 
 
+Estimated = tuple[Space, PointTrials, tuple[Point, ...], float, bool]
+"""The space, trials, points and rank of a sketch, and whether it has the values to keep."""
+
+
 class Sketches:
     """The sketches of a program on a machine, each drafted once."""
 
@@ -77,6 +81,7 @@ class Sketches:
         self.rules, self.stop, self.keep = rules, stop, keep or {}
         self.index = ProgramIndex(with_sizes(Schedule(program, intrinsics=intrinsics).func, sizes).func)
         self._sketches: dict[SketchChoice, Sketch] = {}
+        self._estimates: dict[tuple[str, ...], Estimated] = {}
 
     def recorded(self, records: Sequence[TuningRecord]) -> Iterator[Sketch]:
         """Yields the sketches of records, those of this very program and machine first, each with the points to simulate first."""
@@ -203,6 +208,17 @@ class Sketches:
         omissions: tuple[str, ...] = (),
         choice: SketchChoice | None = None,
     ) -> Sketch:
+        lines = tuple(line for line in builder.lines if not line.startswith("#"))
+        if (
+            lines not in self._estimates
+        ):  # rules write the same lines for several choices where loops are too short to tile
+            self._estimates[lines] = self._estimated_space(builder)
+        space, trials, points, rank, is_pinned = self._estimates[lines]
+        return Sketch(
+            title, builder, space, trials, points, rank, kind, decisions, omissions, choice, is_pinned=is_pinned
+        )
+
+    def _estimated_space(self, builder: ScheduleBuilder) -> Estimated:
         space = space_of(
             self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
         )
@@ -217,9 +233,7 @@ class Sketches:
         ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         rank = ranked[0][0] if ranked else inf
-        return Sketch(
-            title, builder, space, trials, points, rank, kind, decisions, omissions, choice, is_pinned=is_pinned
-        )
+        return space, trials, points, rank, is_pinned
 
 
 def _remarks(lines: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.profile import IS_DEEP
 from support.programs.gemms import CONVOLUTION, GEMM
+from support.programs.tiny import ROWS
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.explore import (
@@ -153,6 +155,7 @@ def test_given_records_then_a_query_returns_the_nearest_first(tmp_path: Path) ->
 cycle_lists = st.lists(st.tuples(st.sampled_from([32, 64]), st.integers(0, 5), st.integers(1, 99)), max_size=12)
 
 
+@settings(max_examples=500 if IS_DEEP else 10)
 @given(cycle_lists, cycle_lists)
 def test_merging_keeps_the_best_of_both(
     tmp_path_factory: pytest.TempPathFactory, one: list[tuple[int, int, int]], two: list[tuple[int, int, int]]
@@ -173,11 +176,12 @@ def test_merging_keeps_the_best_of_both(
         assert mine.merge(other) == 0
 
 
-def test_given_two_processes_then_both_write(tmp_path: Path) -> None:
+def test_two_processes_write_at_once(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     code = (
         "import sys\n"
         "sys.path[:0] = sys.argv[2:]\n"
+        "import conftest\n"  # the profiles of Hypothesis
         "from test_database import record, gemm\n"
         "from tilewright.engine.explore import Database\n"
         "for n in range(12):\n"
@@ -227,13 +231,11 @@ def broken(file: Path, kind: str) -> None:
         ("a text", "database-unusable"),
     ],
 )
-def test_given_a_file_that_cannot_be_used_then_the_search_goes_on_and_says_so(
-    tmp_path: Path, kind: str, code: str
-) -> None:
+def test_a_search_goes_on_without_a_file_that_cannot_be_used(tmp_path: Path, kind: str, code: str) -> None:
     file = tmp_path / "found.sqlite3"
     broken(file, kind)
     before = file.read_bytes()
-    study = explore(space(gemm()), GEMMINI, database=file)
+    study = explore(space(gemm()), GEMMINI, Settings(trials=1, exhaustive=0), database=file)
     assert study.best is not None and study.warm_start.problem is not None
     assert study.warm_start.problem.code == code and "the search goes on without it" in study.warm_start.text
     assert file.read_bytes() == before
@@ -242,8 +244,10 @@ def test_given_a_file_that_cannot_be_used_then_the_search_goes_on_and_says_so(
     assert refused.value.code == code
 
 
-def test_given_a_folder_that_cannot_be_written_then_the_search_goes_on_and_says_so(tmp_path: Path) -> None:
-    study = explore(space(gemm()), GEMMINI, database=tmp_path / "missing" / "found.sqlite3")
+def test_a_search_goes_on_without_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    study = explore(
+        space(gemm()), GEMMINI, Settings(trials=1, exhaustive=0), database=tmp_path / "missing" / "found.sqlite3"
+    )
     assert study.best is not None and study.warm_start.problem is not None
     assert study.warm_start.problem.code == "database-unusable" and not study.warm_start.written
 
@@ -263,7 +267,7 @@ def test_given_records_that_cannot_be_decoded_then_they_are_skipped(tmp_path: Pa
 # --- searches
 
 
-def test_given_an_exact_hit_then_the_first_candidate_is_at_least_as_good_as_recorded(tmp_path: Path) -> None:
+def test_after_an_exact_hit_the_first_candidate_is_as_good_as_recorded(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     first = explore(space(gemm()), GEMMINI, database=file)
     assert first.best is not None and first.best.outcome.figures is not None and first.best.point != (0, 0, 0)
@@ -274,7 +278,7 @@ def test_given_an_exact_hit_then_the_first_candidate_is_at_least_as_good_as_reco
     assert second.warm_start.exact == 1 and "the schedule found before" in second.warm_start.text
 
 
-def test_given_an_exact_hit_under_other_names_then_its_lines_are_renamed(tmp_path: Path) -> None:
+def test_the_lines_of_an_exact_hit_get_the_names_of_the_program(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     explore(space(gemm()), GEMMINI, database=file)
     other = text_of(gemm(), 'T.sblock("C")', 'T.sblock("product")')
@@ -305,13 +309,14 @@ def test_given_the_largest_value_then_the_largest_one_is_a_start_too(tmp_path: P
         assert warm.points(large) == ((3, 0, 0), (2, 0, 0))
 
 
-def test_given_a_derived_schedule_of_another_size_then_its_groups_come_first(tmp_path: Path) -> None:
-    file = tmp_path / "found.sqlite3"
-    derived = derive_space(gemm(128, 64, 64), GEMMINI)
-    study = explore(derived.space, GEMMINI, Settings(trials=8), database=file, origin=derived.origin)
+def test_the_groups_of_a_schedule_of_another_size_come_first(tmp_path: Path) -> None:
+    file, machine = tmp_path / "found.sqlite3", load_machine("dual-bank-npu")
+    rows, longer = parse(ROWS).program, parse(ROWS.replace("(8,", "(16,")).program
+    derived = derive_space(rows, machine)
+    study = explore(derived.space, machine, Settings(trials=8), database=file, origin=derived.origin)
     assert study.best is not None and derived.choice is not None
-    with WarmStart(file, gemm(256, 64, 64), {}, GEMMINI) as warm:
-        other = derive_space(gemm(256, 64, 64), GEMMINI, records=warm.records, stop=lambda: True)
+    with WarmStart(file, longer, {}, machine) as warm:
+        other = derive_space(longer, machine, records=warm.records, stop=lambda: True)
     assert other.choice == derived.choice
 
 
@@ -376,7 +381,7 @@ choices = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=500 if IS_DEEP else 5)
 @given(texts, choices, st.booleans(), st.integers(0, 2), st.integers(0, 1000))
 def test_a_record_from_anywhere_never_changes_the_result(
     tmp_path_factory: pytest.TempPathFactory,
@@ -387,8 +392,8 @@ def test_a_record_from_anywhere_never_changes_the_result(
     cycles: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
-    program = gemm(m=32, n=16, k=16)
-    own = workload_of(program if is_exact else gemm(m=64, n=16, k=16))
+    program = gemm(m=16, n=16, k=16)
+    own = workload_of(program if is_exact else gemm(m=32, n=16, k=16))
     swapped = tuple(reversed(own.names)) if names == 1 else own.names[:names] if names else own.names
     proposal = TuningRecord(replace(own, names=swapped), target_of(GEMMINI), text, cycles, "proved", "", choice)
     try:

@@ -23,12 +23,13 @@ distributed = pytest.importorskip("distributed")
 SPACE, GEMMINI = gemm_space(), load_machine("gemmini")
 
 
-def test_given_no_scheduler_then_refused() -> None:
+def test_a_missing_scheduler_is_refused() -> None:
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with pytest.raises(WorkersError, match="no-scheduler"):
             explore(SPACE, GEMMINI, SETTINGS, workers=address)
 
 
+@pytest.mark.slow
 def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhere(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     script = (
@@ -66,6 +67,7 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any) -> None:
     assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
     here = explore(SPACE, GEMMINI, SETTINGS)
@@ -80,10 +82,11 @@ def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any
             killed.append(pid)
 
     there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
-    assert killed and sorted(told) == list(range(40))
+    assert killed and sorted(told) == list(range(16))
     assert there.trials == here.trials and there.best == here.best
 
 
+@pytest.mark.slow
 def test_given_workers_that_die_after_they_answered_then_their_answers_count(cluster: Any) -> None:
     here = explore(SPACE, GEMMINI, SETTINGS)
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profile import IS_DEEP
 from support.programs.layers import Layer
 from support.schedules.layer_spaces import TARGETS, layer_space
 from support.schedules.spaces import gemm_space
@@ -44,10 +45,8 @@ def looking(space: Space, machine: str) -> Estimator:
 
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=8), st.sampled_from([1, 3, 512]))
-@settings(max_examples=20)
-def test_given_moments_that_are_kept_or_gone_then_schedules_and_refusals_are_those_of_the_space(
-    numbers: list[int], most: int
-) -> None:
+@settings(max_examples=200 if IS_DEEP else 8)
+def test_schedules_and_refusals_are_those_of_the_space(numbers: list[int], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefixes, "MOST_KEPT", most)
         shared = Prefixes(SPACE)
@@ -74,14 +73,15 @@ def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, 
 def test_given_candidates_then_those_that_fit_look_so_and_those_that_are_refused_early_have_no_look(
     space: Space, machine: str
 ) -> None:
-    found = tried(space, machine, 40)
+    found = tried(space, machine, 40 if IS_DEEP else 24)
     fit = [(outcome, estimate) for _, outcome, estimate in found if outcome.fits]
     assert len(fit) > 5 and all(estimate is not None and estimate.fits for _, estimate in fit)
     refused = [outcome.status for _, outcome, estimate in found if estimate is None]
     assert refused and set(refused) == {"refused"}
 
 
-def test_given_candidates_then_what_looks_short_is_short() -> None:
+@pytest.mark.slow
+def test_what_looks_short_is_short() -> None:
     found = [(o.figures.cycles, x) for _, o, x in tried(LAYER, "dual-bank-npu", 160) if o.fits and o.figures and x]
     assert len(found) > 50
     assert all(
@@ -172,8 +172,8 @@ def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> No
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), max_size=4))
-@settings(max_examples=20)
-def test_given_looks_ahead_then_the_best_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
+@settings(max_examples=200 if IS_DEEP else 8)
+def test_the_best_estimates_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
         ahead = CandidatePool(SPACE.default, random.Random(seed))
         for count in (1, *more):

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.schedules.spaces import gemm_space
+from support.profile import IS_DEEP
+from support.schedules.spaces import LINES, gemm_space
 
 from tilewright.engine.execute import Verdict
 from tilewright.engine.explore import (
@@ -23,20 +24,23 @@ from tilewright.engine.explore import (
     Progress,
     Settings,
     StoreError,
+    Study,
     Verifier,
     dominates,
     explore,
 )  # fmt: skip
 from tilewright.engine.explore.search import loop as search_module
+from tilewright.engine.explore.space.model import Point
 from tilewright.engine.explore.trials import evaluator as trials_module
 from tilewright.engine.explore.trials.evaluator import Answer, Task
 from tilewright.engine.explore.trials.study import Enough, front_of
 from tilewright.engine.hwsim import Report, TaskProgram, load_machine, simulate
 
 GEMMINI = load_machine("gemmini")
-SPACE = gemm_space()
+SPACE = gemm_space(LINES.replace("[16, 32]", "[16]").replace("[32, 8, 16]", "[32, 8]"))
+"""24 points."""
 BOTH = ("cycles", "peak local.scratchpad")
-SAMPLED = Settings(exhaustive=0, trials=24, batch=8)
+SAMPLED = Settings(exhaustive=0, trials=16, batch=8)
 
 
 @cache
@@ -44,6 +48,33 @@ def everything() -> tuple[Outcome, ...]:
     """What comes of each point, replayed whether it may be good or not."""
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     return tuple(bench.tried(EvaluationRequest(n, point)) for n, point in enumerate(SPACE.points()))
+
+
+@cache
+def whole() -> Study:
+    """The search of all points."""
+    return explore(SPACE, GEMMINI, Settings(batch=8))
+
+
+@cache
+def sampled() -> Study:
+    return explore(SPACE, GEMMINI, SAMPLED)
+
+
+@cache
+def nsga2() -> Study:
+    """Samples for two objectives."""
+    return explore(SPACE, GEMMINI, Settings(objectives=BOTH, exhaustive=0, trials=8, batch=8))
+
+
+@cache
+def of_both() -> Study:
+    """The search of all points for two objectives."""
+    return explore(SPACE, GEMMINI, Settings(objectives=BOTH))
+
+
+def known() -> dict[Point, Outcome]:
+    return {trial.point: trial.outcome for trial in of_both().trials}
 
 
 class Backwards:
@@ -58,8 +89,8 @@ class Backwards:
     def close(self) -> None: ...
 
 
-def test_given_few_points_then_all_are_tried_and_the_best_is_the_least_of_all() -> None:
-    study = explore(SPACE, GEMMINI, Settings(batch=8))
+def test_few_points_are_all_tried_and_the_best_is_the_least() -> None:
+    study = whole()
     least = min((o.figures.cycles, n) for n, o in enumerate(everything()) if o.fits and o.figures is not None)
     assert study.method == "exhaustive" and study.ended and len(study.trials) == study.total == SPACE.size
     assert study.best is not None and study.best.outcome.figures is not None
@@ -69,8 +100,8 @@ def test_given_few_points_then_all_are_tried_and_the_best_is_the_least_of_all() 
     assert pruned and all((o := everything()[t.number]).figures and o.figures.cycles >= least[0] for t in pruned)
 
 
-def test_given_two_objectives_then_the_front_is_that_of_all_outcomes() -> None:
-    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH))
+def test_the_front_of_two_objectives_is_that_of_all_outcomes() -> None:
+    study = of_both()
     fit = {
         n: tuple(o.figures.figure(name) for name in BOTH) for n, o in enumerate(everything()) if o.fits and o.figures
     }
@@ -99,7 +130,7 @@ def test_outcomes_say_why_a_candidate_is_none() -> None:
 
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=12))
-@settings(max_examples=15)
+@settings(max_examples=100 if IS_DEEP else 8)
 def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> None:
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     for number in numbers:
@@ -111,7 +142,7 @@ def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> 
     st.sampled_from([2048, 4096, 6144, 8192, 12_288]),
     st.sampled_from([1024, 2048, 4096, 8192]),
 )
-@settings(max_examples=40)
+@settings(max_examples=400 if IS_DEEP else 15)
 def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
     number: int, scratchpad: int, accumulator: int
 ) -> None:
@@ -128,24 +159,22 @@ def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
 
 
 def test_the_order_of_answers_changes_nothing() -> None:
-    for given_settings in (Settings(batch=7), SAMPLED, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8)):
-        one = explore(SPACE, GEMMINI, given_settings)
-        other = explore(SPACE, GEMMINI, given_settings, workers=Backwards(given_settings))
+    for one in (whole(), sampled(), *([nsga2()] if IS_DEEP else [])):
+        other = explore(SPACE, GEMMINI, one.settings, workers=Backwards(one.settings))
         assert (one.trials == other.trials and one.offers == other.offers) or one.front == other.front
 
 
-def test_given_a_sampler_then_no_point_comes_twice_and_the_default_is_among_them() -> None:
-    study = explore(SPACE, GEMMINI, SAMPLED)
+def test_a_sampler_tries_no_point_twice_and_begins_with_the_default() -> None:
+    study = sampled()
     points = [trial.point for trial in study.trials]
-    assert study.method == "tpe" and points[0] == SPACE.default and len(set(points)) == len(points) == 24
-    assert explore(SPACE, GEMMINI, SAMPLED).trials == study.trials
-    other = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=24, batch=8, seed=1))
-    assert [t.point for t in other.trials] != points
-    several = explore(SPACE, GEMMINI, Settings(objectives=BOTH, exhaustive=0, trials=24, batch=8))
-    assert several.method == "nsga2" and len({t.point for t in several.trials}) == 24
+    assert study.method == "tpe" and points[0] == SPACE.default and len(set(points)) == len(points) == 16
+    other = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=8, batch=8, seed=1))
+    assert [t.point for t in other.trials] != points[:8]
+    several = nsga2()
+    assert several.method == "nsga2" and len({t.point for t in several.trials}) == 8
 
 
-def test_given_more_trials_than_points_then_a_sampler_comes_to_all_of_them() -> None:
+def test_a_sampler_with_enough_trials_comes_to_all_points() -> None:
     space = gemm_space('C = sch.get_block("C")\nx = choose("x", [1, 2, 3])\ny = choose("y", ["a", "b"])\n')
     study = explore(space, GEMMINI, Settings(exhaustive=0, trials=100, batch=4))
     assert study.ended and sorted(t.point for t in study.trials) == sorted(space.points())
@@ -153,14 +182,14 @@ def test_given_more_trials_than_points_then_a_sampler_comes_to_all_of_them() -> 
 
 def test_who_watches_is_told_of_each_trial_and_may_stop() -> None:
     told: list[Progress] = []
-    study = explore(SPACE, GEMMINI, watch=told.append, stop=lambda: len(told) > 39)
-    assert not study.ended and [p.done for p in told] == list(range(1, 41)) and told[-1].total == SPACE.size
-    assert sum(told[-1].counts.values()) == 40 and told[-1].best == study.best and told[-1].front == study.front
+    study = explore(SPACE, GEMMINI, watch=told.append, stop=lambda: len(told) > 11)
+    assert not study.ended and [p.done for p in told] == list(range(1, 13)) and told[-1].total == SPACE.size
+    assert sum(told[-1].counts.values()) == 12 and told[-1].best == study.best and told[-1].front == study.front
     assert study.offers and study.offers[0].trial == study.best
 
 
 @pytest.mark.parametrize("polls", [1, 40, 400])
-def test_given_a_stop_during_an_evaluation_then_it_ends_at_that_checkpoint_and_earlier_trials_stay(polls: int) -> None:
+def test_a_stop_ends_an_evaluation_at_that_checkpoint_and_earlier_trials_stay(polls: int) -> None:
     polled = 0
 
     def stop() -> bool:
@@ -169,63 +198,63 @@ def test_given_a_stop_during_an_evaluation_then_it_ends_at_that_checkpoint_and_e
         return polled >= polls
 
     study = explore(SPACE, GEMMINI, Settings(batch=8), stop=stop)
-    expected = explore(SPACE, GEMMINI, Settings(batch=8)).trials
+    expected = whole().trials
     assert study.trials == expected[: len(study.trials)] and len(study.trials) < len(expected)
     # After the evaluation is left, the batch and the search ask once each.
     assert not study.ended and polled <= polls + 2
 
 
-def test_given_some_seconds_then_the_study_ends_with_them_and_goes_on_with_more(tmp_path: Path) -> None:
+def test_a_study_ends_with_its_seconds_and_goes_on_with_more(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
-    short = explore(SPACE, GEMMINI, Settings(seconds=1e-9), store=store)
+    short = explore(SPACE, GEMMINI, Settings(batch=8, seconds=1e-9), store=store)
     assert short.ended and len(short.trials) == 1 and short.total == SPACE.size
     told: list[Progress] = []
-    some = explore(SPACE, GEMMINI, Settings(seconds=0.2), store=store, watch=told.append)
+    some = explore(SPACE, GEMMINI, Settings(batch=8, seconds=0.05), store=store, watch=told.append)
     assert some.ended and 0 < len(some.trials) < SPACE.size
-    assert explore(SPACE, GEMMINI, store=store).trials == explore(SPACE, GEMMINI).trials
+    assert explore(SPACE, GEMMINI, Settings(batch=8), store=store).trials == whole().trials
 
 
 def test_who_is_told_of_checks_may_end_them() -> None:
     told: list[Verifier] = []
-    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), checking=told.append)
+    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=told.append)
     assert [c.done for c in told] == list(range(len(study.offers))) and {c.total for c in told} == {len(study.front)}
     assert len(study.offers) == len(study.front) > 1
-    fewer = explore(SPACE, GEMMINI, Settings(objectives=BOTH), checking=lambda c: c.done == 1)
+    fewer = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=lambda c: c.done == 1)
     assert [o.trial for o in fewer.offers] == [study.offers[0].trial] and fewer.front == study.front
 
 
-@pytest.mark.parametrize("after", [1, 8, 11, 23])
+@pytest.mark.parametrize("after", [11, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 8, 15))])
 def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "study.sqlite"
     told: list[Progress] = []
-    uncut = explore(SPACE, GEMMINI, SAMPLED)
+    uncut = sampled()
     first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=told.append, stop=lambda: len(told) >= after)
     asked: list[EvaluationRequest] = []
     tried = Evaluator.tried
     monkeypatch.setattr(Evaluator, "tried", lambda self, question: asked.append(question) or tried(self, question))
-    whole = explore(SPACE, GEMMINI, SAMPLED, store=store)
-    assert len(first.trials) == after and whole.trials == uncut.trials
+    again = explore(SPACE, GEMMINI, SAMPLED, store=store)
+    assert len(first.trials) == after and again.trials == uncut.trials
     # What was known was not tried again.
-    assert [q.number for q in asked] == list(range(after, 24))
+    assert [q.number for q in asked] == list(range(after, 16))
 
 
-@pytest.mark.parametrize("trials", [1, 7, 10, 16, 19])
-def test_given_more_trials_then_a_study_goes_on(tmp_path: Path, trials: int) -> None:
+@pytest.mark.parametrize("trials", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7, 15))])
+def test_a_study_goes_on_with_more_trials(tmp_path: Path, trials: int) -> None:
     store = tmp_path / "study.sqlite"
     few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=trials, batch=8), store=store)
     more = explore(SPACE, GEMMINI, SAMPLED, store=store)
-    assert more.trials[:trials] == few.trials and len(more.trials) == 24
+    assert more.trials[:trials] == few.trials and len(more.trials) == 16
 
 
-def test_given_another_study_or_no_study_then_the_file_is_refused(tmp_path: Path) -> None:
+def test_the_file_of_another_study_is_refused(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     explore(SPACE, GEMMINI, SAMPLED, store=store, stop=lambda: True)
     for space, machine, asked in (
         (gemm_space(m=16), GEMMINI, SAMPLED),
         (SPACE, GEMMINI.replace("engines.mvin.setup_cycles", 9), SAMPLED),
-        (SPACE, GEMMINI, Settings(exhaustive=0, trials=24, batch=8, seed=3)),
+        (SPACE, GEMMINI, Settings(exhaustive=0, trials=16, batch=8, seed=3)),
     ):
         with pytest.raises(StoreError, match="other-study"):
             explore(space, machine, asked, store=store)
@@ -239,7 +268,7 @@ def test_given_another_study_or_no_study_then_the_file_is_refused(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["speed", "peak local.vtcm", "peak global", "cycles local", "peak ", ""])
-def test_given_an_unknown_figure_then_refused_before_anything_is_tried(name: str) -> None:
+def test_an_unknown_figure_is_refused_before_anything_is_tried(name: str) -> None:
     with pytest.raises(ObjectiveError) as caught:
         explore(SPACE, GEMMINI, Settings(objectives=(name,)))
     assert "peak local.scratchpad[0]" in caught.value.refusal.expected
@@ -247,14 +276,14 @@ def test_given_an_unknown_figure_then_refused_before_anything_is_tried(name: str
         explore(SPACE, GEMMINI, Settings(budgets={name: 3}))
 
 
-def test_given_a_candidate_of_too_many_tasks_then_it_alone_is_given_up() -> None:
+def test_a_candidate_of_too_many_tasks_alone_is_given_up() -> None:
     study = explore(SPACE, GEMMINI, Settings(limits=Limits(tasks=12)))
     failed = [t for t in study.trials if t.outcome.status == "failed"]
     assert failed and {t.outcome.code for t in failed} == {"too-many-tasks"} and len(failed) < len(study.trials)
 
 
-def test_given_a_wrong_result_then_it_is_not_offered_and_the_next_best_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = explore(SPACE, GEMMINI)
+def test_the_next_best_is_offered_in_place_of_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = whole()
     assert right.best is not None
     wrong = right.best.point
     check = search_module.verdict_of
@@ -268,7 +297,7 @@ def test_given_a_wrong_result_then_it_is_not_offered_and_the_next_best_is(monkey
     assert [o.trial for o in offers] == list(front_of(rest, ("cycles",)).items)
 
 
-def test_given_a_fault_of_ours_then_it_is_told_and_the_study_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_goes_on_after_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate, left = trials_module.simulate_tasks, [3]
 
     def faulty(program: TaskProgram, most: int) -> Report:

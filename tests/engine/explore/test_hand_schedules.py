@@ -54,12 +54,16 @@ CYCLES = {
     "transpose": 64_566,
 }
 
+FAST = ("transpose", "gemm_odd", "softmax")
+
 
 def test_every_notebook_has_its_cycles() -> None:
     assert {file.stem for file in HAND.rglob("*.py")} == set(CYCLES)
 
 
-@pytest.mark.parametrize("name", CYCLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in CYCLES]
+)
 def test_a_hand_schedule_fits_and_is_proved(name: str) -> None:
     notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert notebook.error is None and notebook.schedule is not None and notebook.machine is not None

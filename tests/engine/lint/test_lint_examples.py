@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -36,23 +37,29 @@ def linted(name: str) -> tuple[Notebook, tuple[LintFinding, ...]]:
     return notebook, lint(notebook.schedule, notebook.machine)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
-def test_given_an_example_then_only_what_an_expert_would_say_is_said(name: str):
+FAST = "place_the_copies"
+
+
+def samples(names: Iterable[str]) -> list[object]:
+    return [pytest.param(name, marks=[] if name == FAST else pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", samples(sorted(path.stem for path in EXAMPLES.glob("*.py"))))
+def test_only_what_an_expert_would_say_is_said_of_an_example(name: str):
     _, found = linted(name)
     assert {f.code: f.severity for f in found} == SAID.get(name, {})
 
 
-def test_given_a_finding_without_a_fix_then_it_names_what_was_tried():
+@pytest.mark.slow
+def test_a_finding_without_a_fix_names_what_was_tried():
     (finding,) = [f for f in linted("box_blur")[1] if not f.fixes]
     assert finding.code == "bank-conflict"
     tried = re.fullmatch(r"(\d+) changes tried: (\d+) without effect on the finding, (\d+) not faster", finding.no_fix)
     assert tried is not None and int(tried[1]) == int(tried[2]) + int(tried[3]) > 0
 
 
-@pytest.mark.parametrize(("name", "codes"), list(SAID.items()))
-def test_given_a_finding_with_a_fix_when_it_is_applied_then_the_example_computes_the_same_and_has_nothing_more(
-    name: str, codes: dict[str, str]
-):
+@pytest.mark.parametrize("name", samples(SAID))
+def test_a_fix_of_an_example_computes_the_same_and_ends_the_finding(name: str):
     notebook, found = linted(name)
     serious = [f for f in found if f.severity != "info"]
     assert serious and all(f.fixes for f in serious)

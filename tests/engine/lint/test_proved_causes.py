@@ -7,6 +7,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profile import IS_DEEP
 from support.simulator.every_law.cases.machines import random_machine
 from support.simulator.every_law.cases.programs import random_program
 
@@ -54,7 +55,7 @@ def test_tiles_with_one_slot_blame_their_block_with_the_cycles_that_two_save() -
     assert f"{finding.saved} cycles less" in finding.message and finding.to_json()["saved"] == finding.saved
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=1000 if IS_DEEP else 10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_law_every_bank_conflict_that_is_named_costs_cycles(seed: int) -> None:
     try:

@@ -21,13 +21,14 @@ def scalar_findings() -> list[LintFinding]:
     return [f for f in lint(schedule, load_machine("dual-bank-npu")) if f.code == "scalar-engine"]
 
 
-def test_given_many_proposals_for_the_first_finding_then_the_others_get_trials_too() -> None:
+@pytest.mark.slow
+def test_each_finding_gets_trials() -> None:
     found = scalar_findings()
     assert [f.blocks for f in found] == [("conv",), ("bias_add",), ("relu",)]
     assert all(f.fixes and not f.no_fix for f in found)
 
 
-def test_given_no_trials_left_then_the_finding_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_without_trials_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule, "MOST_TRIALS", 6)
     first, *others = scalar_findings()
     assert first.fixes and [f.no_fix for f in others] == [rule.NO_TRIALS] * 2

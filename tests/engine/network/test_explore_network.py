@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,9 +33,7 @@ from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
 NPU = load_machine("dual-bank-npu")
-LARGER = (
-    MODEL.replace("16, 16", "64, 64").replace("(16, 16)", "(64, 64)").replace("T.axis.spatial(16", "T.axis.spatial(64")
-)
+LARGER = MODEL.replace("16, 16", "32, 32").replace("T.axis.spatial(16", "T.axis.spatial(32")
 """The model with matrices that take more cycles than the start of a copy."""
 
 TWO_SIZES = (
@@ -70,11 +71,44 @@ def network() -> Network:
     return parse_network(LARGER)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_given_a_network_then_each_kernel_gets_a_schedule_that_computes_the_same(workers: int) -> None:
-    whole = network()
+@dataclass
+class Searched:
+    """A search that ended with the first schedule of each kernel, its progress, and where it stored what it found."""
+
+    whole: Network
+    study: NetworkStudy
+    seen: list[NetworkProgress]
+    folder: Path
+    database: Path
+
+
+def searched(whole: Network, folder: Path, **options: Any) -> Searched:
     seen: list[NetworkProgress] = []
-    study = explore_network(whole, NPU, seconds=60, workers=workers, watch=seen.append, stop=lambda: len(seen) >= 2)
+    count = len({call.kernel for call in whole.graph.calls} - {"again"})
+    file = folder / "found.sqlite3"
+    study = explore_network(
+        whole, NPU, seconds=60, folder=folder, database=file, watch=seen.append, stop=lambda: len(seen) >= count,
+        **{"workers": 0, **options},
+    )  # fmt: skip
+    return Searched(whole, study, seen, folder, file)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Searched:
+    return searched(network(), tmp_path_factory.mktemp("first"))
+
+
+@pytest.mark.slow
+def test_a_process_finds_a_schedule_for_each_kernel(tmp_path: Path) -> None:
+    compute_the_same(searched(network(), tmp_path, workers=1))
+
+
+def test_each_kernel_gets_a_schedule_that_computes_the_same(first: Searched) -> None:
+    compute_the_same(first)
+
+
+def compute_the_same(found: Searched) -> None:
+    whole, study, seen = found.whole, found.study, found.seen
     assert [p.last.name for p in seen] == ["both", "scale"], "the kernel with the most to win comes first"
     assert [p.done for p in seen] == [1, 2] and all(p.total == 2 for p in seen)
     assert study.bound <= study.cycles < study.before and study.cycles == study.report.cycles == seen[-1].cycles
@@ -84,7 +118,7 @@ def test_given_a_network_then_each_kernel_gets_a_schedule_that_computes_the_same
     assert study.cycles == sum(each[k.name] * k.runs for k in study.kernels)
     generator = np.random.default_rng(0)
     arrays = {
-        t.name: generator.standard_normal((64, 64)).astype(t.dtype) for t in (*whole.graph.inputs, *whole.graph.weights)
+        t.name: generator.standard_normal((32, 32)).astype(t.dtype) for t in (*whole.graph.inputs, *whole.graph.weights)
     }
     (expected,), (result,) = run_network(whole, arrays), run_network(whole, arrays, scheduled=programs)
     np.testing.assert_array_equal(result, expected)
@@ -93,82 +127,75 @@ def test_given_a_network_then_each_kernel_gets_a_schedule_that_computes_the_same
     assert study_json(study)["kernels"][0]["verdict"] == "proved"
 
 
-def test_given_what_an_earlier_search_found_then_the_search_resumes(tmp_path: Path) -> None:
-    whole = network()
-    seen: list[NetworkProgress] = []
-    first = explore_network(
-        whole, NPU, seconds=60, workers=0, folder=tmp_path, watch=seen.append, stop=lambda: len(seen) >= 2
-    )
-    known = {k.name: k.study for k in first.kernels if k.study is not None}
+@pytest.mark.parametrize("slices", [2, pytest.param(1 << 30, marks=pytest.mark.slow)])
+def test_a_search_resumes_with_what_an_earlier_one_found(first: Searched, tmp_path: Path, slices: int) -> None:
+    folder = Path(shutil.copytree(first.folder, tmp_path / "copy"))
+    known = {k.name: k.study for k in first.study.kernels if k.study is not None}
     again: list[NetworkProgress] = []
-    second = explore_network(whole, NPU, seconds=60, workers=0, known=known, folder=tmp_path, watch=again.append)
-    assert second.ended and second.cycles <= first.cycles and second.before == first.before
-    assert all(p.last.study is not None and p.last.study.slices > 1 for p in again), "nothing is derived again"
-    assert sorted(k.study.trials for k in second.kernels if k.study) > sorted(k.trials for k in known.values())
-    assert list(tmp_path.glob("*.sqlite"))
-    third = explore_network(
-        whole, NPU, seconds=60, workers=0, known={k.name: k.study for k in second.kernels if k.study}, folder=tmp_path
+    second = explore_network(
+        first.whole, NPU, seconds=60, workers=0, known=known, folder=folder, watch=again.append,
+        stop=lambda: len(again) >= slices,
+    )  # fmt: skip
+    assert second.cycles <= first.study.cycles and second.before == first.study.before
+    assert again and all(p.last.study is not None and p.last.study.slices > 1 for p in again), (
+        "nothing is derived again"
     )
-    assert third.ended and third.cycles == second.cycles
+    assert sorted(k.study.trials for k in second.kernels if k.study) > sorted(k.trials for k in known.values())
+    assert list(folder.glob("*.sqlite"))
+    if slices > 2:
+        known = {k.name: k.study for k in second.kernels if k.study}
+        third = explore_network(first.whole, NPU, seconds=60, workers=0, known=known, folder=folder)
+        assert second.ended and third.ended and third.cycles == second.cycles
 
 
-def test_given_a_database_then_a_network_begins_with_what_it_knows_and_adds_its_best(tmp_path: Path) -> None:
-    file = tmp_path / "found.sqlite3"
-
-    def searched(whole: Network) -> NetworkStudy:
-        seen: list[NetworkProgress] = []
-        return explore_network(
-            whole, NPU, seconds=60, workers=0, database=file, watch=seen.append, stop=lambda: len(seen) >= 2
-        )
-
-    first = searched(network())
-    assert not any(k.study.began_with for k in first.kernels if k.study)
-    with Database(file) as database:
-        best = {k.name: k.study.cycles for k in first.kernels if k.study}
+def test_a_network_adds_its_best_to_a_database(first: Searched) -> None:
+    assert not any(k.study.began_with for k in first.study.kernels if k.study)
+    with Database(first.database) as database:
+        best = {k.name: k.study.cycles for k in first.study.kernels if k.study}
         assert {r.workload.title.partition("(")[0]: r.cycles for r in database.records()} == best
-    second = searched(parse_network(LARGER.replace("scale", "times")))
+
+
+@pytest.mark.slow
+def test_a_network_begins_with_what_a_database_knows(first: Searched, tmp_path: Path) -> None:
+    shutil.copy(first.database, tmp_path)
+    second = searched(parse_network(LARGER.replace("scale", "times")), tmp_path).study
     assert all(k.study and "the schedule found before" in k.study.began_with for k in second.kernels)
     assert "kernels began with found schedules; one starts from the schedule found before" in study_text(second)
-    assert second.cycles <= first.cycles
+    assert second.cycles <= first.study.cycles
 
 
-def test_given_a_damaged_database_then_the_network_search_says_so_and_goes_on(tmp_path: Path) -> None:
-    file = tmp_path / "found.sqlite3"
-    file.write_bytes(b"not a database" * 100)
-    seen: list[NetworkProgress] = []
-    study = explore_network(
-        network(), NPU, seconds=60, workers=0, database=file, watch=seen.append, stop=lambda: len(seen) >= 2
-    )
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Searched:
+    """The search of one kernel with an open size, with a damaged database."""
+    folder = tmp_path_factory.mktemp("opened")
+    (folder / "found.sqlite3").write_bytes(b"not a database" * 100)
+    return searched(parse_network(OPEN), folder, sizes={"n": 512})
+
+
+def test_a_search_goes_on_without_a_damaged_database(opened: Searched) -> None:
+    study = opened.study
     assert all(k.is_scheduled for k in study.kernels)
     text = study_text(study)
     assert text.count("the search goes on without it") == 1 and "began with found schedules" not in text
     assert all("goes on without it" in kernel["database_problem"] for kernel in study_json(study)["kernels"])
 
 
-def test_given_a_schedule_from_elsewhere_then_it_is_kept() -> None:
-    whole = network()
-    schedule = Schedule(whole["both"])
-    schedule.parallel(schedule.get_loops("s")[0])
-    seen: list[NetworkProgress] = []
-    study = explore_network(
-        whole,
-        NPU,
-        seconds=60,
-        workers=0,
-        scheduled={"both": schedule.func},
-        watch=seen.append,
-        stop=lambda: len(seen) > 0,
-    )
-    assert [p.last.name for p in seen] == ["scale"]
-    (kept,) = [k for k in study.kernels if k.is_kept]
-    assert kept.name == "both" and kept.study is None and kept.cycles == kept.before
-    assert "kept" in study_text(study)
+def test_the_schedule_of_an_open_size_holds_for_all_calls(opened: Searched) -> None:
+    whole = opened.whole
+    (relu,) = opened.study.kernels
+    assert relu.runs == 4 and relu.is_scheduled and relu.cycles < relu.before and relu.study is not None
+    func = scheduled_program(whole["relu"], relu.study.lines)
+    assert structural_equal(whole["relu"], distinct_kernels(whole, {"n": 512})[0].func)
+    short, long = (np.full((512 * n, 8), -1.5, "float32") for n in (1, 2))
+    for result in run_network(whole, {"x": short, "z": long}, {"n": 512}, scheduled={"relu": func}):
+        np.testing.assert_array_equal(result, np.zeros_like(result))
 
 
-def test_given_a_kernel_that_cannot_be_derived_then_the_reason_is_told_and_the_others_are_scheduled() -> None:
+@pytest.mark.parametrize("is_kept", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_kernels_that_are_kept_or_cannot_be_derived(is_kept: bool) -> None:
     # A block without loops has nothing to tile.
-    odd = LARGER.replace(
-        """        for i, j in T.grid(64, 64):
+    odd = TWO_SIZES.replace(
+        """        for i, j in T.grid(64, 256):
             with T.sblock("scale"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 y[vi, vj] = x[vi, vj] * T.float32(2)
@@ -179,38 +206,33 @@ def test_given_a_kernel_that_cannot_be_derived_then_the_reason_is_told_and_the_o
             y[0, 0] = x[0, 0] * T.float32(2)
 """,
     )
-    assert odd != LARGER
+    assert odd != TWO_SIZES
     whole = parse_network(odd)
+    schedule = Schedule(whole["scale"])
+    schedule.parallel(schedule.get_loops("scale")[0])
     seen: list[NetworkProgress] = []
-    study = explore_network(whole, NPU, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) >= 3)
-    refused = study.refused
-    assert [k.name for k in refused] == ["scale"] and refused[0].study is not None and refused[0].study.message
-    assert "scale stays unscheduled: " in study_text(study)
-    assert any(k.is_scheduled for k in study.kernels)
+    study = explore_network(
+        whole, NPU, seconds=60, workers=0, scheduled={"scale": schedule.func} if is_kept else {}, watch=seen.append,
+        stop=lambda: len(seen) >= 2,
+    )  # fmt: skip
+    (refused,) = study.refused
+    assert refused.name == "scale1" and refused.study is not None and refused.study.message
+    assert "scale1 stays unscheduled: " in study_text(study)
+    (scale,) = [k for k in study.kernels if k.name == "scale"]
+    assert scale.is_kept == is_kept and {p.last.name for p in seen} == {"scale1"} | (set() if is_kept else {"scale"})
+    if is_kept:
+        assert scale.study is None and scale.cycles == scale.before and "kept" in study_text(study)
+    else:
+        assert scale.is_scheduled
 
 
-def test_given_a_schedule_that_is_not_legal_any_more_then_it_is_dropped() -> None:
+def test_a_schedule_that_is_not_legal_any_more_is_dropped() -> None:
     whole = network()
     known = {"both": KernelStudy("both", "x = 1", 'sch.parallel("nobody")', 5, "proved", slices=1, ended=True)}
     study = explore_network(whole, NPU, seconds=60, workers=0, known=known, stop=lambda: True)
     (both,) = [k for k in study.kernels if k.name == "both"]
     assert not both.is_scheduled and both.cycles == both.before and study.seconds < 30
     assert both.study is not None and both.study.code
-
-
-def test_given_an_open_size_then_the_schedule_holds_for_all_calls() -> None:
-    whole = parse_network(OPEN)
-    seen: list[NetworkProgress] = []
-    study = explore_network(
-        whole, NPU, {"n": 512}, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) > 0
-    )
-    (relu,) = study.kernels
-    assert relu.runs == 4 and relu.is_scheduled and relu.cycles < relu.before and relu.study is not None
-    func = scheduled_program(whole["relu"], relu.study.lines)
-    assert structural_equal(whole["relu"], distinct_kernels(whole, {"n": 512})[0].func)
-    short, long = (np.full((512 * n, 8), -1.5, "float32") for n in (1, 2))
-    for result in run_network(whole, {"x": short, "z": long}, {"n": 512}, scheduled={"relu": func}):
-        np.testing.assert_array_equal(result, np.zeros_like(result))
 
 
 def test_kernels_of_equal_structure_begin_with_the_sketch_of_the_first() -> None:

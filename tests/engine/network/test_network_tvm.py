@@ -98,6 +98,7 @@ def searched(network: Network) -> dict[str, PrimFunc]:
     }
 
 
+@pytest.mark.slow
 def test_given_scheduled_kernels_then_tvm_computes_what_it_does_without_schedules(tmp_path: Path) -> None:
     network = convolutions()
     scheduled = searched(network)

@@ -6,8 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from support.networks.random_graphs import HEAD, SIZE, Case, cases, kernel_text, staged
+from support.profile import IS_DEEP
 
 from tilewright.engine.execute import run
 from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
@@ -108,6 +109,7 @@ def require_room(plan: OnChipPlan, report: NetworkReport) -> None:
     assert {at for at, _, _ in report.spans} >= {c.call for c in plan.calls}
 
 
+@settings(max_examples=500 if IS_DEEP else 8)
 @given(cases())
 def test_given_a_random_network_then_its_cycles_are_those_of_a_replay_of_all_tasks(case: Case) -> None:
     known = Simulations(case.machine)

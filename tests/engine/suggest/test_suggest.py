@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from support.programs.layers import padded_convolution
 from support.programs.sources import matmul
+from support.programs.tiny import TINY
 
 from tilewright.engine.execute import verify
-from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.hwsim import Machine, load_machine, simulate
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.lint import Fix, LintFinding
 from tilewright.engine.lint.revisions import replayed
@@ -35,44 +36,57 @@ def applied(schedule: Schedule, one: Suggestion) -> Schedule:
     return after
 
 
+def keeps_its_promise(schedule: Schedule, best: Suggestion, machine: Machine) -> Schedule:
+    """The schedule after a suggestion, with the cycles and bytes that it promises and the result of the program."""
+    after = applied(schedule, best)
+    report = simulate(after.described, machine)
+    assert report.cycles == best.fix.cycles < simulate(schedule.func, machine).cycles
+    assert report.copied_bytes == best.fix.copied
+    assert verify(schedule.func, after.func).status in ("tested", "proved")
+    return after
+
+
+SAMPLED = [
+    ("dual-bank-npu", CONVOLUTION),
+    ("gemmini", padded_convolution(8, 32, "int8", "int32")),
+    ("dual-bank-npu", matmul(64, 64, 64, "float16")),
+]
+
+
 @pytest.mark.parametrize(
-    ("machine", "program"),
+    ("machine", "program", "first"),
     [
-        ("dual-bank-npu", CONVOLUTION),
-        ("gemmini", padded_convolution(8, 32, "int8", "int32")),
-        ("dual-bank-npu", matmul(64, 64, 64, "float16")),
+        pytest.param("dual-bank-npu", matmul(32, 32, 32, "float16"), "tile", id="product"),
+        *(pytest.param(*one, "schedule", id=f"sample {n}", marks=pytest.mark.slow) for n, one in enumerate(SAMPLED)),
     ],
 )
-def test_given_a_fresh_program_then_one_step_tiles_its_main_block_and_keeps_its_promise(
-    machine: str, program: str
-) -> None:
+def test_one_step_tiles_the_main_block(machine: str, program: str, first: str) -> None:
     schedule, target = fresh(program), load_machine(machine)
     found = suggest(schedule, target)
     best = by_rule(found, "tile")
-    assert found[0].rule == "schedule" and best.fix.fits
-    after = applied(schedule, best)
-    report = simulate(after.described, target)
-    assert report.cycles == best.fix.cycles < simulate(schedule.func, target).cycles / 10
-    assert report.copied_bytes == best.fix.copied
-    assert not any(t.engine == "scalar" for t in report.tasks)
-    assert verify(schedule.func, after.func).status == "tested"
+    assert found[0].rule == first and best.fix.fits
+    after = keeps_its_promise(schedule, best, target)
+    assert best.fix.cycles < simulate(schedule.func, target).cycles / 10
+    assert not any(t.engine == "scalar" for t in simulate(after.described, target).tasks)
 
 
-def test_given_a_tiled_convolution_then_further_steps_save_cycles_until_none_does() -> None:
+@pytest.mark.parametrize(
+    "program", [pytest.param(TINY, id="tiny"), pytest.param(CONVOLUTION, marks=pytest.mark.slow, id="convolution")]
+)
+def test_further_steps_save_cycles(program: str) -> None:
     machine = load_machine("dual-bank-npu")
-    schedule = fresh(CONVOLUTION)
+    schedule = fresh(program)
     cycles = [simulate(schedule.func, machine).cycles]
     for _ in range(2):
         best = next((one for one in suggest(schedule, machine) if one.fix.revision is None), None)
         if best is None:
             break
-        schedule = applied(schedule, best)
+        schedule = keeps_its_promise(schedule, best, machine)
         cycles.append(best.fix.cycles)
     assert cycles == sorted(cycles, reverse=True) and len(cycles) >= 2
-    assert verify(fresh(CONVOLUTION).func, schedule.func).status == "tested"
 
 
-def test_given_a_program_that_does_not_fit_then_steps_that_fit_come_first() -> None:
+def test_steps_that_fit_come_first() -> None:
     slow, over = (
         Suggestion("move", "", Fix((), 9, cycles, (), fits=not overflow, overflow=overflow))
         for cycles, overflow in ((8, 0), (2, 64))
@@ -80,7 +94,7 @@ def test_given_a_program_that_does_not_fit_then_steps_that_fit_come_first() -> N
     assert best_first([over, slow]) == (slow, over)
 
 
-def test_given_fixes_of_lints_then_those_that_save_cycles_are_steps() -> None:
+def test_fixes_of_lints_that_save_cycles_are_steps() -> None:
     better, equal = (Fix((), 100, cycles, ()) for cycles in (60, 100))
     finding = LintFinding("scalar-engine", "warning", "", ("relu",), fixes=(better, equal))
     (one,) = from_findings([finding])

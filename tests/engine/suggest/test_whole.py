@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.programs.layers import PADDED_CONVOLUTION, padded_convolution
 from support.programs.real_programs import REAL
+from support.programs.tiny import ROWS, TINY
 
 import tilewright
 from tilewright.engine.execute import verify
@@ -20,6 +22,7 @@ from tilewright.engine.suggest import RULES, Suggestion, suggesting
 
 HAND = Path(__file__).parents[2] / "hand"
 NPU = "dual-bank-npu"
+SMALL = {"tiny": TINY, "rows": ROWS}
 SCHEDULE = [rule for rule in RULES if rule.code == "schedule"]
 
 
@@ -28,9 +31,16 @@ def program(name: str) -> PrimFunc:
     if "/" in name:
         found = tilewright.load(HAND / f"{name}.py").program
     else:
-        found = parse(REAL[name].text if name in REAL else name).program
+        found = parse(REAL[name].text if name in REAL else SMALL.get(name, name)).program
     assert isinstance(found, PrimFunc)
     return found
+
+
+@cache
+def suggested(name: str, machine: str) -> tuple[Schedule, list[tuple[Suggestion, ...]]]:
+    """A fresh schedule of a program, and its lists of suggestions."""
+    schedule = Schedule(program(name))
+    return schedule, rows(schedule, machine)
 
 
 def rows(schedule: Schedule, machine: str) -> list[tuple[Suggestion, ...]]:
@@ -44,25 +54,25 @@ def applied(schedule: Schedule, one: Suggestion) -> Schedule:
     return after
 
 
+SAMPLED = [
+    *(
+        (NPU, name)
+        for name in ("softmax", "layer_norm", "attention", "depthwise", "batch_matmul", "conv2d", "transpose")
+    ),
+    (NPU, "grid/max_pool"),
+    (NPU, "grid/stencil"),
+    ("gemmini", "gemm_int8"),
+    ("gemmini", padded_convolution(8, 32, "int8", "int32")),
+]
+
+
 @pytest.mark.parametrize(
     ("machine", "name"),
-    [
-        (NPU, "softmax"),
-        (NPU, "layer_norm"),
-        (NPU, "attention"),
-        (NPU, "depthwise"),
-        (NPU, "batch_matmul"),
-        (NPU, "conv2d"),
-        (NPU, "transpose"),
-        (NPU, "grid/max_pool"),
-        (NPU, "grid/stencil"),
-        ("gemmini", "gemm_int8"),
-        ("gemmini", padded_convolution(8, 32, "int8", "int32")),
-    ],
+    [(NPU, "rows"), *(pytest.param(*one, marks=pytest.mark.slow) for one in SAMPLED)],
 )
-def test_given_a_fresh_program_then_all_its_blocks_are_scheduled_as_promised(machine: str, name: str) -> None:
-    schedule, target = Schedule(program(name)), load_machine(machine)
-    best = rows(schedule, machine)[-1][0]
+def test_all_blocks_are_scheduled_as_promised(machine: str, name: str) -> None:
+    (schedule, found), target = suggested(name, machine), load_machine(machine)
+    best = found[-1][0]
     blocks = schedule.index.block_names[1:]
     assert best.title == (f"Schedule all {len(blocks)} blocks" if len(blocks) > 1 else f"Schedule {blocks[0]}")
     assert best.fix.fits and best.decisions
@@ -74,6 +84,7 @@ def test_given_a_fresh_program_then_all_its_blocks_are_scheduled_as_promised(mac
     assert verify(schedule.func, after.func).status in ("tested", "proved")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "name", "most"),
     [
@@ -84,30 +95,27 @@ def test_given_a_fresh_program_then_all_its_blocks_are_scheduled_as_promised(mac
         ("gemmini", "gemm/gemmini_int8", 1.4),
     ],
 )
-def test_given_a_layer_then_one_step_comes_near_the_lower_bound_of_the_program(
-    machine: str, name: str, most: float
-) -> None:
+def test_one_step_comes_near_the_lower_bound(machine: str, name: str, most: float) -> None:
     func = program(name)
     best = rows(Schedule(func), machine)[-1][0]
     assert best.fix.cycles <= most * program_bound(func, load_machine(machine)).cycles
 
 
-def test_given_better_ones_then_each_replaces_the_one_before() -> None:
-    found = rows(Schedule(program("conv2d")), NPU)
+def test_each_better_one_replaces_the_one_before() -> None:
+    found = suggested("rows", NPU)[1]
     assert len(found) > 1 and all(len(row) == 1 for row in found)
     cycles = [row[0].fix.cycles for row in found]
     assert cycles == sorted(cycles, reverse=True) and cycles[-1] < cycles[0]
 
 
-def test_given_a_scheduled_program_then_no_schedule_is_proposed() -> None:
-    schedule = Schedule(program("softmax"))
-    after = applied(schedule, rows(schedule, NPU)[-1][0])
-    assert rows(after, NPU) == []
+def test_no_schedule_is_proposed_for_a_scheduled_program() -> None:
+    schedule, found = suggested("tiny", NPU)
+    assert rows(applied(schedule, found[-1][0]), NPU) == []
 
 
-def test_given_a_program_with_one_call_then_the_rest_is_scheduled() -> None:
-    schedule = Schedule(program("conv2d"))
-    schedule.compute_inline("pad")
+def test_after_one_call_the_rest_is_scheduled() -> None:
+    schedule = Schedule(program("tiny"))
+    schedule.compute_inline("scaled")
     best = rows(schedule, NPU)[-1][0]
     assert best.title == "Schedule all 2 blocks"
-    assert verify(program("conv2d"), applied(schedule, best).func).status in ("tested", "proved")
+    assert verify(program("tiny"), applied(schedule, best).func).status in ("tested", "proved")

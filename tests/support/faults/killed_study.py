@@ -9,7 +9,7 @@ from support.schedules.spaces import gemm_space
 from tilewright.engine.explore import Settings, explore
 from tilewright.engine.hwsim import load_machine
 
-SETTINGS = Settings(exhaustive=0, trials=40, batch=8)
+SETTINGS = Settings(exhaustive=0, trials=16, batch=8)
 
 
 def main() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 import tilewright
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
@@ -13,14 +16,14 @@ from tilewright.engine.script import parse
 NPU = load_machine("dual-bank-npu")
 TWO_SUMS = """
 @T.prim_func(s_tir=True)
-def sums(X: T.Buffer((300, 400), "float32"), R: T.Buffer((300,), "float32"), C: T.Buffer((400,), "float32")):
-    for i, k in T.grid(300, 400):
+def sums(X: T.Buffer((30, 40), "float32"), R: T.Buffer((30,), "float32"), C: T.Buffer((40,), "float32")):
+    for i, k in T.grid(30, 40):
         with T.sblock("R"):
             vi, vk = T.axis.remap("SR", [i, k])
             with T.init():
                 R[vi] = T.min_value("float32")
             R[vi] = T.max(R[vi], X[vi, vk])
-    for j, k in T.grid(400, 300):
+    for j, k in T.grid(40, 30):
         with T.sblock("C"):
             vj, vk = T.axis.remap("SR", [j, k])
             with T.init():
@@ -29,37 +32,32 @@ def sums(X: T.Buffer((300, 400), "float32"), R: T.Buffer((300,), "float32"), C: 
 """
 NORMALIZED = """
 @T.prim_func(s_tir=True)
-def normalized(X: T.Buffer((64, 4096), "float32"), m: T.Buffer((64,), "float32"), v: T.Buffer((64,), "float32"),
-               Y: T.Buffer((64, 4096), "float32")):
-    centred = T.sblock_alloc_buffer((64, 4096))
-    root = T.sblock_alloc_buffer((64,))
-    scaled = T.sblock_alloc_buffer((64, 4096))
-    for i, j in T.grid(64, 4096):
+def normalized(X: T.Buffer((4, 64), "float32"), m: T.Buffer((4,), "float32"), v: T.Buffer((4,), "float32"),
+               Y: T.Buffer((4, 64), "float32")):
+    centred = T.sblock_alloc_buffer((4, 64))
+    root = T.sblock_alloc_buffer((4,))
+    for i, j in T.grid(4, 64):
         with T.sblock("centred"):
             vi, vj = T.axis.remap("SS", [i, j])
             centred[vi, vj] = X[vi, vj] - m[vi]
-    for i in range(64):
+    for i in range(4):
         with T.sblock("root"):
-            vi = T.axis.spatial(64, i)
+            vi = T.axis.spatial(4, i)
             root[vi] = T.sqrt(v[vi])
-    for i, j in T.grid(64, 4096):
-        with T.sblock("scaled"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            scaled[vi, vj] = centred[vi, vj] / root[vi]
-    for i, j in T.grid(64, 4096):
+    for i, j in T.grid(4, 64):
         with T.sblock("Y"):
             vi, vj = T.axis.remap("SS", [i, j])
-            Y[vi, vj] = T.max(scaled[vi, vj], T.float32(0))
+            Y[vi, vj] = centred[vi, vj] / root[vi]
 """
 CAST = """
 @T.prim_func(s_tir=True)
-def cast(X: T.Buffer((128, 128), "float16"), W: T.Buffer((128, 128), "float16"), Y: T.Buffer((128, 128), "float32")):
-    wide = T.sblock_alloc_buffer((128, 128))
-    for i, j in T.grid(128, 128):
+def cast(X: T.Buffer((16, 16), "float16"), W: T.Buffer((16, 16), "float16"), Y: T.Buffer((16, 16), "float32")):
+    wide = T.sblock_alloc_buffer((16, 16))
+    for i, j in T.grid(16, 16):
         with T.sblock("wide"):
             vi, vj = T.axis.remap("SS", [i, j])
             wide[vi, vj] = T.Cast("float32", X[vi, vj])
-    for i, j, k in T.grid(128, 128, 128):
+    for i, j, k in T.grid(16, 16, 16):
         with T.sblock("Y"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
@@ -68,6 +66,7 @@ def cast(X: T.Buffer((128, 128), "float16"), W: T.Buffer((128, 128), "float16"),
 """
 
 
+@cache
 def derived(text: str) -> DerivedSpace:
     program = parse(text).program
     assert isinstance(program, PrimFunc)
@@ -86,7 +85,7 @@ def test_each_group_has_copies_of_its_own_of_a_buffer_that_several_read() -> Non
 
 def test_elementwise_work_is_inlined_where_no_element_is_computed_again() -> None:
     found = derived(NORMALIZED)
-    assert {"centred inlined", "scaled inlined"} <= {*found.decisions}
+    assert "centred inlined" in found.decisions
     assert 'compute_inline("root")' not in found.text, "a root for each element"
 
 
@@ -100,6 +99,7 @@ def test_a_cast_is_inlined_into_a_product_which_then_has_narrow_factors() -> Non
     assert 'sch.compute_inline("wide")' in derived(CAST).text
 
 
+@pytest.mark.slow
 def test_a_transpose_goes_through_shared_memory_of_a_gpu_without_bank_conflicts() -> None:
     notebook = tilewright.load(Path(__file__).parents[3] / "hand" / "grid" / "gpu_transpose.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.machine is not None and notebook.schedule is not None

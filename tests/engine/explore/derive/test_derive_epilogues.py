@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import SCHEDULE_RULES, SketchChoice, derive_space
 from tilewright.engine.explore.derive.draft import Draft, Group
@@ -129,6 +131,7 @@ def test_what_follows_runs_where_a_tile_of_sums_is_complete() -> None:
     assert 'relu_out = sch.cache_write("relu", 0, "local.vtcm")\nsch.reverse_compute_at(relu_out, j_o)' in text
 
 
+@pytest.mark.slow
 def test_a_convolution_keeps_tiles_of_sums_on_chip_for_bias_and_relu() -> None:
     func = parse(CONVOLUTION).program
     assert isinstance(func, PrimFunc)

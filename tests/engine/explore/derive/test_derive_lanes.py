@@ -7,7 +7,10 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.profile import IS_DEEP
 from support.programs.real_programs import REAL
+from support.programs.sources import matmul
+from support.programs.tiny import ROWS
 
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.explore.derive.program_bound import program_bound
@@ -28,10 +31,12 @@ def matvec(A: T.Buffer((64, 96), "float32"), x: T.Buffer((96,), "float32"), y: T
             y[vi] = y[vi] + A[vi, vk] * x[vk]
 """
 
+TEXTS = {"product": matmul(8, 8, 8), "matvec": MATVEC}
+
 
 @cache
 def program(name: str) -> PrimFunc:
-    found = parse(REAL[name].text if name in REAL else MATVEC).program
+    found = parse(REAL[name].text if name in REAL else TEXTS[name]).program
     assert isinstance(found, PrimFunc)
     return found
 
@@ -49,7 +54,15 @@ def cycles(name: str, point: tuple[int, ...] | None = None) -> int:
 
 
 @pytest.mark.parametrize(
-    ("name", "factor"), [("batch_matmul", 1.7), ("softmax", 1.2), ("layer_norm", 1), ("matvec", 1)]
+    ("name", "factor"),
+    [
+        ("product", 1.2),
+        ("matvec", 1),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (("batch_matmul", 1.7), ("softmax", 1.2), ("layer_norm", 1))
+        ),
+    ],
 )
 def test_the_default_is_vectorized_and_faster_than_the_program(name: str, factor: float) -> None:
     found = derived(name)
@@ -59,7 +72,7 @@ def test_the_default_is_vectorized_and_faster_than_the_program(name: str, factor
 
 
 def test_the_loops_around_the_lanes_of_a_product_have_an_order_to_choose() -> None:
-    (order,) = [hole for hole in derived("batch_matmul").space.holes if hole.name == "order of C"]
+    (order,) = [hole for hole in derived("product").space.holes if hole.name == "order of C"]
     assert len(order.values) > 1
 
 
@@ -70,8 +83,11 @@ def test_a_sum_along_rows_is_split_into_lanes_first() -> None:
     assert text.count("sch.vectorize(") == 2
 
 
-@given(st.sampled_from(["batch_matmul", "softmax", "matvec", "transpose"]), st.integers(0, 2**40))
-@settings(max_examples=8, deadline=None)
+@given(
+    st.sampled_from(["batch_matmul", "softmax", "matvec", "transpose"] if IS_DEEP else ["product", "matvec"]),
+    st.integers(0, 2**40),
+)
+@settings(max_examples=100 if IS_DEEP else 8, deadline=None)
 def test_every_point_on_a_cpu_is_right_and_needs_at_least_the_bound(name: str, number: int) -> None:
     space = derived(name).space
     point = space.point_at(number % space.size)
@@ -90,5 +106,5 @@ def test_the_bound_counts_the_first_miss_of_each_line() -> None:
 
 
 def test_machines_whose_lanes_follow_the_result_have_no_vectorized_loops() -> None:
-    found = derive_space(program("softmax"), load_machine("dual-bank-npu"))
+    found = derive_space(parse(ROWS).program, load_machine("dual-bank-npu"))
     assert "vectorize" not in found.text and "rfactor" not in found.text

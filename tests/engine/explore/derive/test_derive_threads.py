@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.programs.real_programs import REAL
+from support.programs.tiny import ROWS
 
 import tilewright
 from tilewright.app.document.intrinsics import read_intrinsics
@@ -50,6 +51,7 @@ def total(X: T.Buffer((2, 4096), "float32"), Y: T.Buffer((2,), "float32")):
 """
 
 TEXTS = {
+    "rows": ROWS,
     "softmax": REAL["softmax"].text,
     "layer_norm": REAL["layer_norm"].text,
     "total": TOTAL,
@@ -76,8 +78,12 @@ def default_schedule(name: str) -> Schedule:
     return space.schedule_at(space.default).schedule
 
 
-@pytest.mark.parametrize("name", ["softmax", "layer_norm", "total", "float16"])
-def test_the_default_fits_is_verified_and_has_all_work_in_blocks_of_threads(name: str) -> None:
+SLOW = pytest.mark.slow
+SAMPLED = [pytest.param(name, marks=SLOW) for name in ("softmax", "layer_norm", "total", "float16")]
+
+
+@pytest.mark.parametrize("name", ["rows", *SAMPLED])
+def test_all_work_of_the_default_is_in_blocks_of_threads(name: str) -> None:
     sch = default_schedule(name)
     outcome = Evaluator(derived(name).space, GPU, ("cycles",)).tried(EvaluationRequest(0, derived(name).space.default))
     assert outcome.fits
@@ -88,14 +94,17 @@ def test_the_default_fits_is_verified_and_has_all_work_in_blocks_of_threads(name
             assert "threadIdx.x" in tags_of(sch.index, block), block
 
 
-@pytest.mark.parametrize("name", ["softmax", "layer_norm", "total", "float16"])
+@pytest.mark.parametrize("name", ["rows", *SAMPLED])
 def test_threads_exchange_values_through_memory_that_they_share(name: str) -> None:
     sch = default_schedule(name)
     written = [w.buffer for b in sch.index.block_names[1:] for w in sch.index.block(b).writes]
     assert {b.scope.partition(".")[0] for b in written} <= {"global", "shared", "wmma"}
 
 
-@pytest.mark.parametrize(("name", "block"), [("softmax", "largest"), ("total", "Y")])
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [("rows", "S"), pytest.param("softmax", "largest", marks=SLOW), pytest.param("total", "Y", marks=SLOW)],
+)
 def test_a_reduction_along_rows_is_one_across_threads(name: str, block: str) -> None:
     sch = default_schedule(name)
     realize = sch.index.realize(block)
@@ -104,17 +113,18 @@ def test_a_reduction_along_rows_is_one_across_threads(name: str, block: str) -> 
     assert threads and any(threads[0] in free_vars(value) for iv, value in kinds if iv.iter_type == "reduce")
 
 
-@pytest.mark.parametrize("name", ["softmax", "total"])
+@pytest.mark.parametrize("name", ["rows", *SAMPLED[:3:2]])
 def test_no_size_of_a_tile_and_no_number_of_threads_is_refused(name: str) -> None:
     space = derived(name).space
     evaluator = Evaluator(space, GPU, ("cycles",))
     points = list(product(*(range(len(hole.values)) for hole in space.holes)))
     outcomes = [
-        evaluator.tried(EvaluationRequest(n, point)) for n, point in enumerate(points[:: max(1, len(points) // 24)])
+        evaluator.tried(EvaluationRequest(n, point)) for n, point in enumerate(points[:: max(1, len(points) // 12)])
     ]
     assert {o.status for o in outcomes} <= {"fits", "over"}
 
 
+@SLOW
 def test_a_product_of_float16_is_in_fragments_with_its_operands_in_shared_memory() -> None:
     text = derived("float16").text
     for scope in ("wmma.accumulator", "wmma.matrix_a", "wmma.matrix_b", "shared.dyn"):
@@ -123,17 +133,19 @@ def test_a_product_of_float16_is_in_fragments_with_its_operands_in_shared_memory
     assert any("none of the registered ones" in one for one in derived("float16").left_out)
 
 
+@SLOW
 def test_a_product_that_fragments_cannot_hold_stays_without_threads_and_the_space_says_so() -> None:
     found = derived("float32")
     assert "sch.bind(" not in found.text
     assert any(one.startswith("threads for C") for one in found.left_out)
 
 
-@pytest.mark.parametrize("name", ["cpu-core", "dual-bank-npu", "gemmini", "matrix-vector-npu", "vta", "tpu-v1"])
-def test_only_machines_with_registers_beside_shared_memory_execute_threads(name: str) -> None:
-    assert executes_threads(GPU) and not executes_threads(load_machine(name))
+def test_only_machines_with_registers_beside_shared_memory_execute_threads() -> None:
+    others = ("cpu-core", "dual-bank-npu", "gemmini", "matrix-vector-npu", "vta", "tpu-v1")
+    assert executes_threads(GPU) and not any(executes_threads(load_machine(name)) for name in others)
 
 
+@SLOW
 def test_registered_intrinsics_replace_all_parts_of_a_product() -> None:
     notebook = tilewright.load(HAND / "gemm" / "gpu_gemm.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.programs.tiny import ROWS
 
 import tilewright
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Outcome, Space, derive_space
@@ -15,21 +16,22 @@ from tilewright.engine.explore.trials import point_trials
 from tilewright.engine.explore.trials.point_trials import PointTrials
 from tilewright.engine.hwsim import Machine, load_machine
 from tilewright.engine.ir import PrimFunc
+from tilewright.engine.script import parse
 
 HAND = Path(__file__).parents[3] / "hand"
 NPU = load_machine("dual-bank-npu")
 
 
 def program(name: str) -> PrimFunc:
-    found = tilewright.load(HAND / f"{name}.py").program
+    found = parse(ROWS).program if name == "rows" else tilewright.load(HAND / f"{name}.py").program
     assert isinstance(found, PrimFunc)
     return found
 
 
-@pytest.mark.parametrize("name", ["rows/softmax", "grid/edges"])
-def test_when_a_space_is_derived_then_each_point_is_simulated_once_and_each_space_has_one_estimator(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "name", ["rows", *(pytest.param(n, marks=pytest.mark.slow) for n in ("rows/softmax", "grid/edges"))]
+)
+def test_a_derivation_simulates_each_point_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     simulated, estimators = Counter[tuple[str, Point]](), Counter[str]()
 
     class CountedEvaluator(Evaluator):
@@ -50,8 +52,8 @@ def test_when_a_space_is_derived_then_each_point_is_simulated_once_and_each_spac
     assert len(estimators) > 1 and max(estimators.values()) == 1
 
 
-def test_given_a_point_pruned_at_a_limit_when_the_limit_rises_then_its_cycles_are_known() -> None:
-    space = derive_space(program("rows/softmax"), NPU).space
+def test_a_point_pruned_at_a_limit_is_simulated_when_the_limit_rises() -> None:
+    space = derive_space(program("rows"), NPU).space
     point, exact = space.default, Evaluator(space, NPU, ("cycles",)).tried(EvaluationRequest(0, space.default))
     assert exact.figures is not None
     cycles, trials = exact.figures.cycles, PointTrials(space, NPU)
