@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.intrins import cut_out
 from support.programs.random_programs import programs
 from support.programs.sources import MATMUL, MATMUL_RELU
@@ -100,7 +101,7 @@ def test_the_default_function_and_modules_of_several(tmp_path: Path) -> None:
     assert [v.name_hint for v in sch.mod.get_global_vars()] == ["matmul"]
 
 
-@settings(max_examples=20, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@few(5)
 @given(st.data())
 def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Whatever we accept and TVM accepts too is the same program after the export."""

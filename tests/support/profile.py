@@ -6,3 +6,8 @@ from hypothesis import settings
 
 IS_DEEP = settings.get_profile("deep").max_examples == settings().max_examples
 """Whether `make test-deep` runs: hours of samples. `make test` takes as many as show a regression."""
+
+
+def few(count: int) -> settings:
+    """At most `count` examples of a costly law, and with `make test-deep` as many as of any law."""
+    return settings() if IS_DEEP else settings(max_examples=min(count, settings().max_examples))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.random_programs import programs
 from support.programs.sources import HEADER
 from support.programs.wild_programs import wild_programs
@@ -198,7 +199,7 @@ def test_given_an_intrinsic_that_execute_knows_when_compiled_then_it_gives_the_s
 
 
 @needs_cc
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(few(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_law_any_scheduled_program_gives_as_c_what_it_gives_here(tmp_path: Path, data: st.DataObject):
     func = data.draw(st.one_of(programs(), wild_programs().map(lambda text: parse(text).program)))

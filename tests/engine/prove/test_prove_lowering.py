@@ -17,8 +17,14 @@ pytest.importorskip("islpy")
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
-@pytest.mark.parametrize("name", sorted(f.stem for f in EXAMPLES.glob("*.py")))
-def test_given_an_example_then_its_schedule_and_each_pass_of_lowering_are_proved(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "place_the_copies" else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(f.stem for f in EXAMPLES.glob("*.py"))
+    ],
+)
+def test_an_example_and_each_pass_of_its_lowering_are_proved(name: str) -> None:
     schedule = evaluate(load_document(EXAMPLES / f"{name}.py")).schedule
     assert schedule is not None and schedule.prove().status == "proved"
     for step in PASSES:
@@ -27,10 +33,11 @@ def test_given_an_example_then_its_schedule_and_each_pass_of_lowering_are_proved
         assert proof.status == "proved", f"after {step.name}: {proof.detail}"
 
 
-@pytest.mark.parametrize(("slots", "banks"), [(3, None), (3, (0, 1, 0)), (4, None)])
-def test_given_more_slots_then_the_schedule_and_each_pass_of_lowering_are_proved(
-    slots: int, banks: tuple[int, ...] | None
-) -> None:
+@pytest.mark.parametrize(
+    ("slots", "banks"),
+    [(3, (0, 1, 0)), pytest.param(3, None, marks=pytest.mark.slow), pytest.param(4, None, marks=pytest.mark.slow)],
+)
+def test_slots_and_each_pass_of_their_lowering_are_proved(slots: int, banks: tuple[int, ...] | None) -> None:
     schedule = Schedule(parse(matmul(16, 16, 56)).program)
     k, inner = schedule.split(schedule.get_loops("C")[2], factors=[None, 8])
     schedule.reorder(k, *schedule.get_loops("C")[:2], inner)
