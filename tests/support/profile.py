@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 IS_DEEP = settings.get_profile("deep").max_examples == settings().max_examples
@@ -11,3 +15,8 @@ IS_DEEP = settings.get_profile("deep").max_examples == settings().max_examples
 def few(count: int) -> settings:
     """At most `count` examples of a costly law, and with `make test-deep` as many as of any law."""
     return settings() if IS_DEEP else settings(max_examples=min(count, settings().max_examples))
+
+
+def samples(every: Iterable[Any], *kept: Any) -> list[Any]:
+    """Parameters of a test: `make test` runs those that are kept, and `make test-deep` the others."""
+    return [one if one in kept else pytest.param(one, marks=pytest.mark.slow) for one in every]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.profile import samples
 from support.simulator.machines import roomy
 
 from tilewright.engine.arith import least_of
@@ -66,9 +67,7 @@ def test_a_tile_keeps_only_its_windows_of_clamped_borders(name: str) -> None:
     assert found == {buffer: (width, width) for buffer, width in windows.items()}
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "resized" else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.parametrize("name", samples(CASES, "resized"))
 def test_tiles_with_clamped_borders_fit_and_compute_the_same(name: str) -> None:
     sizes, taps, index, tile, windows = CASES[name]
     small = stages([s // 4 for s in sizes], taps, index)
