@@ -89,7 +89,8 @@ def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as
         assert cycles_less_filling(report, row) == row["ideal_temporal_cycles"], row
 
 
-def test_given_blocks_of_tiles_when_simulated_then_all_three_memories_are_accessed_as_zigzag_says() -> None:
+@pytest.mark.slow
+def test_blocks_of_tiles_access_all_three_memories_as_zigzag_says() -> None:
     """DRAM, L2 and pad, each pair of loop orders over blocks and over the tiles of a block."""
     rows = [r for r in recorded() if r["block"] is not None]
     assert len({(r["order"], r["block_order"]) for r in rows}) == 36
@@ -99,9 +100,8 @@ def test_given_blocks_of_tiles_when_simulated_then_all_three_memories_are_access
         assert cycles_less_filling(report, row) == row["ideal_temporal_cycles"], row
 
 
-def test_given_partial_sums_that_go_to_the_dram_and_back_when_simulated_then_every_level_is_accessed_as_zigzag_says() -> (
-    None
-):
+@pytest.mark.slow
+def test_partial_sums_in_the_dram_access_every_level_as_zigzag_says() -> None:
     """The program also sets all sums to zero before, which ZigZag leaves out though it counts their first fetch."""
     rows = [r for r in recorded() if r["sums"] == "dram"]
     assert len(rows) >= 36 and {r["order"] for r in rows} == {"MKN", "NKM", "KMN", "KNM"}
