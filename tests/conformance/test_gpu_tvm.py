@@ -36,6 +36,7 @@ def cuda_of(name: str, folder: Path) -> str:
     return tvm.tirx.build(module, target="cuda").imports[0].inspect_source()
 
 
+@pytest.mark.slow
 def test_a_softmax_is_one_kernel_whose_threads_combine_their_sums(tmp_path: Path) -> None:
     source = cuda_of("softmax", tmp_path)
     assert source.count('extern "C" __global__ void __launch_bounds__(') == 2, "one kernel, declared and defined"
