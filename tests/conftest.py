@@ -1,9 +1,11 @@
 """Shared test set-up: the Hypothesis profiles (`HYPOTHESIS_PROFILE=dev|ci|deep`)."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -20,6 +22,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of the process that started them
     os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp(prefix="tilewright-tests-")
     atexit.register(shutil.rmtree, os.environ["TILEWRIGHT_STATE_DIR"], ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """No garbage is looked for among the modules of the tests, which stay: that takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook

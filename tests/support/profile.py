@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-IS_DEEP = settings.get_profile("deep").max_examples == settings().max_examples
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """Whether `make test-deep` runs: hours of samples. `make test` takes as many as show a regression."""
 
 

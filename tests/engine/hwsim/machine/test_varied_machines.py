@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.profile import samples
+from support.profile import IS_DEEP, samples
 from support.programs.sources import matmul
 
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, preset_names, simulate
@@ -78,7 +79,7 @@ def test_given_the_presets_then_each_has_a_program_here():
 def test_a_doubled_figure_simulates_or_is_refused(preset: str):
     machine = load_machine(preset)
     refused: set[str] = set()
-    for path, value in figures(machine).items():
+    for path, value in islice(figures(machine).items(), 0, None, 1 if IS_DEEP else 5):
         try:
             varied = machine.replace(path, 2 * value)
         except MachineError as error:
