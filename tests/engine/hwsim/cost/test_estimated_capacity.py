@@ -23,13 +23,13 @@ def both(func: PrimFunc) -> tuple[float, float]:
     return estimate_cost(ProgramIndex(func), PAD).filled["local"], tasks_of(func, PAD).places.peaks["local"] / CAPACITY
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", samples(range(40), *range(6)))
 def test_given_stages_one_after_the_other_then_the_estimate_shares_addresses_as_the_report(seed: int) -> None:
     estimated, reported = both(parse(staged(Random(seed), "local")).program)
     assert estimated == reported
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", samples(range(40), *range(6)))
 def test_given_tiles_with_slots_in_phases_then_the_estimate_fills_as_much_as_the_report(seed: int) -> None:
     estimated, reported = both(phased(Random(seed)))
     assert estimated == reported
