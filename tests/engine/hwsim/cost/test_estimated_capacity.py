@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from support.profile import samples
 from support.simulator.machines import plain
 from support.simulator.phases import phased, staged
 

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from support.profile import samples
 from support.programs.sources import matmul
 from support.simulator.machines import roomy
 
