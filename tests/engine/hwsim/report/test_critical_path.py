@@ -136,6 +136,7 @@ def test_the_path_of_causal_attention_has_few_iterations_at_any_length() -> None
     assert len([*totals(small)]) == len([*totals(large)]) < 1_000
 
 
+@pytest.mark.slow
 def test_the_path_of_a_triangle_in_a_triangle_has_few_iterations() -> None:
     small, large = (path_of(triangle_in_triangle(n, "p", "q"), roomy()) for n in (100, 1000))
     assert len([*totals(small)]) == len([*totals(large)]) < 12_000
