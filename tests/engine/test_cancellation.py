@@ -28,13 +28,14 @@ from tilewright.engine.schedule import Schedule
 MOST_STEPS = 250_000
 """Calls of functions between two checkpoints: about 50 ms."""
 
-WORKS = ("cache_blocking: report", "transformer: read", "transformer: verdict", "tasks: report")
+WORKS = ("cache_blocking: report", "transformer: read", "tasks: report")
 LONG_WORKS = (
     "box_blur: previews",
     "fused_matmul_relu: lints",
     "explore_tiles: search",
     "vtcm_double_buffer: replay",
     "transformer: report",
+    "transformer: verdict",
     "chain: report",
     "chain: verdict",
     "chain: targets",

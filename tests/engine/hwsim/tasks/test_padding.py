@@ -118,7 +118,8 @@ def with_padding(machine: Machine) -> Machine:
     return machine.replace("engines.dma.zero_padding", True)
 
 
-def test_given_padding_on_the_scalar_engine_then_the_lint_has_a_fix_that_helps() -> None:
+@pytest.mark.slow
+def test_the_lint_of_padding_on_the_scalar_engine_has_a_fix_that_helps() -> None:
     sch, machine = staged(), load_machine("gemmini")
     before = simulate(sch.func, machine).cycles
     (finding,) = [f for f in lint(sch, machine) if f.code == "scalar-padding"]
