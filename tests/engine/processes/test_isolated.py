@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.faults import limited_work as work
+from support.profile import samples
 from support.programs.sources import MATMUL
 
 from tilewright.engine.cancellation import CancellationToken, Cancelled, running_under
@@ -72,7 +73,7 @@ def test_a_call_over_its_memory_ends(function: Callable[[], Any]) -> None:
     assert call(work.add, 1, 2) == 3
 
 
-@pytest.mark.parametrize("function", [work.kill, work.end])
+@pytest.mark.parametrize("function", samples([work.kill, work.end], work.end))
 def test_a_call_that_ends_two_children_is_refused(function: Callable[[], Any]) -> None:
     with pytest.raises(OverBudgetError, match="the call ended its process 2 times"):
         call(function)

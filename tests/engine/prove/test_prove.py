@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.profile import IS_DEEP
 
 from tilewright.engine.arith import presburger
 from tilewright.engine.execute import ParameterLayout
