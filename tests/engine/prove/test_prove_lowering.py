@@ -19,7 +19,7 @@ pytest.importorskip("islpy")
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
-@pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "place_the_copies"))
+@pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "what_moves_what"))
 def test_an_example_and_each_pass_of_its_lowering_are_proved(name: str) -> None:
     schedule = evaluate(load_document(EXAMPLES / f"{name}.py")).schedule
     assert schedule is not None and schedule.prove().status == "proved"

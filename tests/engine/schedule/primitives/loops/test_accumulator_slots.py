@@ -59,7 +59,8 @@ def test_given_random_tiles_when_lowered_or_piped_then_the_result_is_the_same(se
     assert_same_when_lowered(sch)
 
 
-@pytest.mark.parametrize("parts", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [1, 2])
 def test_slots_of_sums_and_each_pass_of_their_lowering_are_proved(parts: int) -> None:
     pytest.importorskip("islpy")
     sch = accumulated(parts, 8, 16)
