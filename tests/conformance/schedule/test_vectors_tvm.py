@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from support.programs.vectors import READ_ONLY, RUNS, STAGED, vector_text
 from support.tvm.oracle import REFUSALS, assert_same_program, tvm, tvm_parse, tvm_schedule
-from support.tvm.recorded import agreed
 
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.ir import first_difference
@@ -29,14 +28,9 @@ TEXTS |= {name: vector_text(*lines) for name, lines in READ_ONLY.items()}
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_vectors_are_read_as_in_tvm(name: str):
-    ours = parse(TEXTS[name]).program
-
-    def ask() -> None:
-        theirs = tvm_parse(TEXTS[name])
-        assert_same_program(to_script(ours), theirs)
-        assert first_difference(ours, parse(theirs["main"].script()).program) is None
-
-    agreed(f"{TEXTS[name]}\n{to_script(ours)}", ask)
+    ours, theirs = parse(TEXTS[name]).program, tvm_parse(TEXTS[name])
+    assert_same_program(to_script(ours), theirs)
+    assert first_difference(ours, parse(theirs["main"].script()).program) is None
 
 
 Call = Callable[[Any], object]
