@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.profile import samples
 from support.programs.gemms import array_machine, blocked_gemm, spilled_gemm, tiled_gemm
 
 from tilewright.engine.hwsim import Report, simulate
@@ -79,7 +80,7 @@ def cycles_less_filling(report: Report, row: dict[str, Any]) -> int:
     return report.engines["array"].busy - folds * (loading + rows + columns - 2)
 
 
-@pytest.mark.parametrize("dataflow", DATAFLOW)
+@pytest.mark.parametrize("dataflow", samples(DATAFLOW, "ws"))
 def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as_zigzag_says(dataflow: str) -> None:
     rows = [r for r in recorded() if (r["dataflow"], r["sums"], r["block"]) == (dataflow, "pad", None)]
     assert len(rows) >= 18 and {r["order"] for r in rows} == {"MNK", "MKN", "NMK", "NKM", "KMN", "KNM"}
