@@ -215,9 +215,9 @@ def test_work_cancelled_at_any_checkpoint_has_the_same_result_later(
 ) -> None:
     # A wait for a child process has as many checkpoints as it takes time.
     monkeypatch.setattr(_children, "is_child", True)
-    expected, whole = work(schedule_of("place_the_copies")), Countdown()
+    expected, schedule, whole = work(schedule_of("place_the_copies")), schedule_of("place_the_copies"), Countdown()
     with running_under(whole):
-        assert work(schedule_of("place_the_copies")) == expected
+        assert work(schedule) == expected
     for last in range(1, whole.checkpoints + 1, max(1, whole.checkpoints // (12 if IS_DEEP else 3))):
         schedule = schedule_of("place_the_copies")
         with pytest.raises(Cancelled), running_under(Countdown(last)):
