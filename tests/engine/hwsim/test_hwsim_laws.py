@@ -270,6 +270,7 @@ def test_law_more_bandwidth_is_never_slower(func: PrimFunc, port: str):
     assert simulate(func, slow.replace(port, 32)).cycles <= simulate(func, slow).cycles
 
 
+@few(4)
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 40), st.integers(1, 16))
 def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, mac: int, bandwidth: int):
     machine = roomy().replace("matrix.cycles_per_tile", mac).replace("ddr.read_bytes_per_cycle", bandwidth)
