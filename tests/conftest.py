@@ -1,9 +1,11 @@
 """Shared test set-up: the Hypothesis profiles (`HYPOTHESIS_PROFILE=dev|ci|deep`)."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("dev", max_examples=25, **COMMON)
 # `make test`: a failure is told as it was found, since looking for a smaller one takes minutes, and TVM crashes on some.
-settings.register_profile("ci", max_examples=30, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
+settings.register_profile("ci", max_examples=10, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
 settings.register_profile("deep", max_examples=5000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
@@ -20,6 +22,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of the process that started them
     os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp(prefix="tilewright-tests-")
     atexit.register(shutil.rmtree, os.environ["TILEWRIGHT_STATE_DIR"], ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """No garbage is looked for among the modules of the tests, which stay: that takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook

@@ -116,7 +116,8 @@ def test_relax_functions_are_passed_over() -> None:
     assert {f.name for f in ours.functions} == names
 
 
-def test_given_an_intrinsic_that_only_tvm_has_then_it_is_taken_over() -> None:
+@pytest.mark.slow
+def test_an_intrinsic_that_only_tvm_has_is_taken_over() -> None:
     from tvm.s_tir.tensor_intrin import cuda  # registers the intrinsics
 
     assert cuda.WMMA_FILL_16x16x16_F32_INTRIN

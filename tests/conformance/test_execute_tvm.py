@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from support.programs import sources
 from support.programs.sources import HEADER
 from support.tvm.oracle import tvm, tvm_parse
+from support.tvm.recorded import agreed
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import PrimFunc
@@ -35,7 +37,12 @@ def assert_same(text: str, inputs: dict[str, np.ndarray] | None = None, exact: b
     program = parse(text).program
     func = program if isinstance(program, PrimFunc) else program.functions[0]
     inputs = random_inputs(func) if inputs is None else inputs
-    ours, theirs = run(func, inputs), run_tvm(text, func, inputs)
+    ours = run(func, inputs)
+    results = sha256(b"".join(ours[name].tobytes() for name in sorted(ours))).hexdigest()
+    agreed(f"{text}\n{results}", lambda: require_same(ours, run_tvm(text, func, inputs), exact))
+
+
+def require_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray], exact: bool) -> None:
     for name, array in theirs.items():
         if exact or array.dtype.kind != "f":
             np.testing.assert_array_equal(ours[name], array, err_msg=name)

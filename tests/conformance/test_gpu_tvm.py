@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.profile import samples
 from support.simulator.same_threads import StagedRows
 from support.tvm.oracle import tvm, tvm_parse
 
@@ -35,6 +36,7 @@ def cuda_of(name: str, folder: Path) -> str:
     return tvm.tirx.build(module, target="cuda").imports[0].inspect_source()
 
 
+@pytest.mark.slow
 def test_a_softmax_is_one_kernel_whose_threads_combine_their_sums(tmp_path: Path) -> None:
     source = cuda_of("softmax", tmp_path)
     assert source.count('extern "C" __global__ void __launch_bounds__(') == 2, "one kernel, declared and defined"
@@ -51,8 +53,10 @@ def kernel_of(text: str) -> Any:
     return tvm.tirx.transform.StmtSimplify()(tvm.tirx.transform.FlattenBuffer()(module))
 
 
-@pytest.mark.parametrize("scope", ["local", "shared"])
-@pytest.mark.parametrize("tag", ["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"])
+@pytest.mark.parametrize("scope", samples(["local", "shared"], "shared"))
+@pytest.mark.parametrize(
+    "tag", samples(["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"], "threadIdx.x", "vthread")
+)
 def test_a_loop_around_the_same_threads_changes_no_kernel(tag: str, scope: str) -> None:
     rows = StagedRows(tag, scope, 32, 128, 1)
     around, alone = (kernel_of(rows.text(around=around)) for around in (True, False))
@@ -61,6 +65,7 @@ def test_a_loop_around_the_same_threads_changes_no_kernel(tag: str, scope: str) 
     assert around.script().count(f'T.launch_thread("{tag}", 128)') == 1
 
 
+@pytest.mark.slow
 def test_a_gemm_uses_the_tensor_cores(tmp_path: Path) -> None:
     source = cuda_of("gpu_gemm", tmp_path)
     for call in ("fill_fragment", "load_matrix_sync", "mma_sync", "store_matrix_sync"):

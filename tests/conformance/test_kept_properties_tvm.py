@@ -102,9 +102,9 @@ def same(left: Any, right: Any) -> bool:
     return tvm_ffi.structural_equal(left, right, map_free_vars=True)
 
 
-def test_given_a_property_then_it_is_kept_or_the_text_is_refused() -> None:
+def test_a_property_is_kept_or_the_text_is_refused() -> None:
     kept = 0
-    for text in programs():
+    for text in programs() if IS_DEEP else [*programs()][::5]:
         try:
             theirs = tvm.script.from_source(text)
         except Exception:
@@ -115,15 +115,14 @@ def test_given_a_property_then_it_is_kept_or_the_text_is_refused() -> None:
             continue
         assert same(theirs, tvm.script.from_source(printed)), f"{text}\n{printed}"
         kept += 1
-    assert kept >= 100
+    assert kept >= (100 if IS_DEEP else 20)
 
 
-@pytest.mark.deep
-def test_given_a_kernel_of_the_paged_cache_then_its_text_keeps_its_program() -> None:
+@pytest.mark.slow
+def test_the_text_of_a_kernel_of_the_paged_cache_keeps_its_program() -> None:
     """TVM prints the type of an implicit offset no more, so its reading of its own text is what ours must equal."""
     kept = refused = 0
-    kernels = list(cache_kernels())
-    for _, make in kernels if IS_DEEP else kernels[::6]:
+    for _, make in cache_kernels():
         try:
             made = make()
         except ValueError:

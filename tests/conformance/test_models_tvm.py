@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.profile import samples
 
 from tilewright.engine.ir import Network, build
 from tilewright.engine.network import merged, network_tvm_script, run_network
@@ -116,8 +117,8 @@ def arrays_of(network: Network) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_given_a_model_then_its_graph_computes_what_tvm_does(name: str) -> None:
+@pytest.mark.parametrize("name", samples(MODELS, "attention with a mask"))
+def test_the_graph_of_a_model_computes_what_tvm_does(name: str) -> None:
     module = lowered(name)
     network = parse_network(module.script(show_meta=False))
     arrays = {**arrays_of(network), **CONSTANTS.get(name, {})}

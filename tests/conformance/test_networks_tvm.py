@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.profile import samples
 
 import tilewright
 from tilewright.engine.execute import random_inputs, run
@@ -61,8 +62,8 @@ def lowered(name: str) -> Any:
 
 
 @pytest.mark.skipif(not tvm.runtime.enabled("llvm"), reason="this build of TVM cannot make code for the CPU")
-@pytest.mark.parametrize("name", OPERATORS)
-def test_given_an_operator_of_a_network_then_it_computes_what_tvm_does_and_gets_a_verdict(name: str) -> None:
+@pytest.mark.parametrize("name", samples(OPERATORS, "softmax", "take"))
+def test_an_operator_of_a_network_computes_what_tvm_does(name: str) -> None:
     module = lowered(name)
     program = tilewright.Schedule(tilewright.parse(module.script())).func
     assert prove(program, program).status in ("proved", "unknown")

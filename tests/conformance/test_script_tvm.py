@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from support.programs.random_programs import programs
 from support.programs.sources import CLASSIC, CURRENT
 from support.tvm.text import tvm_read
@@ -47,7 +47,6 @@ def test_given_a_classic_sample_then_tvm_reads_its_current_print(name: str) -> N
 
 
 @given(program=programs())
-@settings(max_examples=25)
 def test_law_a_printed_program_means_the_same_to_tvm(program: PrimFunc) -> None:
     assert_tvm_reads_it_the_same(to_script(program))
 
@@ -281,7 +280,6 @@ def without_regions(text: str) -> str:
 
 
 @given(program=programs())
-@settings(max_examples=40)
 def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> None:
     text = without_regions(to_script(program))
     simplify = tvm.tirx.transform.StmtSimplify()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.profile import IS_DEEP, samples
 from support.tvm.text import tvm_read
 
 import tilewright
@@ -18,7 +19,7 @@ te, topi = tvm.te, tvm.topi
 nn = topi.nn
 pytestmark = pytest.mark.tvm
 
-MOST_MOVES = 12
+MOST_MOVES = 12 if IS_DEEP else 2
 """Moves that are run for one program; all of them are asked for."""
 
 
@@ -92,8 +93,8 @@ OPERATORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_given_an_operator_of_tvm_then_it_is_read_run_and_moved(name: str) -> None:
+@pytest.mark.parametrize("name", samples(OPERATORS, "softmax", "conv2d_strided", "concatenate"))
+def test_an_operator_of_tvm_is_read_run_and_moved(name: str) -> None:
     text = tvm.ir.IRModule({"main": te.create_prim_func(OPERATORS[name]())}).script()
     program = tilewright.parse(text)
     tvm.ir.assert_structural_equal(tvm_read(tilewright.to_script(program)), tvm_read(text))

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few
 from support.sessions.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
 from tornado.httputil import HTTPHeaders
 
@@ -46,6 +47,7 @@ class Stopwatch:
         assert taken < PATIENCE_SECONDS, f"{taken:.1f} s"
 
 
+@few(4)
 @given(st.sampled_from(["place_the_copies", "box_blur", "vtcm_double_buffer"]), st.lists(messages(), max_size=6))
 def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[str, Any]]) -> None:
     with onlooked(name) as session:
@@ -56,6 +58,7 @@ def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[
                     session.receive(query, msgspec.json.encode)
 
 
+@few(4)
 @given(mutated_texts(SOURCES))
 def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> None:
     with Stopwatch():
@@ -64,6 +67,7 @@ def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> 
         msgspec.json.encode(all_views(state, Store()))
 
 
+@few(4)
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(REQUESTS)), st.dictionaries(st.sampled_from(NAMES), values, max_size=5)),

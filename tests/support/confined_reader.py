@@ -1,4 +1,5 @@
-"""`python -m support.confined_reader`: a confined process whose file is JSON of what it tries to do; the text is what came of it."""
+"""`python -m support.confined_reader`: a confined process whose file is JSON of what it tries to do, in turn; the text is JSON of what
+came of each."""
 
 from __future__ import annotations
 
@@ -75,11 +76,16 @@ ACTIONS: dict[str, Callable[[str], str]] = {
 
 def work(request: Request, start_limits: Callable[[], None]) -> str:
     start_limits()
-    name, argument = json.loads(Path(request.file).read_text())
+    actions = json.loads(Path(request.file).read_text())
     try:
-        return ACTIONS[name](argument)
+        return json.dumps([_tried(name, argument) for name, argument in actions])
     except MemoryError as error:
         raise out_of_memory(Path(request.file), request.memory_bytes) from error
+
+
+def _tried(name: str, argument: str) -> str:
+    try:
+        return ACTIONS[name](argument)
     except OSError as error:
         return f"{type(error).__name__}: {error}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
@@ -175,35 +177,39 @@ def test_given_what_a_finding_proposes_then_all_of_its_calls_are_added_or_none()
     assert refused.notebook is before.notebook and refused.notice is not None
 
 
-CHAIN = act(State(), OpenText(ELEMENTWISE_CHAIN))
+@cache
+def opened_chain() -> State:
+    return act(State(), OpenText(ELEMENTWISE_CHAIN))
 
 
 def refused_move() -> Call:
     """A move of B past its consumer C."""
-    assert CHAIN.moment is not None
-    return Call("compute_at", ("B", CHAIN.moment.schedule.index.loops_of("D")[0].loop_var))
+    moment = opened_chain().moment
+    assert moment is not None
+    return Call("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
 
 
 def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_come_first() -> None:
-    call = refused_move()
-    refused = act(CHAIN, call)
+    call, chain = refused_move(), opened_chain()
+    refused = act(chain, call)
     assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
-    assert [str(proposal) for proposal in repair_of(CHAIN, call.method, *call.args)] == ["sch.compute_inline('C')"]
-    after = act(CHAIN, Repair(call))
+    assert [str(proposal) for proposal in repair_of(chain, call.method, *call.args)] == ["sch.compute_inline('C')"]
+    after = act(chain, Repair(call))
     assert after.notice is None
     assert [line.split("(")[0] for line in schedule_text(after).split("\n") if "compute" in line] == [
         "sch.compute_inline",
         "sch.compute_at",
     ]
-    assert act(after, Undo()).notebook is CHAIN.notebook, "one step back"
+    assert act(after, Undo()).notebook is chain.notebook, "one step back"
 
 
 def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> None:
-    assert CHAIN.moment is not None
-    call = Call("compute_at", ("D", CHAIN.moment.schedule.index.loops_of("B")[0].loop_var))
-    assert repair_of(CHAIN, call.method, *call.args) == ()
-    after = act(CHAIN, Repair(call))
-    assert after.notebook is CHAIN.notebook and after.notice is not None
+    chain = opened_chain()
+    assert chain.moment is not None
+    call = Call("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
+    assert repair_of(chain, call.method, *call.args) == ()
+    after = act(chain, Repair(call))
+    assert after.notebook is chain.notebook and after.notice is not None
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter
 from support.record.tutorials import FOLDER, executed
+
+if TYPE_CHECKING:
+    import nbformat
 
 TUTORIALS = sorted(FOLDER.glob("*.ipynb"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -31,6 +33,9 @@ def printed(notebook: nbformat.NotebookNode) -> list[str]:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_given_a_tutorial_when_run_then_it_shows_what_it_was_recorded_with(path: Path) -> None:
+    import nbformat  # importing it, and nbconvert, takes seconds
+    from nbconvert import HTMLExporter
+
     ran, recorded = executed(path), nbformat.read(path, as_version=4)
     alts = [
         [alt for html in outputs(notebook, "text/html") if (alt := re.findall('alt="([^"]*)"', html))]

@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import nbformat
 import pytest
 from bokeh.plotting import figure
-from nbconvert import HTMLExporter
-from nbconvert.preprocessors import ExecutePreprocessor
 from support.sessions.searching import HOLES
 
 import tilewright
@@ -54,6 +51,9 @@ def test_given_a_theme_then_the_picture_has_its_ground() -> None:
 @pytest.fixture(scope="module")
 def executed() -> Any:
     """A notebook whose cells end with figures, executed by a kernel."""
+    import nbformat  # importing it, and nbconvert, takes seconds
+    from nbconvert.preprocessors import ExecutePreprocessor
+
     lines = [
         f"import tilewright\nreport = tilewright.simulate(tilewright.load({str(EXAMPLE)!r}))",
         "tilewright.plot.timeline(report)",
@@ -67,6 +67,8 @@ def executed() -> Any:
 
 
 def test_given_cells_that_end_with_figures_when_converted_then_the_page_has_their_pictures(executed: Any) -> None:
+    from nbconvert import HTMLExporter
+
     static = executed.cells[1].outputs
     assert [output.output_type for output in static] == ["execute_result"]
     live = executed.cells[4].outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import event, given, note, settings
+from hypothesis import event, given, note
 from hypothesis import strategies as st
 from support.programs.random_programs import programs
 from support.schedules.calls import calls, describe
@@ -18,7 +18,6 @@ from tilewright.engine.script import to_script
 
 
 @pytest.mark.tvm
-@settings(max_examples=max(20, settings().max_examples // 2))
 @given(programs(), st.data())
 def test_given_random_calls_when_asked_then_both_make_the_same_of_them(program, data):
     sch = Schedule(program)

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+from support.profile import samples
 from support.programs.intrins import MMA_CALL, MMA_DESC, mma
 from support.programs.sources import matmul
 from support.tvm.oracle import REFUSALS, assert_same_program, tvm_schedule
@@ -44,7 +45,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("size", [32, 16])
+@pytest.mark.parametrize("size", samples([32, 16], 32))
 def test_tensorize_as_tvm(name: str, size: int):
     own = Intrinsics()
     own.register("mma", mma().desc, mma().impl)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.profile import samples
 from support.programs.uneven import uneven_program
 from support.tvm.calls import ask_both
 
@@ -22,13 +23,18 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("factors", [[None, 16], [None, 5], [None, 2, 5]])
+@pytest.mark.parametrize("factors", samples([[None, 16], [None, 5], [None, 2, 5]], [None, 5]))
 @pytest.mark.parametrize(
-    ("rows", "columns"), [("3", "8"), ("5", "12"), ("n", "8"), ("3", "m"), ("n", "m"), ("n * 4", "m"), ("n", "m * 4")]
+    "sizes",
+    samples(
+        [("3", "8"), ("5", "12"), ("n", "8"), ("3", "m"), ("n", "m"), ("n * 4", "m"), ("n", "m * 4")],
+        ("3", "8"),
+        ("n", "m"),
+    ),
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_given_fused_loops_split_unevenly_then_calls_agree(kind: str, rows: str, columns: str, factors: list) -> None:
-    sch = Schedule(parse(uneven_program("elementwise", rows, columns)).program)
+def test_calls_on_fused_loops_split_unevenly_agree(kind: str, sizes: tuple[str, str], factors: list) -> None:
+    sch = Schedule(parse(uneven_program("elementwise", *sizes)).program)
     *_, outer, inner = sch.split(sch.fuse(*sch.get_loops("B")), factors)
     outcome = ask_both(sch, KINDS[kind](outer, inner))
     assert not outcome.ours

@@ -27,7 +27,7 @@ TEXTS |= {name: vector_text(*lines) for name, lines in READ_ONLY.items()}
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_given_vectors_when_read_then_as_tvm(name: str):
+def test_vectors_are_read_as_in_tvm(name: str):
     ours, theirs = parse(TEXTS[name]).program, tvm_parse(TEXTS[name])
     assert_same_program(to_script(ours), theirs)
     assert first_difference(ours, parse(theirs["main"].script()).program) is None
@@ -53,7 +53,7 @@ CALLS: dict[str, tuple[Call, bool, bool]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_given_a_block_of_vectors_then_calls_do_as_in_tvm(name: str):
+def test_calls_on_vectors_do_as_in_tvm(name: str):
     call, *expected = CALLS[name]
     ours, theirs = Schedule(parse(STAGED).program), tvm_schedule(STAGED)
     assert [accepts(ours, call, (ScheduleError,)), accepts(theirs, call, REFUSALS)] == expected
@@ -81,8 +81,9 @@ def shipped_names() -> frozenset[str]:
     return frozenset(w for w in words if len(w) < 100 and tvm.s_tir.TensorIntrin.get(w, True) is not None)
 
 
+@pytest.mark.slow
 @INTRINSICS
-def test_given_tvms_own_intrinsics_then_each_is_one_here():
+def test_each_intrinsic_of_tvm_is_one_here():
     names, own = shipped_names(), Intrinsics()
     assert len(names) > 100
     for name in sorted(names):
@@ -134,9 +135,10 @@ def tensorized(sch: Any, name: str) -> None:
     sch.tensorize(inner, name)
 
 
+@pytest.mark.slow
 @INTRINSICS
 @pytest.mark.parametrize("name", DOTS)
-def test_given_sums_of_products_when_tensorized_by_tvms_intrinsics_then_as_tvm(name: str, tmp_path: Path):
+def test_sums_of_products_are_tensorized_as_in_tvm(name: str, tmp_path: Path):
     shipped_names()
     intrin, own = tvm.s_tir.TensorIntrin.get(name), Intrinsics()
     own.register(name, intrin.desc.script(), intrin.impl.script())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.wild_programs import wild_programs
 from support.schedules.calls import calls, describe
 
@@ -23,7 +24,7 @@ UNREADABLE = (*REFUSALS, tvm.error.DiagnosticError)
 
 
 @pytest.mark.tvm
-@settings(max_examples=max(20, settings().max_examples // 8))
+@few(5)
 @given(wild_programs(), st.data())
 def test_given_a_wild_program_and_calls_when_asked_then_both_accept_or_refuse_as_documented(text, data):
     sch = Schedule(parse(text).program)

@@ -22,7 +22,7 @@ from tilewright.engine.hwsim import simulate
 from tilewright.engine.hwsim.machine.parts import SystolicEngine
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "onnxim.json"
-SAMPLE = 17
+SAMPLE = 2
 """Cases of each class in the usual run, evenly spaced; `make test-deep` runs all."""
 
 
@@ -74,9 +74,7 @@ moves fewer bytes; convolutions have no class "memory".
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("kind", "limit"), LIMITS)
-def test_given_tiles_with_one_bound_when_simulated_then_the_cycles_are_onnxims_within_two_percent(
-    kind: str, limit: str
-) -> None:
+def test_cycles_of_tiles_with_one_bound_are_onnxims_within_two_percent(kind: str, limit: str) -> None:
     found = cases(kind, limit)
     assert len(found) == LIMITS[kind, limit]
     errors = [abs(error(row)) for row in found[:: 1 if IS_DEEP else len(found) // SAMPLE]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.record.public_figures import PAGE, Figure, figures, public_figures_page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[Figure, ...]:

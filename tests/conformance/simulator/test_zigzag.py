@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.profile import samples
 from support.programs.gemms import array_machine, blocked_gemm, spilled_gemm, tiled_gemm
 
 from tilewright.engine.hwsim import Report, simulate
@@ -79,7 +80,7 @@ def cycles_less_filling(report: Report, row: dict[str, Any]) -> int:
     return report.engines["array"].busy - folds * (loading + rows + columns - 2)
 
 
-@pytest.mark.parametrize("dataflow", DATAFLOW)
+@pytest.mark.parametrize("dataflow", samples(DATAFLOW, "ws"))
 def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as_zigzag_says(dataflow: str) -> None:
     rows = [r for r in recorded() if (r["dataflow"], r["sums"], r["block"]) == (dataflow, "pad", None)]
     assert len(rows) >= 18 and {r["order"] for r in rows} == {"MNK", "MKN", "NMK", "NKM", "KMN", "KNM"}
@@ -89,7 +90,8 @@ def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as
         assert cycles_less_filling(report, row) == row["ideal_temporal_cycles"], row
 
 
-def test_given_blocks_of_tiles_when_simulated_then_all_three_memories_are_accessed_as_zigzag_says() -> None:
+@pytest.mark.slow
+def test_blocks_of_tiles_access_all_three_memories_as_zigzag_says() -> None:
     """DRAM, L2 and pad, each pair of loop orders over blocks and over the tiles of a block."""
     rows = [r for r in recorded() if r["block"] is not None]
     assert len({(r["order"], r["block_order"]) for r in rows}) == 36
@@ -99,9 +101,8 @@ def test_given_blocks_of_tiles_when_simulated_then_all_three_memories_are_access
         assert cycles_less_filling(report, row) == row["ideal_temporal_cycles"], row
 
 
-def test_given_partial_sums_that_go_to_the_dram_and_back_when_simulated_then_every_level_is_accessed_as_zigzag_says() -> (
-    None
-):
+@pytest.mark.slow
+def test_partial_sums_in_the_dram_access_every_level_as_zigzag_says() -> None:
     """The program also sets all sums to zero before, which ZigZag leaves out though it counts their first fetch."""
     rows = [r for r in recorded() if r["sums"] == "dram"]
     assert len(rows) >= 36 and {r["order"] for r in rows} == {"MKN", "NKM", "KMN", "KNM"}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from support.schedules.spaces import gemm_space
 from tilewright.engine.explore import Progress, WorkersError, explore
 from tilewright.engine.hwsim import load_machine
 
-distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
 
 SPACE, GEMMINI = gemm_space(), load_machine("gemmini")
 
@@ -59,6 +60,8 @@ def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhe
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
+    import distributed
+
     # It listens on this machine alone, on ports that are free, and shows nothing.
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",

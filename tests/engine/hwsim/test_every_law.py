@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few
 from support.simulator.every_law.cases.machines import random_machine
 from support.simulator.every_law.cases.programs import random_program
 from support.simulator.every_law.compare import Compared, compare
@@ -20,18 +21,18 @@ FEW = 15_000
 
 BLUR = """
 @T.prim_func(s_tir=True)
-def blur(image: T.Buffer((6, 40, 3), "uint8"), blurred: T.Buffer((6, 40, 3), "uint8")):
-    local = T.sblock_alloc_buffer((6, 40, 3), "uint8", scope="local")
-    sums = T.sblock_alloc_buffer((6, 40, 3), "uint8", scope="local")
-    for i, j, k in T.grid(6, 40, 3):
+def blur(image: T.Buffer((4, 12, 3), "uint8"), blurred: T.Buffer((4, 12, 3), "uint8")):
+    local = T.sblock_alloc_buffer((4, 12, 3), "uint8", scope="local")
+    sums = T.sblock_alloc_buffer((4, 12, 3), "uint8", scope="local")
+    for i, j, k in T.grid(4, 12, 3):
         with T.sblock("local"):
             y, x, c = T.axis.remap("SSS", [i, j, k])
             local[y, x, c] = image[y, x, c]
-    for i, j in T.grid(6, 40):
+    for i, j in T.grid(4, 12):
         for k in range(3):
             with T.sblock("sums"):
                 y, x, c = T.axis.remap("SSS", [i, j, k])
-                sums[y, x, c] = local[T.max(y - 1, 0), T.max(x - 1, 0), c] + local[y, T.min(x + 1, 39), c]
+                sums[y, x, c] = local[T.max(y - 1, 0), T.max(x - 1, 0), c] + local[y, T.min(x + 1, 11), c]
         for k in range(3):
             with T.sblock("blurred"):
                 y, x, c = T.axis.remap("SSS", [i, j, k])
@@ -47,14 +48,15 @@ def compared(seed: int) -> Compared | None:
         return None
 
 
+@few(4)
 @given(st.integers(0, 2**32))
-def test_law_every_task_is_as_an_oracle_runs_it_element_by_element(seed: int) -> None:
+def test_law_every_task_is_as_an_oracle_runs_it(seed: int) -> None:
     found = compared(seed)
     assert found is None or not found.difference
 
 
 def test_the_random_programs_use_every_engine_and_wait_for_ports() -> None:
-    known = [found for seed in range(24) if (found := compared(seed)) is not None]
+    known = [found for seed in range(8) if (found := compared(seed)) is not None]
     kinds = {kind for found in known for kind in found.kinds}
     assert kinds == {"DmaEngine", "MatrixEngine", "ScalarEngine", "SystolicEngine", "VectorEngine"}
     assert any(found.waited for found in known) and any(found.replayed < found.tasks for found in known)
@@ -62,9 +64,7 @@ def test_the_random_programs_use_every_engine_and_wait_for_ports() -> None:
 
 
 @pytest.mark.parametrize(("machine", "scope"), [("matrix-vector-npu", "local"), ("dual-bank-npu", "local.vtcm")])
-def test_given_indices_clamped_at_the_borders_of_an_image_then_every_task_is_that_of_the_oracle(
-    machine: str, scope: str
-) -> None:
+def test_tasks_with_clamped_indices_are_those_of_the_oracle(machine: str, scope: str) -> None:
     found = compare(parse(BLUR.replace('"local"', f'"{scope}"')).program, load_machine(machine), FEW)
-    assert not found.difference and found.tasks == 1 + 2 * 6 * 40
-    assert found.kinds["VectorEngine"] == 6 * 40
+    assert not found.difference and found.tasks == 1 + 2 * 4 * 12
+    assert found.kinds["VectorEngine"] == 4 * 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.profile import samples
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.engine.hwsim import Report, simulate
@@ -29,7 +30,7 @@ def assert_adds_up(report: Report) -> None:
         assert sum(w.cycles for w in engine.waits) == sum(engine.stall.values()) - engine.stall["idle"]
 
 
-@pytest.mark.parametrize("name", sorted(f.stem for f in EXAMPLES.glob("*.py")))
+@pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "gemmini_gemm", "vta_gemm"))
 def test_given_an_example_when_simulated_then_the_report_adds_up(name: str):
     assert_adds_up(report_of(name))
 

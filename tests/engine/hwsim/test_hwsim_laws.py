@@ -9,6 +9,7 @@ from math import prod
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.loop_programs import loop_programs
 from support.programs.random_programs import programs
 from support.programs.sources import matmul
@@ -132,6 +133,7 @@ def sizes(func: PrimFunc) -> dict[str, int]:
     return {b.name: dtype.size_bytes(b.dtype) for b in buffers}
 
 
+@few(4)
 @given(scheduled())
 def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
     """On a machine with but a scalar engine, the bytes written are the stores that run; edges, predicates and layouts included."""
@@ -141,6 +143,7 @@ def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
     assert written <= wanted if threads_meet(func) else written == wanted
 
 
+@few(4)
 @given(scheduled())
 def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
     size = sizes(func)
@@ -150,6 +153,7 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
     assert moved <= wanted if threads_meet(func) else moved == wanted
 
 
+@few(4)
 @given(scheduled())
 def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(func: PrimFunc):
     """Once for each thread that has a private copy."""
@@ -163,6 +167,7 @@ def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(fu
             assert placement.slots * placement.parts == lowered.shape[0].value
 
 
+@few(4)
 @given(scheduled())
 def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc):
     """By walking every loop: which iterations are alike, and which of them do nothing, is left to the replay."""
@@ -189,6 +194,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     assert int(line.times.sum()) == len(every)
 
 
+@few(4)
 @given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "gpu-sm", "roomy", "tight"]))
 def test_law_a_report_is_the_same_with_every_task_played(func: PrimFunc, name: str):
     own = {"roomy": roomy(), "tight": roomy().replace("pad.capacity_bytes", 32)}
@@ -212,6 +218,7 @@ def assert_adds_up(report: Report) -> None:
     assert max((s.ready for s in tasks), default=0) == report.cycles
 
 
+@few(4)
 @given(scheduled())
 def test_law_reports_add_up_and_are_the_same_each_time(func: PrimFunc):
     report = simulate(func, roomy())
@@ -219,6 +226,7 @@ def test_law_reports_add_up_and_are_the_same_each_time(func: PrimFunc):
     assert simulate(func, roomy()).to_json() == report.to_json()
 
 
+@few(4)
 @given(scheduled())
 def test_law_an_engine_does_one_task_at_a_time_in_program_order(func: PrimFunc):
     free: dict[str, int] = {}
@@ -227,6 +235,7 @@ def test_law_an_engine_does_one_task_at_a_time_in_program_order(func: PrimFunc):
         free[s.engine] = s.end
 
 
+@few(4)
 @given(scheduled())
 def test_law_memory_holds_the_tiles_that_live_in_it(func: PrimFunc):
     report = simulate(func, roomy())
@@ -253,6 +262,7 @@ def _bytes_of(buffer) -> int:
     return size
 
 
+@few(4)
 @given(scheduled(), st.sampled_from(["memories.ddr.read_bytes_per_cycle", "memories.ddr.write_bytes_per_cycle"]))
 def test_law_more_bandwidth_is_never_slower(func: PrimFunc, port: str):
     """Because every engine keeps its order: start times are monotone in durations."""
@@ -260,6 +270,7 @@ def test_law_more_bandwidth_is_never_slower(func: PrimFunc, port: str):
     assert simulate(func, slow.replace(port, 32)).cycles <= simulate(func, slow).cycles
 
 
+@few(4)
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 40), st.integers(1, 16))
 def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, mac: int, bandwidth: int):
     machine = roomy().replace("matrix.cycles_per_tile", mac).replace("ddr.read_bytes_per_cycle", bandwidth)

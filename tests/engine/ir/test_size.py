@@ -70,7 +70,7 @@ def test_unchanged_statements_keep_their_size() -> None:
 
 
 def test_towers_are_refused_where_they_begin_to_cost() -> None:
-    for text, place in ((let_tower(32), "the program"), (inline_tower(7, 8), "a call")):
+    for text, place in ((let_tower(32), "the program"), (inline_tower(4, 30), "a call")):
         notebook = evaluate(read_document(text))
         assert notebook.error is not None and notebook.error.code == "too-large", place
         assert f"at most {MOST_NODES:,} nodes" in str(notebook.error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.profile import samples
 from support.simulator.machines import roomy
 
 from tilewright.engine.arith import least_of
@@ -60,14 +61,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_clamped_borders_then_a_tile_keeps_its_windows_only(name: str) -> None:
+def test_a_tile_keeps_only_its_windows_of_clamped_borders(name: str) -> None:
     sizes, taps, index, tile, windows = CASES[name]
     found = tiled(stages(sizes, taps, index), tile)
     assert found == {buffer: (width, width) for buffer, width in windows.items()}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_given_clamped_borders_then_the_tiles_fit_and_compute_the_same(name: str) -> None:
+@pytest.mark.parametrize("name", samples(CASES, "resized"))
+def test_tiles_with_clamped_borders_fit_and_compute_the_same(name: str) -> None:
     sizes, taps, index, tile, windows = CASES[name]
     small = stages([s // 4 for s in sizes], taps, index)
     tiled(small, 4)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.profile import samples
 from support.programs.sources import matmul
 
 from tilewright.app.document import evaluate, load_document
@@ -17,8 +19,8 @@ pytest.importorskip("islpy")
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
-@pytest.mark.parametrize("name", sorted(f.stem for f in EXAMPLES.glob("*.py")))
-def test_given_an_example_then_its_schedule_and_each_pass_of_lowering_are_proved(name: str) -> None:
+@pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "what_moves_what"))
+def test_an_example_and_each_pass_of_its_lowering_are_proved(name: str) -> None:
     schedule = evaluate(load_document(EXAMPLES / f"{name}.py")).schedule
     assert schedule is not None and schedule.prove().status == "proved"
     for step in PASSES:
@@ -27,15 +29,16 @@ def test_given_an_example_then_its_schedule_and_each_pass_of_lowering_are_proved
         assert proof.status == "proved", f"after {step.name}: {proof.detail}"
 
 
-@pytest.mark.parametrize(("slots", "banks"), [(3, None), (3, (0, 1, 0)), (4, None)])
-def test_given_more_slots_then_the_schedule_and_each_pass_of_lowering_are_proved(
-    slots: int, banks: tuple[int, ...] | None
-) -> None:
+SLOTS: list[dict[str, Any]] = [{"slots": 3}, {"slots": 3, "banks": (0, 1, 0)}, {"slots": 4}]
+
+
+@pytest.mark.parametrize("slots", samples(SLOTS, SLOTS[1]))
+def test_slots_and_each_pass_of_their_lowering_are_proved(slots: dict[str, Any]) -> None:
     schedule = Schedule(parse(matmul(16, 16, 56)).program)
     k, inner = schedule.split(schedule.get_loops("C")[2], factors=[None, 8])
     schedule.reorder(k, *schedule.get_loops("C")[:2], inner)
     schedule.compute_at(schedule.cache_read("C", 0, "local"), k)
-    schedule.double_buffer("A_local", slots=slots, banks=banks)
+    schedule.double_buffer("A_local", **slots)
     original = schedule.original[schedule.func_name]
     assert schedule.prove().status == "proved"
     for step in PASSES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.profile import samples
 from support.programs.real_programs import REAL
 
 import tilewright
@@ -45,15 +46,15 @@ def test_given_its_schedule_then_the_result_is_the_same_also_when_lowered_and_re
 
 
 @pytest.mark.parametrize("machine", FAST)
-@pytest.mark.parametrize("name", REAL)
-def test_given_its_schedule_then_both_machines_run_it(name: str, machine: str) -> None:
+@pytest.mark.parametrize("name", samples(REAL, "attention", "transpose"))
+def test_both_machines_run_the_schedule(name: str, machine: str) -> None:
     report = tilewright.simulate(scheduled(name, FAST[machine]), machine)
     assert 0 < report.bound <= report.cycles
     assert json.loads(json.dumps(report.to_json()))["cycles"] == report.cycles
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_given_a_memory_that_the_machine_lacks_then_its_advice_leads_to_a_report(name: str) -> None:
+@pytest.mark.parametrize("name", samples(REAL, "transpose"))
+def test_the_advice_on_a_missing_memory_leads_to_a_report(name: str) -> None:
     sch = scheduled(name, "local")  # which the machine with two banks does not have
     for _ in range(12):
         try:

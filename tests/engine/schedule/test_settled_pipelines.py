@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.intrins import cut_out
 from support.schedules.calls import apply, calls
 from support.schedules.meaning import Meaning
@@ -166,7 +167,7 @@ def test_given_a_pipeline_when_it_is_taken_off_list_by_list_then_calls_are_free(
     assert_sound(sch)
 
 
-@settings(max_examples=12)
+@few(4)
 @given(st.sampled_from([([0, 1, 2], None), ([0, 0, 1], [1, 0, 2]), ([0, 1, 1], [2, 0, 1])]), st.data())
 def test_given_a_pipeline_when_random_calls_are_accepted_then_the_program_can_be_lowered(given_stages, data):
     try:
@@ -191,7 +192,7 @@ def test_given_a_pipeline_when_random_calls_are_accepted_then_the_program_can_be
             assert meaning.fault_of(sch, flat) == ""
 
 
-@settings(max_examples=6)  # each asks for every loop
+@few(2)  # each asks for every loop
 @given(st.data())
 def test_given_a_pipeline_when_asked_beforehand_then_the_calls_confirm_it(data):
     sch = piped([0, 1, 2])

@@ -8,7 +8,7 @@ import pytest
 
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.processes import OverBudgetError
-from tilewright.engine.script import find_tree, python_tree
+from tilewright.engine.script import find_tree, long_texts, python_tree
 from tilewright.engine.script.long_texts import LONG_CHARACTERS
 
 MIXED = """
@@ -66,7 +66,8 @@ def test_a_deep_text_has_the_error_of_the_parser() -> None:
         python_tree(f"x = a{'.b' * LONG_CHARACTERS}")
 
 
-def test_a_text_that_the_parser_needs_long_for_is_refused() -> None:
+def test_a_text_that_the_parser_needs_long_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_texts, "SECONDS", 0.3)
     text = f"x = f'{'{a}' * 160_000}'"
     with pytest.raises(OverBudgetError, match="Python's parser needs more than"):
         python_tree(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -158,11 +156,10 @@ def deep(opening: str, closing: str, depth: int) -> str:
         ("\ud800", {"syntax"}),
         ("\f\x1c\u2028@", {"syntax"}),
     ],
+    ids=lambda value: value.strip()[-20:] if isinstance(value, str) else "",
 )  # fmt: skip
-def test_given_hostile_text_then_a_parse_error_soon(text: str, codes: set[str]) -> None:
-    start = time.perf_counter()
+def test_hostile_text_is_refused(text: str, codes: set[str]) -> None:
     assert refused(text).code in codes
-    assert time.perf_counter() - start < 20
 
 
 # fmt: off

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.programs.random_programs import programs
 from support.schedules import calls
@@ -136,7 +136,6 @@ def test_law_any_expression_reads_back(data: st.DataObject, dtype: str) -> None:
 
 
 @given(program=programs(), data=st.data())
-@settings(max_examples=30)
 def test_law_scheduled_planned_and_lowered_programs_read_back(program: PrimFunc, data: st.DataObject) -> None:
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(0, 5))):

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from playwright.sync_api import Locator, Page
 
@@ -120,6 +119,8 @@ def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> No
 
 def write_notebook(path: Path, *cells: str, metadata: Mapping[str, object] | None = None) -> None:
     """A notebook of code cells for the Python that runs here."""
+    import nbformat  # importing it takes seconds
+
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     made = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel, **(metadata or {})}

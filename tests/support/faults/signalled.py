@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,17 +24,24 @@ class Ended(NamedTuple):
     seconds: float
 
 
+@contextmanager
+def default_interrupt() -> Generator[None]:
+    """Children that start meanwhile are ended by an interrupt. It is ignored where the tests run in the background of a shell, and a child
+    would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -> Ended:
     """Start `tilewright` with the words of `command`, and signal it so long after its handlers were installed."""
     words = [sys.executable, "-X", "importtime", "-m", "tilewright", *command]
-    # Where the tests run in the background of a shell, the interrupt is ignored, and a child would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with default_interrupt():
         process = subprocess.Popen(
             words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )
-    finally:
-        signal.signal(signal.SIGINT, before)
     with process:
         try:
             return _signalled(process, number, milliseconds)

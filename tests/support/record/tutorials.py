@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
-from nbclient import NotebookClient
 from support.browser.jupyter import in_surroundings
+
+if TYPE_CHECKING:
+    import nbformat
 
 FOLDER = Path(__file__).parents[3] / "docs" / "tutorials"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
     """The notebook after its cells ran in a kernel of their own. Raises where one fails."""
+    import nbformat  # importing them takes seconds
+    from nbclient import NotebookClient
+
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder, in_surroundings(Path(folder)):
         client = NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=False)
@@ -21,6 +26,8 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def main() -> None:
+    import nbformat
+
     for path in sorted(FOLDER.glob("*.ipynb")):
         notebook = executed(path)
         for cell in notebook.cells:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.profile import samples
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.engine.hwsim import Report, accesses_of, distribution_of, load_machine, placement_of, simulate
@@ -37,7 +38,7 @@ def placement_named(report: Report, name: str):
     return placement
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
 def test_given_any_buffer_then_its_elements_have_places_of_their_own_inside_of_its_footprint(path: Path) -> None:
     _, report = example(path)
     program = report.program
@@ -73,7 +74,7 @@ def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_los
     assert len(first) == 32 and set(addresses.unit.reshape(-1)[first].tolist()) == {0}
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
 def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Path) -> None:
     _, report = example(path)
     program = report.program
@@ -114,7 +115,7 @@ def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
     assert set(rows.tolist()) == set(range(32)) and set(columns.tolist()) == set(range(32))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
 def test_given_a_report_then_the_bytes_of_all_buffers_are_its_traffic(path: Path) -> None:
     _, report = example(path)
     program = report.program

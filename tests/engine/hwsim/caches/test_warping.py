@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few, samples
 from support.programs.sources import HEADER, matmul
 from support.simulator.cachegrind import Geometry, cached_machine
 from support.simulator.nests import random_machine, random_nest
@@ -33,7 +34,7 @@ def same(a: CacheCounts, b: CacheCounts) -> bool:
     return (a.rows, a.written_back, a.cycles, a.accesses) == (b.rows, b.written_back, b.cycles, b.accesses)
 
 
-@settings(deadline=None)
+@few(4)
 @given(seed=st.integers(0, 1 << 20))
 def test_law_warping_counts_what_the_plain_simulation_counts(seed: int):
     func = parse(random_nest(seed, 1500)).program
@@ -42,7 +43,7 @@ def test_law_warping_counts_what_the_plain_simulation_counts(seed: int):
     assert same(warped(func, machine, tasks), cache_counts(func, machine, tasks=tasks, skip=False))
 
 
-@pytest.mark.parametrize("size", [24, 40, 64])
+@pytest.mark.parametrize("size", samples([24, 40, 64], 24))
 @pytest.mark.parametrize("tile", [0, 8])
 def test_given_a_matmul_on_small_caches_then_warping_counts_the_same_from_few_accesses(size: int, tile: int):
     func = tiled(size, tile)
@@ -60,7 +61,7 @@ def tiled(size: int, tile: int) -> PrimFunc:
     return sch.func
 
 
-@pytest.mark.parametrize("tile", [0, 32])
+@pytest.mark.parametrize("tile", samples([0, 32], 0))
 def test_given_a_large_matmul_on_a_real_core_then_few_accesses_are_simulated(tile: int):
     found = cache_counts(tiled(1024, tile), load_machine("cpu-core"), engine="core", limit=1 << 24)
     assert found.accesses == 4 * 1024**3 + 1024**2 and found.simulated < 20_000

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.profile import IS_DEEP, few
 from support.simulator.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
@@ -84,6 +85,7 @@ def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
     assert Counter(slow.clocks.stalls) == Counter(quick.clocks.stalls)
 
 
+@few(5)
 @given(st.integers(0, 2**32), st.integers(0, 5_000), st.integers(1, 2_000))
 def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int, length: int) -> None:
     found = both_ways(task_program(Random(seed), ports=seed % 2))
@@ -102,13 +104,13 @@ def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int
 
 def test_the_random_programs_have_something_to_skip() -> None:
     simulated = skipped = 0
-    for seed in range(60):
+    for seed in range(60 if IS_DEEP else 15):
         found = both_ways(task_program(Random(seed), ports=seed % 3))
         if found is not None:
             plain, fast = found
             simulated += len(fast.places)
             skipped += len(plain.places) - len(fast.places)
-    assert skipped > simulated > 1000
+    assert skipped > simulated > (1000 if IS_DEEP else 250)
 
 
 def test_the_random_programs_have_loops_that_run_as_one() -> None:

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.sources import matmul
 from support.simulator.exactness import tiled as random_tiled
 from support.simulator.machines import PLAIN, plain, roomy
@@ -103,6 +104,7 @@ def test_given_a_unit_when_what_repeats_is_skipped_then_causes_still_sum_to_the_
     require_sums(report)
 
 
+@few(4)
 @given(st.integers(0, 10**6), st.sets(st.sampled_from(["dma", "matrix", "vector", "scalar"]), min_size=2))
 def test_law_engines_of_a_unit_work_one_at_a_time_in_program_order(seed: int, engines: set[str]):
     func = random_tiled(Random(seed), "local", "local")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -21,7 +22,11 @@ from tilewright.engine.script import parse
 LIMIT = 4_000
 """Runs with more tasks take too long for a test."""
 
+SEEDS = (0, 1, 2, 6, 10, 20)
+"""Of tiled programs and of triangles."""
 
+
+@cache
 def reports(seed: int) -> tuple[Report, Report] | None:
     """The report of a random program with as few tasks replayed as can be, and with all."""
     rng = Random(seed)
@@ -37,18 +42,29 @@ def reports(seed: int) -> tuple[Report, Report] | None:
     return (few, every) if len(every.segments) <= LIMIT else None
 
 
+def require_same_paths(found: tuple[Report, Report] | None) -> None:
+    assert found is not None
+    few, every = (report.critical_path for report in found)
+    assert few.parts == every.parts
+    assert sum(part.cycles for part in few.parts) == found[0].cycles
+    middle = found[0].cycles // 2, found[0].cycles // 2 + 2_000
+    assert [s[1:] for s in few.steps(*middle)] == [s[1:] for s in every.steps(*middle)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_path_is_that_of_every_task_replayed(seed: int) -> None:
+    require_same_paths(reports(seed))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 64, 8))
-def test_given_random_programs_then_the_path_is_that_of_every_task_replayed(first: int) -> None:
-    for found in filter(None, map(reports, range(first, first + 8))):
-        few, every = (report.critical_path for report in found)
-        assert few.parts == every.parts
-        assert sum(part.cycles for part in few.parts) == found[0].cycles
-        middle = found[0].cycles // 2, found[0].cycles // 2 + 2_000
-        assert [s[1:] for s in few.steps(*middle)] == [s[1:] for s in every.steps(*middle)]
+def test_the_path_of_random_programs_is_that_of_every_task_replayed(first: int) -> None:
+    for found in filter(None, map(reports.__wrapped__, range(first, first + 8))):
+        require_same_paths(found)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 10, 20])
-def test_given_the_steps_then_they_cover_the_run_and_each_ends_when_the_next_begins(seed: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_steps_cover_the_run_and_each_ends_when_the_next_begins(seed: int) -> None:
     found = reports(seed)
     assert found is not None
     report = found[0]
@@ -61,7 +77,7 @@ def test_given_the_steps_then_they_cover_the_run_and_each_ends_when_the_next_beg
         assert step.until in (task.start, task.end, task.ready) or step.cause == "data"
 
 
-def test_given_edges_then_the_shares_are_those_of_the_steps() -> None:
+def test_shares_are_those_of_the_steps() -> None:
     found = reports(20)
     assert found is not None
     path, cycles = found[0].critical_path, found[0].cycles
@@ -87,7 +103,7 @@ def gemm(A: T.Buffer(({n}, 4096), "float32"), B: T.Buffer((4096, 4096), "float32
 """
 
 
-def test_given_millions_of_tasks_then_the_path_is_found_at_once_and_the_text_has_its_composition() -> None:
+def test_the_path_of_millions_of_tasks_and_its_text() -> None:
     sch = Schedule(parse(GEMM.format(n=1 << 20)).program)
     tiles = [sch.split(loop, factors=[None, 64]) for loop in sch.get_loops("C")]
     sch.reorder(*(t[0] for t in tiles), *(t[1] for t in tiles))
@@ -114,11 +130,13 @@ def path_of(text: str, machine: Machine) -> Path:
     return path
 
 
-def test_given_causal_attention_then_the_path_is_found_in_few_iterations_at_any_length() -> None:
+@pytest.mark.slow
+def test_the_path_of_causal_attention_has_few_iterations_at_any_length() -> None:
     small, large = (path_of(causal_attention(n * 64, 64, mask=True), load_machine("dual-bank-npu")) for n in (64, 1024))
     assert len([*totals(small)]) == len([*totals(large)]) < 1_000
 
 
-def test_given_a_triangle_in_a_triangle_then_the_path_is_found_in_few_iterations_of_both() -> None:
+@pytest.mark.slow
+def test_the_path_of_a_triangle_in_a_triangle_has_few_iterations() -> None:
     small, large = (path_of(triangle_in_triangle(n, "p", "q"), roomy()) for n in (100, 1000))
     assert len([*totals(small)]) == len([*totals(large)]) < 12_000

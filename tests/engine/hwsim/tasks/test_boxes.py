@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few
 
 from tilewright.engine.hwsim import Lost, Machine, Moved, load_machine, simulate
 from tilewright.engine.hwsim.access import lanes
@@ -73,6 +74,7 @@ def counted(seed: int) -> tuple[tuple[Lost, ...], tuple[Moved, ...], int]:
     return report.conflicts, report.bursts, report.cycles
 
 
+@few(4)
 @given(st.integers(0, 2**32))
 def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.profile import few
 from support.programs.sources import matmul
 from support.simulator.same_threads import StagedRows, staged_rows
 
@@ -195,7 +196,7 @@ def test_given_nested_loops_of_one_tag_and_different_extents_then_they_are_refus
     assert refused.value.refusal.found == "extents 4 and 8"
 
 
-@settings(max_examples=20, deadline=None)
+@few(4)
 @given(staged_rows(), st.sampled_from(["cpu-core", "gpu-sm"]))
 def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, machine: str):
     around, alone = (parse(rows.text(around=around)).program for around in (True, False))

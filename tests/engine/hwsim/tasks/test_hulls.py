@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.simulator.every_law.compare import compare
 from support.simulator.hulls import CHAIN, fused_chain
@@ -36,13 +36,11 @@ def on(func: PrimFunc, machine: str) -> Report:
     return simulate(func, load_machine(machine))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(MACHINES))
 def test_law_tiles_of_fused_loops_are_as_an_oracle_runs_them(seed: int, machine: str) -> None:
     assert not compare(fused_chain(Random(seed)), load_machine(machine), FEW).difference
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(MACHINES), st.sampled_from([16, 64, 256, 2048]))
 def test_law_domains_without_a_mask_have_the_iterations_of_those_with_one(seed: int, machine: str, limit: int) -> None:
     func = fused_chain(Random(seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,12 @@ EXAMPLES = (
 )  # fmt: skip
 
 
+@cache
 def opened(name: str) -> Notebook:
     text = Path(STATIC, "examples", f"{name}.py").read_text(encoding="utf-8")
     notebook = evaluate(read_document(text))
     assert notebook.error is None
     return notebook
-
-
-NOTEBOOKS = {name: opened(name) for name in EXAMPLES}
 
 
 def placed(notebook: Notebook, block: str) -> Placement:
@@ -59,20 +58,20 @@ def program(notebook: Notebook) -> object:
 
 
 def test_given_a_placed_block_when_moved_outward_then_only_the_loop_of_its_line_changes() -> None:
-    before = NOTEBOOKS["vtcm_double_buffer"]
+    before = opened("vtcm_double_buffer")
     after = moved(before, "A_local.vtcm", "no").accepted()
     assert after.document.text == before.document.text.replace("sch.compute_at(AL, ko)", "sch.compute_at(AL, no)")
     assert len(after.steps) == len(before.steps)
 
 
 def test_given_a_move_and_the_move_back_then_the_text_is_the_same() -> None:
-    before = NOTEBOOKS["vtcm_double_buffer"]
+    before = opened("vtcm_double_buffer")
     after = moved(before, "A_local.vtcm", "mo").accepted()
     assert moved(after, "A_local.vtcm", "ko").accepted().document.text == before.document.text
 
 
 def test_given_a_loop_that_a_later_line_makes_then_the_step_moves_behind_that_line() -> None:
-    text = NOTEBOOKS["vtcm_double_buffer"].document.text.rstrip("\n")
+    text = opened("vtcm_double_buffer").document.text.rstrip("\n")
     before = evaluate(
         read_document(
             text.replace("# %% report", "# %% schedule\nk0, k1 = sch.split(ki, factors=[2, None])\n\n# %% report")
@@ -87,14 +86,14 @@ def test_given_a_loop_that_a_later_line_makes_then_the_step_moves_behind_that_li
 
 
 def test_given_a_line_that_looks_up_the_loops_of_the_block_then_it_finds_the_same_loops() -> None:
-    before = NOTEBOOKS["vtcm_two_halves"]
+    before = opened("vtcm_two_halves")
     after = moved(before, "A_local.vtcm", "mo").accepted()
     assert "mo, am, ak = sch.get_loops(AL)" in [step.text for step in after.steps]
     assert "mo, no, ko, am, ak = sch.get_loops(AL)" in [step.text for step in before.steps]
 
 
 def test_given_later_steps_that_no_longer_apply_then_they_are_named_with_the_reason_and_can_be_switched_off() -> None:
-    before = NOTEBOOKS["fused_matmul_relu"]
+    before = opened("fused_matmul_relu")
     revised = moved(before, "compute", "i0")
     assert [step.text for step in revised.lost] == ["sch.double_buffer(bias_local)"]
     assert "sch.compute_at(bias_local, i0)" in [step.text for step in revised.notebook.steps]
@@ -107,14 +106,14 @@ def test_given_later_steps_that_no_longer_apply_then_they_are_named_with_the_rea
 
 
 def test_given_a_move_that_the_step_itself_refuses_then_nothing_changes() -> None:
-    before = NOTEBOOKS["fused_matmul_relu"]
+    before = opened("fused_matmul_relu")
     with pytest.raises(TilewrightError) as refused:
         moved(before, "compute", "k_outer")
     assert refused.value.code == "partial-sum"
 
 
 def test_given_a_repair_then_its_calls_precede_the_step() -> None:
-    before = NOTEBOOKS["fused_matmul_relu"]
+    before = opened("fused_matmul_relu")
     move, loop = relocation(before, "compute"), loop_called(before, "i1_inner")
     found = move.repair(loop)
     assert [str(call) for call in found.calls] == ["sch.reorder(i1_inner, k_outer, k_inner)"] and not found.blocks
@@ -124,13 +123,13 @@ def test_given_a_repair_then_its_calls_precede_the_step() -> None:
 
 
 def test_given_a_block_that_no_step_placed_then_it_has_no_placement() -> None:
-    assert placement_of(NOTEBOOKS["vtcm_double_buffer"], "C") is None
+    assert placement_of(opened("vtcm_double_buffer"), "C") is None
 
 
 def test_given_another_argument_then_only_its_text_changes() -> None:
-    text = NOTEBOOKS["vtcm_double_buffer"].document.text
+    text = opened("vtcm_double_buffer").document.text
     line = next(
-        s.text for s in NOTEBOOKS["vtcm_double_buffer"].steps if s.call.method == "split" and "k" in s.call.targets[0]
+        s.text for s in opened("vtcm_double_buffer").steps if s.call.method == "split" and "k" in s.call.targets[0]
     )
     spaced = line.replace(", ", ",  ") + "  # of k"
     before = evaluate(read_document(text.replace(line, spaced)))
@@ -144,7 +143,7 @@ def test_given_another_argument_then_only_its_text_changes() -> None:
 
 
 def test_given_slots_then_the_line_gets_the_keyword() -> None:
-    before = NOTEBOOKS["fused_matmul_relu"]
+    before = opened("fused_matmul_relu")
     step = last_step(before, len(before.states) - 1, ("double_buffer",), "x_local")
     assert step is not None
     after = revise(before, step.index, {"slots": 3}).accepted()
@@ -152,26 +151,28 @@ def test_given_slots_then_the_line_gets_the_keyword() -> None:
     assert revise(after, step.index, {"slots": 2}).accepted().schedule is not None
 
 
-MOVES = [
-    (name, block, verdict.loop.name, number)
-    for name, notebook in NOTEBOOKS.items()
-    if notebook.schedule is not None
-    for block in notebook.schedule.index.block_names[1:]
-    if (placement := placement_of(notebook, block)) is not None
-    for number, verdict in enumerate(placement.targets())
-    if verdict.target.legal and placement.spot(verdict.loop) is not None
-]
+@cache
+def moves() -> list[tuple[str, str, str, int]]:
+    return [
+        (name, block, verdict.loop.name, number)
+        for name, notebook in zip(EXAMPLES, map(opened, EXAMPLES), strict=True)
+        if notebook.schedule is not None
+        for block in notebook.schedule.index.block_names[1:]
+        if (placement := placement_of(notebook, block)) is not None
+        for number, verdict in enumerate(placement.targets())
+        if verdict.target.legal and placement.spot(verdict.loop) is not None
+    ]
 
 
 @settings(deadline=None)
-@given(st.sampled_from(MOVES))
+@given(st.deferred(lambda: st.sampled_from(moves())))
 def test_law_a_moved_notebook_is_its_text_and_the_program_of_the_direct_schedule(
     move: tuple[str, str, str, int],
 ) -> None:
     """The notebook after a move equals its text read anew; without lost lines, its calls made directly on a schedule, and the move back
     gives the first program again."""
     name, block, _, number = move
-    before = NOTEBOOKS[name]
+    before = opened(name)
     placement = placed(before, block)
     verdict = placement.targets()[number]
     spot = placement.spot(verdict.loop)
@@ -191,8 +192,8 @@ def test_law_a_moved_notebook_is_its_text_and_the_program_of_the_direct_schedule
 
 def test_law_a_verdict_is_that_of_the_schedule_without_the_step() -> None:
     """A target is legal exactly if the call is accepted before the step, on the loops that exist there."""
-    for name, block in {(name, block) for name, block, _, _ in MOVES}:
-        placement = placed(NOTEBOOKS[name], block)
+    for name, block in {(name, block) for name, block, _, _ in moves()}:
+        placement = placed(opened(name), block)
         earlier: Schedule = placement.before.schedule
         for verdict in placement.targets():
             if verdict.loop is placement.loop or not earlier.index.has_loop(verdict.loop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -70,13 +71,11 @@ sch.reorder(io, jo, ii, ji)
 """
 
 
+@cache
 def opened(text: str) -> Notebook:
     notebook = evaluate(read_document(text))
     assert notebook.error is None
     return notebook
-
-
-NOTEBOOKS = {"matmul": opened(MATMUL), "chain": opened(chain())}
 
 
 def relocation(notebook: Notebook, *blocks: str) -> Relocation:
@@ -104,21 +103,21 @@ def replaced(text: str, *lines: tuple[str, str]) -> str:
 
 
 def test_given_several_placed_blocks_then_each_of_their_lines_gets_the_loop() -> None:
-    before = NOTEBOOKS["matmul"]
+    before = opened(MATMUL)
     after = moved(before, ("A_local.vtcm", "B_local.vtcm"), "jo")
     lines = [(f"compute_at({name}, ko)", f"compute_at({name}, jo)") for name in ("AS", "BS")]
     assert after.document.text == replaced(MATMUL, *lines)
 
 
 def test_given_a_block_whose_producer_a_later_step_placed_when_moved_outward_then_the_producer_follows() -> None:
-    after = moved(NOTEBOOKS["matmul"], ("A_local.vtcm_local.reg",), "jo")
+    after = moved(opened(MATMUL), ("A_local.vtcm_local.reg",), "jo")
     assert after.document.text == replaced(
         MATMUL, ("compute_at(AL, ki)", "compute_at(AL, jo)"), ("compute_at(AS, ko)", "compute_at(AS, jo)")
     )
 
 
 def test_given_a_producer_whose_consumers_stay_outside_then_the_repair_moves_them_too() -> None:
-    before = NOTEBOOKS["chain"]
+    before = opened(chain())
     move, loop = relocation(before, "B"), loop_called(before, "jo")
     with pytest.raises(TilewrightError) as refused:
         move.moved(loop)

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from support.profile import samples
 from support.programs.sources import matmul
 from support.simulator.machines import roomy
 
@@ -47,7 +48,7 @@ def test_given_sums_of_a_tile_when_double_buffered_then_tiles_use_the_slots_in_t
     assert_same_when_lowered(sch)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", samples(range(20), *range(6)))
 def test_given_random_tiles_when_lowered_or_piped_then_the_result_is_the_same(seed: int) -> None:
     rng = Random(seed)
     parts, size = rng.choice((1, 2)), rng.choice((24, 40, 56))
@@ -58,8 +59,9 @@ def test_given_random_tiles_when_lowered_or_piped_then_the_result_is_the_same(se
     assert_same_when_lowered(sch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 2])
-def test_given_slots_of_sums_then_the_schedule_and_each_pass_of_lowering_are_proved(parts: int) -> None:
+def test_slots_of_sums_and_each_pass_of_their_lowering_are_proved(parts: int) -> None:
     pytest.importorskip("islpy")
     sch = accumulated(parts, 8, 16)
     sch.double_buffer("C", slots=2)
