@@ -46,6 +46,7 @@ def test_given_no_model_then_the_message_says_what_is_missing(
     assert "ONNX" in capsys.readouterr().err and not (tmp_path / "net").exists()
 
 
+@pytest.mark.slow
 def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("tvm")

@@ -141,20 +141,24 @@ def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
     "frames",
     [
         frame(1, b"{}", masked=False),
-        frame(15, b"what"),
-        frame(1, b"\xff\xfe not text"),
+        pytest.param(frame(15, b"what"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"\xff\xfe not text"), marks=pytest.mark.slow),
         frame(1, b"x", length=1 << 62),
         frame(1, b"x", length=LIMITS.message_bytes * 4),
-        frame(9, b"p" * 126),
-        frame(0, b"goes on with nothing"),
-        frame(1, b"{", first=0),
-        frame(1, b"[" * 200_000),
+        pytest.param(frame(9, b"p" * 126), marks=pytest.mark.slow),
+        pytest.param(frame(0, b"goes on with nothing"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"{", first=0), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"[" * 200_000), marks=pytest.mark.slow),
         frame(1, b'{"msgtype":"PATCH-DOC"}') + frame(1, b"{}") + frame(1, b'{"events":[{"kind":"x"}]}'),
-        frame(2, b"\x00" * 100_000),
-        frame(1, json.dumps({"msgid": "1", "msgtype": "EVENT", "num_buffers": 10**9}).encode()) + frame(1, b"{}") * 3,
-        frame(8, b"\x00"),
-        frame(1, b"x", first=0xF0),
-        b"\x00" * 5000,
+        pytest.param(frame(2, b"\x00" * 100_000), marks=pytest.mark.slow),
+        pytest.param(
+            frame(1, json.dumps({"msgid": "1", "msgtype": "EVENT", "num_buffers": 10**9}).encode())
+            + frame(1, b"{}") * 3,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(frame(8, b"\x00"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"x", first=0xF0), marks=pytest.mark.slow),
+        pytest.param(b"\x00" * 5000, marks=pytest.mark.slow),
     ],
     ids=range(15),
 )
@@ -259,7 +263,9 @@ HOSTILE: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "thousands of blocks" else ()) for name in HOSTILE]
+)
 def test_a_hostile_text_is_answered(server: Served, name: str) -> None:
     began = time.monotonic()
     answer = server.ask("POST", "/api/sessions?parts=notebook,steps,tree", {"text": HOSTILE[name]})
