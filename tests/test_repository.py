@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tilewright
+from tilewright.app.cli import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -113,7 +114,8 @@ def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
         sch.split(sch.get_loops("B")[0], factors=[None, 4])
         print(tilewright.prove(sch).status, sch.check().status)
         few = tilewright.derive_space(func, "gpu-sm").space
-        many = tilewright.derive_space(tilewright.load("static/examples/gemmini_gemm.py").program, "gemmini", rules=())
+        gemm = open("static/examples/gemmini_gemm.py").read().replace("512", "128")
+        many = tilewright.derive_space(tilewright.parse(gemm[gemm.index("@T.prim_func"):gemm.index("# %% schedule")]), "gemmini", rules=())
         print(tilewright.explore(few, "gpu-sm").method)
         for workers in (0, "tcp://127.0.0.1:1"):
             try:
@@ -217,8 +219,9 @@ def test_the_readmes_commands_exist() -> None:
     for target in re.findall(r"^make (\w+)", readme, re.MULTILINE):
         assert f"\n{target}:" in makefile, f"README.md has `make {target}`"
     for command in re.findall(r"^tilewright (\w+)", readme, re.MULTILINE):
-        done = subprocess.run([sys.executable, "-m", "tilewright", command, "--help"], capture_output=True, check=False)
-        assert done.returncode == 0, f"README.md has `tilewright {command}`"
+        with pytest.raises(SystemExit) as stopped:
+            main([command, "--help"])
+        assert stopped.value.code == 0, f"README.md has `tilewright {command}`"
     for link in re.findall(r"\]\(([^)#:]+)\)", readme):
         assert (ROOT / link).exists(), f"README.md links to {link}"
 

@@ -208,7 +208,10 @@ def test_every_template_is_a_notebook_without_errors(name: str) -> None:
     assert notebook.error is None and notebook.schedule is not None and notebook.machine is not None
 
 
-@pytest.mark.parametrize("name", ["matmul", "matmul_relu", "conv2d", "softmax", "transpose"])
+@pytest.mark.parametrize(
+    "name",
+    ["matmul", *(pytest.param(n, marks=pytest.mark.slow) for n in ("matmul_relu", "conv2d", "softmax", "transpose"))],
+)
 def test_every_template_runs_on_its_machine(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "notebook.py"
     assert main(["new", str(out), "--template", name]) == 0

@@ -20,7 +20,7 @@ A = te.placeholder((64, 64), name="A")
 B = te.compute((64, 64), lambda i, j: A[i, j] * 2.0, name="B")
 s = te.create_schedule(B.op)
 """
-CACHED = DOUBLE + 'BL = sch.cache_write(B, 0, "local.vtcm")\n'
+CACHED = DOUBLE.replace("64", "512") + 'BL = sch.cache_write(B, 0, "local.vtcm")\n'
 LINK = f"http://127.0.0.1:5006/{fragment_of(CACHED)}"
 
 Pipe = Callable[[str | bytes], None]

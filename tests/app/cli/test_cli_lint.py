@@ -91,8 +91,6 @@ def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
     ) and out.endswith("no findings on matrix-vector-npu\n")
     assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in trip.read_text(encoding="utf-8")
     assert evaluate(load_document(trip)).error is None
-    assert main(["lint", str(trip), "--fix", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["fixed"] == []
 
 
 @pytest.mark.slow

@@ -69,6 +69,7 @@ def test_json_on_a_terminal_is_only_json(monkeypatch: pytest.MonkeyPatch) -> Non
     assert code == 1 and "\x1b" not in said and json.loads(said)["passed"] is False
 
 
+@pytest.mark.slow
 def test_a_program_reads_the_address_of_serve(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(

@@ -22,7 +22,7 @@ from support.sessions.notebooks import SMALL
 ROOT = Path(__file__).parents[2]
 TOKEN = "killed-once-and-again"
 
-KILLS = 500 if IS_DEEP else 20
+KILLS = 500 if IS_DEEP else 6
 """Of each seed."""
 
 SEEDS = range(20 if IS_DEEP else 1)
