@@ -105,9 +105,7 @@ def digest(text: str) -> str:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", SEEDS)
-def test_given_a_kill_soon_after_an_answer_then_the_edit_is_there_and_the_file_is_whole(
-    tmp_path: Path, seed: int
-) -> None:
+def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
     chance = random.Random(20261123 + seed)
