@@ -17,6 +17,7 @@ from tilewright.app.document.editing.branches import current_branch
 from tilewright.app.jobs import derivation as derivation_module
 from tilewright.app.jobs.exploration import Searches
 from tilewright.app.jobs.search_slots import SearchSlots
+from tilewright.app.limits import LIMITS
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -28,6 +29,11 @@ from tilewright.engine.cancellation import CancellationToken
 from tilewright.engine.explore import Database
 
 FRESH = DOUBLE[: DOUBLE.index("# %% schedule")]
+
+
+@pytest.fixture(autouse=True)
+def no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.app.jobs.exploration.LIMITS", replace(LIMITS, search_workers=0))
 
 
 class Watcher:
