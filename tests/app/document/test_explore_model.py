@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.pasted.relax_modules import MODEL
+from support.pasted.relax_modules import DOUBLE_MODEL, MODEL
 
 from tilewright.app.document import DocumentError, branches, load_document
 from tilewright.app.document.networks import KERNELS, SEARCH, create_network, explore_model, load_network
@@ -19,7 +19,7 @@ NPU = load_machine("dual-bank-npu")
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return create_network(parse_network(MODEL), tmp_path / "net", "A small model", NPU)
+    return create_network(parse_network(DOUBLE_MODEL), tmp_path / "net", "A small model", NPU)
 
 
 def first(model: Path, count: int, **keywords: bool) -> list[NetworkProgress]:
@@ -32,23 +32,23 @@ def first(model: Path, count: int, **keywords: bool) -> list[NetworkProgress]:
 def test_a_stopped_search_is_in_the_files_and_is_resumed_and_an_edit_is_kept(model: Path) -> None:
     before = load_network(model).simulate().cycles
     (one,) = first(model, 1)
-    assert one.last.name == "both" and list(load_network(model).scheduled) == ["both"]
-    kernel = (model.parent / KERNELS / "both.py").read_text()
-    assert "sch = tilewright.Schedule(both)\n" in kernel and "choose(" not in kernel
-    assert json.loads((model.parent / SEARCH / "both.json").read_text())["study"]["kernel"] == "both"
+    assert one.last.name == "double" and list(load_network(model).scheduled) == ["double"]
+    kernel = (model.parent / KERNELS / "double.py").read_text()
+    assert "sch = tilewright.Schedule(double)\n" in kernel and "choose(" not in kernel
+    assert json.loads((model.parent / SEARCH / "double.json").read_text())["study"]["kernel"] == "double"
     (other,) = first(model, 1)
-    assert other.last.name == "scale" and other.done == 2
+    assert other.last.name == "relu" and other.done == 2
     found = load_network(model)
-    assert sorted(found.scheduled) == ["both", "scale"]
+    assert sorted(found.scheduled) == ["double", "relu"]
     assert found.simulate().cycles == other.cycles < before
     assert found.kernels and all(p.last.study is not None and p.last.study.slices > 1 for p in first(model, 1))
     # A schedule that a person edits is kept until the search is asked to do it again.
-    file = model.parent / KERNELS / "both.py"
+    file = model.parent / KERNELS / "double.py"
     kernel = file.read_text()
-    start = kernel.index("sch = tilewright.Schedule(both)\n") + len("sch = tilewright.Schedule(both)\n")
-    edited = kernel[:start] + 'i, j = sch.get_loops("s")\nsch.parallel(i)\n'
+    start = kernel.index("sch = tilewright.Schedule(double)\n") + len("sch = tilewright.Schedule(double)\n")
+    edited = kernel[:start] + '(i,) = sch.get_loops("B")\nsch.parallel(i)\n'
     file.write_text(edited)
-    assert all(p.last.name == "scale" for p in first(model, 1))
+    assert all(p.last.name == "relu" for p in first(model, 1))
     assert file.read_text() == edited
     first(model, 1, again=True)
     assert sorted((b.name, b.current) for b in branches(load_document(file))) == [("auto", True), ("main", False)]
