@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
+from msgspec.structs import replace
 from support.sessions.paper import PaperClock
 
 from tilewright.app.actions.exploring import Explore
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.jobs.exploration import Searches
+from tilewright.app.limits import LIMITS
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found, found_now
@@ -95,13 +99,14 @@ def searched(state: State | None = None, asked: Explore | None = None) -> tuple[
     store, event_loop = Store(), PaperClock()
     store.report_now(state)
     searches = Searches(store, event_loop, lambda: None)
-    searches.update(state)
 
     def over() -> bool:
         found = found_now(exploration, store)
         return found is not None and found.status in ("ended", "failed")
 
-    event_loop.run_until(over)
+    with patch("tilewright.app.jobs.exploration.LIMITS", replace(LIMITS, search_workers=0)):  # no worker process
+        searches.update(state)
+        event_loop.run_until(over)
     searches.close()
     found = found_now(exploration, store)
     assert found is not None
