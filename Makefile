@@ -43,7 +43,7 @@ check: $(VENV)/.installed-dev
 	$(PY) -m ruff format --check .
 	$(PY) -m basedpyright --pythonpath $(PY)
 	$(COMPONENTS) check test
-	$(PY) -m pytest -q tests/test_architecture.py tests/face/test_types.py
+	$(PY) -m pytest -q -m '' tests/test_architecture.py tests/face/test_types.py
 
 components: $(VENV)/.installed-run
 	$(COMPONENTS)

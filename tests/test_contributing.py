@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ i, j = sch.get_loops("B")
 """
 
 
+def changes(root: Path, diff: str) -> Iterator[tuple[Path, str, str]]:
+    """The files of a block, each with the lines before and after the change."""
+    for part in re.split(r"^--- ", diff, flags=re.MULTILINE)[1:]:
+        name, _, lines = part.partition("\n")
+        rows = [line or " " for line in lines.rstrip("\n").split("\n")]
+        before = "".join(f"{row[1:]}\n" for row in rows if row[0] in " -")
+        after = "".join(f"{row[1:]}\n" for row in rows if row[0] in " +")
+        yield root / name.strip(), before, after
+
+
 class Copy:
     """A copy of the repository that Python takes for the installed one."""
 
@@ -50,14 +61,9 @@ class Copy:
 
     def change(self, diff: str) -> None:
         """Put the lines of a block where their neighbours are."""
-        for part in re.split(r"^--- ", diff, flags=re.MULTILINE)[1:]:
-            name, _, lines = part.partition("\n")
-            rows = [line or " " for line in lines.rstrip("\n").split("\n")]
-            before = "".join(f"{row[1:]}\n" for row in rows if row[0] in " -")
-            after = "".join(f"{row[1:]}\n" for row in rows if row[0] in " +")
-            path = self.root / name.strip()
+        for path, before, after in changes(self.root, diff):
             text = path.read_text(encoding="utf-8")
-            assert text.count(before) == 1, f"{name} has no such place, or several:\n{before}"
+            assert text.count(before) == 1, f"{path} has no such place, or several:\n{before}"
             path.write_text(text.replace(before, after), encoding="utf-8")
 
     def run(self, command: str, expected: int = 0) -> str:
@@ -95,6 +101,21 @@ def carried_out(copy: Copy, title: str) -> None:
         copy.run(command)
 
 
+@pytest.mark.parametrize("title", ["Add a primitive", "Add a lint"])
+def test_the_lines_that_a_recipe_changes_exist(title: str) -> None:
+    """The other tests carry the recipes out; each needs a copy of the repository, and processes."""
+    texts: dict[Path, str] = {}
+    for diff in blocks(title, "diff"):
+        for path, before, after in changes(ROOT, diff):
+            text = texts.setdefault(path, path.read_text(encoding="utf-8"))
+            assert text.count(before) == 1, f"{path} has no such place, or several:\n{before}"
+            texts[path] = text.replace(before, after)
+    assert len(texts) > 1
+    for path, text in texts.items():
+        compile(text, str(path), "exec")
+
+
+@pytest.mark.slow
 def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it(copy: Copy) -> None:
     carried_out(copy, "Add a primitive")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.parallel(i)\nsch.serial(i)\n", encoding="utf-8")
@@ -103,6 +124,7 @@ def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it
     assert "loop-bound" in copy.run("tilewright run nb.py --json", expected=1)
 
 
+@pytest.mark.slow
 def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_it(copy: Copy) -> None:
     (machine,) = blocks("Add a machine", "toml")
     (copy.root / "toy.toml").write_text(machine, encoding="utf-8")
@@ -114,6 +136,7 @@ def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_i
     assert '"machine": "toy"' in copy.run("tilewright run nb.py --json")
 
 
+@pytest.mark.slow
 def test_given_the_recipe_of_a_lint_when_carried_out_then_it_is_found_with_its_fix(copy: Copy) -> None:
     carried_out(copy, "Add a lint")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.add_unit_loop(i)\n", encoding="utf-8")

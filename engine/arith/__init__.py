@@ -12,6 +12,7 @@ from ..ir import dtype as dt
 from .analyzer import Analyzer, Ranges
 from .clamps import least_of
 from .division import Bounds
+from .divisors import divisors
 from .forms import Sum, digit_expr
 from .interval import Interval, Relaxer
 from .iter_map import IterMap, detect_iter_map, inverse
@@ -37,6 +38,7 @@ __all__ = [
     "bounds",
     "condition_text",
     "detect_iter_map",
+    "divisors",
     "interval",
     "inverse",
     "isl_context",

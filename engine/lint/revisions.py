@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
+from ..arith import divisors
 from ..ir import Var, build, called_with
 from ..schedule import Schedule, ScheduleError, Step, Target
 from ..schedule.trace import renamed
@@ -19,9 +20,6 @@ Chain = Callable[[Schedule], object]
 """Calls on a schedule that they may change. A refused call ends the chain."""
 
 MOVES = ("compute_at", "reverse_compute_at")
-
-MAX_EXTENT = 1 << 16
-"""Loops with more iterations are not searched for divisors."""
 
 
 class Revision(msgspec.Struct, frozen=True, eq=False):
@@ -94,10 +92,10 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     extent = build.int_value(earlier.index.loop(steps[number].argument("loop")).extent)
     if extent is None or len(factors) != 2 or len(given) != 1:
         return
-    divisors = [d for d in range(2, extent) if extent % d == 0] if extent <= MAX_EXTENT else []
+    between = divisors(extent)[1:-1]
     nearest = (
-        max((d for d in divisors if d < given[0]), default=0),
-        min((d for d in divisors if d > given[0]), default=0),
+        max((d for d in between if d < given[0]), default=0),
+        min((d for d in between if d > given[0]), default=0),
     )
     for divisor in (d for d in nearest if d):
         wanted = tuple(divisor if f == given[0] else f for f in factors)

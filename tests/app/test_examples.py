@@ -19,6 +19,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide" / "examples.md"
 FOLDER = Path(tilewright.static.__file__).parent / "examples"
 STEP = r"step \d+: .*"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.py"))
+SAMPLED = [
+    pytest.param(name, marks=() if name in ("fused_matmul_relu", "vtcm_double_buffer") else pytest.mark.slow)
+    for name in NAMES
+]
 
 
 @cache
@@ -56,7 +60,7 @@ def test_the_examples_of_the_discussions_are_there() -> None:
     assert {"vtcm_double_buffer", "fused_matmul_relu_roundtrip", "fused_matmul_relu", "box_blur"} <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_an_example_computes_what_its_program_did(name: str) -> None:
     assert tilewright.verify(notebook(name)).status == "tested"
 
@@ -79,7 +83,7 @@ def test_the_first_example_fits_once_its_copies_are_placed() -> None:
     assert tilewright.simulate(placed, "dual-bank-npu").overlap > 0.5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_python_makes_of_an_example_what_the_app_makes_of_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     left = runpy.run_path(str(FOLDER / f"{name}.py"))
     verdict = tilewright.verify(notebook(name))

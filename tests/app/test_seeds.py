@@ -26,7 +26,12 @@ def test_no_discussion_takes_more_than_a_screen() -> None:
     assert max(section.count("\n") for section in sections) <= 50
 
 
-@pytest.mark.parametrize("case", READ, ids=[case.title for case in READ])
+SAMPLED = [
+    pytest.param(case, id=case.title, marks=pytest.mark.slow if number % 8 else ()) for number, case in enumerate(READ)
+]
+
+
+@pytest.mark.parametrize("case", SAMPLED)
 def test_the_command_line_says_the_same(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "post.py"
     file.write_text(case.text, encoding="utf-8")

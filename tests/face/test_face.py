@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.programs.sources import MATMUL, MATMUL_RELU
 from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.searching import DOUBLE
 
 import tilewright
 from tilewright.engine.ir import structural_equal
@@ -214,10 +215,14 @@ def test_given_a_name_that_is_not_there_then_an_attribute_error() -> None:
             getattr(tilewright, name)
 
 
-def test_given_the_old_name_of_derive_space_then_it_works_with_a_warning() -> None:
+def test_the_old_name_of_derive_space_works_with_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "double.py"
+    file.write_text(DOUBLE)
+    program = tilewright.load(file).program
+    assert program is not None
     with pytest.warns(DeprecationWarning, match="derive_space"):
-        old = tilewright.auto_space(tilewright.parse(MATMUL), "dual-bank-npu")
-    assert old.text == tilewright.derive_space(tilewright.parse(MATMUL), "dual-bank-npu").text
+        old = tilewright.auto_space(program, "dual-bank-npu")
+    assert old.text == tilewright.derive_space(program, "dual-bank-npu").text
 
 
 def test_the_version_is_that_of_the_project() -> None:

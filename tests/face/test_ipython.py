@@ -111,6 +111,7 @@ def test_given_an_import_then_no_library_of_the_screen_is_loaded() -> None:
     assert found.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_given_no_library_of_widgets_then_the_error_says_what_to_install() -> None:
     code = (
         "import sys\nsys.modules['anywidget'] = None\nimport tilewright\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from support.sessions.searching import DOUBLE
 
 import tilewright
 from tilewright import search_path
@@ -28,7 +28,9 @@ def folder(tmp_path: Path) -> Path:
     """A folder whose modules leave a marker when they are imported, with a notebook."""
     for name in NAMES:
         (tmp_path / f"{name}.py").write_text("open('imported', 'a').write(__name__ + ' ')\n", encoding="utf-8")
-    shutil.copy(ROOT / "static" / "examples" / "gemmini_gemm.py", tmp_path / "notebook.py")
+    hole = 'tile = tilewright.choose("tile", [16, 8])\nio, ii = sch.split(i, factors=[None, tile]'
+    notebook = DOUBLE.replace("io, ii = sch.split(i, factors=[None, 16]", hole)
+    (tmp_path / "notebook.py").write_text(notebook, encoding="utf-8")
     return tmp_path
 
 
@@ -51,24 +53,24 @@ def test_given_such_a_folder_when_python_imports_from_it_then_the_marker_says_so
 
 
 @pytest.mark.parametrize("command", [SCRIPT, MODULE], ids=["script", "module"])
-@pytest.mark.parametrize("entries", [[], ["", ".", "{folder}"]], ids=["no PYTHONPATH", "PYTHONPATH"])
-def test_given_modules_in_the_working_directory_when_the_version_is_asked_then_none_is_imported(
-    folder: Path, command: list[str], entries: list[str]
-) -> None:
+@pytest.mark.parametrize(
+    "entries", [pytest.param([], marks=pytest.mark.slow), ["", ".", "{folder}"]], ids=["no PYTHONPATH", "PYTHONPATH"]
+)
+def test_the_version_imports_none_of_them(folder: Path, command: list[str], entries: list[str]) -> None:
     path = os.pathsep.join(entries).format(folder=folder) if entries else None
     done = run([*command, "--version"], folder, path)
     assert done.returncode == 0, done.stderr
     assert imported(folder) == ""
 
 
-def test_given_modules_in_the_working_directory_when_workers_explore_then_none_is_imported(folder: Path) -> None:
-    words = ["explore", "notebook.py", "--auto", "--trials", "2", "--workers", "1"]
+def test_workers_of_a_search_import_none_of_them(folder: Path) -> None:
+    words = ["explore", "notebook.py", "--no-database", "--workers", "1"]
     done = run([*MODULE, *words], folder, os.pathsep.join(["", ".", str(folder)]))
     assert done.returncode == 0 and "candidates evaluated" in done.stdout, done.stderr
     assert imported(folder) == ""
 
 
-def test_given_modules_in_the_working_directory_when_make_run_serves_a_page_then_none_is_imported(folder: Path) -> None:
+def test_make_run_imports_none_of_them(folder: Path) -> None:
     recipe = re.search(
         r"^run:.*\n(?:\t@.+\n)*\t@(\S*tilewright serve.*)$",
         (ROOT / "Makefile").read_text(encoding="utf-8"),
@@ -80,7 +82,8 @@ def test_given_modules_in_the_working_directory_when_make_run_serves_a_page_then
     assert_nothing_imported_by_the_server([*SCRIPT, *words[1:]], folder)
 
 
-def test_given_modules_in_the_working_directory_when_the_module_serves_a_page_then_none_is_imported(
+@pytest.mark.slow
+def test_the_module_serves_and_imports_none_of_them(
     folder: Path,
 ) -> None:
     assert_nothing_imported_by_the_server([*MODULE, "serve", ".", "--port", "0"], folder)

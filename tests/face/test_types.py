@@ -12,6 +12,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
+import pytest
 from support.installed import link_package
 
 import tilewright
@@ -29,6 +30,7 @@ tilewright.face.simulat("kernel.py")
 """
 
 
+@pytest.mark.slow  # part of `make check`
 def test_given_a_users_program_then_strict_type_checks_find_its_mistakes_and_no_others(tmp_path: Path) -> None:
     package = link_package(environment(tmp_path / "venv"), ROOT)
     shutil.copy(CONSUMER, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....engine.arith import divisors
 from ....engine.ir import For, SeqStmt, build
 from .copies import scope_field
 from .entry import Entry, Field, field
@@ -29,17 +30,14 @@ def split_fields(_: Facts, loop: For) -> list[Field]:
 
 MAX_CHIPS = 8
 
-MAX_EXTENT = 1 << 16
-"""Loops with more iterations are not searched for divisors."""
-
 
 def factor_chips(extent: int | None, place: int) -> list[Entry]:
     """Divisors of an extent as choices for a split in two, where `place` has the number: {label, value}. Powers of two take precedence,
     since a form has room for few."""
-    if extent is None or not 2 < extent <= MAX_EXTENT:
+    if extent is None or extent < 1:
         return []
-    divisors = [d for d in range(2, extent) if extent % d == 0]
-    chosen = sorted(sorted(divisors, key=lambda d: (d & (d - 1) != 0, abs(d.bit_length() - 5)))[:MAX_CHIPS])
+    between = divisors(extent)[1:-1]
+    chosen = sorted(sorted(between, key=lambda d: (d & (d - 1) != 0, abs(d.bit_length() - 5)))[:MAX_CHIPS])
     texts = (("None", str(d)) if place else (str(d), "None") for d in chosen)
     return [{"label": str(d), "value": ", ".join(text)} for d, text in zip(chosen, texts, strict=True)]
 

@@ -9,7 +9,7 @@ from math import prod
 import msgspec
 
 from ...analysis import ProgramIndex
-from ...arith import linear
+from ...arith import divisors, linear
 from ...hwsim import Engine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Buffer, BufferRegion, Expr, Refusal, TilewrightError, Var, build
 from ...ir import dtype as dt
@@ -38,9 +38,7 @@ class Dim(msgspec.Struct, frozen=True, eq=False):
     def tiles(self) -> tuple[int, ...]:
         """Tile sizes to try, ascending: a few divisors that are multiples of the grain, most of them full, and the whole extent. If fewer
         than three divide, also multiples of the grain that leave a remainder."""
-        sizes = [
-            n for n in range(1, self.extent + 1) if self.extent % n == 0 and (n % self.grain == 0 or n == self.extent)
-        ]
+        sizes = [n for n in divisors(self.extent) if n % self.grain == 0 or n == self.extent]
         if len(sizes) < 3 and self.extent > 4 * self.grain:
             sizes = sorted({*sizes, *(self.grain << n for n in range(8) if self.grain << n < self.extent)})
         return _spread(sizes, MOST_TILES, self.full)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import cache
 
 import pytest
 from msgspec.structs import replace
 from support.sessions.notebooks import MATMUL_NOTEBOOK
-from support.sessions.searching import HOLES, with_holes
+from support.sessions.searching import DOUBLE, HOLES, SMALL_HOLES, with_holes
 
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.exploring import (
@@ -32,15 +32,13 @@ from tilewright.app.views.explore.value import explore_value
 from tilewright.engine.explore import Figures, Outcome, pins_of
 from tilewright.engine.ir import Refusal
 
-EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
-
 
 def text_of(state: State) -> str:
     assert state.notebook is not None
     return state.notebook.document.text
 
 
-def test_given_holes_when_explored_then_the_space_is_of_the_notebook_as_it_is() -> None:
+def test_the_space_is_that_of_the_notebook() -> None:
     state = act(with_holes(), Explore(("cycles",), {"peak": 1e6}, 10, 3))
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
@@ -144,52 +142,56 @@ def test_given_make_fast_then_a_derivation_is_asked_for_and_nothing_is_written_y
     assert nothing.notice is not None and nothing.notice.code == "no-workload"
 
 
-def derived(state: State) -> EndDerivation:
-    """The end of the derivation that a state asks for."""
+@cache
+def derived() -> tuple[State, EndDerivation]:
+    """A state that asks for a derivation, and the end of it."""
+    state = act(act(State(), OpenText(SMALL_HOLES)), MakeFast())
     assert state.derivation is not None
     space = derived_space(state.derivation.notebook, state.derivation.machine)
     figures = Figures(1000, 900, "dma", 1.0, 10, {})
-    return EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
+    return state, EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
 
 
-def test_given_a_derived_space_then_it_is_a_branch_that_is_searched_and_undo_removes_it() -> None:
-    asked = act(with_holes(), MakeFast())
-    end = derived(asked)
+def test_a_derived_space_is_a_branch_that_is_searched() -> None:
+    asked, end = derived()
     state = act(asked, end)
     assert state.notice is None and state.derivation is None and state.notebook is not None
     assert current_branch(state.notebook.document) == "auto" and state.notebook.error is None
     assert state.exploration is not None and state.exploration.request.derived is end.found
     assert state.exploration.request.space.size > 12
     twice = act(state, MakeFast())
-    again = act(twice, derived(twice))
+    assert twice.derivation is not None
+    again = act(twice, replace(end, derivation=twice.derivation))
     assert again.notebook is not None and current_branch(again.notebook.document) == "auto 2"
-    assert text_of(act(state, Undo())) == HOLES
+    assert text_of(act(state, Undo())) == SMALL_HOLES
 
 
-def test_given_tiles_to_keep_then_the_search_is_pinned_to_those_that_the_derived_schedule_has() -> None:
-    text = (EXAMPLES / "vtcm_double_buffer.py").read_text()
-    asked = act(act(State(), OpenText(text)), MakeFast(keep_tiles=True))
-    assert asked.derivation is not None and asked.derivation.keep == {"tile m": 64, "tile n": 64, "tile k": 64}
-    assert explore_value(asked, Store())["offer"]["tiles"] == "m 64, n 64, k 64"
-    keep = {"tile m": 64, "tile k": 48, "tile z": 8}
+def test_tiles_to_keep_are_pinned_where_the_derived_schedule_has_them() -> None:
+    asked = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
+    assert asked.derivation is not None and asked.derivation.keep == {"tile i": 16}
+    assert explore_value(asked, Store())["offer"]["tiles"] == "i 16"
+    keep = {"tile i": 16, "tile z": 8}
     derivation = replace(asked.derivation, keep=keep)
-    space = derived_space(derivation.notebook, derivation.machine, keep={"tile m": 64})
-    end = EndDerivation(derivation, Derived(space, Outcome("fits", Figures(1, 1, "", 1.0, 1, {})), 1.0, keep))
+    space = derived_space(derivation.notebook, derivation.machine, keep={"tile i": 16})
+    outcome = Outcome("fits", Figures(1, 1, "", 1.0, 1, {}))
+    end = EndDerivation(derivation, Derived(space, outcome, 1.0, keep))
     state = act(replace(asked, derivation=derivation), end)
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
-    assert pins_of(request.space) == {"tile m": ("64",)} and request.space.default == (0,) * len(request.space.holes)
+    assert pins_of(request.space) == {"tile i": ("16",)} and request.space.default == (0,) * len(request.space.holes)
     lost = explore_value(state, Store())["search"]["lost"]
-    assert len(lost) == 2 and lost[0].startswith("tile k 48: its values are ")
-    assert lost[1] == "tile z 8: the loop is not tiled"
-    free = act(act(State(), OpenText(text)), MakeFast())
+    assert lost == ["tile z 8: the loop is not tiled"]
+    other = replace(derivation, keep={"tile i": 48})
+    ended = EndDerivation(other, Derived(space, outcome, 1.0, other.keep))
+    lost = explore_value(act(replace(asked, derivation=other), ended), Store())["search"]["lost"]
+    assert len(lost) == 1 and lost[0].startswith("tile i 48: its values are ")
+    free = act(act(State(), OpenText(DOUBLE)), MakeFast())
     assert free.derivation is not None and free.derivation.keep == {}
 
 
-def test_given_another_program_or_machine_meanwhile_then_nothing_is_written_and_the_page_says_so() -> None:
-    asked = act(with_holes(), MakeFast())
-    end = derived(asked)
-    for change in (PickMachine("gemmini"), OpenText(HOLES.replace("256", "128"))):
+def test_a_derivation_for_another_program_or_machine_is_not_written() -> None:
+    asked, end = derived()
+    for change in (PickMachine("gemmini"), OpenText(HOLES)):
         other = act(asked, change)
         other = replace(other, derivation=end.derivation)
         after = act(other, end)

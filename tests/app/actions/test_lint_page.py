@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -38,6 +39,19 @@ def studied(state: State, store: Store) -> State:
     return state
 
 
+@cache
+def studied_example(name: str) -> tuple[State, Store]:
+    """An example, with all that is known of it. Tests only add to the store."""
+    store = Store()
+    return studied(example(name), store), store
+
+
+@cache
+def studied_blur() -> tuple[State, Store]:
+    store = Store()
+    return studied(act(State(), OpenText(small_blur())), store), store
+
+
 def problem(state: State, store: Store, code: str) -> dict[str, Any]:
     (found,) = (p for p in problems_value(state, store)["problems"] if p["code"] == code)
     return found
@@ -63,9 +77,8 @@ def test_given_a_finding_before_it_is_linted_then_it_is_told_without_a_fix() -> 
     assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
 
 
-def test_given_a_finding_when_it_is_linted_then_its_fixes_say_what_they_change() -> None:
-    state, store = example("fused_matmul_relu_roundtrip"), Store()
-    studied(state, store)
+def test_fixes_say_what_they_change() -> None:
+    state, store = studied_example("fused_matmul_relu_roundtrip")
     assert not problems_value(state, store)["looking"]
     (best, other) = problem(state, store, "round-trip")["fixes"]
     assert best["calls"] == ['sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")']
@@ -74,11 +87,8 @@ def test_given_a_finding_when_it_is_linted_then_its_fixes_say_what_they_change()
     assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
 
 
-def test_given_a_program_that_does_not_fit_when_linted_then_fixes_tell_whether_it_fits_and_not_the_cycles_of_before() -> (
-    None
-):
-    store = Store()
-    state = studied(example("place_the_copies"), store)
+def test_fixes_of_an_overflow_say_whether_the_program_fits() -> None:
+    state, store = studied_example("place_the_copies")
     fixes = problem(state, store, "capacity-overflow")["fixes"]
     assert fixes and {f["change"]["text"] for f in fixes} <= {"fits", "nearer to fitting", "still does not fit"}
     for fix in fixes:
@@ -101,9 +111,8 @@ def test_given_several_warnings_when_linted_then_the_one_whose_fix_saves_most_is
     assert codes == ["ends-overflow", "saves-60", "saves-5", "saves-0"]
 
 
-def test_given_a_fix_when_applied_then_its_lines_end_the_schedule_the_finding_is_gone_and_undo_takes_it_back() -> None:
-    state, store = example("fused_matmul_relu_roundtrip"), Store()
-    studied(state, store)
+def test_an_applied_fix_ends_its_finding_and_undo_takes_it_back() -> None:
+    state, store = studied_example("fused_matmul_relu_roundtrip")
     fix = problem(state, store, "round-trip")["fixes"][0]
     fixed = applied(state, store, fix)
     assert fixed.notice is None
@@ -120,9 +129,8 @@ def test_given_a_fix_when_applied_then_its_lines_end_the_schedule_the_finding_is
     assert lint_work(back, store) is None
 
 
-def test_given_a_block_under_the_wrong_loop_when_fixed_then_the_line_that_put_it_there_is_written_anew() -> None:
-    state, store = act(State(), OpenText(small_blur())), Store()
-    studied(state, store)
+def test_a_fix_removes_the_line_that_put_the_block_under_the_wrong_loop() -> None:
+    state, store = studied_blur()
     (fix,) = problem(state, store, "recompute")["fixes"]
     assert fix["calls"] == [] and fix["replaces"] == 'sch.compute_at("x_blur", x)'
     fixed = applied(state, store, fix)
@@ -156,9 +164,8 @@ def test_given_an_earlier_moment_then_its_findings_are_told_and_no_fix_can_be_ap
     assert fixes and not any(fix["applicable"] for fix in fixes)
 
 
-def test_given_a_fix_of_another_program_when_clicked_then_there_is_a_notice_and_nothing_changed() -> None:
-    state, store = act(State(), OpenText(small_blur())), Store()
-    studied(state, store)
+def test_a_fix_of_another_program_is_refused() -> None:
+    state, store = studied_blur()
     (fix,) = problem(state, store, "recompute")["fixes"]
     other = act(state, RemoveItem(len(state.shown.steps) - 1 if state.shown is not None else 0))
     refused = applied(other, store, fix)
@@ -166,10 +173,17 @@ def test_given_a_fix_of_another_program_when_clicked_then_there_is_a_notice_and_
     assert text(refused) == text(other)
 
 
-@pytest.mark.parametrize("name", [e.name for e in load_examples()])
-def test_given_an_example_then_every_row_that_a_finding_points_at_is_there(name: str) -> None:
-    state, store = example(name), Store()
-    studied(state, store)
+EXAMPLES = [
+    pytest.param(
+        e.name, marks=() if e.name in ("place_the_copies", "fused_matmul_relu_roundtrip") else pytest.mark.slow
+    )
+    for e in load_examples()
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_row_that_a_finding_points_at_is_marked(name: str) -> None:
+    state, store = studied_example(name)
     problems = problems_value(state, store)["problems"]
     severities = [p["severity"] for p in problems]
     assert severities == sorted(severities, key=("error", "warning", "info").index), "the worst first"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -302,22 +301,6 @@ def test_given_any_line_ending_then_the_same_cycles(
     assert cycles == json.loads(capsys.readouterr().out)["cycles"]
 
 
-def test_given_ctrl_c_then_the_server_stops_without_a_word(notebook: Path) -> None:
-    command = [sys.executable, "-m", "tilewright", "serve", str(notebook), "--port", "0"]
-    # Where the tests run in the background of a shell, the interrupt is ignored, and a child would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        signal.signal(signal.SIGINT, before)
-        assert process.stdout is not None
-        try:
-            assert b"http://127.0.0.1:" in process.stdout.readline()
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert errors == b"" and process.returncode == 130
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_given_a_full_disk_then_2_and_why(notebook: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -347,12 +330,3 @@ def test_given_a_taken_port_then_a_free_one_and_it_is_said(capsys: pytest.Captur
     assert found != port and str(found) in capsys.readouterr().err
     assert free_port(found) == found
     assert free_port(0) > 0
-
-
-def test_given_a_reader_that_goes_away_then_no_traceback(notebook: Path) -> None:
-    command = [sys.executable, "-m", "tilewright", "export", str(notebook)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
-        process.stdout.close()
-        errors = process.stderr.read()
-    assert errors == b""

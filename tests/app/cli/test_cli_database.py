@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.sessions.searching import DOUBLE
 
 from tilewright.app.cli import main
 from tilewright.app.storage.databases import DatabaseChoice, folder_database
@@ -15,12 +16,11 @@ EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
 @pytest.fixture
-def gemm(tmp_path: Path) -> Path:
-    """The example on Gemmini, small, with the rows of its tiles to choose."""
-    file = Path(shutil.copy(EXAMPLES / "gemmini_gemm.py", tmp_path))
-    text = file.read_text().replace("512, 512, 512", "128, 128, 128").replace("(512, 512)", "(128, 128)")
-    hole = 'rows = tilewright.choose("rows", [16, 64, 128])\nio, ii = sch.split(i, [None, rows]'
-    file.write_text(text.replace("io, ii = sch.split(i, [None, 64]", hole))
+def double(tmp_path: Path) -> Path:
+    """A program of one loop, with its tile to choose."""
+    file = tmp_path / "double.py"
+    hole = 'rows = tilewright.choose("rows", [16, 8, 32])\nio, ii = sch.split(i, factors=[None, rows]'
+    file.write_text(DOUBLE.replace("io, ii = sch.split(i, factors=[None, 16]", hole))
     return file
 
 
@@ -35,67 +35,67 @@ def explored(capsys: pytest.CaptureFixture[str], file: Path, *more: str) -> str:
 
 
 def test_given_a_search_then_the_next_one_in_the_folder_starts_from_it(
-    gemm: Path, capsys: pytest.CaptureFixture[str]
+    double: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "starts from" not in explored(capsys, gemm)
-    assert "starts from the schedule found before: gemm(A: 128×128 int8" in explored(capsys, gemm)
-    again = json.loads(explored(capsys, gemm, "--json"))
-    assert again["database"]["is_exact"] and again["database"]["file"] == str(folder_database(gemm))
+    assert "starts from" not in explored(capsys, double)
+    assert "starts from the schedule found before: double(A: 64 float32" in explored(capsys, double)
+    again = json.loads(explored(capsys, double, "--json"))
+    assert again["database"]["is_exact"] and again["database"]["file"] == str(folder_database(double))
     best = min(t["outcome"]["figures"]["cycles"] for t in again["trials"] if t["outcome"]["status"] == "fits")
     assert again["trials"][0]["outcome"]["figures"]["cycles"] == best == again["database"]["records"][0]["cycles"]
-    assert not [file for file in gemm.parent.iterdir() if file != gemm], "nothing is written among the notebooks"
+    assert not [file for file in double.parent.iterdir() if file != double], "nothing is written among the notebooks"
 
 
 def test_given_another_folder_then_nothing_of_this_one_is_read(
-    gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    double: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    explored(capsys, gemm)
+    explored(capsys, double)
     (tmp_path / "other").mkdir()
-    other = Path(shutil.copy(gemm, tmp_path / "other"))
+    other = Path(shutil.copy(double, tmp_path / "other"))
     assert "starts from" not in explored(capsys, other)
 
 
-def test_given_no_database_then_nothing_is_read_or_written(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    explored(capsys, gemm, "--no-database")
-    assert not folder_database(gemm).exists()
-    explored(capsys, gemm)
-    assert "starts from" not in explored(capsys, gemm, "--no-database")
+def test_given_no_database_then_nothing_is_read_or_written(double: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explored(capsys, double, "--no-database")
+    assert not folder_database(double).exists()
+    explored(capsys, double)
+    assert "starts from" not in explored(capsys, double, "--no-database")
 
 
-def test_given_a_file_then_folders_share_it(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_a_file_then_folders_share_it(double: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     team = str(tmp_path / "team.sqlite3")
-    explored(capsys, gemm, "--database", team)
+    explored(capsys, double, "--database", team)
     (tmp_path / "other").mkdir()
-    other = Path(shutil.copy(gemm, tmp_path / "other"))
+    other = Path(shutil.copy(double, tmp_path / "other"))
     assert "starts from" in explored(capsys, other, "--database", team)
-    assert not folder_database(gemm).exists() and not folder_database(other).exists()
+    assert not folder_database(double).exists() and not folder_database(other).exists()
 
 
 def test_given_a_damaged_file_then_the_search_reports_it_and_goes_on(
-    gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    double: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "team.sqlite3"
     file.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
-    out = explored(capsys, gemm, "--database", str(file))
+    out = explored(capsys, double, "--database", str(file))
     assert "candidates evaluated" in out and "cannot be used as a database of found schedules" in out
     assert "the search goes on without it" in out
     assert "cannot be used" in said(capsys, "database", str(file), code=2)
 
 
 def test_given_records_then_they_are_listed_shown_merged_and_removed(
-    gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    double: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no schedules found yet" in said(capsys, "database", str(gemm))
-    explored(capsys, gemm)
-    listed = said(capsys, "database", str(gemm.parent))
-    assert "1 schedules" in listed and "gemm(A: 128×128 int8, B: 128×128 int8, C: 128×128 int32)" in listed
-    shown = said(capsys, "database", str(gemm), "--show", "1")
-    assert "sch.split(i, [None, rows]" in shown and 'tilewright.choose("rows", [' in shown
+    assert "no schedules found yet" in said(capsys, "database", str(double))
+    explored(capsys, double)
+    listed = said(capsys, "database", str(double.parent))
+    assert "1 schedules" in listed and "double(A: 64 float32, B: 64 float32)" in listed
+    shown = said(capsys, "database", str(double), "--show", "1")
+    assert "sch.split(i, factors=[None, rows]" in shown and 'tilewright.choose("rows", [' in shown
     team = str(tmp_path / "team.sqlite3")
-    assert "1 new or faster" in said(capsys, "database", team, "--merge", str(gemm))
-    assert "0 new or faster" in said(capsys, "database", team, "--merge", str(gemm))
+    assert "1 new or faster" in said(capsys, "database", team, "--merge", str(double))
+    assert "0 new or faster" in said(capsys, "database", team, "--merge", str(double))
     found = json.loads(said(capsys, "database", team, "--json"))
-    assert [record["machine"] for record in found["records"]] == ["gemmini"]
+    assert [record["machine"] for record in found["records"]] == ["dual-bank-npu"]
     assert "has no schedule 2" in said(capsys, "database", team, "--remove", "2", code=2)
     assert "1 removed" in said(capsys, "database", team, "--remove", "1")
     assert "no schedules found yet" in said(capsys, "database", team)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.programs.sources import MATMUL
-from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sessions.searching import DOUBLE
 
 from tilewright.app.cli import main
 from tilewright.app.document.files.read_write import MAX_BYTES
@@ -20,7 +20,7 @@ A = te.placeholder((64, 64), name="A")
 B = te.compute((64, 64), lambda i, j: A[i, j] * 2.0, name="B")
 s = te.create_schedule(B.op)
 """
-CACHED = with_lines('CL = sch.cache_write(C, 0, "local.acc")')
+CACHED = DOUBLE.replace("64", "512") + 'BL = sch.cache_write(B, 0, "local.vtcm")\n'
 LINK = f"http://127.0.0.1:5006/{fragment_of(CACHED)}"
 
 Pipe = Callable[[str | bytes], None]
@@ -84,7 +84,7 @@ def test_given_two_files_one_of_them_in_the_pipe_then_they_are_compared_and_chec
     tmp_path: Path, pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kernel.py"
-    file.write_text(MATMUL_NOTEBOOK, encoding="utf-8")
+    file.write_text(DOUBLE, encoding="utf-8")
     pipe(CACHED)
     assert main(["diff", str(file), "-", "--json"]) == 1
     assert not json.loads(capsys.readouterr().out)["same"]

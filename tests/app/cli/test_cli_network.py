@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.pasted.relax_modules import MODEL
+from support.pasted.relax_modules import DOUBLE_MODEL, MODEL
 
 from tilewright.app.cli import main
 from tilewright.app.document.editing.branches import add_branch, with_schedule
@@ -46,6 +46,7 @@ def test_given_no_model_then_the_message_says_what_is_missing(
     assert "ONNX" in capsys.readouterr().err and not (tmp_path / "net").exists()
 
 
+@pytest.mark.slow
 def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("tvm")
@@ -60,10 +61,10 @@ def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys:
     assert found["cycles"] == sum(k["runs"] * k["cycles_per_call"] for k in found["kernels"])
 
 
-def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_module(
+def test_auto_schedules_the_kernels_and_export_writes_a_module(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module.write_text(MODEL.replace("16, 16", "64, 64").replace("T.axis.spatial(16", "T.axis.spatial(64"))
+    module.write_text(DOUBLE_MODEL)
     assert main(["import", str(module), "-o", str(tmp_path / "net")]) == 0
     assert main(["network", str(tmp_path / "net"), "--auto", "--seconds", "30", "--workers", "0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out.split("\n", 1)[1])
@@ -72,7 +73,7 @@ def test_given_a_folder_then_auto_schedules_its_kernels_and_export_writes_a_modu
     assert [k["verdict"] for k in search["kernels"]] == ["proved", "proved"]
     out = tmp_path / "out.py"
     assert main(["network", str(tmp_path / "net"), "--export", str(out)]) == 0
-    assert "2 of them scheduled" in out.read_text() and "R.call_tir(cls.both" in out.read_text()
+    assert "2 of them scheduled" in out.read_text() and "R.call_tir(cls.double" in out.read_text()
     assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "out.c")]) == 0
     assert "int main(int argc" in (tmp_path / "out.c").read_text()
     assert main(["network", str(tmp_path / "net"), "--export", str(tmp_path / "out.tvmscript")]) == 0

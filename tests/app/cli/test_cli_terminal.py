@@ -7,61 +7,73 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.sessions.searching import DOUBLE
 
-EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
-CHECK = ["check", str(EXAMPLES / "place_the_copies.py"), "--max-cycles", "1"]
-PROGRAM = [sys.executable, "-m", "tilewright"]
+from tilewright.app.cli import main
+
+CHECK = ["check", "double.py", "--max-cycles", "1"]
 
 
-def on_a_terminal(argv: list[str], **environment: str) -> tuple[int, str]:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "double.py").write_text(DOUBLE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return tmp_path
+
+
+def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
     """The exit code, and all that a terminal was sent."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
-    with subprocess.Popen([*PROGRAM, *argv], stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
-        os.close(theirs)
-        said = bytearray()
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # Linux says so when the other end is gone
-                break
-            if not part:
-                break
-            said += part
+    said = bytearray()
+
+    def listen() -> None:
+        with suppress(OSError):  # Linux says so when the other end is gone
+            while part := os.read(ours, 4096):
+                said.extend(part)
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    with open(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", terminal)
+        patched.setattr(sys, "stderr", terminal)
+        code = main(argv)
+    listener.join(30)
     os.close(ours)
-    return process.returncode, said.decode("utf-8", "replace")
+    return code, said.decode("utf-8", "replace")
 
 
-def test_given_a_terminal_then_colours_and_a_moving_sign() -> None:
-    code, said = on_a_terminal(CHECK)
+def test_a_terminal_gets_colours_and_a_moving_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, said = on_a_terminal(CHECK, monkeypatch)
     assert code == 1 and "\x1b[1;31mFAIL" in said and "1 of 1" in said
-    code, said = on_a_terminal(["diff", str(EXAMPLES / "box_blur.py")])
+    code, said = on_a_terminal(["diff", "double.py"], monkeypatch)
     assert code == 1 and "\x1b[32m+" in said and "\x1b[31m-" in said
 
 
-def test_given_no_colour_is_wanted_then_there_is_none() -> None:
-    code, said = on_a_terminal(CHECK, NO_COLOR="1")
+def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    code, said = on_a_terminal(CHECK, monkeypatch)
     assert code == 1 and "FAIL" in said and "\x1b[1;31m" not in said
 
 
-def test_given_json_on_a_terminal_then_only_json() -> None:
-    code, said = on_a_terminal([*CHECK, "--json"])
+def test_json_on_a_terminal_is_only_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, said = on_a_terminal([*CHECK, "--json"], monkeypatch)
     assert code == 1 and "\x1b" not in said and json.loads(said)["passed"] is False
 
 
-def test_given_a_pipe_then_plain_text_and_nothing_else() -> None:
-    done = subprocess.run([*PROGRAM, *CHECK], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "FAIL" in done.stdout and "\x1b" not in done.stdout and done.stderr == ""
-
-
-def test_given_serve_with_json_then_a_program_reads_the_address(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_program_reads_the_address_of_serve(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
-        [*PROGRAM, "serve", str(tmp_path), "--port", "0", "--json"], stdout=subprocess.PIPE
+        [sys.executable, "-m", "tilewright", "serve", str(tmp_path), "--port", "0", "--json"], stdout=subprocess.PIPE
     ) as process:
         signal.signal(signal.SIGINT, before)
         assert process.stdout is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,33 +15,38 @@ from pathlib import Path
 import pytest
 from support.faults.signalled import ended_by
 from support.profile import IS_DEEP
+from support.sessions.searching import DOUBLE
 
 from tilewright.app import signals
 from tilewright.app.signals import Stopped, exit_code, importing, interruptible
 
-EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
-EXPLORE = ["explore", "gemmini_gemm.py", "--auto", "--trials", "2000", "--workers", "2"]
+EXPLORE = ["explore", "double.py", "--trials", "2000", "--workers", "2"]
 COMMANDS = {
-    "serve": ["serve", "gemmini_gemm.py", "--port", "0"],
-    "run": ["run", "gemmini_gemm.py", "--sensitivity"],
-    "check": ["check", *["gemmini_gemm.py"] * 20],
+    "serve": ["serve", "double.py", "--port", "0"],
+    "run": ["run", "double.py", "--sensitivity"],
+    "check": ["check", *["double.py"] * 20],
     "explore": EXPLORE,
-    "import": ["import", "box_blur.py"],
+    "import": ["import", "double.py"],
 }
-MOMENTS_MS = [*range(0, 1500, 20)] if IS_DEEP else [0, 500]
+MOMENTS = [
+    *((command, milliseconds) for command in COMMANDS for milliseconds in (*range(0, 1500, 20),) if IS_DEEP),
+    *(("run", 0), ("check", 500), ("serve", 500), ("explore", 500)),
+]
+"""Commands and milliseconds after the handlers were installed."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("gemmini_gemm.py", "box_blur.py"):
-        shutil.copy(EXAMPLES / name, tmp_path)
+    """A notebook with more candidates than a search tries in a minute."""
+    values = [*range(25)]
+    holes = "".join(f'{x} = tilewright.choose("{x}", {values})\nsch.annotate(io, "{x}", {x})\n' for x in "pqr")
+    (tmp_path / "double.py").write_text(DOUBLE + holes, encoding="utf-8")
     return tmp_path
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("milliseconds", MOMENTS_MS)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_given_ctrl_c_at_any_moment_then_130_and_no_traceback(command: str, milliseconds: int, folder: Path) -> None:
+@pytest.mark.parametrize(("command", "milliseconds"), MOMENTS)
+def test_ctrl_c_at_any_moment_is_130_without_a_traceback(command: str, milliseconds: int, folder: Path) -> None:
     ended = ended_by(signal.SIGINT, COMMANDS[command], milliseconds, folder)
     is_done = command == "import" and ended.code == 0  # it takes less than a second
     assert ended.errors == "" and (ended.code == 130 or is_done)
@@ -84,7 +88,7 @@ def exploring(folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes as Linux has them")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=str)
-def test_given_a_search_with_workers_when_it_is_ended_then_none_is_left_and_its_trials_are_kept(
+def test_an_ended_search_leaves_no_worker_and_keeps_its_trials(
     number: int, code: int, folder: Path, exploring: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
     with exploring() as process:
@@ -105,7 +109,7 @@ def test_given_a_search_with_workers_when_it_is_ended_then_none_is_left_and_its_
     assert trials_in(folder / "study.sqlite") >= kept >= 2
 
 
-def test_given_a_signal_that_is_ignored_then_it_stays_ignored() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with interruptible():
@@ -115,7 +119,7 @@ def test_given_a_signal_that_is_ignored_then_it_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_given_a_command_that_ended_then_the_handlers_are_as_they_were() -> None:
+def test_the_handlers_are_put_back() -> None:
     before = [signal.getsignal(number) for number in signals.ENDING]
     with pytest.raises(Stopped), interruptible():
         with importing():
@@ -124,7 +128,7 @@ def test_given_a_command_that_ended_then_the_handlers_are_as_they_were() -> None
     assert [signal.getsignal(number) for number in signals.ENDING] == before
 
 
-def test_given_an_exception_in_place_of_the_interrupt_then_the_exit_code_is_its() -> None:
+def test_an_exception_in_place_of_the_interrupt_has_its_exit_code() -> None:
     def caught(cause: BaseException) -> BaseException:
         try:
             try:
@@ -139,7 +143,7 @@ def test_given_an_exception_in_place_of_the_interrupt_then_the_exit_code_is_its(
     assert exit_code(caught(ValueError())) is None
 
 
-def test_given_an_interrupt_in_a_finalizer_then_it_is_raised_again() -> None:
+def test_an_interrupt_in_a_finalizer_is_raised_again() -> None:
     code = (
         "import signal, time\n"
         "from tilewright.app import signals\n"
@@ -160,11 +164,15 @@ def test_given_an_interrupt_in_a_finalizer_then_it_is_raised_again() -> None:
 
 
 PROGRAM = [sys.executable, "-m", "tilewright"]
-PRINTING = [["--help"], ["check", "gemmini_gemm.py"], ["run", "no.py", "--json"]]
+PRINTING = [
+    pytest.param(["--help"], marks=pytest.mark.slow),
+    ["check", "double.py"],
+    pytest.param(["run", "no.py", "--json"], marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
-def test_given_a_reader_of_the_output_that_is_gone_then_no_traceback(words: list[str], folder: Path) -> None:
+@pytest.mark.parametrize("words", PRINTING, ids=("help", "check", "json"))
+def test_a_reader_that_is_gone_causes_no_traceback(words: list[str], folder: Path) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run([*PROGRAM, *words], cwd=folder, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
@@ -172,8 +180,8 @@ def test_given_a_reader_of_the_output_that_is_gone_then_no_traceback(words: list
     assert done.returncode in (0, 2) and "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
-def test_given_closed_streams_then_the_exit_code_is_the_same(folder: Path) -> None:
-    for closed in (">&-", ">&- 2>&-"):
-        command = f'"{sys.executable}" -m tilewright check gemmini_gemm.py {closed}'
-        done = subprocess.run(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("closed", [">&-", pytest.param(">&- 2>&-", marks=pytest.mark.slow)])
+def test_closed_streams_do_not_change_the_exit_code(closed: str, folder: Path) -> None:
+    command = f'"{sys.executable}" -m tilewright check double.py {closed}'
+    done = subprocess.run(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

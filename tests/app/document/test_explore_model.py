@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.pasted.relax_modules import MODEL
+from support.pasted.relax_modules import DOUBLE_MODEL, MODEL
 
 from tilewright.app.document import DocumentError, branches, load_document
 from tilewright.app.document.networks import KERNELS, SEARCH, create_network, explore_model, load_network
@@ -15,51 +15,47 @@ from tilewright.engine.network import NetworkProgress
 from tilewright.engine.script.relax import parse_network
 
 NPU = load_machine("dual-bank-npu")
-LARGER = MODEL.replace("16, 16", "64, 64").replace("T.axis.spatial(16", "T.axis.spatial(64")
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return create_network(parse_network(LARGER), tmp_path / "net", "A small model", NPU)
+    return create_network(parse_network(DOUBLE_MODEL), tmp_path / "net", "A small model", NPU)
 
 
-def first(model: Path, count: int = 2, **keywords: bool) -> list[NetworkProgress]:
+def first(model: Path, count: int, **keywords: bool) -> list[NetworkProgress]:
     """The progress of a search that stops after some slices."""
     seen: list[NetworkProgress] = []
     explore_model(model.parent, seconds=120, workers=0, watch=seen.append, stop=lambda: len(seen) >= count, **keywords)
     return seen
 
 
-def test_given_a_stop_then_what_was_found_is_in_the_files_and_the_next_run_resumes(model: Path) -> None:
+def test_a_stopped_search_is_in_the_files_and_is_resumed_and_an_edit_is_kept(model: Path) -> None:
     before = load_network(model).simulate().cycles
     (one,) = first(model, 1)
-    assert one.last.name == "both" and list(load_network(model).scheduled) == ["both"]
-    kernel = (model.parent / KERNELS / "both.py").read_text()
-    assert "sch = tilewright.Schedule(both)\n" in kernel and "choose(" not in kernel
-    assert json.loads((model.parent / SEARCH / "both.json").read_text())["study"]["kernel"] == "both"
+    assert one.last.name == "double" and list(load_network(model).scheduled) == ["double"]
+    kernel = (model.parent / KERNELS / "double.py").read_text()
+    assert "sch = tilewright.Schedule(double)\n" in kernel and "choose(" not in kernel
+    assert json.loads((model.parent / SEARCH / "double.json").read_text())["study"]["kernel"] == "double"
     (other,) = first(model, 1)
-    assert other.last.name == "scale" and other.done == 2
+    assert other.last.name == "relu" and other.done == 2
     found = load_network(model)
-    assert sorted(found.scheduled) == ["both", "scale"]
+    assert sorted(found.scheduled) == ["double", "relu"]
     assert found.simulate().cycles == other.cycles < before
     assert found.kernels and all(p.last.study is not None and p.last.study.slices > 1 for p in first(model, 1))
-
-
-def test_given_an_edited_schedule_then_it_is_kept_unless_the_search_is_to_do_it_again(model: Path) -> None:
-    first(model)
-    kernel = model.parent / KERNELS / "both.py"
-    found = kernel.read_text()
-    start = found.index("sch = tilewright.Schedule(both)\n") + len("sch = tilewright.Schedule(both)\n")
-    edited = found[:start] + 'i, j = sch.get_loops("s")\nsch.parallel(i)\n'
-    kernel.write_text(edited)
-    assert all(p.last.name == "scale" for p in first(model, 1))
-    assert kernel.read_text() == edited
+    # A schedule that a person edits is kept until the search is asked to do it again.
+    file = model.parent / KERNELS / "double.py"
+    kernel = file.read_text()
+    start = kernel.index("sch = tilewright.Schedule(double)\n") + len("sch = tilewright.Schedule(double)\n")
+    edited = kernel[:start] + '(i,) = sch.get_loops("B")\nsch.parallel(i)\n'
+    file.write_text(edited)
+    assert all(p.last.name == "relu" for p in first(model, 1))
+    assert file.read_text() == edited
     first(model, 1, again=True)
-    assert sorted((b.name, b.current) for b in branches(load_document(kernel))) == [("auto", True), ("main", False)]
+    assert sorted((b.name, b.current) for b in branches(load_document(file))) == [("auto", True), ("main", False)]
     assert load_network(model).simulate().cycles > 0
 
 
-def test_given_the_text_of_a_module_then_there_is_no_file_for_a_schedule(tmp_path: Path) -> None:
+def test_the_text_of_a_module_has_no_file_for_a_schedule(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(MODEL)
     with pytest.raises(DocumentError, match="no folder of kernels"):

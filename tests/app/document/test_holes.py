@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sessions.searching import DOUBLE
 
-from tilewright.app.document import branches, evaluate, load_document, read_document, with_branch
+from tilewright.app.document import branches, evaluate, read_document, with_branch
 from tilewright.app.document.holes import (
     branch_at,
     derived_space,
@@ -23,7 +24,7 @@ from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import TilewrightError
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
-PLAIN = (EXAMPLES / "gemmini_gemm.py").read_text()
+PLAIN = (EXAMPLES / "gemmini_gemm.py").read_text().replace("512", "128")
 HOLES = (
     PLAIN.replace(
         "io, ii = sch.split(i, [None, 64]",
@@ -88,19 +89,19 @@ def test_given_a_line_that_is_no_hole_then_an_error_with_its_place(line: str) ->
 
 
 @pytest.mark.parametrize("machine", ["gemmini", "dual-bank-npu"])
-def test_given_auto_then_a_branch_with_holes_and_the_schedule_is_kept(machine: str) -> None:
-    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+def test_a_derived_space_is_a_branch_beside_the_schedule(machine: str) -> None:
+    notebook = evaluate(read_document(DOUBLE))
     document = with_derived(notebook, derived_space(notebook, load_machine(machine)))
     derived = evaluate(document, notebook)
-    assert derived.error is None and has_holes(derived) and notebook_space(derived).size > 100
+    assert derived.error is None and has_holes(derived) and notebook_space(derived).size > 50
     assert [(b.name, b.current) for b in branches(document)] == [("main", False), ("auto", True)]
     back = evaluate(with_branch(document, "main"))
     assert [s.text for s in back.steps] == [s.text for s in notebook.steps]
 
 
-def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
-    head = PLAIN[: PLAIN.index("# %% schedule")]
-    for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(gemm)\n"):
+def test_a_derived_space_is_the_schedule_where_there_is_none() -> None:
+    head = DOUBLE[: DOUBLE.index("# %% schedule")]
+    for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(double)\n"):
         notebook = evaluate(read_document(text))
         document = with_derived(notebook, derived_space(notebook, load_machine("gemmini")))
         derived = evaluate(document)
@@ -108,13 +109,13 @@ def test_given_auto_without_a_schedule_then_it_is_the_schedule() -> None:
         assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
 
 
-def test_given_splits_by_hand_then_their_tiles_are_kept_by_a_derivation_in_its_first_schedule() -> None:
-    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+def test_a_derivation_keeps_the_tiles_of_splits_by_hand() -> None:
+    notebook = evaluate(read_document(DOUBLE))
     tiles = hand_tiles(notebook)
-    assert tiles == {"tile m": 64, "tile n": 64, "tile k": 64}
+    assert tiles == {"tile i": 16}
     machine = load_machine("dual-bank-npu")
     free = derived_space(notebook, machine).space
-    assert tuple(free.values_at(free.default)[name] for name in tiles) != (64, 64, 64), "else nothing is to be kept"
+    assert tuple(free.values_at(free.default)[name] for name in tiles) != (16,), "else nothing is to be kept"
     derived = derived_space(notebook, machine, keep=tiles)
     values = derived.space.values_at(derived.space.default)
     assert {name: values[name] for name in tiles} == tiles
@@ -143,10 +144,10 @@ def test_given_splits_then_only_those_of_the_programs_loops_into_two_are_tiles(
     assert notebook.error is None and hand_tiles(notebook) == tiles
 
 
-def test_given_tiles_that_no_derived_schedule_has_then_they_are_ignored() -> None:
-    notebook = evaluate(load_document(EXAMPLES / "vtcm_double_buffer.py"))
+def test_tiles_that_no_derived_schedule_has_are_ignored() -> None:
+    notebook = evaluate(read_document(DOUBLE))
     machine = load_machine("dual-bank-npu")
-    found = derived_space(notebook, machine, keep={"tile m": 48})
+    found = derived_space(notebook, machine, keep={"tile i": 48})
     assert found.text == derived_space(notebook, machine).text
 
 
@@ -165,7 +166,7 @@ values = st.recursive(
 @given(st.lists(values, min_size=1, max_size=4))
 def test_what_is_written_back_means_what_was_chosen(found: list[object]) -> None:
     line = f'x = tilewright.choose("x", {found!r})'
-    text = PLAIN.replace("io, ii = ", f"{line}\nio, ii = ", 1)
+    text = DOUBLE.replace("io, ii = ", f"{line}\nio, ii = ", 1)
     notebook = evaluate(read_document(text))
     assert notebook.error is None and notebook.names["x"] == found[0]
     space = notebook_space(notebook)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from support.sessions.paper import PaperClock, PaperScreen
-from support.sessions.searching import HOLES
+from support.sessions.searching import DOUBLE, SMALL_HOLES
 
 from tilewright.app.actions.exploring import EndDerivation, MakeFast, StopExploring
 from tilewright.app.actions.opening import OpenText
@@ -17,6 +17,7 @@ from tilewright.app.document.editing.branches import current_branch
 from tilewright.app.jobs import derivation as derivation_module
 from tilewright.app.jobs.exploration import Searches
 from tilewright.app.jobs.search_slots import SearchSlots
+from tilewright.app.limits import LIMITS
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -27,7 +28,12 @@ from tilewright.app.views.explore.value import explore_value
 from tilewright.engine.cancellation import CancellationToken
 from tilewright.engine.explore import Database
 
-FRESH = HOLES[: HOLES.index("# %% schedule")]
+FRESH = DOUBLE[: DOUBLE.index("# %% schedule")]
+
+
+@pytest.fixture(autouse=True)
+def no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.app.jobs.exploration.LIMITS", replace(LIMITS, search_workers=0))
 
 
 class Watcher:
@@ -54,7 +60,7 @@ class Watcher:
         self.searches.update(state)
 
 
-def test_given_a_fresh_program_then_each_faster_schedule_is_told_and_the_last_is_opened_with_its_figures() -> None:
+def test_each_faster_schedule_is_told_and_the_last_is_opened() -> None:
     watcher = Watcher()
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and watcher.state.derivation is not None and watcher.state.pane == "explore"
@@ -88,8 +94,8 @@ def test_given_a_fresh_program_then_each_faster_schedule_is_told_and_the_last_is
     assert act(before, replace(end, derivation=replace(end.derivation))) is before, "a derivation of another press"
 
 
-def test_given_a_schedule_then_the_derived_one_is_a_branch_beside_it_and_a_running_search_stops() -> None:
-    state = act(State(), OpenText(HOLES))
+def test_a_derived_schedule_is_a_branch_and_stops_a_search() -> None:
+    state = act(State(), OpenText(SMALL_HOLES))
     searching = act(state, MakeFast(5.0))
     assert searching.derivation is not None and searching.derivation.settings.seconds == 5
     watcher = Watcher()
@@ -103,7 +109,7 @@ def test_given_a_schedule_then_the_derived_one_is_a_branch_beside_it_and_a_runni
     watcher.searches.close()
 
 
-def test_given_a_stop_then_the_derivation_ends_without_a_trace() -> None:
+def test_a_stop_ends_the_derivation() -> None:
     watcher = Watcher()
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     watcher.look(act(watcher.state, StopExploring()))
@@ -114,7 +120,7 @@ def test_given_a_stop_then_the_derivation_ends_without_a_trace() -> None:
     watcher.searches.close()
 
 
-def test_given_no_free_slot_then_the_derivation_waits() -> None:
+def test_a_derivation_waits_for_a_free_slot() -> None:
     slots, taken, let_go = SearchSlots(1, DatabaseChoice(is_off=True)), threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -135,7 +141,7 @@ def test_given_no_free_slot_then_the_derivation_waits() -> None:
     watcher.searches.close()
 
 
-def test_given_a_derivation_that_takes_long_then_it_ends_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_derivation_ends_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derivation_module, "LONGEST_S", 0.0)
     watcher = Watcher()
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
@@ -145,7 +151,7 @@ def test_given_a_derivation_that_takes_long_then_it_ends_with_the_best_so_far(mo
     watcher.searches.close()
 
 
-def test_given_what_cannot_be_derived_then_the_page_says_why_and_the_notebook_stays(
+def test_a_failed_derivation_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_: object) -> None:
@@ -192,14 +198,10 @@ class Opened:
         self.open_files.close()
 
 
-SMALL = FRESH.replace("256", "64")
-"""A program whose derived space is searched completely in seconds."""
-
-
-def test_given_a_notebook_of_a_folder_then_the_search_begins_with_what_the_folder_knows_and_records_its_best(
+def test_a_search_begins_with_what_the_folder_knows(
     tmp_path: Path,
 ) -> None:
-    one = Opened(tmp_path, "one.py", SMALL)
+    one = Opened(tmp_path, "one.py", FRESH)
     found = one.ended()
     one.close()
     assert found.status == "ended" and found.warm_start.text == "" and found.warm_start.written
@@ -208,7 +210,7 @@ def test_given_a_notebook_of_a_folder_then_the_search_begins_with_what_the_folde
         (record,) = database.records()
     assert record.cycles == best and record.choice == found_choice(one)
     # A program of equal structure under other names begins with it: its first candidate is as good as the record.
-    names = SMALL.replace("matmul", "product").replace("m, n, k", "a, b, c")
+    names = FRESH.replace("double", "twice").replace("for i ", "for a ").replace("(64, i)", "(64, a)")
     other = Opened(tmp_path, "other.py", names)
     again = other.ended()
     search = explore_value(other.session.state, other.session.store)["search"]
@@ -216,7 +218,7 @@ def test_given_a_notebook_of_a_folder_then_the_search_begins_with_what_the_folde
     assert again.warm_start.exact == 1 and again.trials[0].outcome.figures is not None
     assert again.trials[0].outcome.figures.cycles == best
     assert search["database"] == {"text": again.warm_start.text, "failed": False}
-    assert search["database"]["text"].startswith("starts from the schedule found before: matmul(")
+    assert search["database"]["text"].startswith("starts from the schedule found before: double(")
 
 
 def found_choice(page: Opened) -> object:
@@ -225,8 +227,8 @@ def found_choice(page: Opened) -> object:
     return exploration.request.derived.space.choice
 
 
-def test_given_a_damaged_database_then_the_pane_says_so_and_the_search_goes_on(tmp_path: Path) -> None:
-    page = Opened(tmp_path, "one.py", SMALL)
+def test_a_damaged_database_does_not_stop_the_search(tmp_path: Path) -> None:
+    page = Opened(tmp_path, "one.py", FRESH)
     file = folder_database(tmp_path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"not a database" * 100)

@@ -40,8 +40,11 @@ def ask(session: Session, **message: Any) -> None:
     session.receive({"kind": "export", **message})
 
 
-@pytest.mark.parametrize("key", [*EXPORTS])
-def test_given_each_kind_then_the_page_gets_a_file(session: Session, key: str) -> None:
+# tests/app/export makes each kind.
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=() if key in ("c", "timeline-png") else pytest.mark.slow) for key in EXPORTS]
+)
+def test_the_page_gets_a_file(session: Session, key: str) -> None:
     ask(session, to=key, reviewed=True)
     came(session, lambda: bool(files(session)))
     ((name, text),) = files(session).items()

@@ -30,9 +30,10 @@ def printed(notebook: nbformat.NotebookNode) -> list[str]:
     return ["".join(output.text for output in cell.get("outputs", ()) if "text" in output) for cell in notebook.cells]
 
 
+@pytest.mark.slow  # a kernel for each
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_given_a_tutorial_when_run_then_it_shows_what_it_was_recorded_with(path: Path) -> None:
+def test_a_tutorial_shows_what_it_was_recorded_with(path: Path) -> None:
     import nbformat  # importing it, and nbconvert, takes seconds
     from nbconvert import HTMLExporter
 

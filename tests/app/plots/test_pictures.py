@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from bokeh.plotting import figure
-from support.sessions.searching import HOLES
+from support.sessions.searching import SMALL_HOLES
 
 import tilewright
 from tilewright.app.document import evaluate, load_document, read_document
@@ -19,10 +20,11 @@ EXAMPLE = Path(__file__).parents[3] / "static" / "examples" / "vtcm_double_buffe
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@cache
 def figures() -> dict[str, figure]:
     notebook = evaluate(load_document(EXAMPLE))
     report = tilewright.simulate(notebook)
-    study = tilewright.explore(evaluate(read_document(HOLES)), objectives=("cycles", "peak"))
+    study = tilewright.explore(evaluate(read_document(SMALL_HOLES)), objectives=("cycles", "peak"))
     plot = tilewright.plot
     return {
         **{name: getattr(plot, name)(report) for name in ("timeline", "occupancy", "roofline", "traffic")},
@@ -31,7 +33,7 @@ def figures() -> dict[str, figure]:
     }
 
 
-def test_given_any_figure_then_its_picture_is_well_formed_and_has_its_glyphs() -> None:
+def test_a_picture_is_well_formed_and_has_its_glyphs() -> None:
     for name, drawn in figures().items():
         picture = ElementTree.fromstring(tilewright.plot.svg(drawn))
         assert picture.attrib["aria-label"], name
@@ -66,7 +68,8 @@ def executed() -> Any:
     return notebook
 
 
-def test_given_cells_that_end_with_figures_when_converted_then_the_page_has_their_pictures(executed: Any) -> None:
+@pytest.mark.slow
+def test_the_page_of_a_converted_notebook_has_its_pictures(executed: Any) -> None:
     from nbconvert import HTMLExporter
 
     static = executed.cells[1].outputs

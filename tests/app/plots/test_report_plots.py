@@ -26,7 +26,10 @@ from tilewright.engine.hwsim import Report, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
-NAMES = [example.name for example in load_examples()]
+SAMPLED = [
+    pytest.param(e.name, marks=() if e.name in ("box_blur", "vtcm_double_buffer") else pytest.mark.slow)
+    for e in load_examples()
+]
 
 
 @cache
@@ -63,7 +66,7 @@ def busy(drawn: figure) -> dict[str, int]:
     return dict(found)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_then_each_engines_rectangles_sum_to_its_busy_cycles(name: str) -> None:
     report = example_report(name)
     drawn = tilewright.plot.timeline(report)
@@ -75,7 +78,7 @@ def test_given_an_example_then_each_engines_rectangles_sum_to_its_busy_cycles(na
     assert set(tasks["color"]) <= colours
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_then_its_memories_peaks_are_the_reports(name: str) -> None:
     report = example_report(name)
     drawn = tilewright.plot.occupancy(report)
@@ -94,7 +97,7 @@ def test_given_any_length_then_the_rectangles_are_few_and_sum_to_the_busy_cycles
     json.dumps(json_item(drawn))
 
 
-@pytest.mark.parametrize("tiles", [10**6, 10**15])
+@pytest.mark.parametrize("tiles", [10**6, pytest.param(10**15, marks=pytest.mark.slow)])
 def test_given_a_server_when_zoomed_then_every_task_is_drawn_also_beyond_the_numbers_of_a_browser(tiles: int) -> None:
     report = tiled(tiles)
     drawn = tilewright.plot.timeline(report)
@@ -140,7 +143,7 @@ def test_given_a_roofline_then_its_point_is_the_reports() -> None:
         tilewright.plot.roofline({})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_traffic_then_its_flows_are_the_reports_bytes(name: str) -> None:
     report = example_report(name)
     flows = data_of(tilewright.plot.traffic(report), "flows")

@@ -30,7 +30,14 @@ def post(server: WatchedServer, text: str) -> None:
         server.ask("POST", "/api/sessions", {"text": text})
 
 
-@pytest.mark.parametrize("name", ["6 nested divisions", "32 doubled lets", "f-string of 480,000 characters"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "32 doubled lets",
+        pytest.param("6 nested divisions", marks=pytest.mark.slow),
+        pytest.param("f-string of 480,000 characters", marks=pytest.mark.slow),
+    ],
+)
 def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) -> None:
     with watched_server() as server:
         status, made = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
@@ -41,10 +48,7 @@ def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) ->
         else:
             assert made["error"]["code"] in ("too-large", "over-budget")
         assert server.silence < SILENT_S
-
-
-def test_a_signal_ends_a_server_that_computes() -> None:
-    with watched_server() as server:
+        # A signal ends a server that computes.
         threading.Thread(target=post, args=(server, nested_divisions(30)), daemon=True).start()
         time.sleep(2.0)
         ended = server.terminate()

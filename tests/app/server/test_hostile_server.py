@@ -97,7 +97,7 @@ def token_of(server: Served) -> str:
     ],
     ids=range(15),
 )
-def test_given_bytes_that_are_no_request_then_others_are_served(server: Served, data: bytes) -> None:
+def test_bytes_that_are_no_request_harm_nobody(server: Served, data: bytes) -> None:
     got = server.raw(data, seconds=1)
     assert b"Traceback" not in got
     assert not got or got.startswith(b"HTTP/1.1")
@@ -124,12 +124,12 @@ def test_given_bytes_that_are_no_request_then_others_are_served(server: Served, 
         "/api/sessions/..%2f..%2fetc",
     ],
 )
-def test_given_a_path_out_of_what_is_served_then_no_file_comes(server: Served, target: str) -> None:
+def test_a_path_out_of_what_is_served_gets_no_file(server: Served, target: str) -> None:
     got = server.raw(get(target, Connection="close", Authorization=f"Bearer {server.policy.token}"))
     assert b"root:" not in got and b"def matmul" not in got and b"Traceback" not in got
 
 
-def test_given_a_websocket_from_elsewhere_then_it_is_refused(server: Served) -> None:
+def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
         assert server.raw(handshake("/ws", **headers), 1).startswith(b"HTTP/1.1 403")
     assert server.raw(handshake("/ws").replace(b"Host: 127.0.0.1", b"Host: evil.example"), 1).startswith(
@@ -141,24 +141,28 @@ def test_given_a_websocket_from_elsewhere_then_it_is_refused(server: Served) -> 
     "frames",
     [
         frame(1, b"{}", masked=False),
-        frame(15, b"what"),
-        frame(1, b"\xff\xfe not text"),
+        pytest.param(frame(15, b"what"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"\xff\xfe not text"), marks=pytest.mark.slow),
         frame(1, b"x", length=1 << 62),
         frame(1, b"x", length=LIMITS.message_bytes * 4),
-        frame(9, b"p" * 126),
-        frame(0, b"goes on with nothing"),
-        frame(1, b"{", first=0),
-        frame(1, b"[" * 200_000),
+        pytest.param(frame(9, b"p" * 126), marks=pytest.mark.slow),
+        pytest.param(frame(0, b"goes on with nothing"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"{", first=0), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"[" * 200_000), marks=pytest.mark.slow),
         frame(1, b'{"msgtype":"PATCH-DOC"}') + frame(1, b"{}") + frame(1, b'{"events":[{"kind":"x"}]}'),
-        frame(2, b"\x00" * 100_000),
-        frame(1, json.dumps({"msgid": "1", "msgtype": "EVENT", "num_buffers": 10**9}).encode()) + frame(1, b"{}") * 3,
-        frame(8, b"\x00"),
-        frame(1, b"x", first=0xF0),
-        b"\x00" * 5000,
+        pytest.param(frame(2, b"\x00" * 100_000), marks=pytest.mark.slow),
+        pytest.param(
+            frame(1, json.dumps({"msgid": "1", "msgtype": "EVENT", "num_buffers": 10**9}).encode())
+            + frame(1, b"{}") * 3,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(frame(8, b"\x00"), marks=pytest.mark.slow),
+        pytest.param(frame(1, b"x", first=0xF0), marks=pytest.mark.slow),
+        pytest.param(b"\x00" * 5000, marks=pytest.mark.slow),
     ],
     ids=range(15),
 )
-def test_given_frames_that_are_none_then_that_page_ends_and_others_go_on(server: Served, frames: bytes) -> None:
+def test_broken_frames_end_that_page_only(server: Served, frames: bytes) -> None:
     protocol = f"bokeh, {token_of(server)}"
     shown = {"Authorization": f"Bearer {server.policy.token}"}
     opening = handshake("/ws", Origin="http://127.0.0.1", Sec_WebSocket_Protocol=protocol, **shown)
@@ -167,14 +171,14 @@ def test_given_frames_that_are_none_then_that_page_ends_and_others_go_on(server:
 
 
 @pytest.mark.parametrize("size", [LIMITS.request_bytes + 1, 10_000_000])
-def test_given_a_body_that_is_too_large_then_it_is_not_read(server: Served, size: int) -> None:
+def test_a_body_that_is_too_large_is_not_read(server: Served, size: int) -> None:
     head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.policy.token}\r\n"
     asked = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
     got = server.raw(asked + b"x" * size, seconds=20)
     assert got.startswith(b"HTTP/1.1 413") and b'"too-large"' in got
 
 
-def test_given_a_body_that_is_far_too_large_then_the_connection_ends(server: Served) -> None:
+def test_a_body_that_is_far_too_large_ends_the_connection(server: Served) -> None:
     head = f"POST /api HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
     assert b"200 OK" not in server.raw(head.encode(), seconds=2)
 
@@ -182,9 +186,7 @@ def test_given_a_body_that_is_far_too_large_then_the_connection_ends(server: Ser
 @pytest.mark.parametrize(
     "drops", [b"", b"GET / HTTP/1.1\r\nX: a", b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nt"]
 )
-def test_given_a_request_that_comes_in_drops_then_it_is_not_waited_for_for_ever(
-    monkeypatch: pytest.MonkeyPatch, drops: bytes
-) -> None:
+def test_a_request_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, drops: bytes) -> None:
     short = msgspec.structs.replace(LIMITS, headers_seconds=0.5, body_seconds=0.5)
     monkeypatch.setattr(http, "LIMITS", short)
     with served() as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as plug:
@@ -193,7 +195,7 @@ def test_given_a_request_that_comes_in_drops_then_it_is_not_waited_for_for_ever(
 
 
 @pytest.mark.parametrize("name", ["sly.py", "linked.py"])
-def test_given_a_notebook_that_names_a_machine_elsewhere_then_the_file_is_not_read(server: Served, name: str) -> None:
+def test_a_machine_elsewhere_is_not_read(server: Served, name: str) -> None:
     answer = server.ask("POST", "/api/sessions?parts=notebook", {"name": name})
     assert answer.status == 201
     assert answer.json["state"]["notebook"]["error"]["code"] == "machine-elsewhere"
@@ -261,8 +263,10 @@ HOSTILE: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_given_a_hostile_text_then_it_is_answered_and_others_are_served_meanwhile(server: Served, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "thousands of blocks" else ()) for name in HOSTILE]
+)
+def test_a_hostile_text_is_answered(server: Served, name: str) -> None:
     began = time.monotonic()
     answer = server.ask("POST", "/api/sessions?parts=notebook,steps,tree", {"text": HOSTILE[name]})
     took = time.monotonic() - began
@@ -279,8 +283,16 @@ def test_given_a_hostile_text_then_it_is_answered_and_others_are_served_meanwhil
         assert server.ask("DELETE", address).status == 200
 
 
-@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
-def test_given_a_nasty_word_wherever_a_word_can_stand_then_the_session_answers(server: Served, text: str) -> None:
+NASTY_IN_DEFAULT = {0, 3, 4, 13, 22}
+"""Markup, a null character, half a surrogate pair, a division by zero, a machine elsewhere."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, marks=() if n in NASTY_IN_DEFAULT else pytest.mark.slow) for n, text in enumerate(NASTY)],
+    ids=range(len(NASTY)),
+)
+def test_a_nasty_word_is_answered_wherever_a_word_can_stand(server: Served, text: str) -> None:
     session = server.opened()
     word = text.encode("utf-8", "replace").decode()
     for intent in (
@@ -311,7 +323,7 @@ def test_given_a_nasty_word_wherever_a_word_can_stand_then_the_session_answers(s
     server.ask("DELETE", session)
 
 
-def test_given_answers_then_all_of_them_keep_the_page_to_what_we_send(server: Served) -> None:
+def test_answers_keep_the_page_to_what_we_send(server: Served) -> None:
     for target in ("/", "/static/js/bokeh.min.js", "/api", "/nothing", "/favicon.ico"):
         headers = server.ask("GET", target).headers
         assert "default-src 'none'" in headers["content-security-policy"], target

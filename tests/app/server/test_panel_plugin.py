@@ -86,6 +86,7 @@ def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pyte
         assert status(port, "/api", **shown)[0] == 200 and status(port, "/healthz")[0] == 200
 
 
+@pytest.mark.slow
 def test_given_no_plugin_then_the_server_says_why_and_ends() -> None:
     port = free_port(0)
     with panel(port) as process:

@@ -16,7 +16,7 @@ from support.sessions.urls import targets
 from tilewright.app.server.access import make_policy
 from tilewright.app.server.routes import ROUTES, find_route
 
-URLS = 3_000
+URLS = 600
 """With every run; with the deep profile 100 000."""
 
 SAMPLES = {

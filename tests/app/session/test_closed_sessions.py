@@ -25,7 +25,7 @@ from tilewright.app.session.session import Session
 from tilewright.app.storage.open_file import OpenFile
 from tilewright.app.views.shell.gallery import load_examples
 
-PAGES = 6
+PAGES = 2
 
 PLACE = next(e.text for e in load_examples() if e.name == "place_the_copies")
 

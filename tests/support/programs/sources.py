@@ -290,6 +290,22 @@ def row_sum(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128,), "float32")):
 """
 )
 
+ADD_RELU = (
+    HEADER
+    + """@T.prim_func(s_tir=True)
+def add_relu(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), D: T.Buffer((64,), "float32")):
+    C = T.sblock_alloc_buffer((64,), "float32")
+    for i in range(64):
+        with T.sblock("C"):
+            vi = T.axis.spatial(64, i)
+            C[vi] = A[vi] + B[vi]
+    for i in range(64):
+        with T.sblock("D"):
+            vi = T.axis.spatial(64, i)
+            D[vi] = T.max(C[vi], T.float32(0))
+"""
+)
+
 CURRENT = {
     "matmul": MATMUL,
     "matmul_relu": MATMUL_RELU,

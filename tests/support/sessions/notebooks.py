@@ -80,7 +80,7 @@ sch = tilewright.Schedule(one)
 
 
 def small_blur() -> str:
-    """The example box_blur with an image of 8 x 12 pixels. Lints find the same in it, in an eighth of the time."""
-    sizes = {"63": "7", "64": "8", "66": "10", "95": "11", "96": "12", "98": "14"}
+    """The example box_blur with an image of 4 x 6 pixels. Lints find the same fix in it, in a twentieth of the time."""
+    sizes = {"63": "3", "64": "4", "66": "6", "95": "5", "96": "6", "98": "8"}
     text = next(example.text for example in load_examples() if example.name == "box_blur")
     return re.sub(r"\b(?:63|64|66|95|96|98)\b", lambda size: sizes[size[0]], text)

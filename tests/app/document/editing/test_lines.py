@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.schedules.calls import calls
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
@@ -93,7 +93,6 @@ def test_given_no_schedule_cell_then_one_is_made() -> None:
     assert last_lines(after) == ["sch.vectorize(j)"]
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
     """Whatever is called with handles reads back from the text as the same program, with every new handle in a variable."""

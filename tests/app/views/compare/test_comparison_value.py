@@ -311,7 +311,13 @@ def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> No
     assert [line["mark"] for line in turned["lines"] if line["mark"]] == ["removed", "removed"]
 
 
-@pytest.mark.parametrize("name", [example.name for example in EXAMPLES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(example.name, marks=() if example.name in ("box_blur", "fused_matmul_relu") else pytest.mark.slow)
+        for example in EXAMPLES
+    ],
+)
 def test_given_any_example_then_its_first_program_that_runs_is_compared_with_now_in_every_part(name: str) -> None:
     state, store = opened_example(name), Store()
     simulate_steps(state, store)

@@ -19,7 +19,12 @@ from tilewright.engine.hwsim import Report
 CASES = [case for seed in SEEDS for case in seed.cases]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
+SAMPLED = [
+    pytest.param(case, id=case.title, marks=pytest.mark.slow if number % 6 else ()) for number, case in enumerate(CASES)
+]
+
+
+@pytest.mark.parametrize("case", SAMPLED)
 def test_given_a_post_then_each_view_shows_it_or_says_why_not(case: Case) -> None:
     state, store = act(State(), OpenText(case.text)), Store()
     if state.notebook is None:

@@ -71,8 +71,8 @@ def lost(report: Report, name: str) -> tuple[int, int]:
     [
         ("bank_conflicts", "A_shared", PADDED),
         ("vtcm_double_buffer", "A_local.vtcm", ""),
-        ("what_moves_what", "B", ""),
-        ("cache_blocking", "A", ""),
+        pytest.param("what_moves_what", "B", "", marks=pytest.mark.slow),
+        pytest.param("cache_blocking", "A", "", marks=pytest.mark.slow),
         ("box_blur", "x_blur", ""),
     ],
 )

@@ -15,10 +15,13 @@ from tilewright.app.views.machine.traffic import traffic_value, value_of
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import load_machine, simulate
 
-NAMES = [example.name for example in load_examples()]
+SAMPLED = [
+    pytest.param(e.name, marks=() if e.name in ("box_blur", "vtcm_double_buffer") else pytest.mark.slow)
+    for e in load_examples()
+]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_then_the_flows_are_the_reports_bytes(name: str) -> None:
     state, store = opened_example(name), Store()
     report, value = report_now(state, store), traffic_value(state, store)
@@ -61,7 +64,7 @@ def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
     assert not traffic_value(opened_example("gemmini_gemm"), store)["caches"]
 
 
-@pytest.mark.parametrize("prefetcher", ["next-line", "stride"])
+@pytest.mark.parametrize("prefetcher", ["next-line", pytest.param("stride", marks=pytest.mark.slow)])
 def test_given_a_prefetcher_then_each_level_says_how_many_lines_it_fetched(prefetcher: str) -> None:
     machine = load_machine("cpu-core").replace("caches.L1.prefetcher", prefetcher)
     machine = machine.replace("caches.L1.prefetch_lines", 1)
@@ -71,7 +74,7 @@ def test_given_a_prefetcher_then_each_level_says_how_many_lines_it_fetched(prefe
     assert rows[0]["prefetched"] != "0"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_then_the_points_are_the_reports_rooflines(name: str) -> None:
     state, store = opened_example(name), Store()
     simulate_steps(state, store)

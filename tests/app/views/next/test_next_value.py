@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.programs.layers import padded_convolution
+from support.programs.sources import ADD_RELU
 
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
@@ -18,7 +18,7 @@ from tilewright.app.views.next.value import next_value
 from tilewright.app.views.shell.headline import headline_value
 from tilewright.engine.hwsim import Report, preset_names
 
-FRESH = padded_convolution(8, 32)
+FRESH = ADD_RELU
 
 
 def studied(state: State, store: Store) -> State:
@@ -31,19 +31,19 @@ def studied(state: State, store: Store) -> State:
     return state
 
 
-def test_given_a_fresh_program_then_the_pane_opens_with_machines_and_the_heaviest_block() -> None:
+def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     state, store = act(State(), OpenText(FRESH)), Store()
     store.report_now(state)
     assert state.pane == "next"
     value = next_value(state, store)
     assert [card["name"] for card in value["machines"]] == list(preset_names())
-    assert value["looking"] and value["heaviest"]["name"] == "conv"
+    assert value["looking"] and value["heaviest"]["name"] in ("C", "D")
     assert "scalar" in value["limit"]["detail"]
     (chosen,) = (c["name"] for c in next_value(act(state, PickMachine("gemmini")), store)["machines"] if c["chosen"])
     assert chosen == "gemmini"
 
 
-def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted_cycles() -> None:
+def test_a_press_writes_the_lines_as_one_edit_with_the_predicted_cycles() -> None:
     store = Store()
     state = studied(act(State(), OpenText(FRESH)), store)
     value = next_value(state, store)
@@ -64,7 +64,7 @@ def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted
     assert isinstance(report, Report) and report.cycles == fix.cycles
     value = next_value(studied(after, store), store)
     assert value["machines"] == [] and re.fullmatch(
-        r"Program bound: any schedule needs at least .* cycles; this one \d\.\d\d times as many", value["bound"]
+        r"Program bound: any schedule needs at least .* cycles; this one \d+\.\d\d times as many", value["bound"]
     )
     labels = [figure["label"] for figure in headline_value(after, store)["figures"]]
     assert "Schedule bound" in labels and "Lower bound" not in labels, "the bound of these tasks is not the program's"
@@ -72,7 +72,7 @@ def test_given_a_press_then_the_lines_are_written_as_one_edit_with_the_predicted
     assert undone.notebook is state.notebook
 
 
-def test_given_another_pane_then_no_calls_are_tried() -> None:
+def test_no_calls_are_tried_in_another_pane() -> None:
     state, store = act(act(State(), OpenText(FRESH)), ShowPane("script")), Store()
     store.report_now(state)
     work = next_analysis(state, store)

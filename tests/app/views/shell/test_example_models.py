@@ -18,6 +18,7 @@ from tilewright.engine.network import distinct_kernels
 
 PAGE = Path(__file__).parents[4] / "docs" / "guide" / "examples.md"
 NAMES = sorted(path.name for path in MODELS.glob("*/"))
+SAMPLED = [pytest.param(name, marks=() if name == "transformer_layer" else pytest.mark.slow) for name in NAMES]
 
 
 @cache
@@ -31,7 +32,7 @@ def test_given_the_folder_then_its_models_are_a_residual_network_and_a_transform
     assert all(card.path is None and card.sentence.endswith("Each kernel has a schedule.") for card in example_models())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_machine(name: str) -> None:
     found = model(name)
     assert found.scheduled.keys() == {kernel.name for kernel in found.kernels}
@@ -40,7 +41,7 @@ def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_ma
     assert all(cost.report is not None and not cost.report.overflow_bytes for cost in report.kernels)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> None:
     found = model(name)
     cycles, calls = found.simulate().cycles, len(found.network.graph.calls)
@@ -52,7 +53,7 @@ def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> Non
     assert numbers == [f"{calls}", f"{len(found.kernels)}", f"{cycles:,}", f"{bounds:,}", f"{cycles / bounds:.2f}"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_model_then_no_kernel_is_faster_than_its_bound(name: str) -> None:
     found = model(name)
     for cost in found.simulate().kernels:
@@ -60,7 +61,7 @@ def test_given_an_example_model_then_no_kernel_is_faster_than_its_bound(name: st
         assert cost.report.cycles >= program_bound(cost.kernel.program(), found.machine).cycles, cost.kernel.name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_given_an_example_model_then_its_thumbnail_has_its_calls_engines_and_memories(name: str) -> None:
     made, text = model_thumbnail(example_file(name)), model(name).document.text
     assert load_thumbnails()[digest(text)] == made

@@ -70,6 +70,7 @@ def test_given_an_example_of_the_forum_then_its_card_has_the_question(
     assert (found.discussion, found.question) == (discussion, question)
 
 
+@pytest.mark.slow
 def test_the_kept_thumbnails_are_of_the_examples_as_they_are() -> None:
     kept = (FOLDER / THUMBNAILS).read_text(encoding="utf-8")
     assert kept == as_text(drawn()), "PYTHONPATH=tests python -m support.record.thumbnails"
