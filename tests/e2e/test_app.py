@@ -84,6 +84,7 @@ def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Sh
     expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
 
 
+@pytest.mark.slow
 def test_rows_have_their_names_after_another_notebook(app: Page) -> None:
     open_example(app, "place_the_copies")  # both have a second loop ax0
     app.get_by_label("Gallery", exact=True).locator("visible=true").click()

@@ -300,6 +300,7 @@ def test_tiles_by_hand_are_kept_in_a_derived_schedule(page: Page, app_url: str) 
 PROGRAM = HOLES[: HOLES.index("# %% schedule")]
 
 
+@pytest.mark.slow
 def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:

@@ -87,6 +87,7 @@ def test_conflicts_are_stepped_through_and_a_click_mends_them(
     expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)
 
 
+@pytest.mark.slow
 def test_pointer_arrows_and_drag_move_through_the_grid(example: Callable[..., Page]) -> None:
     page = example("bank_conflicts")
     choose_buffer(page, "A_shared")

@@ -130,6 +130,7 @@ def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]
     )
 
 
+@pytest.mark.slow
 def test_a_round_trip_is_drawn_and_told_and_gone_with_its_fix(traffic: Page, shoot: Shoot) -> None:
     page = traffic
     flows = figure_data(page, "traffic-flow", "flows")

@@ -191,6 +191,7 @@ def test_a_huge_program_is_simulated_while_others_are_served(
     expect(other.locator(".step")).to_have_count(count)
 
 
+@pytest.mark.slow
 def test_in_a_small_window_all_areas_can_be_scrolled_to(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
