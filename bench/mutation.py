@@ -178,7 +178,9 @@ class Scoring:
         print(f"{self.total} possible mutants; {len(session.items)} tests, {sum(seconds.values()):.0f} s")
         return True
 
-    def _reached(self, items: list[pytest.Item]) -> tuple[dict[tuple[str, int], set[pytest.Item]], dict[pytest.Item, float]]:
+    def _reached(
+        self, items: list[pytest.Item]
+    ) -> tuple[dict[tuple[str, int], set[pytest.Item]], dict[pytest.Item, float]]:
         """The tests that reach each line, and the seconds of each test. Tests that fail without a mutant are left out."""
         measured = coverage.Coverage(data_file=None, include=[str(file) for file in self.files], config_file=False)
         by_name: dict[str, pytest.Item] = {}
