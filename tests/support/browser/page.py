@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as Late
 
 
 def open_example(page: Page, name: str) -> None:
@@ -49,7 +50,7 @@ def back_in_gallery(page: Page) -> bool:
                 first_pane.click(timeout=2_000)
             back.first.click(timeout=2_000)
         cards.first.wait_for(timeout=2_000)
-    except TimeoutError:
+    except Late:
         return False
     return page.get_by_role("dialog").count() == 0
 
