@@ -29,7 +29,7 @@ from ..state.search_results import Found, found_now
 from .derivation import DerivationJob
 from .event_loop import EventLoop
 from .search_slots import SearchSlots
-from .study_files import load_search, record_search
+from .study_files import file_name, load_search, record_search
 
 UPDATE_MS = 250
 """The interval between two updates of the page."""
@@ -272,7 +272,7 @@ class Searches:
     def _temporary_file(self, request: SearchRequest) -> Path:
         """The temporary file for the outcomes of a notebook without a file; it exists as long as its page."""
         self._folder = self._folder or TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True)
-        return Path(self._folder.name) / f"{request.serial}.sqlite3"
+        return Path(self._folder.name) / f"{request.serial}-{file_name(request)}"  # each notebook counts from 1
 
     def _restore(self, exploration: Exploration | None) -> None:
         """Put the visible results back into the store if the store has dropped them."""

@@ -41,9 +41,14 @@ class Note(msgspec.Struct, frozen=True):
 def study_file(path: str, request: SearchRequest) -> Path | None:
     """The file for the outcomes of a search of the notebook at `path`; None if the user's state folder is not usable."""
     try:
-        return _folder(path) / f"{fingerprint(request.space, request.machine, request.settings)[:24]}.sqlite3"
+        return _folder(path) / file_name(request)
     except OSError:
         return None
+
+
+def file_name(request: SearchRequest) -> str:
+    """The name of the file for the outcomes: equal for the same space, machine and settings."""
+    return f"{fingerprint(request.space, request.machine, request.settings)[:24]}.sqlite3"
 
 
 def record_search(path: str, request: SearchRequest) -> None:
@@ -111,4 +116,4 @@ def _note(path: str) -> Path:
     return _folder(path) / f"{Path(path).resolve().name}.json"
 
 
-__all__ = ["load_search", "record_search", "study_file"]
+__all__ = ["file_name", "load_search", "record_search", "study_file"]

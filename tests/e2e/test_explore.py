@@ -324,10 +324,11 @@ def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
     expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
     assert [step for step in steps(page) if "choose" in step]
     assert number_of(cycles) < before / 10
-    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
-    expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
     page.get_by_role("button", name="Stop", exact=True).click()
     status(page, "stopped")
+    page.locator(".xp-film").get_by_role("slider").press("Home")  # the search may have found a better one
+    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
+    expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
     shoot(page, "explore-derived")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".hole-values")).to_have_count(0)

@@ -225,3 +225,4 @@ def test_an_example_model_opens_with_its_schedules(
     expect(page.locator(".step").first).to_be_visible()
     page.get_by_role("button", name="Model", exact=True).click()
     expect(page.locator(".status.is-unscheduled")).to_have_count(0)
+    page.goto("about:blank")  # the figures of a model stay in the page, beside those of the next notebook

@@ -12,7 +12,7 @@ from support.sessions.searching import HOLES, searched, with_holes
 from support.sessions.slow import Slow
 
 from tilewright.app.actions.exploring import Explore, ResumeExploring, StopExploring
-from tilewright.app.actions.opening import OpenDocument
+from tilewright.app.actions.opening import OpenDocument, OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.folders.state import state_path
 from tilewright.app.jobs.exploration import Searches
@@ -36,6 +36,15 @@ def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> Non
     assert {verdict.status for verdict in found.offers.values()} <= {"proved", "tested"}
     assert len(found.at) == 12 and list(found.at) == sorted(found.at)
     assert state.exploration is not None
+
+
+def test_another_notebook_of_the_page_has_its_own_outcomes() -> None:
+    watcher = Watcher()
+    for text in (HOLES, HOLES.replace("[64, 32]", "[32, 16]")):
+        watcher.look(act(act(State(), OpenText(text)), Explore()))
+        watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status in ("ended", "failed")))
+        assert watcher.found is not None and watcher.found.error is None
+    watcher.searches.close()
 
 
 class Watcher:
