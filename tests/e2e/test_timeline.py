@@ -67,8 +67,9 @@ def folded(page: Page, pressed: str) -> None:
 
 
 def open_card(page: Page) -> None:
-    """Of the next stall, by the keyboard."""
+    """Of the first stall, by the keyboard."""
     playhead(page).focus()
+    page.keyboard.press("Home")
     page.keyboard.press("n")
     page.keyboard.press("Enter")
 
@@ -326,3 +327,4 @@ def test_cards_and_tables_are_accessible(page: Page, app_url: str, shoot: Shoot)
     page.keyboard.press("t")
     shoot(page, "timeline-table")
     assert_no_violations(page, "#area-timeline")
+    page.keyboard.press("t")

@@ -179,6 +179,7 @@ def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
 @pytest.mark.slow
 def test_loops_are_reordered_by_drag_and_menu(app: Page) -> None:
     count = len(steps(app))
+    row(app, "ko").locator(".loop-name").scroll_into_view_if_needed()
     box = row(app, "ko").locator(".loop-name").bounding_box()
     assert box is not None
     app.mouse.move(box["x"] + 4, box["y"] + 8)
