@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.profile import IS_DEEP
 from support.programs.gemms import CONVOLUTION, GEMM
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.explore import (

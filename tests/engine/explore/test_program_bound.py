@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profile import IS_DEEP
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 import pytest
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 from tilewright.engine.explore import DerivedSpace, SketchChoice, derive_space, workload_of
 from tilewright.engine.hwsim import load_machine

@@ -8,9 +8,9 @@ from support.programs.vectors import STAGED
 
 from tilewright.app.document import apply_lint, evaluate, read_document
 from tilewright.engine.execute import verify
-from tilewright.engine.hwsim import load_machine
+from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import Ramp, walk
-from tilewright.engine.lint import LintFinding, lint
+from tilewright.engine.lint import LINTS, LintFinding, Subject
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse, to_script
 
@@ -42,13 +42,15 @@ sch.transform_layout(A_in, ("write", 0), lambda y, x, c: [c, y, x])
 """
 
 
+SKIPPED = next(rule for rule in LINTS if rule.code == "skipped")
+
+
 def found(schedule: Schedule) -> list[LintFinding]:
-    return [f for f in lint(schedule, NPU) if f.code == "skipped"]
+    """The findings of this lint alone, with their fixes."""
+    return [f for f in SKIPPED.linted(Subject(schedule, NPU, {}, simulate)) if f is not None]
 
 
-def test_given_a_step_that_leaves_pixels_out_then_the_copy_of_what_is_read_alone_is_proposed_in_place_of_the_other() -> (
-    None
-):
+def test_a_copy_of_the_pixels_that_a_step_reads_is_proposed() -> None:
     notebook = evaluate(read_document(staged(1, 2)))
     assert notebook.schedule is not None and notebook.error is None
     (finding,) = found(notebook.schedule)
@@ -68,12 +70,12 @@ def test_given_a_step_that_leaves_pixels_out_then_the_copy_of_what_is_read_alone
 
 
 @pytest.mark.parametrize(("window", "step"), [(1, 1), (2, 2), (3, 2)])
-def test_given_a_window_that_leaves_nothing_out_then_nothing_is_said(window: int, step: int) -> None:
+def test_a_window_that_leaves_nothing_out_has_no_finding(window: int, step: int) -> None:
     notebook = evaluate(read_document(staged(window, step)))
     assert notebook.schedule is not None and found(notebook.schedule) == []
 
 
-def test_given_windows_apart_from_each_other_then_it_is_said_and_no_call_is_known() -> None:
+def test_windows_apart_are_a_finding_without_a_call() -> None:
     """A window of two pixels in steps of three along one axis: the two of them are no product of a step."""
     text = staged(1, 2).replace("A[vy * 2 + vdy, vx * 2 + vdx, vc]", "A[vy * 2, vx + vdx, vc] + A[vy * 2, vx, vc]")
     notebook = evaluate(read_document(text))
@@ -82,7 +84,7 @@ def test_given_windows_apart_from_each_other_then_it_is_said_and_no_call_is_know
     assert finding.severity == "info" and finding.fixes == ()
 
 
-def test_given_a_reader_that_sees_the_copy_as_a_view_then_nobody_knows_what_it_reads() -> None:
+def test_a_reader_through_a_view_has_no_finding() -> None:
     view = """
             V = T.match_buffer(A[vy * 2 + vdy, vx * 2 + vdx, 0:32], (32,), "float16", offset_factor=1)
 """
@@ -96,7 +98,7 @@ def test_given_a_reader_that_sees_the_copy_as_a_view_then_nobody_knows_what_it_r
 
 
 @pytest.mark.parametrize("text", [STAGED], ids=["vectors"])
-def test_given_copies_of_whole_vectors_then_nothing_is_said(text: str) -> None:
+def test_copies_of_whole_vectors_have_no_finding(text: str) -> None:
     schedule = Schedule(parse(text).program)
     assert any(isinstance(n, Ramp) for n in walk(schedule.func.body))
     assert found(schedule) == []

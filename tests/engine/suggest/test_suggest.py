@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.programs.layers import padded_convolution
-from support.programs.sources import matmul
-from support.programs.tiny import TINY
+from support.programs.sources import TINY, matmul
 
 from tilewright.engine.execute import verify
 from tilewright.engine.hwsim import Machine, load_machine, simulate

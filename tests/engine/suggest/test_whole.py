@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.programs.layers import PADDED_CONVOLUTION, padded_convolution
 from support.programs.real_programs import REAL
-from support.programs.tiny import ROWS, TINY
+from support.programs.sources import ROWS, TINY
 
 import tilewright
 from tilewright.engine.execute import verify

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profile import IS_DEEP
 from support.programs.real_programs import REAL
-from support.programs.sources import matmul
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS, matmul
 
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.explore.derive.program_bound import program_bound

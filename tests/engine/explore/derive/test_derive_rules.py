@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profile import IS_DEEP
 from support.programs.real_programs import REAL
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.engine.explore import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.programs.real_programs import REAL
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.app.document.intrinsics import read_intrinsics

@@ -24,7 +24,7 @@ from tilewright.engine.lower import planned
 
 HAND = Path(__file__).parents[3] / "hand"
 NPU, GEMMINI = load_machine("dual-bank-npu"), load_machine("gemmini")
-POINTS = 3_000 if IS_DEEP else 6
+POINTS = 3_000 if IS_DEEP else 8
 
 CASES: dict[str, tuple[Machine, tuple[str, ...]]] = {
     "rows/softmax": (NPU, ("i", "j")),

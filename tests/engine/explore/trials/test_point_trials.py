@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.programs.tiny import ROWS
+from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Outcome, Space, derive_space
