@@ -121,9 +121,8 @@ def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_u
     page.wait_for_timeout(500)
     assert asked == ["beforeunload"]
     page.get_by_role("button", name="Cancel").click()
-    page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     # The server keeps edits: nobody is asked.
-    assert page.evaluate("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     with page.expect_download() as download:
         page.get_by_label("Save the notebook (Ctrl+S)").click()
     assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
