@@ -238,10 +238,12 @@ class Explorer {
     this.drawHead();
   }
 
-  /** Forget the pins and the size of the pane when the page leaves a notebook: the next one may have holes of the same names. */
+  /** Forget pins, candidates and the size of the pane when the page leaves a notebook: the next one counts its searches from 1 again. */
   forget() {
     if (PAGE.dataset.screen === "notebook") return;
     this.form.forget();
+    this.candidates.begin(null);
+    this.requestedFrom = -1;
     if (this.isLarge) this.enlarge(false);
   }
 
