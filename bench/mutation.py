@@ -85,9 +85,7 @@ def mutation(node: ast.AST) -> Callable[[], str] | None:
             return lambda: _set(node, "value", not value)
         case ast.Constant(value=int(value)):
             return lambda: _set(node, "value", value + 1)
-        case ast.IfExp():
-            return lambda: _set(node, "test", ast.UnaryOp(ast.Not(), node.test))
-        case ast.If() | ast.While():
+        case ast.IfExp() | ast.If() | ast.While():
             return lambda: _set(node, "test", ast.UnaryOp(ast.Not(), node.test))
         case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
             return lambda: _set(node, "value", ast.Constant(None))

@@ -1,1 +1,1 @@
-"""The intents of a user and their handlers, pure functions to the next state; `table` maps each intent to its handler."""
+"""The intents of a user and their handlers, pure functions to the next state; `table.act` calls the handler of an intent."""

@@ -233,6 +233,4 @@ def _rename(state: State, intent: Rename) -> State:
 @ACTIONS(Move, ReviseOnRow, MoveSeveral, Reorder, CallOnRow, CallOnRows, CallSequence, RepairOnRow)
 def _on_rows(state: State, intent: Intent) -> State:
     made = resolved(intent, state)
-    handler = ACTIONS.of(made)
-    assert handler is not None
-    return handler(state, made)
+    return ACTIONS[made](state, made)

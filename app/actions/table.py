@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import Fix
 from ..document import DocumentError, Notebook, apply_fix, apply_lint, evaluate
-from ..state.intents import ACTIONS, Intent, Message, Place, Texts, ViewMessage, Whole
-from ..state.model import Blamed, Look, Notice, Pane, State, Theme
+from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
+from ..state.model import Blamed, Look, Notice, NoticePlace, Pane, State, Theme
 from .cell_actions import edited, latest, picture, settled
 from .drops import Predictable
 
@@ -117,16 +117,13 @@ class Say(Intent, frozen=True, eq=False):
     is_quick = keeps_draft = True
 
     refusal: Refusal
-    where: Place = "page"
+    where: NoticePlace = "page"
 
 
 def act(state: State, intent: Intent) -> State:
     """The state after `intent`. A refused intent leaves everything unchanged, with a notice; no TilewrightError escapes."""
     try:
-        handler = ACTIONS.of(intent)
-        if handler is None:
-            raise TypeError(f"{type(intent).__name__} concerns a session, not its state")
-        return handler(state if intent.keeps_draft else settled(state), intent)
+        return ACTIONS[intent](state if intent.keeps_draft else settled(state), intent)
     except TilewrightError as error:
         return replace(state, notice=replace(notice_of(error.refusal), where=intent.refused_at))
 

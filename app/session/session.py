@@ -54,8 +54,8 @@ from ..protocol.messages import (
 from ..state.addresses import TOUR, Address, address_of
 from ..state.comparison import Compare, Opened, chosen_sides
 from ..state.derived import Store
-from ..state.intents import Handlers, Intent, Message, Place, Query
-from ..state.model import Exploration, SearchRequest, Side, State
+from ..state.intents import Handlers, Intent, Message, Query
+from ..state.model import Exploration, NoticePlace, SearchRequest, Side, State
 from ..storage.registry import OpenFileRegistry
 from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
@@ -163,7 +163,7 @@ class Session:
             self.state = self.file_sync.based(self.state, message)
             await self.apply(self.prepared(message))
 
-    async def guarded(self, work: Coroutine[Any, Any, None], where: Place = "page") -> None:
+    async def guarded(self, work: Coroutine[Any, Any, None], where: NoticePlace = "page") -> None:
         """Show an error of `work` as a notice."""
         try:
             await work
@@ -172,7 +172,7 @@ class Session:
         except Exception as error:
             self.say(internal_error(error, "this request"))
 
-    def say(self, refusal: Refusal, where: Place = "page") -> None:
+    def say(self, refusal: Refusal, where: NoticePlace = "page") -> None:
         """Show a refusal."""
         self.show(act(self.state, Say(refusal, where)))
 

@@ -6,11 +6,11 @@ A class declares what holds for it in class attributes. Functions that handle it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from .model import State
+from .model import NoticePlace, State
 
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 """An integer that JavaScript represents exactly."""
@@ -21,8 +21,6 @@ Texts = tuple[str, ...]
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
 Kind = TypeVar("Kind", bound="Intent")
-
-Place = Literal["tree", "page"]
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -43,7 +41,7 @@ class Intent(msgspec.Struct, frozen=True):
     is_dragging: ClassVar[bool] = False
     needs_page: ClassVar[bool] = False
     writes_file: ClassVar[bool] = False
-    refused_at: ClassVar[Place] = "page"
+    refused_at: ClassVar[NoticePlace] = "page"
 
 
 class Message(Intent, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
@@ -88,13 +86,19 @@ class Handlers(Generic[Handler]):
     def __iter__(self) -> Iterator[type[Intent]]:
         return iter(self._of)
 
+    def __getitem__(self, intent: Intent) -> Handler:
+        handler = self.of(intent)
+        if handler is None:
+            raise TypeError(f"{type(intent).__name__} has no handler here")
+        return handler
+
     def of(self, intent: Intent) -> Handler | None:
         """The function for an intent; None if there is none."""
         return self._of.get(type(intent))
 
 
 ACTIONS: Handlers[Callable[[State, Any], State]] = Handlers()
-"""Each returns the state after an intent, which was before it the first argument."""
+"""A handler receives the state and the intent, and returns the next state."""
 
 
 def kinds_of(base: type[Kind]) -> Iterator[type[Kind]]:

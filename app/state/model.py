@@ -24,6 +24,7 @@ from .open_model import OpenModel
 
 Theme = Literal["light", "dark"]
 Screen = Literal["gallery", "model", "notebook"]
+NoticePlace = Literal["tree", "page"]
 Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "explore"]
 
 
@@ -39,7 +40,7 @@ class Notice(msgspec.Struct, frozen=True):
     expected: str = ""
     fix: tuple[str, ...] = ()
     place: str = ""
-    where: Literal["tree", "page"] = "page"
+    where: NoticePlace = "page"
 
 
 class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -209,9 +209,7 @@ class Sketches:
         choice: SketchChoice | None = None,
     ) -> Sketch:
         lines = tuple(line for line in builder.lines if not line.startswith("#"))
-        if (
-            lines not in self._estimates
-        ):  # rules write the same lines for several choices where loops are too short to tile
+        if lines not in self._estimates:  # several choices have the same lines where loops are too short to tile
             self._estimates[lines] = self._estimated_space(builder)
         space, trials, points, rank, is_pinned = self._estimates[lines]
         return Sketch(

@@ -1,4 +1,4 @@
-"""What a person does with a search: begun, stopped, opened as a branch, gone on with; and what is refused."""
+"""The actions on a search: begin, stop, resume, open a candidate as a branch; and what is refused."""
 
 from __future__ import annotations
 

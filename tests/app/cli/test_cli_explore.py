@@ -1,4 +1,4 @@
-"""`tilewright explore`: what it prints and writes, what it keeps, and its exit codes."""
+"""`tilewright explore`: its output, the files that it writes, the outcomes that it keeps, and its exit codes."""
 
 from __future__ import annotations
 

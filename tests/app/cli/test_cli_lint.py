@@ -1,4 +1,4 @@
-"""`tilewright lint`: what it prints, what it writes, and its exit codes."""
+"""`tilewright lint`: its output, the files that it writes, and its exit codes."""
 
 from __future__ import annotations
 

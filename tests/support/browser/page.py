@@ -111,12 +111,11 @@ def choose(page: Page, name: str, label: str) -> None:
 
 
 def tree_text(page: Page) -> list[str]:
-    """The text of each row without spaces, which the browser leaves out of a row that it has not laid out yet, and without the sign of
-    a problem, which comes when the lints have run."""
+    """The text of each row without the sign of a problem, which comes when the lints have run."""
     script = """rows => rows.map((row) => [...row.children].filter((part) => !part.matches(".problem-mark"))
-        .map((part) => part.innerText ?? "").join(""))"""
+        .map((part) => part.innerText ?? "").join(" "))"""
     rows = page.get_by_role("tree").get_by_role("treeitem")
-    return ["".join(text.split()) for text in rows.evaluate_all(script)]
+    return [" ".join(text.split()) for text in rows.evaluate_all(script)]
 
 
 def until(page: Page, holds: Callable[[], bool], timeout: int = 5_000) -> None:
