@@ -8,6 +8,7 @@ A checkpoint may end any function above it. Functions that fill a cache therefor
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import local
@@ -107,4 +108,25 @@ def checkpoint() -> None:
         raise Cancelled
 
 
-__all__ = ["CancellationToken", "Cancelled", "checkpoint", "current_token", "cut_short", "running_under", "use_token"]
+def hide_ignored_cancellations() -> None:
+    """Let Python report no `Cancelled` that it ignored in a finalizer or a callback of the garbage collector: the next checkpoint raises
+    it again."""
+    report = sys.unraisablehook
+
+    def report_others(ignored: sys.UnraisableHookArgs) -> None:
+        if not issubclass(ignored.exc_type, Cancelled):
+            report(ignored)
+
+    sys.unraisablehook = report_others
+
+
+__all__ = [
+    "CancellationToken",
+    "Cancelled",
+    "checkpoint",
+    "current_token",
+    "cut_short",
+    "hide_ignored_cancellations",
+    "running_under",
+    "use_token",
+]

@@ -10,6 +10,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tilewright.engine.cancellation import hide_ignored_cancellations
+
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("dev", max_examples=25, **COMMON)
 # `make test`: a failure is told as it was found, since looking for a smaller one takes minutes, and TVM crashes on some.
@@ -22,6 +24,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of the process that started them
     os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp(prefix="tilewright-tests-")
     atexit.register(shutil.rmtree, os.environ["TILEWRIGHT_STATE_DIR"], ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)  # after pytest's own report of ignored exceptions
+def pytest_configure() -> None:
+    hide_ignored_cancellations()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,9 @@ def main() -> int:
     signals.install()
     open_closed_streams()
     from .app.cli import main as run_command
+    from .engine.cancellation import hide_ignored_cancellations
 
+    hide_ignored_cancellations()
     return run_command()
 
 

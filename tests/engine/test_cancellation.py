@@ -20,7 +20,14 @@ from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.arith import Analyzer
-from tilewright.engine.cancellation import CancellationToken, Cancelled, checkpoint, cut_short, running_under
+from tilewright.engine.cancellation import (
+    CancellationToken,
+    Cancelled,
+    checkpoint,
+    cut_short,
+    hide_ignored_cancellations,
+    running_under,
+)
 from tilewright.engine.hwsim import Report, load_machine
 from tilewright.engine.ir import Var, build
 from tilewright.engine.processes.isolated import _children
@@ -153,6 +160,25 @@ def test_a_callback_does_not_run_under_the_token_of_its_job() -> None:
 
 def test_an_exception_handler_does_not_swallow_a_cancellation() -> None:
     assert not issubclass(Cancelled, Exception)
+
+
+class Finalized:
+    """An object whose finalizer raises an exception, which Python reports and ignores."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        raise self.error
+
+
+def test_python_reports_no_cancellation_that_it_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: reported.append(ignored.exc_type))
+    hide_ignored_cancellations()
+    for error in (Cancelled(), ValueError()):
+        Finalized(error)
+    assert reported == [ValueError]
 
 
 @pytest.mark.parametrize("name", [*WORKS, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG_WORKS)])
