@@ -12,9 +12,6 @@ from support.profile import IS_DEEP, samples
 from tilewright.app.limits import LIMITS
 from tilewright.engine.prove import proof
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""A callback of the garbage collector, of Hypothesis for example, may swallow the exception of a budget, which is raised again."""
-
 SILENT_S = 0.5
 """Processor time of one piece of work in which no other thread runs."""
 
