@@ -10,7 +10,7 @@ import msgspec
 from ..engine.execute.memory import MAX_ELEMENTS
 from ..engine.hwsim.replay.timeline import MAX_COUNT
 from ..engine.processes.sandbox import LIMITS as MODEL_FILES
-from ..engine.processes.sandbox import Limits as ConfinedLimits
+from ..engine.processes.sandbox import SandboxLimits as ConfinedLimits
 from ..engine.script import MAX_DEPTH
 
 MEBI = 1 << 20

@@ -92,7 +92,7 @@ class Rename(Message, frozen=True, tag="rename"):
     name: str
 
 
-class Call(Predictable, frozen=True, eq=False):
+class ScheduleCall(Predictable, frozen=True, eq=False):
     """A schedule call with handles of the visible program: a loop is its Var, a block its name."""
 
     method: str
@@ -100,21 +100,21 @@ class Call(Predictable, frozen=True, eq=False):
     kwargs: tuple[tuple[str, Any], ...] = ()
 
 
-class Calls(Predictable, frozen=True, eq=False):
+class ScheduleCalls(Predictable, frozen=True, eq=False):
     """Several calls as one move: all of them or none."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[ScheduleCall, ...]
 
 
-class Repair(Intent, frozen=True, eq=False):
+class RepairCall(Intent, frozen=True, eq=False):
     """Add a refused call after the calls that make it legal: all of them or none."""
 
     refused_at = "tree"
 
-    call: Call
+    call: ScheduleCall
 
 
-def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> Call:
+def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> ScheduleCall:
     """The call that the message requests. Raises TilewrightError, for example for a row that no longer exists."""
     func = func_of(state)
     match message:
@@ -122,14 +122,14 @@ def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> Call:
             return _on_row(func, message.method, message.target, message.arguments)
         case Reorder():
             ids = row_ids(func)
-            return Call("reorder", tuple(handle_of(ids, row) for row in message.loops))
+            return ScheduleCall("reorder", tuple(handle_of(ids, row) for row in message.loops))
 
 
 def resolved(intent: Intent, state: State) -> Intent:
     """The intent with handles in place of rows, if it is a message with rows. Raises TilewrightError."""
     match intent:
         case RepairOnRow():
-            return Repair(call_of(intent, state))
+            return RepairCall(call_of(intent, state))
         case Reorder() | CallOnRow():
             return call_of(intent, state)
         case Move():
@@ -142,16 +142,16 @@ def resolved(intent: Intent, state: State) -> Intent:
             return moved(state, blocks, handle_of(ids, intent.loop), switch_off=intent.switch_off, repair=intent.repair)
         case CallOnRows():
             func = func_of(state)
-            return Calls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
+            return ScheduleCalls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
         case CallSequence():
-            return Calls(tuple(call_of(call, state) for call in intent.calls))
+            return ScheduleCalls(tuple(call_of(call, state) for call in intent.calls))
         case _:
             return intent
 
 
 def moved(
     state: State, blocks: Sequence[str], loop: Var | str, *, switch_off: bool = False, repair: bool = False
-) -> Calls | DropSeveral:
+) -> ScheduleCalls | DropSeveral:
     """The move of blocks to a loop: revisions of the steps that placed them, or calls after all lines. Raises TilewrightError if no step
     has placed them and the move is illegal."""
     if not isinstance(loop, Var):
@@ -163,7 +163,7 @@ def moved(
     moves = moves_of(state.moment.schedule, blocks, loop)
     if isinstance(moves, TilewrightError):
         raise moves
-    return Calls(tuple(Call(method, (block, loop)) for method, block in moves))
+    return ScheduleCalls(tuple(ScheduleCall(method, (block, loop)) for method, block in moves))
 
 
 def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
@@ -191,23 +191,23 @@ def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple
     return made
 
 
-def _on_row(func: PrimFunc, method: str, target: str, arguments: dict[str, Any]) -> Call:
+def _on_row(func: PrimFunc, method: str, target: str, arguments: dict[str, Any]) -> ScheduleCall:
     args, kwargs = call_arguments(func, method, target, arguments)
-    return Call(method, args, tuple(kwargs.items()))
+    return ScheduleCall(method, args, tuple(kwargs.items()))
 
 
-def _applied(notebook: Notebook, call: Call) -> Notebook:
+def _applied(notebook: Notebook, call: ScheduleCall) -> Notebook:
     return apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
 
 
-@ACTIONS(Call)
-def _call(state: State, intent: Call) -> State:
+@ACTIONS(ScheduleCall)
+def _call(state: State, intent: ScheduleCall) -> State:
     notebook = latest(state)
     return edited(state, intent.made or _applied(notebook, intent))
 
 
-@ACTIONS(Calls)
-def _calls(state: State, intent: Calls) -> State:
+@ACTIONS(ScheduleCalls)
+def _calls(state: State, intent: ScheduleCalls) -> State:
     notebook = latest(state)
     if intent.made is not None:
         return edited(state, intent.made)
@@ -216,8 +216,8 @@ def _calls(state: State, intent: Calls) -> State:
     return edited(state, notebook)
 
 
-@ACTIONS(Repair)
-def _repair(state: State, intent: Repair) -> State:
+@ACTIONS(RepairCall)
+def _repair(state: State, intent: RepairCall) -> State:
     notebook = latest(state)
     call = intent.call
     repair = repair_of(state, call.method, *call.args, **dict(call.kwargs))

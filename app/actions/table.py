@@ -53,7 +53,7 @@ class Redo(Message, frozen=True, tag="redo"):
     """Restore the document that was undone."""
 
 
-class Select(ViewMessage, frozen=True, tag="select"):
+class SelectRow(ViewMessage, frozen=True, tag="select"):
     """Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none."""
 
     row: str = msgspec.field(name="id", default="")
@@ -199,8 +199,8 @@ def _view_step(state: State, intent: ViewStep) -> State:
     return replace(state, chosen_step=count, notice=None)
 
 
-@ACTIONS(Select)
-def _select(state: State, intent: Select) -> State:
+@ACTIONS(SelectRow)
+def _select(state: State, intent: SelectRow) -> State:
     if not intent.buffer:
         return replace(state, selected=intent.row, buffer="", blamed=None)
     look = state.look if intent.buffer == state.buffer else Look()

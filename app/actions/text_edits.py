@@ -35,18 +35,18 @@ class Typed(Message, frozen=True):
     keeps_draft = True
 
 
-class Draft(Typed, frozen=True):
+class DraftText(Typed, frozen=True):
     """Unfinished text."""
 
 
-class DraftCell(Draft, frozen=True, tag="draft_cell"):
+class DraftCell(DraftText, frozen=True, tag="draft_cell"):
     """The unfinished text below the marker of cell `cell`; in a markdown cell its words."""
 
     cell: Whole
     text: str
 
 
-class DraftItem(Draft, frozen=True, tag="draft_item"):
+class DraftItem(DraftText, frozen=True, tag="draft_item"):
     """The unfinished text of schedule line `item`."""
 
     item: Whole
@@ -189,7 +189,7 @@ def _keep(state: State, intent: KeepTyped) -> State:
     if isinstance(intent.typed, Read):
         return replace(state, notebook=not_read(open_notebook(state).document), notice=None)
     document = _text_of(draft_base(state).document, intent.typed)
-    return edited(state, not_read(document), draft=isinstance(intent.typed, Draft))
+    return edited(state, not_read(document), draft=isinstance(intent.typed, DraftText))
 
 
 @ACTIONS(Read)
@@ -202,9 +202,9 @@ def _read(state: State, _: Read) -> State:
 
 
 __all__ = [
-    "Draft",
     "DraftCell",
     "DraftItem",
+    "DraftText",
     "DropDraft",
     "EditCell",
     "EditItem",

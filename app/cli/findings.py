@@ -36,7 +36,7 @@ LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "not
 GITHUB_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-class Finding(msgspec.Struct, frozen=True):
+class FileFinding(msgspec.Struct, frozen=True):
     """One problem of a file. `rule` is a key of RULES or the code of a refusal; lines and columns count from 1."""
 
     rule: str
@@ -47,22 +47,24 @@ class Finding(msgspec.Struct, frozen=True):
     column: int = 1
 
 
-def of_refusal(refusal: Refusal, file: str) -> Finding:
+def of_refusal(refusal: Refusal, file: str) -> FileFinding:
     """The finding of an error, at its place if it has one."""
     place = refusal.place or Place(1, 1, 1, 1)
-    return Finding(refusal.code, "error", refusal.message, file, place.line, place.column)
+    return FileFinding(refusal.code, "error", refusal.message, file, place.line, place.column)
 
 
-def of_check(name: str, detail: str, file: str, line: int) -> Finding:
+def of_check(name: str, detail: str, file: str, line: int) -> FileFinding:
     """The finding of a failed check: "peak local.vtcm" belongs to the rule "peak"."""
-    return Finding(name.partition(" ")[0], "error", f"{FAILED.get(name, f'{name} over budget')}: {detail}", file, line)
+    return FileFinding(
+        name.partition(" ")[0], "error", f"{FAILED.get(name, f'{name} over budget')}: {detail}", file, line
+    )
 
 
-def of_lint(found: LintFinding, file: str, line: int) -> Finding:
+def of_lint(found: LintFinding, file: str, line: int) -> FileFinding:
     """The finding of a lint, with the calls of its best fix."""
     fix = found.fixes[0].calls if found.fixes else ()
     message = "\n".join([found.message, *(f"fix: {call}" for call in fix)])
-    return Finding(found.code, LEVELS[found.severity], message, file, line)
+    return FileFinding(found.code, LEVELS[found.severity], message, file, line)
 
 
 def schedule_line(notebook: Notebook) -> int:
@@ -90,7 +92,7 @@ def line_of(found: LintFinding, notebook: Notebook, count: int | None) -> int:
     return schedule_line(notebook)
 
 
-def github_commands(found: Iterable[Finding]) -> str:
+def github_commands(found: Iterable[FileFinding]) -> str:
     """One workflow command per finding, which GitHub shows at the file's line."""
     return "".join(
         f"::{GITHUB_COMMANDS[finding.level]} file={_property(finding.file)},line={finding.line},col={finding.column},"
@@ -107,7 +109,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def sarif_log(found: Sequence[Finding]) -> dict[str, Any]:
+def sarif_log(found: Sequence[FileFinding]) -> dict[str, Any]:
     """The findings as a SARIF 2.1.0 log of one run."""
     rules = list(dict.fromkeys(finding.rule for finding in found))
     driver = {
@@ -128,7 +130,7 @@ def sarif_log(found: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
+def _sarif_result(finding: FileFinding, rule: int) -> dict[str, Any]:
     region = {"startLine": finding.line, "startColumn": finding.column}
     location = {"artifactLocation": {"uri": _uri(finding.file)}, "region": region}
     return {

@@ -9,7 +9,16 @@ from .cells import Cell, CellKind, Document, read_document
 from .editing.apply import append_call, insert_call, remove_call, replace_call, replace_cell, without_last_call
 from .editing.branches import Branch, add_branch, branches, delete_branch, rename_branch, steps_shared, with_branch
 from .editing.cells import cell_at, delete_cell, insert_cell, move_cell, with_prose
-from .editing.conflicts import Change, Conflict, conflict_of, failed_step, put_back, repaired, skip_conflicts, stop_at
+from .editing.conflicts import (
+    Conflict,
+    StepChange,
+    conflict_of,
+    failed_step,
+    put_back,
+    repaired,
+    skip_conflicts,
+    stop_at,
+)
 from .editing.fixes import apply_fix, apply_lint, is_applicable
 from .editing.lines import apply_call, line_for, variable_of
 from .editing.machine_parameters import with_parameter, without_parameters
@@ -41,7 +50,6 @@ __all__ = [
     "Branch",
     "Cell",
     "CellKind",
-    "Change",
     "Conflict",
     "Converted",
     "Document",
@@ -53,6 +61,7 @@ __all__ = [
     "NotebookStep",
     "RemovedSteps",
     "State",
+    "StepChange",
     "add_branch",
     "append_call",
     "apply_call",

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace as replace_fields
 
-from ...engine.adopt import Trial, after_line
+from ...engine.adopt import TriedCall, after_line
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.processes import Allowance, remaining_seconds
 from ...engine.schedule import Schedule
@@ -32,7 +32,7 @@ SHARE = 0.75
 
 
 def evaluate(
-    document: Document, previous: Notebook | None = None, trial: Trial | None = None, parsed: Parsed | None = None
+    document: Document, previous: Notebook | None = None, trial: TriedCall | None = None, parsed: Parsed | None = None
 ) -> Notebook:
     """The notebook that `document` describes. Never raises for its content: errors are in the result, with the file's line.
 
@@ -97,7 +97,7 @@ def _with_steps(
     notebook: Notebook,
     calls: tuple[CallStep, ...],
     previous: Notebook | None,
-    trial: Trial | None,
+    trial: TriedCall | None,
     allowance: Allowance,
 ) -> Notebook:
     """The notebook, which has no steps yet, with the step and the state of each of `calls`."""
@@ -122,7 +122,7 @@ def _with_steps(
     return replace_fields(notebook, steps=tuple(steps), states=tuple(states), error=notebook.error or failed)
 
 
-def _after(before: State, call: CallStep, name: str, trial: Trial | None, allowance: Allowance) -> State:
+def _after(before: State, call: CallStep, name: str, trial: TriedCall | None, allowance: Allowance) -> State:
     with allowance.within("the schedule"):
         return after_line(before, call, name, trial)
 

@@ -25,7 +25,7 @@ from ..views.timeline.value import timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
 
 
-class Subject(msgspec.Struct, frozen=True, eq=False):
+class ExportSubject(msgspec.Struct, frozen=True, eq=False):
     """The state to export and its options. `sizes` become numbers in C and TVM code; `version` is TVM's, for the kind "tvm"."""
 
     state: State
@@ -53,25 +53,25 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-class Made(msgspec.Struct, frozen=True):
+class ExportedFile(msgspec.Struct, frozen=True):
     """An exported file."""
 
     name: str
     data: str | bytes
 
 
-def made(key: str, subject: Subject) -> Made:
+def made(key: str, subject: ExportSubject) -> ExportedFile:
     """Export a file of the kind `key`. Raises TilewrightError if the program has no such form, KeyError for an unknown kind."""
     kind = EXPORTS[key]
-    return Made(f"{kind.stem or file_stem(subject.state.title)}{kind.suffix}", _MAKERS[key](subject))
+    return ExportedFile(f"{kind.stem or file_stem(subject.state.title)}{kind.suffix}", _MAKERS[key](subject))
 
 
-def apart(state: State, store: Store) -> Subject:
+def apart(state: State, store: Store) -> ExportSubject:
     """A subject that a thread can export while the page is in use: a separate store with the known report and verdict."""
     own = Store()
     machine = store.machine(state)
     if state.shown is None or state.moment is None or not isinstance(machine, Machine):
-        return Subject(state, own)
+        return ExportSubject(state, own)
     schedule = state.moment.schedule
     state = replace(state, shown=replace(state.shown, machine=machine))
     sizes = sizes_of(state, schedule.func)
@@ -81,7 +81,7 @@ def apart(state: State, store: Store) -> Subject:
     verdict = store.verdict(state, schedule)
     if verdict is not None:
         own.verified(schedule.func, sizes, verdict)
-    return Subject(state, own)
+    return ExportSubject(state, own)
 
 
 def file_stem(title: str) -> str:
@@ -89,8 +89,8 @@ def file_stem(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:60] or "notebook"
 
 
-def _tvm(key: str) -> Callable[[Subject], str]:
-    def make(subject: Subject) -> str:
+def _tvm(key: str) -> Callable[[ExportSubject], str]:
+    def make(subject: ExportSubject) -> str:
         moment = subject.state.moment
         assert moment is not None
         version = subject.version if key == "tvm" else TVM_VERSIONS[key]
@@ -99,7 +99,7 @@ def _tvm(key: str) -> Callable[[Subject], str]:
     return make
 
 
-def _tilewright(subject: Subject) -> str:
+def _tilewright(subject: ExportSubject) -> str:
     """The notebook's text; for an earlier step, a notebook that ends there."""
     state = subject.state
     assert state.notebook is not None and state.moment is not None and state.shown is not None
@@ -110,46 +110,46 @@ def _tilewright(subject: Subject) -> str:
     return notebook_of_schedule(state.moment.schedule, named, state.shown.sizes).document.text
 
 
-def _script(subject: Subject) -> str:
+def _script(subject: ExportSubject) -> str:
     assert subject.state.moment is not None
     return subject.store.script(subject.state.moment.schedule)
 
 
-def _c(subject: Subject) -> str:
+def _c(subject: ExportSubject) -> str:
     """C code with the given sizes as numbers and the others as parameters."""
     assert subject.state.moment is not None
     return to_c(with_sizes(subject.state.moment.schedule.func, dict(subject.sizes)).func)
 
 
-def _tree(subject: Subject) -> str:
+def _tree(subject: ExportSubject) -> str:
     rows, costs = rows_now(subject.state, subject.store), costs_now(subject.state, subject.store)
     return tree_svg(rows, costs, title=subject.state.title, theme=subject.theme)
 
 
-def _timeline(subject: Subject) -> str:
+def _timeline(subject: ExportSubject) -> str:
     _ = subject.report  # raises an error if there is no report
     value = timeline_value(subject.state, subject.store)
     return timeline_svg(value, title=subject.state.title, theme=subject.theme, width=subject.width)
 
 
-def _trace(subject: Subject) -> str:
+def _trace(subject: ExportSubject) -> str:
     return chrome_trace(subject.report)
 
 
-def _replay(subject: Subject) -> str:
+def _replay(subject: ExportSubject) -> str:
     # Imported here since it imports Panel, which needs a second; the command line does not use Panel otherwise.
     from .replay import replay_html
 
     return replay_html(subject.state, subject.store, subject.report)
 
 
-def _png(draw: Callable[[Subject], str]) -> Callable[[Subject], bytes]:
+def _png(draw: Callable[[ExportSubject], str]) -> Callable[[ExportSubject], bytes]:
     return lambda subject: png_of(draw(subject), subject.scale)
 
 
 EXPORTS: Mapping[str, ExportKind] = {kind.key: kind for kind in EXPORT_KINDS}
 
-_MAKERS: Mapping[str, Callable[[Subject], str | bytes]] = {
+_MAKERS: Mapping[str, Callable[[ExportSubject], str | bytes]] = {
     **{key: _tvm(key) for key in TVM_VERSIONS},
     "tilewright": _tilewright,
     "tvmscript": _script,

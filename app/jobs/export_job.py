@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from ...engine.ir import Refusal, TilewrightError
-from ..export.exports import EXPORTS, Made, apart, made
+from ..export.exports import EXPORTS, ExportedFile, apart, made
 from ..state.derived import Store, attempt
 from ..state.model import State
 from .event_loop import EventLoop
@@ -17,7 +17,11 @@ IMMEDIATE = ("tvm", "tilewright", "tvmscript")
 
 
 def export_for_page(
-    key: str, state: State, store: Store, event_loop: EventLoop, on_result: Callable[[Made | TilewrightError], None]
+    key: str,
+    state: State,
+    store: Store,
+    event_loop: EventLoop,
+    on_result: Callable[[ExportedFile | TilewrightError], None],
 ) -> None:
     """Export the visible program. `on_result` receives the file, or the error, on the event loop.
 
@@ -30,7 +34,7 @@ def export_for_page(
     label = EXPORTS[key].label
     subject = apart(state, store)
 
-    def make() -> Made | TilewrightError:
+    def make() -> ExportedFile | TilewrightError:
         return attempt(label, lambda: made(key, subject))
 
     if key in IMMEDIATE:
@@ -44,7 +48,7 @@ def export_for_page(
     threading.Thread(target=work, name="export", daemon=True).start()
 
 
-def as_text(file: Made) -> str:
+def as_text(file: ExportedFile) -> str:
     """The content for the browser: text as it is, binary data as a data: URL."""
     if isinstance(file.data, str):
         return file.data

@@ -30,7 +30,7 @@ MOST_FILES = 40
 """The number of outcome files in a folder; the oldest are deleted."""
 
 
-class Note(msgspec.Struct, frozen=True):
+class SearchNote(msgspec.Struct, frozen=True):
     """The settings and pins of a notebook's last search, and the text that it searched."""
 
     text: str
@@ -56,7 +56,7 @@ def record_search(path: str, request: SearchRequest) -> None:
     folder_state(Path(path).resolve().parent)
     folder = _folder(path)
     folder.mkdir(mode=0o700, exist_ok=True)
-    note = Note(request.notebook.document.text, request.settings, pins_of(request.space))
+    note = SearchNote(request.notebook.document.text, request.settings, pins_of(request.space))
     fresh = _note(path).with_suffix(".new")
     fresh.write_bytes(msgspec.json.encode(note))
     fresh.replace(_note(path))
@@ -75,7 +75,7 @@ def load_search(notebook: Notebook) -> tuple[SearchRequest, Found] | None:
     try:
         if not _note(path).is_file():
             return None
-        note = msgspec.json.decode(_note(path).read_bytes(), type=Note)
+        note = msgspec.json.decode(_note(path).read_bytes(), type=SearchNote)
         if note.text != notebook.document.text:
             notebook = evaluate(read_document(note.text, path))
         space, machine = pinned(notebook_space(notebook), note.keep), machine_of(notebook)

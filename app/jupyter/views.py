@@ -16,7 +16,7 @@ from ...engine.hwsim import Machine, Report, load_machine, preset_names
 from ...engine.ir import IRModule, PrimFunc
 from ...engine.schedule import Schedule
 from ..actions.opening import OpenNotebook
-from ..actions.table import Select, Undo
+from ..actions.table import SelectRow, Undo
 from ..components.esm import Compiled
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
@@ -216,7 +216,7 @@ class LoopTree(View):
 
     def _select(self, row: str) -> None:
         if row != self._session.state.selected:
-            self._session.dispatch(Select(row, self._session.state.buffer))
+            self._session.dispatch(SelectRow(row, self._session.state.buffer))
 
     def _paint(self, state: State, store: Store) -> None:
         assert isinstance(self._drawn, TreeComponent)
@@ -312,7 +312,7 @@ class LayoutPicker(View):
             (name for name, b in known.items() if b.scope not in ("", "global")), next(iter(known), "")
         )
         if wanted in known and self._session.state.buffer != wanted:
-            self._session.dispatch(Select(buffer=wanted))
+            self._session.dispatch(SelectRow(buffer=wanted))
 
     def _paint(self, state: State, store: Store) -> None:
         assert isinstance(self._drawn, InspectorView)

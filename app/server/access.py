@@ -43,7 +43,7 @@ class Answer(msgspec.Struct, frozen=True):
     kind: str = "text/plain; charset=utf-8"
 
 
-class Pass(msgspec.Struct, frozen=True):
+class PassOn(msgspec.Struct, frozen=True):
     """A request that passes to the application with the address `target`."""
 
     target: str
@@ -76,7 +76,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         """The query of the printed address: the token, for the first visit."""
         return "?" + urlencode({"token": self.token}) if self.requires_token else ""
 
-    def decide(self, method: str, target: str, headers: HTTPHeaders) -> Answer | Pass:
+    def decide(self, method: str, target: str, headers: HTTPHeaders) -> Answer | PassOn:
         """Decide whether a request passes, or which answer it gets. Never raises, for any input."""
         path, _, query = target.partition("?")
         if not _is_path(path):
@@ -104,7 +104,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
         if method not in route.methods:
             text = f"This address accepts {', '.join(route.methods)}."
             return Answer(405, text, (("Allow", ", ".join(route.methods)),))
-        return Pass(self._inner_target(route, inner, query))
+        return PassOn(self._inner_target(route, inner, query))
 
     def _without_credential(
         self, method: str, route: Route | None, path: str, query: str, headers: HTTPHeaders
@@ -324,4 +324,4 @@ _KEY_REFUSED = {
     "wrong": Refusal("wrong-key", "This browser has no access to this server", expected=_FRESH),
 }
 
-__all__ = ["AccessError", "AccessPolicy", "Answer", "Pass", "make_policy"]
+__all__ = ["AccessError", "AccessPolicy", "Answer", "PassOn", "make_policy"]

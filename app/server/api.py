@@ -312,7 +312,7 @@ class Menu(Handler):
         )
 
 
-class Trace(Handler):
+class TimelineTrace(Handler):
     """GET /api/sessions/KEY/trace: the timeline in Chrome's trace format."""
 
     async def get(self, key: str) -> None:
@@ -344,7 +344,7 @@ ROUTES: tuple[tuple[str, type[Handler]], ...] = (
     ("/api/sessions/KEY", One),
     ("/api/sessions/KEY/targets", Targets),
     ("/api/sessions/KEY/menu", Menu),
-    ("/api/sessions/KEY/trace", Trace),
+    ("/api/sessions/KEY/trace", TimelineTrace),
 )
 
 

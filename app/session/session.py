@@ -16,7 +16,7 @@ from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import KeepTyped, Read, Typed
 from ..document import Document
-from ..export.exports import Made as Exported
+from ..export.exports import ExportedFile as Exported
 from ..jobs.call_preview import CallPreview
 from ..jobs.drop_preview import DropPreview, targets
 from ..jobs.event_loop import EventLoop

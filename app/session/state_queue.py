@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ...engine.ir import Refusal
 from ...engine.processes import Budget, within
-from ..actions.text_edits import Draft, DropDraft, Typed
+from ..actions.text_edits import DraftText, DropDraft, Typed
 from ..document import DocumentError, Notebook
 from ..document.notebook import GIVEN_UP
 from ..jobs.background_job import BackgroundJob, JobStatus
@@ -137,9 +137,9 @@ class StateQueue:
     def _drop_draft(self) -> None:
         """Drop the draft that is last in the queue, or the only one."""
         if self._line:
-            if isinstance(self._line[-1].intent, Draft):
+            if isinstance(self._line[-1].intent, DraftText):
                 self._line.pop().steps.close()
-        elif self._change is not None and isinstance(self._change.intent, Draft):
+        elif self._change is not None and isinstance(self._change.intent, DraftText):
             self._change.steps.close()
             self._cancel()
 

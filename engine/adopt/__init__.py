@@ -3,10 +3,10 @@ code line by line."""
 
 from ..script import from_tvm
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
-from .lines import LineState, Trial, after_line, arguments_of
+from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_method
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
-from .posts import Part
+from .posts import PostPart
 from .slices import PostProgram, Sliced, has_prose, programs_in, read_program, unread_lines
 from .trace import from_tvm_trace
 
@@ -16,11 +16,11 @@ __all__ = [
     "HoleError",
     "LineError",
     "LineState",
-    "Part",
+    "PostPart",
     "PostProgram",
     "Sliced",
     "Snippet",
-    "Trial",
+    "TriedCall",
     "after_line",
     "arguments_of",
     "call_method",

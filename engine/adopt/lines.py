@@ -25,7 +25,7 @@ class LineState(msgspec.Struct, frozen=True, eq=False):
     names: Mapping[str, Any]
 
 
-class Trial(msgspec.Struct, frozen=True, eq=False):
+class TriedCall(msgspec.Struct, frozen=True, eq=False):
     """A call that was made on a copy before its line was written; an equal line reuses the result."""
 
     before: LineState
@@ -45,7 +45,7 @@ def after_line(
     state: LineState,
     call: CallStep,
     schedule_name: str,
-    trial: Trial | None = None,
+    trial: TriedCall | None = None,
     chosen: Mapping[str, int] | None = None,
 ) -> LineState:
     """Return the state after one line. Raises the line's error and leaves `state` unchanged.

@@ -58,7 +58,7 @@ _ENDS_AS_SENTENCE = re.compile(r"[^\W\d_][^=()\[\]]*[.?!:]$")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 
 
-class Part(msgspec.Struct, frozen=True):
+class PostPart(msgspec.Struct, frozen=True):
     """Consecutive lines of a post; `first` counts from 1. Code is mended and without prompts and the margin of its fence."""
 
     kind: PartKind
@@ -66,7 +66,7 @@ class Part(msgspec.Struct, frozen=True):
     first: int
 
 
-def split_post(text: str, tree: ast.Module | None = None) -> tuple[Part, ...]:
+def split_post(text: str, tree: ast.Module | None = None) -> tuple[PostPart, ...]:
     """Return the parts of a text in order; `tree` is that of a text that is Python. Fence lines belong to no part."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if tree is not None:
@@ -88,7 +88,7 @@ def is_sentence(line: str) -> bool:
     return _ENDS_AS_SENTENCE.match(line) is not None
 
 
-def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[Part]:
+def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[PostPart]:
     """The parts of Python: code, and prose in comments and strings between its statements."""
     prose: dict[int, str] = {}
     code: set[int] = set()
@@ -108,7 +108,9 @@ def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[Part]:
             prose |= dict(zip(run, texts, strict=True))
     for is_prose, group in groupby(numbers, lambda n: n in prose):
         run = list(group)
-        yield Part("prose" if is_prose else "code", tuple(prose[n] if is_prose else lines[n - 1] for n in run), run[0])
+        yield PostPart(
+            "prose" if is_prose else "code", tuple(prose[n] if is_prose else lines[n - 1] for n in run), run[0]
+        )
 
 
 def has_fences(text: str) -> bool:
@@ -116,7 +118,7 @@ def has_fences(text: str) -> bool:
     return any(_FENCE.match(line) for line in text.splitlines() if "```" in line or "~~~" in line)
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[Part]:
+def _fenced(lines: Sequence[str]) -> Iterator[PostPart]:
     """The parts of a text with fences: prose between them, and the content of each."""
     start = number = 0
     while number < len(lines):
@@ -131,27 +133,27 @@ def _fenced(lines: Sequence[str]) -> Iterator[Part]:
     yield from _prose(lines[start:], start + 1)
 
 
-def _prose(lines: Sequence[str], first: int) -> Iterator[Part]:
+def _prose(lines: Sequence[str], first: int) -> Iterator[PostPart]:
     if any(line.strip() for line in lines):
-        yield Part("prose", tuple(lines), first)
+        yield PostPart("prose", tuple(lines), first)
 
 
-def _inside(lines: Sequence[str], first: int, language: str) -> Iterator[Part]:
+def _inside(lines: Sequence[str], first: int, language: str) -> Iterator[PostPart]:
     """The parts of a fence's content: Python as a whole, or code and printed output by lines."""
     if language not in _PYTHON:
-        yield Part("output", tuple(lines), first)
+        yield PostPart("output", tuple(lines), first)
         return
     prompts = any(_PROMPT.match(line) for line in lines)
     for candidate in (*_mended(_unindented(lines)), *_mended(_unindented(_bare(lines)))):
         tree = None if prompts else find_tree("\n".join(candidate))
         if tree is not None and any(_is_statement(node) for node in tree.body):
-            yield Part("code", tuple(candidate), first)
+            yield PostPart("code", tuple(candidate), first)
             return
     for part in _by_lines(lines, first):
         yield msgspec.structs.replace(part, kind="output") if part.kind == "prose" else part
 
 
-def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
+def _by_lines(lines: Sequence[str], first: int) -> Iterator[PostPart]:
     """The parts of lines without fences."""
     kinds, code = _kinds(lines)
     _absorb(kinds, "code", ("blank", "comment"))
@@ -165,9 +167,9 @@ def _by_lines(lines: Sequence[str], first: int) -> Iterator[Part]:
     for kind, group in groupby(range(len(lines)), kind_of):
         numbers = list(group)
         if kind == "code":
-            yield Part("code", tuple(_unindented([code[n] for n in numbers])), first + numbers[0])
+            yield PostPart("code", tuple(_unindented([code[n] for n in numbers])), first + numbers[0])
         elif any(lines[n].strip() for n in numbers):
-            yield Part(kind, tuple(lines[n] for n in numbers), first + numbers[0])
+            yield PostPart(kind, tuple(lines[n] for n in numbers), first + numbers[0])
 
 
 def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
@@ -340,4 +342,4 @@ def _unindented(lines: Sequence[str]) -> list[str]:
     return [line[margin:] if line.strip() else "" for line in lines]
 
 
-__all__ = ["Part", "has_fences", "is_sentence", "split_post"]
+__all__ = ["PostPart", "has_fences", "is_sentence", "split_post"]

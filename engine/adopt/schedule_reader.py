@@ -16,7 +16,7 @@ from ..script.errors import ParseError
 from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import Source
 from ..te.call_reader import TECallReader
-from ..te.model import Function, Names, Returned, Runtime
+from ..te.model import Attributes, Function, Returned, Runtime
 from ..te.program import made_program
 from ..te.stages import SEPARATOR
 from .instructions import MAX_INSTRUCTIONS, Instruction
@@ -35,7 +35,7 @@ class BlockHandle(str):
     __slots__ = ()
 
 
-class Program(Foreign):
+class ReadProgram(Foreign):
     """A program of the text."""
 
     __slots__ = ("name", "program")
@@ -65,7 +65,7 @@ class ScheduleReader(TECallReader):
     ) -> None:  # fmt: skip
         super().__init__(source, sizes or {}, assumes=assumes)
         self.aliases |= {"T": "tvm.script.tir", "tilewright": "tilewright"}
-        self.programs = {name: Program(program, name) for name, program in programs.items()}
+        self.programs = {name: ReadProgram(program, name) for name, program in programs.items()}
         self.given = given
         self.schedule: BlockSchedule | None = None
         self.handles: dict[str, Any] = {}  # the text's variables for loops and blocks, with their last values
@@ -148,13 +148,13 @@ class ScheduleReader(TECallReader):
         return super()._name(node)
 
     def attribute_of(self, owner: Value, name: str) -> Value:
-        if isinstance(owner, Program) or (isinstance(owner, BlockSchedule) and name in _PARTS):
+        if isinstance(owner, ReadProgram) or (isinstance(owner, BlockSchedule) and name in _PARTS):
             return Runtime()
         return super().attribute_of(owner, name)
 
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.scope.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if not isinstance(owner, Program):
+        if not isinstance(owner, ReadProgram):
             return super()._subscript(node)
         name = self.string(node.slice)
         if isinstance(owner.program, PrimFunc):
@@ -162,7 +162,7 @@ class ScheduleReader(TECallReader):
         if name not in [func.name for func in owner.program.functions]:
             raise self.error(node.slice, "unknown-name", f"{owner.name} has no function {name}",
                              expected=", ".join(func.name for func in owner.program.functions))  # fmt: skip
-        return Program(owner.program[name], name)
+        return ReadProgram(owner.program[name], name)
 
     # --- calls
 
@@ -179,7 +179,7 @@ class ScheduleReader(TECallReader):
             return self._wrapped(node)
         if self.called(node) == "T.create_prim_func":
             super()._call(node)
-            return Program(made_program(self).func, "main")
+            return ReadProgram(made_program(self).func, "main")
         found = super()._call(node)
         if isinstance(found, Runtime):
             self._require_no_schedule(node)
@@ -222,7 +222,7 @@ class ScheduleReader(TECallReader):
     def _make(self, node: ast.Call) -> BlockSchedule:
         given = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "mod"), None)
         value = self._origin(given) if given is not None else None
-        if isinstance(value, Program):
+        if isinstance(value, ReadProgram):
             return self._made(value, node)
         if given is None or not isinstance(value, Runtime):
             raise self._no_schedule_line(node)
@@ -243,10 +243,10 @@ class ScheduleReader(TECallReader):
                 return Runtime()
             raise
 
-    def _only_program(self) -> Program:
+    def _only_program(self) -> ReadProgram:
         """Return the program that a schedule of unknown origin is for."""
         if self.given is not None:
-            return Program(self.given, "mod")
+            return ReadProgram(self.given, "mod")
         if not self.programs:
             assert self._at is not None
             raise self._no_schedule_line(self._at)
@@ -258,7 +258,7 @@ class ScheduleReader(TECallReader):
             node, "no-schedule-line", "the first line of schedule code must create the schedule", expected=wanted
         )
 
-    def _made(self, program: Program, node: ast.AST) -> BlockSchedule:
+    def _made(self, program: ReadProgram, node: ast.AST) -> BlockSchedule:
         if self.schedule is not None:
             raise self.error(node, "unsupported", "the text has a second schedule", expected="a single schedule",
                              fix=("open FILE#2 for the second program of a file", "use a separate notebook for each schedule"))  # fmt: skip
@@ -268,12 +268,12 @@ class ScheduleReader(TECallReader):
     def _wrapped(self, node: ast.Call) -> Value:
         """Read `IRModule({"main": func})` and `IRModule.from_expr(func)`: the function."""
         value = self.value(node.args[0]) if node.args else None
-        if isinstance(value, Names) and len(value.values) == 1:
+        if isinstance(value, Attributes) and len(value.values) == 1:
             value = next(iter(value.values.values()))
-        return value if isinstance(value, Program) else Runtime()
+        return value if isinstance(value, ReadProgram) else Runtime()
 
     def _method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
-        if isinstance(owner, Program):
+        if isinstance(owner, ReadProgram):
             return owner if method in ("with_attr", "with_attrs", "without_attr") else Runtime()
         if not isinstance(owner, BlockSchedule):
             return super()._method_of(owner, method, node)
@@ -328,12 +328,12 @@ class ScheduleReader(TECallReader):
         """Read `sch.get(loop)` and `sch.get(block)`: the parts that schedules ask for."""
         if isinstance(handle, Var):
             loop = schedule.index.loop(handle)
-            return Names({"extent": loop.extent, "min": loop.min, "loop_var": handle}, "the loop")
+            return Attributes({"extent": loop.extent, "min": loop.min, "loop_var": handle}, "the loop")
         if isinstance(handle, str) and schedule.index.has_block(handle):
             block = schedule.index.realize(handle).block
-            doms = [Names({"extent": v.dom.extent, "min": v.dom.min}, "the range") for v in block.iter_vars]
-            iterators = tuple(Names({"dom": dom}, "the iterator") for dom in doms)
-            return Names({"name_hint": handle, "iter_vars": iterators}, "the block")
+            doms = [Attributes({"extent": v.dom.extent, "min": v.dom.min}, "the range") for v in block.iter_vars]
+            iterators = tuple(Attributes({"dom": dom}, "the iterator") for dom in doms)
+            return Attributes({"name_hint": handle, "iter_vars": iterators}, "the block")
         raise self.error(
             node, "wrong-type", "this is not a loop or a block", expected="a result of get_block or get_loops"
         )
@@ -348,7 +348,7 @@ class ScheduleReader(TECallReader):
             case tuple():
                 items = [self._argument(item) for item in value]
                 return tuple(items) if isinstance(node, ast.Tuple) else items
-            case Names(values=values):
+            case Attributes(values=values):
                 return {key: self._argument(item) for key, item in values.items()}
             case Function(node=ast.Lambda() as function):
                 return self._map(value, function)

@@ -31,7 +31,7 @@ from ..script.language import is_script
 from ..script.reading.source import Source
 from ..script.syntax import find_tree
 from .pasted import Snippet, read_as_far_as_possible
-from .posts import Part, is_sentence, split_post
+from .posts import PostPart, is_sentence, split_post
 
 MAX_CHARACTERS = 400_000
 """Maximum length of a text that is split into programs."""
@@ -85,7 +85,7 @@ class Sliced(msgspec.Struct, frozen=True):
     """The parts of a text and the programs in it, with notes on schedules without a program. `error` is that of the
     first code that is not Python; `is_python` says that the whole text is."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PostPart, ...]
     programs: tuple[PostProgram, ...]
     notes: tuple[Note, ...] = ()
     error: ParseError | None = None
@@ -134,7 +134,7 @@ def read_program(
             lines[call[0] - 1 : call[1]] = [""] * (call[1] - call[0] + 1)
 
 
-def unread_lines(parts: Sequence[Part]) -> Iterator[tuple[int, str]]:
+def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:
     """The lines among the prose that look like code, but are not Python, with their numbers."""
     for part in parts:
         for number, line in enumerate(part.lines, part.first):
@@ -142,7 +142,7 @@ def unread_lines(parts: Sequence[Part]) -> Iterator[tuple[int, str]]:
                 yield number, line.strip()
 
 
-def has_prose(parts: Sequence[Part]) -> bool:
+def has_prose(parts: Sequence[PostPart]) -> bool:
     """Whether the parts contain a sentence, or printed output beside code."""
     return any(part.kind == "output" or (part.kind == "prose" and any(map(is_sentence, part.lines))) for part in parts)
 
@@ -159,7 +159,7 @@ class _Slicer:
         self.busy: list[int] = []  # the units that may call these functions
         self.stored: set[str] = set()  # names that any statement assigns, at the top or in a function
 
-    def add(self, part: Part) -> None:
+    def add(self, part: PostPart) -> None:
         """Add a part of code. Raises ParseError if it is not Python."""
         source = Source("\n".join(part.lines), self.filename, part.first)
         for number, line in enumerate(part.lines):

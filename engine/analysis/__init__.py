@@ -3,7 +3,7 @@
 from .boxes import contains_box
 from .cover import is_covered, only_guards_domain, provably_runs, runs_at, touched_box, writes_all
 from .dependence import (
-    Conflict,
+    DependenceConflict,
     find_carried,
     find_conflicts,
     iterations_apart,
@@ -23,8 +23,8 @@ from .separation import is_injective, separated_loops, writes_distinct
 from .signatures import honest_signatures
 
 __all__ = [
-    "Conflict",
     "Decision",
+    "DependenceConflict",
     "ProgramIndex",
     "Update",
     "accessed_regions",

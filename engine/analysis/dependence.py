@@ -36,7 +36,7 @@ from .separation import separated_loops
 Ranges = Mapping[Var, Range]
 
 
-class Conflict(msgspec.Struct, frozen=True, eq=False):
+class DependenceConflict(msgspec.Struct, frozen=True, eq=False):
     """Two blocks whose accesses to `buffer` may meet in different iterations. `detail`: where they meet, or why that is undecided."""
 
     first: BlockRealize
@@ -45,7 +45,7 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
     detail: str
 
 
-def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iterator[Conflict]:
+def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iterator[DependenceConflict]:
     """The pairs of blocks below `top` that may exchange values across iterations of the `moving` loops.
 
     Values that a block reads from an earlier block in the same iteration (see `is_covered`) are no conflict.
@@ -58,17 +58,17 @@ def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iter
                     continue
                 apart = _never_carried(index, first, second, buffer, moving)
                 if not apart:
-                    yield Conflict(first, second, buffer, apart.detail)
+                    yield DependenceConflict(first, second, buffer, apart.detail)
 
 
 def find_carried(
     index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var]
-) -> Conflict | None:
+) -> DependenceConflict | None:
     """A buffer, written by one block, whose elements both may access in different iterations of `moving` loops; None if provably none."""
     for buffer in shared_buffers(first.block, second.block):
         apart = _never_carried(index, first, second, buffer, moving)
         if not apart:
-            return Conflict(first, second, buffer, apart.detail)
+            return DependenceConflict(first, second, buffer, apart.detail)
     return None
 
 

@@ -53,7 +53,7 @@ LARGE_BODY = (
 )
 
 
-class Update(msgspec.Struct, frozen=True, eq=False):
+class StoreUpdate(msgspec.Struct, frozen=True, eq=False):
     """The form `X[i] = X[i] op value` of a store; `flipped` if the element is the right operand."""
 
     op: type[BinaryOp]
@@ -62,7 +62,7 @@ class Update(msgspec.Struct, frozen=True, eq=False):
     load: BufferLoad
 
 
-def find_update(store: BufferStore) -> Update | None:
+def find_update(store: BufferStore) -> StoreUpdate | None:
     """The update of the written element if the store is a fold, otherwise None."""
     value = store.value
     if not isinstance(value, Add | Sub | Mul | Max | Min):
@@ -77,7 +77,7 @@ def find_update(store: BufferStore) -> Update | None:
             and not any(map(reads_memory, store.indices))
             and all(structural_equal(a, b) for a, b in zip(mine.indices, store.indices, strict=True))
         ):
-            return Update(type(value), other, flipped, mine)
+            return StoreUpdate(type(value), other, flipped, mine)
     return None
 
 

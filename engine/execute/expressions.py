@@ -44,8 +44,8 @@ from ..ir import (
 from ..ir import dtype as dt
 from . import errors
 from .axes import Ranges
-from .frames import Context, Fn, Frame, Meter, boxes, first_place
-from .memory import Bound, Form, Gathered, Memory, Reach, Strided
+from .frames import CompileContext, Fn, Frame, Meter, boxes, first_place
+from .memory import BufferMemory, CheckedAxis, Form, Gathered, Reach, Strided
 from .values import (
     BINARY,
     COMPARISONS,
@@ -65,12 +65,12 @@ MOST_BOXES = 16  # with more boxes, both sides of a choice are computed for all 
 class Expressions:
     """A compiler of expressions for the given memories and ranges of loop variables."""
 
-    def __init__(self, memories: Mapping[Buffer, Memory], ranges: Ranges, meter: Meter) -> None:
+    def __init__(self, memories: Mapping[Buffer, BufferMemory], ranges: Ranges, meter: Meter) -> None:
         self.memories = memories
         self.meter = meter
         self.analyzer = Analyzer(ranges)
 
-    def compile(self, expr: Expr, context: Context) -> Fn:
+    def compile(self, expr: Expr, context: CompileContext) -> Fn:
         """A closure that computes the value at every place of a frame."""
         kind = type(expr)
         if isinstance(expr, And | Or):
@@ -86,7 +86,7 @@ class Expressions:
 
     # -- operators
 
-    def _arithmetic(self, expr: BinaryOp, context: Context) -> Fn:
+    def _arithmetic(self, expr: BinaryOp, context: CompileContext) -> Fn:
         a, b = self.compile(expr.a, context), self.compile(expr.b, context)
         function = binary(type(expr), expr.dtype)
         if not isinstance(expr, DIVISIONS) or dt.is_float(expr.dtype):
@@ -103,7 +103,7 @@ class Expressions:
 
         return divide
 
-    def _comparison(self, expr: Predicate, context: Context) -> Fn:
+    def _comparison(self, expr: Predicate, context: CompileContext) -> Fn:
         function = COMPARISONS[type(expr)]
         form = self.form(build.sub(expr.a, expr.b), context) if is_index(expr.a) and is_index(expr.b) else None
         if form is not None:
@@ -118,7 +118,7 @@ class Expressions:
         a, b = self.compile(expr.a, context), self.compile(expr.b, context)
         return lambda frame: function(a(frame), b(frame))
 
-    def _logic(self, expr: And | Or, context: Context) -> Fn:
+    def _logic(self, expr: And | Or, context: CompileContext) -> Fn:
         if can_fail(expr.b):
             sides = (expr.b, build.FALSE) if isinstance(expr, And) else (build.TRUE, expr.b)
             return self.choice(expr.a, *sides, context)
@@ -126,11 +126,11 @@ class Expressions:
         function = np.logical_and if isinstance(expr, And) else np.logical_or
         return lambda frame: function(a(frame), b(frame))
 
-    def negation(self, expr: Not, context: Context) -> Fn:
+    def negation(self, expr: Not, context: CompileContext) -> Fn:
         a = self.compile(expr.a, context)
         return lambda frame: np.logical_not(a(frame))
 
-    def select(self, expr: Select, context: Context) -> Fn:
+    def select(self, expr: Select, context: CompileContext) -> Fn:
         parts = [self.compile(e, context) for e in (expr.condition, expr.true_value, expr.false_value)]
 
         def select(frame: Frame) -> Any:
@@ -139,7 +139,7 @@ class Expressions:
 
         return select
 
-    def choice(self, condition: Expr, yes: Expr, no: Expr, context: Context) -> Fn:
+    def choice(self, condition: Expr, yes: Expr, no: Expr, context: CompileContext) -> Fn:
         """`yes` if the condition holds, otherwise `no`; each side is computed only for the iterations that choose it."""
         test, sides = self.compile(condition, context), (self.compile(yes, context), self.compile(no, context))
         kind = numpy_dtype(yes.dtype)
@@ -167,12 +167,12 @@ class Expressions:
 
         return by_side
 
-    def cast(self, expr: Cast, context: Context) -> Fn:
+    def cast(self, expr: Cast, context: CompileContext) -> Fn:
         value = self.compile(expr.value, context)
         numpy_dtype(expr.dtype)
         return lambda frame: convert(value(frame), expr.dtype)
 
-    def call(self, expr: Call, context: Context) -> Fn:
+    def call(self, expr: Call, context: CompileContext) -> Fn:
         if expr.op == "if_then_else":
             return self.choice(*cast("tuple[Expr, Expr, Expr]", expr.args), context)
         args = [self.compile(a, context) for a in expr.args] if expr.op in UNARY or expr.op in BINARY else []
@@ -186,7 +186,7 @@ class Expressions:
 
     # -- names
 
-    def variable(self, expr: Var, context: Context) -> Fn:
+    def variable(self, expr: Var, context: CompileContext) -> Fn:
         kind = numpy_dtype(expr.dtype)
         if expr in context.lets:
             return lambda frame: frame.env[expr]
@@ -203,7 +203,7 @@ class Expressions:
 
         return along
 
-    def let(self, expr: Let, context: Context) -> Fn:
+    def let(self, expr: Let, context: CompileContext) -> Fn:
         value = self.compile(expr.value, context)
         body = self.compile(expr.body, replace(context, lets=(*context.lets, expr.var)))
 
@@ -213,34 +213,34 @@ class Expressions:
 
         return let
 
-    def constant(self, expr: IntImm | FloatImm, context: Context) -> Fn:
+    def constant(self, expr: IntImm | FloatImm, context: CompileContext) -> Fn:
         value = scalar(expr.value, expr.dtype)
         return lambda frame: value
 
     # -- memory
 
-    def load(self, expr: BufferLoad, context: Context) -> Fn:
+    def load(self, expr: BufferLoad, context: CompileContext) -> Fn:
         return self.reach(expr, context).load
 
-    def reach(self, access: BufferLoad | BufferStore, context: Context) -> Reach:
+    def reach(self, access: BufferLoad | BufferStore, context: CompileContext) -> Reach:
         """The accessor for the elements of a load or a store."""
         memory = self.memories.get(access.buffer)
         if memory is None:
             raise errors.unsupported(f"buffer {access.buffer.name}, which is not allocated", nodes=(access.buffer,))
         forms = [self.form(index, context) if is_index(index) else None for index in access.indices]
         indices = [self.compile(index, context) for index in access.indices]
-        bounds: list[Bound] = []
+        bounds: list[CheckedAxis] = []
         for axis, (index, extent) in enumerate(zip(access.indices, memory.shape, strict=True)):
             known = self.analyzer.bounds(index) if is_index(index) else None
             if known is None or known.low is None or known.high is None or known.low < 0 or known.high >= extent:
-                bounds.append(Bound(axis, forms[axis]))
+                bounds.append(CheckedAxis(axis, forms[axis]))
         linear_forms = [form for form in forms if form is not None]
         if len(linear_forms) < len(forms):
             return Gathered(memory, access, indices, bounds, context)
         total = Form.total(linear_forms, memory.steps, len(context.axes))
         return Strided(memory, access, indices, bounds, context, total)
 
-    def form(self, index: Expr, context: Context) -> Form | None:
+    def form(self, index: Expr, context: CompileContext) -> Form | None:
         """The index as a linear form over the axes, or None."""
         found = linear(index)
         if found is None:
@@ -314,7 +314,7 @@ _SIGNS: Mapping[type[Expr], Callable[[int, int], bool | None]] = MappingProxyTyp
 )
 
 _COMPILE = cast(
-    "Mapping[type[Expr], Callable[[Expressions, Expr, Context], Fn]]",
+    "Mapping[type[Expr], Callable[[Expressions, Expr, CompileContext], Fn]]",
     MappingProxyType(
         {
             BufferLoad: Expressions.load,

@@ -66,7 +66,7 @@ Fn = Callable[[Frame], Any]
 Run = Callable[[Frame], None]
 
 
-class Context(msgspec.Struct, frozen=True, eq=False):
+class CompileContext(msgspec.Struct, frozen=True, eq=False):
     """The compiler's context at a place: the variable of each axis, the number of folding axes, the in-order loops, the lets, the block."""
 
     axes: tuple[Var, ...] = ()
@@ -75,7 +75,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     lets: tuple[Var, ...] = ()
     block: str = ""
 
-    def with_axis(self, var: Var, kind: Kind) -> tuple[Context, int]:
+    def with_axis(self, var: Var, kind: Kind) -> tuple[CompileContext, int]:
         """The context with one more axis, and the position of that axis."""
         position = self.folding if kind == "reduce" else len(self.axes)
         axes = (*self.axes[:position], var, *self.axes[position:])

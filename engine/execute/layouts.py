@@ -11,7 +11,7 @@ import numpy as np
 from ..ir import Buffer, BufferStore, Expr, IndexMap, PrimFunc, Stmt, Var, build, free_vars, substitute
 from .errors import unsupported
 from .frames import Array
-from .program import Outcome, execute
+from .program import BufferContents, execute
 
 MOST_PLACES = 1 << 22
 
@@ -56,7 +56,7 @@ def image(index_map: IndexMap, shape: Sequence[Expr]) -> Image | None:
     return Image(ends, len(np.unique(places, axis=0)) == len(places))
 
 
-def laid_out(name: str, outcome: Outcome, layouts: Sequence[ParameterLayout]) -> tuple[Outcome, Array]:
+def laid_out(name: str, outcome: BufferContents, layouts: Sequence[ParameterLayout]) -> tuple[BufferContents, Array]:
     """The array of parameter `name` after all its layouts, in order, and a mask of its places with specified contents.
 
     Unspecified places hold conspicuous values (NaN, the largest integer). Raises ExecuteError for a layout of unknown size.
@@ -69,7 +69,7 @@ def laid_out(name: str, outcome: Outcome, layouts: Sequence[ParameterLayout]) ->
             values = _moved(values, places, _padding(layout, values.dtype))
             written = _moved(written, places, np.ones(values.shape, bool))
             known = _moved(known, places, np.full(values.shape, layout.pad_value is not None))
-    return Outcome(values, written), known
+    return BufferContents(values, written), known
 
 
 def _moved(array: Array, places: Array, padding: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import BufferLoad, BufferStore, Var
 from . import errors
-from .frames import Array, Context, Fn, Frame, first_place
+from .frames import Array, CompileContext, Fn, Frame, first_place
 from .values import numpy_dtype
 
 Access = BufferLoad | BufferStore
@@ -23,7 +23,7 @@ MAX_ELEMENTS = 2**27
 """The limit of elements in a buffer: a float32 buffer of this size uses half a gigabyte, and a comparison holds several."""
 
 
-class Memory:
+class BufferMemory:
     """The elements of one buffer, row-major, and a mask of initialized elements. `lanes`: the axes around its allocation."""
 
     __slots__ = (
@@ -154,7 +154,7 @@ class Form(msgspec.Struct, frozen=True, eq=False):
         return total
 
 
-class Bound(msgspec.Struct, frozen=True, eq=False):
+class CheckedAxis(msgspec.Struct, frozen=True, eq=False):
     """An axis of a buffer for which the compiler cannot prove an access to be in bounds."""
 
     axis: int
@@ -165,7 +165,12 @@ class Reach:
     """The element access of one load or store. Raises ExecuteError for out-of-bounds and uninitialized elements."""
 
     def __init__(
-        self, memory: Memory, access: Access, indices: Sequence[Fn], bounds: Sequence[Bound], context: Context
+        self,
+        memory: BufferMemory,
+        access: Access,
+        indices: Sequence[Fn],
+        bounds: Sequence[CheckedAxis],
+        context: CompileContext,
     ) -> None:
         self.memory, self.access, self.indices, self.bounds, self.context = memory, access, indices, bounds, context
         self.lane_axes = [context.axes.index(var) for var in memory.lanes]
@@ -207,11 +212,11 @@ class Strided(Reach):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: BufferMemory,
         access: Access,
         indices: Sequence[Fn],
-        bounds: Sequence[Bound],
-        context: Context,
+        bounds: Sequence[CheckedAxis],
+        context: CompileContext,
         form: Form,
     ) -> None:
         super().__init__(memory, access, indices, bounds, context)

@@ -14,8 +14,8 @@ from ..ir import BlockRealize, Buffer, Expr, PrimFunc, Var, build, refusing_dept
 from ..lower.storage.allocation import plan_buffer_allocation
 from .axes import Axes
 from .errors import ExecuteError, bad_argument
-from .frames import Array, Context, Frame, Meter
-from .memory import Memory
+from .frames import Array, CompileContext, Frame, Meter
+from .memory import BufferMemory
 from .plain import Plain
 from .statements import Statements
 from .values import numpy_dtype
@@ -24,7 +24,7 @@ MOST_IN_LANES = 1_000_000_000
 """The largest work, in element operations, of a program whose iterations have buffers of their own."""
 
 
-class Outcome(msgspec.Struct, frozen=True, eq=False):
+class BufferContents(msgspec.Struct, frozen=True, eq=False):
     """The contents of a parameter buffer after a run. `written` marks initialized elements; the others are zero."""
 
     values: Array
@@ -42,7 +42,7 @@ def run(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 @refusing_depth(ExecuteError)
-def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, Outcome]:
+def execute(func: PrimFunc, arrays: Mapping[str, Array], limit: int | None = None) -> dict[str, BufferContents]:
     """`run` with masks of the written elements. Raises ExecuteError("too-costly") beyond `limit` element operations."""
     return Executable(func, arrays, limit).run()
 
@@ -72,10 +72,10 @@ class Executable:
         axes = Axes(plain.ranges)
         axes.visit(body)
         statements = Statements(dict(self.memories), plain.shapes, plain.ranges, axes.kinds, meter)
-        self.code = statements.compile(body, Context())
+        self.code = statements.compile(body, CompileContext())
         return self.code.work
 
-    def run(self) -> dict[str, Outcome]:
+    def run(self) -> dict[str, BufferContents]:
         """Every parameter buffer after the run, by name."""
         try:
             with np.errstate(all="ignore"):
@@ -83,11 +83,11 @@ class Executable:
         except ExecuteError as error:
             nodes = tuple(self.plain.origins.get(node, node) for node in error.refusal.nodes)
             raise ExecuteError(replace(error.refusal, nodes=nodes)) from None
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, BufferContents] = {}
         for buffer, memory in self.memories.items():
             given = self.arrays.get(buffer.name)
             shape = memory.shape if given is None else given.shape
-            outcomes[buffer.name] = Outcome(memory.flat.reshape(shape), memory.written.reshape(shape))
+            outcomes[buffer.name] = BufferContents(memory.flat.reshape(shape), memory.written.reshape(shape))
         return outcomes
 
 
@@ -116,8 +116,8 @@ def _sizes(func: PrimFunc, arrays: Mapping[str, Array]) -> dict[Var, Expr]:
     return sizes
 
 
-def _memory(buffer: Buffer, shape: tuple[int, ...], array: Array | None) -> Memory:
-    memory = Memory(buffer.name, buffer.dtype, shape)
+def _memory(buffer: Buffer, shape: tuple[int, ...], array: Array | None) -> BufferMemory:
+    memory = BufferMemory(buffer.name, buffer.dtype, shape)
     if array is None:
         memory.clear(Frame({}, (), ()))
         return memory

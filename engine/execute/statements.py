@@ -38,10 +38,10 @@ from ..ir import (
     walk,
 )
 from . import errors
-from .axes import Kind, Ranges, Update, find_update
+from .axes import Kind, Ranges, StoreUpdate, find_update
 from .expressions import Expressions
-from .frames import STEP_COST, Array, Context, Fn, Frame, Meter, Run, boxes, first_place
-from .memory import Memory
+from .frames import STEP_COST, Array, CompileContext, Fn, Frame, Meter, Run, boxes, first_place
+from .memory import BufferMemory
 from .plain import Within
 from .values import NO_OPERATION, fold
 
@@ -62,7 +62,7 @@ class Statements:
 
     def __init__(
         self,
-        memories: dict[Buffer, Memory],
+        memories: dict[Buffer, BufferMemory],
         shapes: Mapping[Buffer, tuple[int, ...]],
         ranges: Ranges,
         kinds: Mapping[Any, Kind],
@@ -71,7 +71,7 @@ class Statements:
         self.memories, self.shapes, self.ranges, self.kinds, self.meter = memories, shapes, ranges, kinds, meter
         self.expressions = Expressions(memories, ranges, meter)
 
-    def compile(self, stmt: Stmt, context: Context) -> Code:
+    def compile(self, stmt: Stmt, context: CompileContext) -> Code:
         method = _COMPILE.get(type(stmt))
         if method is None:
             raise errors.unsupported(f"a {type(stmt).__name__}", nodes=(stmt,))
@@ -79,7 +79,7 @@ class Statements:
 
     # -- loops
 
-    def loop(self, stmt: For, context: Context) -> Code:
+    def loop(self, stmt: For, context: CompileContext) -> Code:
         var, spend = stmt.loop_var, self.meter.spend
         first, extent = self._number(stmt.min, context), self._number(stmt.extent, context)
         kind = self.kinds.get(var)
@@ -98,7 +98,7 @@ class Statements:
 
         return Code(in_order, body.volume, self._trips(stmt) * (body.work + STEP_COST))
 
-    def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: Context) -> Code:
+    def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: CompileContext) -> Code:
         """A closure that runs all iterations at once, in chunks that keep the frames of the body small."""
         inner, position = context.with_axis(stmt.loop_var, kind)
         body = self.compile(stmt.body, inner)
@@ -127,7 +127,7 @@ class Statements:
         known = self.ranges.get(stmt.loop_var)
         return 1 if known is None else build.int_value(known.extent) or 1
 
-    def _number(self, expr: Expr, context: Context) -> Fn:
+    def _number(self, expr: Expr, context: CompileContext) -> Fn:
         """A loop bound, the same for the whole frame."""
         known = build.int_value(expr)
         if known is not None:
@@ -137,7 +137,7 @@ class Statements:
 
     # -- branches
 
-    def branch(self, stmt: IfThenElse, context: Context) -> Code:
+    def branch(self, stmt: IfThenElse, context: CompileContext) -> Code:
         tests = [self.expressions.compile(term, context) for term in build.conjuncts(stmt.condition)]
         then = self.compile(stmt.then_case, context)
         otherwise = None if stmt.else_case is None else self.compile(stmt.else_case, context)
@@ -175,7 +175,7 @@ class Statements:
 
     # -- structure
 
-    def sequence(self, stmt: SeqStmt, context: Context) -> Code:
+    def sequence(self, stmt: SeqStmt, context: CompileContext) -> Code:
         codes = [self.compile(s, context) for s in stmt.seq]
         runs = [code.run for code in codes]
 
@@ -185,11 +185,11 @@ class Statements:
 
         return Code(in_turn, max(code.volume for code in codes), sum(code.work for code in codes))
 
-    def within(self, stmt: Within, context: Context) -> Code:
+    def within(self, stmt: Within, context: CompileContext) -> Code:
         return self.compile(stmt.body, replace(context, block=stmt.name))
 
-    def allocate(self, stmt: Allocate, context: Context) -> Code:
-        made = [Memory(b.name, b.dtype, self.shapes[b], context.axes) for b in stmt.buffers]
+    def allocate(self, stmt: Allocate, context: CompileContext) -> Code:
+        made = [BufferMemory(b.name, b.dtype, self.shapes[b], context.axes) for b in stmt.buffers]
         self.memories.update(zip(stmt.buffers, made, strict=True))
         body = self.compile(stmt.body, context)
 
@@ -201,7 +201,7 @@ class Statements:
         sizes = [memory.size for memory in made]
         return Code(fresh, max(body.volume, *sizes), body.work + sum(sizes))
 
-    def let(self, stmt: LetStmt, context: Context) -> Code:
+    def let(self, stmt: LetStmt, context: CompileContext) -> Code:
         value = self.expressions.compile(stmt.value, context)
         body = self.compile(stmt.body, replace(context, lets=(*context.lets, stmt.var)))
 
@@ -211,7 +211,7 @@ class Statements:
 
         return replace(body, run=let)
 
-    def assertion(self, stmt: AssertStmt, context: Context) -> Code:
+    def assertion(self, stmt: AssertStmt, context: CompileContext) -> Code:
         test = self.expressions.compile(stmt.condition, context)
         body = self.compile(stmt.body, context)
 
@@ -225,13 +225,13 @@ class Statements:
 
     # -- leaves
 
-    def evaluate(self, stmt: Evaluate, context: Context) -> Code:
+    def evaluate(self, stmt: Evaluate, context: CompileContext) -> Code:
         if build.is_noop(stmt) or (isinstance(stmt.value, Call) and stmt.value.op in NO_OPERATION):
             return Code(lambda frame: None)
         value = self.expressions.compile(stmt.value, context)
         return Code(lambda frame: cast("None", value(frame)))
 
-    def store(self, stmt: BufferStore, context: Context) -> Code:
+    def store(self, stmt: BufferStore, context: CompileContext) -> Code:
         checkpoint()
         spend, work = self.meter.spend, operations(stmt)
         own = self.memories[stmt.buffer].lanes  # each lane has a separate sum
@@ -252,7 +252,7 @@ class Statements:
 
         return Code(store, work=work)
 
-    def _fold(self, stmt: BufferStore, update: Update, folded: list[int], context: Context) -> Run:
+    def _fold(self, stmt: BufferStore, update: StoreUpdate, folded: list[int], context: CompileContext) -> Run:
         """`X[i] = X[i] op e` along axes that the index does not use: computes all of e first, then folds in order."""
         source, target = self.expressions.reach(update.load, context), self.expressions.reach(stmt, context)
         value = self.expressions.compile(update.value, context)
@@ -285,7 +285,7 @@ def operations(stmt: BufferStore) -> int:
 
 
 _COMPILE = cast(
-    "Mapping[type[Stmt], Callable[[Statements, Stmt, Context], Code]]",
+    "Mapping[type[Stmt], Callable[[Statements, Stmt, CompileContext], Code]]",
     MappingProxyType(
         {
             Allocate: Statements.allocate,

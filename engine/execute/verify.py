@@ -14,7 +14,7 @@ from .errors import ExecuteError, element
 from .frames import Array
 from .inputs import INTEGERS, random_inputs
 from .layouts import ParameterLayout, laid_out
-from .program import Executable, Outcome, execute
+from .program import BufferContents, Executable, execute
 from .values import numpy_dtype
 
 LIMIT = 10_000_000_000  # element operations of one run: up to about ten seconds
@@ -59,7 +59,7 @@ class Expectation:
         self.limit = limit
         self._fault = ""
         self._inputs: dict[str, Array] = {}
-        self._expected: dict[str, Outcome] = {}
+        self._expected: dict[str, BufferContents] = {}
         try:
             floats = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in original.params if dt.is_float(p.dtype)}
             Executable(original, floats, limit)  # check the cost before inputs of that size are allocated
@@ -96,20 +96,20 @@ class Expectation:
 
 def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:
     """An input in the layout of the scheduled program."""
-    laid, _ = laid_out(name, Outcome(array, np.ones(array.shape, bool)), layouts)
+    laid, _ = laid_out(name, BufferContents(array, np.ones(array.shape, bool)), layouts)
     return laid.values
 
 
-def _where_known(found: Outcome, expected: Outcome, known: Array) -> Outcome:
+def _where_known(found: BufferContents, expected: BufferContents, known: Array) -> BufferContents:
     """`found` with unspecified places replaced by the expected contents."""
     if known.all() or found.values.size != known.size:
         return found
     shape = known.shape
     values, written = found.values.reshape(shape), found.written.reshape(shape)
-    return Outcome(np.where(known, values, expected.values), np.where(known, written, expected.written))
+    return BufferContents(np.where(known, values, expected.values), np.where(known, written, expected.written))
 
 
-def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, Outcome]]:
+def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, BufferContents]]:
     """Inputs on which the program runs, and its results. Raises the first ExecuteError if no inputs succeed."""
     first: ExecuteError | None = None
     for integers in INTEGERS:
@@ -124,7 +124,7 @@ def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array],
     raise first
 
 
-def _compare(name: str, found: Outcome, expected: Outcome) -> tuple[float, str | None]:
+def _compare(name: str, found: BufferContents, expected: BufferContents) -> tuple[float, str | None]:
     """(largest difference, description of the mismatch or None)."""
     ours, theirs = found.values.reshape(-1), expected.values.reshape(-1)
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:

@@ -3,11 +3,11 @@
 from ..adopt import Hole, HoleError
 from .database.database import Database, DatabaseError
 from .database.record import TuningRecord
-from .database.warm_start import Origin, WarmStart, WarmStartUse
+from .database.warm_start import SpaceOrigin, WarmStart, WarmStartUse
 from .database.workload import workload_of
 from .derive.derived_space import DerivedSpace, derive_space, deriving_space
 from .derive.groups import SketchChoice
-from .derive.product import Product, product_of
+from .derive.product import ProductIterators, product_of
 from .derive.program_bound import ProgramBound, program_bound
 from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.loop import ExploreError, explore, offers_of, verdict_of
@@ -15,7 +15,7 @@ from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of
 from .space.pins import Pins, is_pin, pinned, pins_of
 from .space.tiling_target import TilingTargetError
-from .trials.evaluator import EvaluationRequest, Evaluator, Limits
+from .trials.evaluator import EvaluationLimits, EvaluationRequest, Evaluator
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
 from .trials.study import Method, Progress, Settings, Study, StudyCandidate, Trial, Verifier
 from .trials.study_store import StoreError
@@ -31,6 +31,7 @@ __all__ = [
     "Database",
     "DatabaseError",
     "DerivedSpace",
+    "EvaluationLimits",
     "EvaluationRequest",
     "Evaluator",
     "ExploreError",
@@ -39,14 +40,12 @@ __all__ = [
     "Hole",
     "HoleError",
     "InProcess",
-    "Limits",
     "Method",
     "ObjectiveError",
-    "Origin",
     "Outcome",
     "Pins",
     "Point",
-    "Product",
+    "ProductIterators",
     "ProgramBound",
     "Progress",
     "ScheduleRule",
@@ -54,6 +53,7 @@ __all__ = [
     "SketchChoice",
     "Space",
     "SpaceError",
+    "SpaceOrigin",
     "Status",
     "StoreError",
     "Study",

@@ -50,8 +50,8 @@ from ..ir import (
 )
 from ..ir import dtype as dt
 from ..lower import PASSES, require_known
-from .c_expr import Expressions, loads_in_order
-from .c_words import Names, c_type, function_name, helper_text, refuse
+from .c_expr import CExpressions, loads_in_order
+from .c_words import CNames, c_type, function_name, helper_text, refuse
 
 Storage = Literal["heap", "arguments"]
 Accesses = Literal["free", "exact"]
@@ -142,9 +142,9 @@ class _Function:
         self.storage, self.accesses = storage, accesses
         self.lines: list[str] = []
         self.depth = 1
-        self.names = Names()
+        self.names = CNames()
         self.ranges: dict[Var, Range] = {}
-        self.expressions = Expressions(self.names, Analyzer(self.ranges))
+        self.expressions = CExpressions(self.names, Analyzer(self.ranges))
         self.written = {n.buffer for n in walk_stmts(func.body) if isinstance(n, BufferStore)}
         self.read = {n.buffer for n in walk(func.body) if isinstance(n, BufferLoad)}
         allocated = [b for n in walk_stmts(func.body) if isinstance(n, Allocate) for b in n.buffers]

@@ -45,7 +45,7 @@ from ..ir import (
     walk,
 )
 from ..ir import dtype as dt
-from .c_words import MATH, Names, c_type, literal, refuse, suffix
+from .c_words import MATH, CNames, c_type, literal, refuse, suffix
 
 # Operator precedence, for the operators that are written without parentheses.
 CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(9)
@@ -70,11 +70,11 @@ _BITS: Mapping[str, str] = MappingProxyType({"bitwise_and": "&", "bitwise_or": "
 Text = tuple[str, int]
 
 
-class Expressions:
+class CExpressions:
     """Expression writer. `helpers` collects the helper functions (name, dtype) in use; `kept` maps loads to the variables that hold
     them."""
 
-    def __init__(self, names: Names, analyzer: Analyzer) -> None:
+    def __init__(self, names: CNames, analyzer: Analyzer) -> None:
         self.names, self.analyzer = names, analyzer
         self.helpers: dict[tuple[str, str], None] = {}
         self.kept: dict[BufferLoad, str] = {}

@@ -115,7 +115,7 @@ def function_name(name: str) -> str:
     return f"{text}_" if text in LIBRARY else text
 
 
-class Names:
+class CNames:
     """C names of nodes. A name is valid until the end of its C block; inner names never shadow outer ones."""
 
     def __init__(self) -> None:

@@ -33,11 +33,11 @@ from .machine.parts import (
     SystolicEngine,
     VectorEngine,
 )
-from .replay.occupancy import Occupancy, Steps, Tile, Tiles
+from .replay.occupancy import CellLife, Occupancy, Steps, Tiles
 from .replay.repeats import Repeat
 from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
-from .replay.timeline import Timeline
+from .replay.timeline import ReplayTimeline
 from .report.critical_path import CriticalPath, PathPart
 from .report.metrics import operations_per_cycle
 from .report.model import (
@@ -58,7 +58,7 @@ from .report.model import (
     Traffic,
     Wait,
 )
-from .sensitivity import MachineParameter, Trial, ranked, sensitivity, trials, tried
+from .sensitivity import Improvement, MachineParameter, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.product import passes_of, tile_cycles
@@ -77,6 +77,7 @@ __all__ = [
     "CacheCounts",
     "CacheRow",
     "CachedTask",
+    "CellLife",
     "CostEstimate",
     "CriticalPath",
     "Density",
@@ -86,6 +87,7 @@ __all__ = [
     "EngineAccess",
     "EngineReport",
     "Finding",
+    "Improvement",
     "Kind",
     "Listing",
     "Lost",
@@ -102,6 +104,7 @@ __all__ = [
     "PathPart",
     "Placement",
     "Repeat",
+    "ReplayTimeline",
     "Report",
     "Roofline",
     "ScalarEngine",
@@ -112,12 +115,9 @@ __all__ = [
     "TaskKind",
     "TaskProgram",
     "Template",
-    "Tile",
     "Tiles",
     "TimeMap",
-    "Timeline",
     "Traffic",
-    "Trial",
     "Unit",
     "UnpipedBound",
     "VectorEngine",

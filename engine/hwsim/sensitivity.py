@@ -35,7 +35,7 @@ class MachineParameter(msgspec.Struct, frozen=True):
     saved: int
 
 
-class Trial(NamedTuple):
+class Improvement(NamedTuple):
     """A parameter to improve: its path, its value and the improved one."""
 
     path: str
@@ -56,7 +56,7 @@ def ranked(parameters: Iterable[MachineParameter]) -> tuple[MachineParameter, ..
     return tuple(sorted(parameters, key=lambda k: (-k.saved, k.path)))
 
 
-def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:
+def trials(machine: Machine, report: Report) -> tuple[Improvement, ...]:
     """Returns the trials for the parts that a program used."""
     used = {f"engines.{engine_of_channel(name)}" for name, engine in report.engines.items() if engine.tasks}
     used |= {
@@ -71,7 +71,7 @@ def trials(machine: Machine, report: Report) -> tuple[Trial, ...]:
 def tried(
     func: PrimFunc,
     machine: Machine,
-    trial: Trial,
+    trial: Improvement,
     before: Report,
     *,
     known_plan: Plan | None = None,
@@ -90,13 +90,13 @@ def tried(
     return MachineParameter(*trial, report.cycles, before.cycles - report.cycles)
 
 
-def _trials(machine: Machine) -> Iterator[Trial]:
+def _trials(machine: Machine) -> Iterator[Improvement]:
     for group in ("memories", "engines", "buses"):
         for part in getattr(machine, group):
             for figure in part.__struct_fields__:
                 value = getattr(part, figure)
                 path = f"{group}.{part.name}.{figure}"
                 if figure in FASTER:
-                    yield Trial(path, value, 2 * value)
+                    yield Improvement(path, value, 2 * value)
                 elif figure in SHORTER and value > 1:
-                    yield Trial(path, value, value // 2)
+                    yield Improvement(path, value, value // 2)

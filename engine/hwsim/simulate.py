@@ -12,7 +12,7 @@ from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .machine.model import Machine
 from .replay.steady import MAX_TASKS, WHOLE, replay_tasks
-from .replay.timeline import Timeline, require_countable, timeline_of
+from .replay.timeline import ReplayTimeline, require_countable, timeline_of
 from .report.metrics import report_of
 from .report.model import Report
 from .tasks.nest import read_nest
@@ -55,7 +55,7 @@ def replayed(
     known_plan: Plan | None = None,
     whole: int = WHOLE,
     max_accesses: int = MAX_ACCESSES,
-) -> tuple[TaskProgram, Timeline]:
+) -> tuple[TaskProgram, ReplayTimeline]:
     """Returns the tasks of a program and their timeline, the input of a report. Arguments and errors are those of `simulate`."""
     program = tasks_of(func, machine, known_plan, max_accesses)
     return program, timeline_of(program, replay_tasks(program, max_tasks, whole))

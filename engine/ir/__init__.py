@@ -56,7 +56,7 @@ from .expr import (
 )
 from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
-from .graph import Graph, KernelCall, Network, Tensor
+from .graph import Graph, GraphTensor, KernelCall, Network
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexFunction, IndexMap, RegionMap
 from .size import MOST_CHARACTERS, MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
@@ -151,6 +151,7 @@ __all__ = [
     "For",
     "ForKind",
     "Graph",
+    "GraphTensor",
     "IRModule",
     "IfThenElse",
     "IndexFunction",
@@ -191,7 +192,6 @@ __all__ = [
     "Stmt",
     "StringImm",
     "Sub",
-    "Tensor",
     "TilewrightError",
     "Var",
     "Verbatim",

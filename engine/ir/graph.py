@@ -11,7 +11,7 @@ from .expr import Expr
 from .func import IRModule, PrimFunc
 
 
-class Tensor(msgspec.Struct, frozen=True, eq=False, gc=False):
+class GraphTensor(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A value between calls, compared by identity. A size that the model leaves open is a variable in its shape."""
 
     name: str
@@ -28,8 +28,8 @@ class KernelCall(msgspec.Struct, frozen=True, eq=False):
     """
 
     kernel: str
-    arguments: tuple[Tensor, ...]
-    results: tuple[Tensor, ...]
+    arguments: tuple[GraphTensor, ...]
+    results: tuple[GraphTensor, ...]
     scalars: tuple[Expr, ...] = ()
     in_place: tuple[int, ...] = ()
     sizes: Mapping[str, Expr] = {}
@@ -44,14 +44,14 @@ class Graph(msgspec.Struct, frozen=True, eq=False):
     """
 
     name: str
-    inputs: tuple[Tensor, ...]
-    weights: tuple[Tensor, ...]
+    inputs: tuple[GraphTensor, ...]
+    weights: tuple[GraphTensor, ...]
     calls: tuple[KernelCall, ...]
-    results: tuple[Tensor, ...]
-    scalars: Mapping[Tensor, float | int | bool] = {}
+    results: tuple[GraphTensor, ...]
+    scalars: Mapping[GraphTensor, float | int | bool] = {}
 
     @property
-    def parameters(self) -> tuple[Tensor, ...]:
+    def parameters(self) -> tuple[GraphTensor, ...]:
         """The inputs and the weights without values, in the order in which a caller gives them."""
         return (*self.inputs, *(t for t in self.weights if t not in self.scalars))
 

@@ -30,7 +30,7 @@ Axes = tuple[Range, ...]
 _WITH_BUFFERS = frozenset((BufferLoad, BufferStore, BufferData, BufferRegion, Block, Allocate))
 
 
-class Change(msgspec.Struct, frozen=True, eq=False):
+class BufferChange(msgspec.Struct, frozen=True, eq=False):
     """A replacement `buffer` with functions that map the old buffer's indices and region boxes to its own."""
 
     buffer: Buffer
@@ -38,7 +38,7 @@ class Change(msgspec.Struct, frozen=True, eq=False):
     region: Callable[[Axes], Axes]
 
 
-def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
+def change_buffers(root: N, changes: Mapping[Buffer, BufferChange]) -> N:
     """`root` with each key of `changes` replaced in accesses, regions and allocations."""
 
     def leave(node: Node) -> Node:
@@ -59,6 +59,6 @@ def change_buffers(root: N, changes: Mapping[Buffer, Change]) -> N:
     return rewrite(root, leave, kinds=_WITH_BUFFERS) if changes else root
 
 
-def _changed(buffer: Buffer, changes: Mapping[Buffer, Change]) -> Buffer:
+def _changed(buffer: Buffer, changes: Mapping[Buffer, BufferChange]) -> Buffer:
     change = changes.get(buffer)
     return buffer if change is None else change.buffer

@@ -12,7 +12,7 @@ from msgspec.structs import replace as replace_fields
 
 from ..arith import simplify
 from ..ir import Buffer, Expr, PrimFunc, Range, allocated_buffers, build
-from .access import Axes, Change, Indices, change_buffers
+from .access import Axes, BufferChange, Indices, change_buffers
 from .rewrite_result import RewriteResult
 
 
@@ -55,7 +55,7 @@ def _size(buffer: Buffer, group: range) -> Expr:
     return size
 
 
-def _change(old: Buffer, new: Buffer) -> Change:
+def _change(old: Buffer, new: Buffer) -> BufferChange:
     groups = _groups(old)
 
     def indices(index: Indices) -> Indices:
@@ -66,7 +66,7 @@ def _change(old: Buffer, new: Buffer) -> Change:
         ends = indices(tuple(build.sub(build.add(r.min, r.extent), 1) for r in axes))
         return tuple(Range(a, simplify(build.add(build.sub(b, a), 1))) for a, b in zip(starts, ends, strict=True))
 
-    return Change(new, indices, region)
+    return BufferChange(new, indices, region)
 
 
 def _place(buffer: Buffer, group: range, index: Sequence[Expr]) -> Expr:

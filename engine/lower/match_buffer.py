@@ -25,7 +25,7 @@ from ..ir import (
     substitute,
     walk_stmts,
 )
-from .access import Axes, Change, Indices, change_buffers
+from .access import Axes, BufferChange, Indices, change_buffers
 from .errors import refuse
 
 
@@ -67,7 +67,7 @@ def without_matches(block: Block) -> Block:
     return substitute(bare, values)
 
 
-def _change(match: MatchBufferRegion) -> Change:
+def _change(match: MatchBufferRegion) -> BufferChange:
     region = match.source.region
     lead = len(region) - len(match.buffer.shape)
     starts = [axis.min for axis in region]
@@ -79,7 +79,7 @@ def _change(match: MatchBufferRegion) -> Change:
         inner = (Range(build.add(s, r.min), r.extent) for s, r in zip(starts[lead:], old, strict=True))
         return (*(build.point(s) for s in starts[:lead]), *inner)
 
-    return Change(match.source.buffer, indices, axes)
+    return BufferChange(match.source.buffer, indices, axes)
 
 
 def _symbols(match: MatchBufferRegion) -> dict[Var, Expr]:

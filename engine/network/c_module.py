@@ -11,11 +11,11 @@ from ..export.c_words import c_type, literal
 from ..ir import (
     Buffer,
     Expr,
+    GraphTensor,
     KernelCall,
     Network,
     PrimFunc,
     Refusal,
-    Tensor,
     TilewrightError,
     build,
     free_vars,
@@ -141,7 +141,7 @@ class _Writer:
         lines.append(f"        failed = {done};" if function.can_fail else f"        {done};")
         return ["    if (!failed) {", *lines, "    }"]
 
-    def bytes(self, tensor: Tensor) -> int:
+    def bytes(self, tensor: GraphTensor) -> int:
         """The size of a tensor."""
         elements = prod(self._value(extent) for extent in tensor.shape)
         return elements * dt.size_bytes(tensor.dtype)

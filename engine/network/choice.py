@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from ..cancellation import checkpoint
 from ..hwsim import Machine
-from ..ir import Network, PrimFunc, Tensor, TilewrightError
+from ..ir import GraphTensor, Network, PrimFunc, TilewrightError
 from .kernels import prepared_calls
 from .onchip import Simulations
 from .report import NetworkReport, simulate_network
@@ -57,7 +57,7 @@ def choose_on_chip(
     return choice, best
 
 
-def _candidates(network: Network) -> list[Tensor]:
+def _candidates(network: Network) -> list[GraphTensor]:
     """The tensors that calls of an inference read, without results of the model."""
     graph = network.graph
     prepared = prepared_calls(graph)

@@ -9,7 +9,7 @@ import numpy as np
 from ..cancellation import checkpoint
 from ..execute import run
 from ..execute.frames import Array
-from ..ir import Network, PrimFunc, Refusal, Tensor, TilewrightError
+from ..ir import GraphTensor, Network, PrimFunc, Refusal, TilewrightError
 from .kernels import distinct_kernels
 
 
@@ -29,7 +29,7 @@ def run_network(
     missing = [t.name for t in graph.parameters if t.name not in arrays]
     if missing:
         raise TilewrightError(Refusal("missing-array", f"{missing[0]} has no array", expected=", ".join(missing)))
-    values: dict[Tensor, Array] = {t: arrays[t.name] for t in graph.parameters}
+    values: dict[GraphTensor, Array] = {t: arrays[t.name] for t in graph.parameters}
     values |= {t: np.asarray(value, dtype=t.dtype) for t, value in graph.scalars.items()}
     programs = {at: k.program(scheduled or {}) for k in distinct_kernels(network, sizes) for at in k.calls}
     for at, call in enumerate(graph.calls):

@@ -10,11 +10,11 @@ from ..arith import simplify
 from ..ir import (
     Expr,
     Graph,
+    GraphTensor,
     KernelCall,
     Network,
     PrimFunc,
     Refusal,
-    Tensor,
     TilewrightError,
     build,
     free_vars,
@@ -98,7 +98,7 @@ def distinct_kernels(network: Network, sizes: Mapping[str, int] | None = None) -
 
 def prepared_calls(graph: Graph) -> frozenset[int]:
     """Return the positions of the calls whose arguments are weights, or made from weights alone: one run serves every inference."""
-    constant: set[Tensor] = set(graph.weights)
+    constant: set[GraphTensor] = set(graph.weights)
     found: set[int] = set()
     for at, call in enumerate(graph.calls):
         if constant.issuperset(call.arguments):

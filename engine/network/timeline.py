@@ -8,7 +8,7 @@ import msgspec
 
 from ..arith import simplify
 from ..hwsim import Machine, Report
-from ..ir import Graph, Tensor, Var, build, free_vars, substitute
+from ..ir import Graph, GraphTensor, Var, build, free_vars, substitute
 from ..script.relax import extent_text
 from .report import KernelCost, NetworkReport
 
@@ -42,7 +42,7 @@ def on_chip_bytes(report: Report, machine: Machine) -> dict[str, tuple[int, int]
     return {name: (m.peak_bytes, m.capacity_bytes) for name, m in report.memory.items() if m.scope not in far}
 
 
-def tensor_text(tensor: Tensor, sizes: Mapping[str, int]) -> str:
+def tensor_text(tensor: GraphTensor, sizes: Mapping[str, int]) -> str:
     """The shape and type of a tensor, such as "1×64×56×56 float32". Sizes of the model without a value are written by their names."""
     variables: set[Var] = {v for extent in tensor.shape for v in free_vars(extent)}
     known = {v: build.const(sizes[v.name], v.dtype) for v in variables if v.name in sizes}

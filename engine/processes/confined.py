@@ -35,7 +35,7 @@ LIBRARIES = ("TVM_LIBRARY_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 PR_SET_PDEATHSIG = 1
 
 
-class Request(msgspec.Struct, frozen=True):
+class ConfinedRequest(msgspec.Struct, frozen=True):
     """The file to read, the folder to write in, and the limits: `memory_bytes` and `processor_seconds` beyond those of the imports."""
 
     file: str
@@ -46,7 +46,7 @@ class Request(msgspec.Struct, frozen=True):
     file_bytes: int
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class ConfinedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The text that the file becomes; with a code, the refusal."""
 
     text: str = ""
@@ -57,13 +57,13 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     fix: tuple[str, ...] = ()
 
 
-Work = Callable[[Request, Callable[[], None]], str]
+Work = Callable[[ConfinedRequest, Callable[[], None]], str]
 """Imports the libraries, calls its second argument, which starts the limits of time and memory, and returns the text of the file."""
 
 
 def serve(work: Work, packages: Iterable[str]) -> int:
     """Answer the request on the command line. `packages` are the top-level packages that the work imports."""
-    request = msgspec.json.decode(sys.argv[1], type=Request)
+    request = msgspec.json.decode(sys.argv[1], type=ConfinedRequest)
     answers = answering_pipe()
     end_with_parent(request.parent)
     confine(request, packages)
@@ -73,16 +73,16 @@ def serve(work: Work, packages: Iterable[str]) -> int:
         limit_processor_time(request.processor_seconds)
 
     try:
-        answer = Answer(text=work(request, start_limits))
+        answer = ConfinedAnswer(text=work(request, start_limits))
     except TilewrightError as error:
         why = error.refusal
-        answer = Answer(code=why.code, message=why.message, found=why.found, expected=why.expected, fix=why.fix)
+        answer = ConfinedAnswer(code=why.code, message=why.message, found=why.found, expected=why.expected, fix=why.fix)
     answers.write(msgspec.json.encode(answer))
     answers.flush()
     os._exit(0)  # no cleanup of libraries, which can take seconds or hang
 
 
-def confine(request: Request, packages: Iterable[str]) -> None:
+def confine(request: ConfinedRequest, packages: Iterable[str]) -> None:
     """Restrict this process for the rest of its life. Only its first thread may run."""
     folder = Path(request.folder)
     os.chdir(folder)
@@ -132,4 +132,4 @@ def _limit_files(file_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
 
-__all__ = ["Answer", "Request", "Work", "confine", "end_with_parent", "serve"]
+__all__ = ["ConfinedAnswer", "ConfinedRequest", "Work", "confine", "end_with_parent", "serve"]

@@ -18,7 +18,7 @@ from ..cancellation import Cancelled, checkpoint
 from ..ir import Refusal, TilewrightError
 from .budget import GIBI, LEAST_SECONDS, Budget, OverBudgetError, remaining_seconds, spend, uninterrupted, within
 from .process import ChildProcess
-from .sharing import Request
+from .sharing import SharedRequest
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ def _in_child(
 ) -> tuple[T, float]:
     """Return the result of a call in a child, and the processor time that it took."""
     budget = Budget(max(LEAST_SECONDS, min(seconds, remaining_seconds())), memory_bytes)
-    request = Request(function, arguments, budget.seconds, memory_bytes)
+    request = SharedRequest(function, arguments, budget.seconds, memory_bytes)
     # The budget of the child ends the call: an exception here would lose the slot and the child.
     with uninterrupted(), _slot():
         for _ in range(ATTEMPTS):
@@ -130,7 +130,7 @@ def here_or_isolated(
     return result
 
 
-def _asked(request: Request, seconds: float) -> tuple[str, Any, float]:
+def _asked(request: SharedRequest, seconds: float) -> tuple[str, Any, float]:
     """Return the kind of the answer ("value", "error", "over", "lost"), its value, and the processor time that it took."""
     child = _ready_child()
     answer: bytes | None = None

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from ..ir import Refusal, TilewrightError
-from .confined import Answer, Request
+from .confined import ConfinedAnswer, ConfinedRequest
 
 MEBI = 1 << 20
 
@@ -39,7 +39,7 @@ SET = {
 """One thread, no accelerator, no writing beside modules."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SandboxLimits(msgspec.Struct, frozen=True):
     """Limits of a confined process. Those of memory and processor time begin after its imports; `seconds` is wall-clock time of all.
 
     `memory_bytes` grows by `memory_per_byte` for each byte of the file.
@@ -57,10 +57,10 @@ class Limits(msgspec.Struct, frozen=True):
         return self.memory_bytes + self.memory_per_byte * size_bytes
 
 
-LIMITS = Limits()
+LIMITS = SandboxLimits()
 
 
-def confined_text(module: str, file: Path, limits: Limits = LIMITS) -> str:
+def confined_text(module: str, file: Path, limits: SandboxLimits = LIMITS) -> str:
     """Return the text that the process `python -m module` makes of a file; its main function is `confined.serve`.
 
     Raises TilewrightError with the refusal of the process, or "too-large", "too-slow" and "reader-ended" by the limits.
@@ -70,7 +70,7 @@ def confined_text(module: str, file: Path, limits: Limits = LIMITS) -> str:
         found, expected = f"{size_bytes:,} B", f"at most {limits.file_bytes:,} B"
         raise TilewrightError(Refusal("too-large", f"{file.name} is too large", found=found, expected=expected))
     with tempfile.TemporaryDirectory(prefix="tilewright-", ignore_cleanup_errors=True) as folder:
-        request = Request(
+        request = ConfinedRequest(
             str(file.resolve()), str(Path(folder).resolve()), os.getpid(), limits.memory_for(size_bytes),
             limits.processor_seconds, size_bytes + 64 * MEBI,
         )  # fmt: skip
@@ -86,14 +86,14 @@ def confined_text(module: str, file: Path, limits: Limits = LIMITS) -> str:
     return answer.text
 
 
-def _decoded(data: bytes) -> Answer | None:
+def _decoded(data: bytes) -> ConfinedAnswer | None:
     try:
-        return msgspec.json.decode(data, type=Answer)
+        return msgspec.json.decode(data, type=ConfinedAnswer)
     except msgspec.DecodeError:
         return None
 
 
-def _started(module: str, request: Request) -> subprocess.Popen[bytes]:
+def _started(module: str, request: ConfinedRequest) -> subprocess.Popen[bytes]:
     """Start the process in a session of its own: an interrupt from the keyboard reaches only this process, which kills it."""
     kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
     homes = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), request.folder)
@@ -108,7 +108,7 @@ def _started(module: str, request: Request) -> subprocess.Popen[bytes]:
     )
 
 
-def _received(process: subprocess.Popen[bytes], file: Path, limits: Limits) -> bytes:
+def _received(process: subprocess.Popen[bytes], file: Path, limits: SandboxLimits) -> bytes:
     """All that the process writes; empty if it ends without an answer."""
     assert process.stdout is not None
     deadline = time.monotonic() + limits.seconds
@@ -127,7 +127,7 @@ def _received(process: subprocess.Popen[bytes], file: Path, limits: Limits) -> b
             raise _refused("too-large", file, f"more than {limits.answer_bytes:,} B for its text")
 
 
-def _ended(process: subprocess.Popen[bytes], file: Path, limits: Limits, memory_bytes: int) -> TilewrightError:
+def _ended(process: subprocess.Popen[bytes], file: Path, limits: SandboxLimits, memory_bytes: int) -> TilewrightError:
     """The refusal of a process that ended without an answer."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(limits.seconds)
@@ -162,4 +162,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-__all__ = ["LIMITS", "Limits", "confined_text", "out_of_memory"]
+__all__ = ["LIMITS", "SandboxLimits", "confined_text", "out_of_memory"]

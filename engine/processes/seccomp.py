@@ -23,7 +23,7 @@ OTHER_NUMBERS = 0x40000000
 """From here on numbers are those of x32, a second table of x86-64."""
 
 
-class Calls(NamedTuple):
+class SystemCalls(NamedTuple):
     """The numbers of system calls on a processor: of those that fail, and of the two that start threads and processes."""
 
     audit: int
@@ -33,14 +33,14 @@ class Calls(NamedTuple):
 
 
 CALLS = {
-    "x86_64": Calls(
+    "x86_64": SystemCalls(
         0xC000003E,
         # socket, fork, vfork, execve, kill, ptrace, rt_sigqueueinfo, process_vm_writev, execveat, pidfd_send_signal, io_uring_setup
         (41, 57, 58, 59, 62, 101, 129, 311, 322, 424, 425, 438),
         clone=56,
         clone3=435,
     ),
-    "aarch64": Calls(
+    "aarch64": SystemCalls(
         0xC00000B7,
         # socket, execve, kill, ptrace, rt_sigqueueinfo, process_vm_writev, execveat, pidfd_send_signal, io_uring_setup, pidfd_getfd
         (198, 221, 129, 117, 138, 271, 281, 424, 425, 438),
@@ -71,7 +71,7 @@ def restrict_calls() -> bool:
     return True
 
 
-def _filter(calls: Calls) -> Iterator[bytes]:
+def _filter(calls: SystemCalls) -> Iterator[bytes]:
     """Yield the instructions of the filter. A jump counts the instructions to skip if true, and if false."""
     yield _instruction(LOAD, PROCESSOR)
     yield _instruction(JUMP_IF_EQUAL, calls.audit, 1, 0)

@@ -53,7 +53,7 @@ class _Resolving(pickle.Unpickler):
         return self._nodes[pid]
 
 
-class Request:
+class SharedRequest:
     """A call to send: `data`, and the nodes that the answer may refer to."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], *more: float) -> None:
@@ -83,4 +83,4 @@ class ReceivedRequest:
         return file.getvalue()
 
 
-__all__ = ["ReceivedRequest", "Request"]
+__all__ = ["ReceivedRequest", "SharedRequest"]

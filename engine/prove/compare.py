@@ -42,9 +42,9 @@ from ..ir import (
     children,
 )
 from ..ir import dtype as dt
-from .errors import Differs, Unknown
+from .errors import Differs, UndecidedError
 from .flow import Flow, Sources
-from .heads import Found, Head, Read, Sum, Term, described, pair_text
+from .heads import FoldedSum, Found, Head, InitialRead, StatementTerm, described, pair_text
 from .program import END, Statement, identity
 from .sums import Pairing
 
@@ -62,7 +62,7 @@ class _Grew(Exception):  # noqa: N818
         self.key, self.relation = key, relation
 
 
-class Comparison:
+class EqualityProof:
     """One proof: `left` is the original, `right` the schedule. `reassociated` names a float sum whose order may have changed."""
 
     def __init__(self, left: Flow, right: Flow, layouts: Sequence[ParameterLayout] = ()) -> None:
@@ -83,14 +83,14 @@ class Comparison:
                     for b, from_b in self._at_end(self.right, theirs):
                         self._heads(a, b, from_a.apply_range(places).apply_range(from_b.reverse()))
 
-    def resolve(self, term: Term, relation: isl.Map, steps: int = STEPS) -> Found:
+    def resolve(self, term: StatementTerm, relation: isl.Map, steps: int = STEPS) -> Found:
         """The heads of a term, each with `relation` (instances of the term → others) carried over to its instances."""
         if steps == 0:
-            raise Unknown("a chain of copies is too long")
+            raise UndecidedError("a chain of copies is too long")
         flow, statement, expr = term.flow, term.statement, term.expr
         match expr:
             case BufferLoad() if not flow.program.is_gather(statement, expr):
-                read = Read(flow, expr.buffer, flow.program.access(statement, expr))
+                read = InitialRead(flow, expr.buffer, flow.program.access(statement, expr))
                 return self._followed(read, flow.of(statement, expr), relation, steps)
             case Select(condition=c, true_value=a, false_value=b) | Call(op="if_then_else", args=(c, a, b)):
                 try:
@@ -104,7 +104,7 @@ class Comparison:
             case _:
                 return [(term, relation)]
 
-    def same(self, a: Term, b: Term, relation: isl.Map) -> None:
+    def same(self, a: StatementTerm, b: StatementTerm, relation: isl.Map) -> None:
         """Shows that each pair of the relation has equal values. Raises Differs, Unknown."""
         for left, to_right in self.resolve(a, relation):
             for right, to_left in self.resolve(b, to_right.reverse()):
@@ -114,7 +114,7 @@ class Comparison:
     def _parameters(self) -> list[tuple[Buffer, Buffer, isl.Map]]:
         mine, theirs = self.left.program, self.right.program
         if len(mine.func.buffers) != len(theirs.func.buffers) or len(mine.scalars) != len(theirs.scalars):
-            raise Unknown("the programs have different parameters")
+            raise UndecidedError("the programs have different parameters")
         found: list[tuple[Buffer, Buffer, isl.Map]] = []
         for a, b in zip(mine.func.buffers, theirs.func.buffers, strict=True):
             places, wanted = mine.places(a, self._layouts), theirs.shape_of(b)
@@ -122,7 +122,7 @@ class Comparison:
             fits = places.dim(isl.dim_type.out) == wanted.dim(isl.dim_type.set)
             fits = fits and (places.range().is_subset(wanted) if moved else places.range().is_equal(wanted))
             if a.dtype != b.dtype or not fits:
-                raise Unknown(f"parameter {a.name} has a different shape or dtype")
+                raise UndecidedError(f"parameter {a.name} has a different shape or dtype")
             self._places[str(wanted.get_tuple_name())] = places
             found.append((a, b, places))
         return found
@@ -130,7 +130,7 @@ class Comparison:
     # The proof does not cover the padding of an output; a run compares it.
     def _require_no_padding(self, buffer: Buffer) -> None:
         if any(layout.name == buffer.name and layout.pad_value is not None for layout in self._layouts):
-            raise Unknown(f"the output {buffer.name} is padded")
+            raise UndecidedError(f"the output {buffer.name} is padded")
 
     def placed(self, elements: isl.Map) -> isl.Map:
         """Maps a relation to elements of a parameter of the original to their places in the schedule's parameter."""
@@ -139,10 +139,12 @@ class Comparison:
     # The heads of the elements of an output, after the last statement.
     def _at_end(self, flow: Flow, buffer: Buffer) -> Found:
         reads = flow.program.final_reads(buffer)
-        return self._followed(Read(flow, buffer, reads), flow.at_end(reads, buffer), identity(reads.domain()), STEPS)
+        return self._followed(
+            InitialRead(flow, buffer, reads), flow.at_end(reads, buffer), identity(reads.domain()), STEPS
+        )
 
     # The heads of a read: the values of the writes that it sees, and the read itself for instances that see none.
-    def _followed(self, read: Read, sources: Sources, relation: isl.Map, steps: int) -> Found:
+    def _followed(self, read: InitialRead, sources: Sources, relation: isl.Map, steps: int) -> Found:
         found: Found = []
         for writer, to_writer in sources.writers:
             found += self._behind(read.flow, writer, to_writer.reverse().apply_range(relation), steps)
@@ -153,26 +155,28 @@ class Comparison:
         if relation.is_empty():
             return []
         if flow.is_update(writer):
-            return [(Sum(flow, writer), relation)]
-        return self.resolve(Term(flow, writer, writer.value), relation, steps - 1)
+            return [(FoldedSum(flow, writer), relation)]
+        return self.resolve(StatementTerm(flow, writer, writer.value), relation, steps - 1)
 
     def _heads(self, a: Head, b: Head, relation: isl.Map) -> None:
         checkpoint()
         if relation.is_empty():
             return
         match a, b:
-            case Term(), Term():
+            case StatementTerm(), StatementTerm():
                 self._memoised((a.statement.name, a.expr, b.statement.name, b.expr), a, b, relation)
-            case Sum(), Sum():
+            case FoldedSum(), FoldedSum():
                 self._memoised((a.final.name, b.final.name), a, b, relation)
-            case Read(), Read() if a.is_input and b.is_input:
+            case InitialRead(), InitialRead() if a.is_input and b.is_input:
                 self._same_elements(a, b, relation)
-            case Read(), _ if not a.is_input:
-                raise Unknown(f"the original reads elements of {a.buffer.name} that are never written")
+            case InitialRead(), _ if not a.is_input:
+                raise UndecidedError(f"the original reads elements of {a.buffer.name} that are never written")
             case _:
                 raise self._differs(a, b, relation)
 
-    def _memoised(self, key: Key, a: Term | Sum, b: Term | Sum, relation: isl.Map) -> None:
+    def _memoised(
+        self, key: Key, a: StatementTerm | FoldedSum, b: StatementTerm | FoldedSum, relation: isl.Map
+    ) -> None:
         for known in (self._shown.get(key), self._open.get(key)):
             if known is not None and relation.is_subset(known):
                 return
@@ -183,10 +187,10 @@ class Comparison:
             before = dict(self._shown)
             try:
                 self._compared(a, b, relation)
-            except (_Grew, Unknown, Differs) as stopped:
+            except (_Grew, UndecidedError, Differs) as stopped:
                 self._shown = before  # proofs since then assumed this relation
                 if isinstance(stopped, Differs) and attempt:
-                    raise Unknown(f"no relation was found for a recurrence: {stopped}") from None
+                    raise UndecidedError(f"no relation was found for a recurrence: {stopped}") from None
                 if not isinstance(stopped, _Grew) or stopped.key != key:
                     raise
                 relation = _widened(relation.union(stopped.relation), _statement(a), _statement(b))
@@ -196,15 +200,15 @@ class Comparison:
                 return
             finally:
                 del self._open[key]
-        raise Unknown("the relation of a recurrence keeps growing")
+        raise UndecidedError("the relation of a recurrence keeps growing")
 
-    def _compared(self, a: Term | Sum, b: Term | Sum, relation: isl.Map) -> None:
-        if isinstance(a, Sum) and isinstance(b, Sum):
+    def _compared(self, a: StatementTerm | FoldedSum, b: StatementTerm | FoldedSum, relation: isl.Map) -> None:
+        if isinstance(a, FoldedSum) and isinstance(b, FoldedSum):
             self._sums(a, b, relation)
-        elif isinstance(a, Term) and isinstance(b, Term):
+        elif isinstance(a, StatementTerm) and isinstance(b, StatementTerm):
             self._operators(a, b, relation)
 
-    def _operators(self, a: Term, b: Term, relation: isl.Map) -> None:
+    def _operators(self, a: StatementTerm, b: StatementTerm, relation: isl.Map) -> None:
         x, y = a.expr, b.expr
         if dt.is_index(x.dtype) and x.dtype == y.dtype:
             try:
@@ -228,11 +232,13 @@ class Comparison:
             except Differs:
                 raise in_this_order from None
 
-    def _pairwise(self, a: Term, mine: list[Expr], b: Term, theirs: list[Expr], relation: isl.Map) -> None:
+    def _pairwise(
+        self, a: StatementTerm, mine: list[Expr], b: StatementTerm, theirs: list[Expr], relation: isl.Map
+    ) -> None:
         for x, y in zip(mine, theirs, strict=True):
             self.same(a.of(x), b.of(y), relation)
 
-    def _same_elements(self, a: Read, b: Read, relation: isl.Map) -> None:
+    def _same_elements(self, a: InitialRead, b: InitialRead, relation: isl.Map) -> None:
         _require_inside(a, relation.domain())
         _require_inside(b, relation.range())
         pairs = a.access.reverse().apply_range(relation).apply_range(b.access)
@@ -243,7 +249,7 @@ class Comparison:
             bad = a.access.apply_range(wrong).apply_range(b.access.reverse()).intersect(relation)
             raise self._differs(a, b, bad)
 
-    def _sums(self, a: Sum, b: Sum, relation: isl.Map) -> None:
+    def _sums(self, a: FoldedSum, b: FoldedSum, relation: isl.Map) -> None:
         dtype = a.final.store.buffer.dtype
         if a.operator is not b.operator or dtype != b.final.store.buffer.dtype:
             raise self._differs(a, b, relation)
@@ -256,7 +262,7 @@ class Comparison:
 
 
 # No statement writes an intermediate buffer outside of its shape; inputs are checked here, if their value is used.
-def _require_inside(read: Read, instances: isl.Set) -> None:
+def _require_inside(read: InitialRead, instances: isl.Set) -> None:
     program = read.flow.program
     reads = read.access.intersect_domain(instances)
     outside = reads.subtract(reads.intersect_range(program.shape_of(read.buffer)))
@@ -285,8 +291,8 @@ def _operands(expr: Expr) -> list[Expr]:
     return [c for c in children(expr) if isinstance(c, Expr)]
 
 
-def _statement(head: Term | Sum) -> Statement:
-    return head.statement if isinstance(head, Term) else head.final
+def _statement(head: StatementTerm | FoldedSum) -> Statement:
+    return head.statement if isinstance(head, StatementTerm) else head.final
 
 
 # The affine hull of the relation, within the domains of both statements.

@@ -10,10 +10,10 @@ from ..analysis import opaque_refusal
 from ..arith import isl_context
 from ..execute import ParameterLayout
 from ..ir import PrimFunc
-from .compare import Comparison
-from .errors import Unknown
+from .compare import EqualityProof
+from .errors import UndecidedError
 from .flow import Flow
-from .program import Program
+from .program import StatementProgram
 from .races import require_no_race
 
 
@@ -22,16 +22,16 @@ def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout
     Differs, Unknown."""
     refusal = opaque_refusal(func) or opaque_refusal(original)
     if refusal is not None:
-        raise Unknown(refusal.message)
+        raise UndecidedError(refusal.message)
     with isl_context(operations) as context:
         try:
-            left, right = Program(original, context, "original"), Program(func, context, "schedule")
-            comparison = Comparison(Flow(left), Flow(right), layouts)
+            left, right = StatementProgram(original, context, "original"), StatementProgram(func, context, "schedule")
+            comparison = EqualityProof(Flow(left), Flow(right), layouts)
             require_no_race(comparison.right)
             comparison.outputs()
         except isl.Error as error:
             # The parser reports the limit as a syntax error, and the texts have none.
             if "maximal number of operations" in str(error) or "syntax error" in str(error):
-                raise Unknown("the proof needs too many steps") from None
-            raise Unknown(f"isl failed: {error}") from error
+                raise UndecidedError("the proof needs too many steps") from None
+            raise UndecidedError(f"isl failed: {error}") from error
         return comparison.reassociated

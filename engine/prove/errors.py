@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Unknown(Exception):  # noqa: N818
+class UndecidedError(Exception):
     """Neither proved nor refuted; the text gives the reason."""
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from ..cancellation import checkpoint
 from ..ir import Add, And, Buffer, BufferLoad, Expr, FloatImm, IntImm, Max, Min, Mul, Or, structural_equal, walk
-from .program import Program, Statement
+from .program import Statement, StatementProgram
 
 REDUCERS = (Add, Mul, Min, Max, And, Or)
 
@@ -20,7 +20,7 @@ class Sources(msgspec.Struct, frozen=True, eq=False):
     none: isl.Set
 
 
-class Update(msgspec.Struct, frozen=True, eq=False):
+class SumUpdate(msgspec.Struct, frozen=True, eq=False):
     """`old operator term`, where `old` is the previous value of the element."""
 
     operator: type[Expr]
@@ -31,10 +31,10 @@ class Update(msgspec.Struct, frozen=True, eq=False):
 class Flow:
     """The sources of the reads of a program, computed on demand."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: StatementProgram) -> None:
         self.program = program
         self._found: dict[tuple[str, BufferLoad], Sources] = {}
-        self._updates: dict[str, Update | None] = {}
+        self._updates: dict[str, SumUpdate | None] = {}
         self._chains: dict[str, list[tuple[Statement, isl.Map]]] = {}
 
     def of(self, statement: Statement, load: BufferLoad) -> Sources:
@@ -77,13 +77,13 @@ class Flow:
         """Whether the statement is `C[i] = C[i] + term`."""
         return self._update(statement) is not None
 
-    def term(self, statement: Statement) -> Update:
+    def term(self, statement: Statement) -> SumUpdate:
         """The parts of an update."""
         update = self._update(statement)
         assert update is not None, "asked of an update only"
         return update
 
-    def _update(self, statement: Statement) -> Update | None:
+    def _update(self, statement: Statement) -> SumUpdate | None:
         if statement.name not in self._updates:
             self._updates[statement.name] = _update_of(statement)
         return self._updates[statement.name]
@@ -117,7 +117,7 @@ class Flow:
         return found
 
 
-def _update_of(statement: Statement) -> Update | None:
+def _update_of(statement: Statement) -> SumUpdate | None:
     value, store = statement.value, statement.store
     if not isinstance(value, REDUCERS):
         return None
@@ -128,7 +128,7 @@ def _update_of(statement: Statement) -> Update | None:
             and all(structural_equal(x, y) for x, y in zip(old.indices, store.indices, strict=True))
             and not any(isinstance(n, BufferLoad) and n.buffer is store.buffer for n in walk(term))
         ):
-            return Update(type(value), old, term)
+            return SumUpdate(type(value), old, term)
     return None
 
 

@@ -12,18 +12,18 @@ from .flow import Flow
 from .program import Statement
 
 
-class Term(msgspec.Struct, frozen=True, eq=False):
+class StatementTerm(msgspec.Struct, frozen=True, eq=False):
     """An expression of a statement."""
 
     flow: Flow
     statement: Statement
     expr: Expr
 
-    def of(self, expr: Expr) -> Term:
-        return Term(self.flow, self.statement, expr)
+    def of(self, expr: Expr) -> StatementTerm:
+        return StatementTerm(self.flow, self.statement, expr)
 
 
-class Read(msgspec.Struct, frozen=True, eq=False):
+class InitialRead(msgspec.Struct, frozen=True, eq=False):
     """A read that no write reaches: of an input, or of uninitialised memory."""
 
     flow: Flow
@@ -35,7 +35,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
         return self.flow.program.is_param(self.buffer)
 
 
-class Sum(msgspec.Struct, frozen=True, eq=False):
+class FoldedSum(msgspec.Struct, frozen=True, eq=False):
     """The value of an update: all terms since the start, folded by one operator."""
 
     flow: Flow
@@ -46,7 +46,7 @@ class Sum(msgspec.Struct, frozen=True, eq=False):
         return self.flow.term(self.final).operator
 
 
-Head = Term | Read | Sum
+Head = StatementTerm | InitialRead | FoldedSum
 Found = list[tuple[Head, isl.Map]]
 """Heads, each with a relation from its instances to the instances that use them."""
 
@@ -54,20 +54,20 @@ Found = list[tuple[Head, isl.Map]]
 class Follows(Protocol):
     """The methods of the comparison that the pairing of sums uses."""
 
-    def resolve(self, term: Term, relation: isl.Map) -> Found: ...
+    def resolve(self, term: StatementTerm, relation: isl.Map) -> Found: ...
 
     def placed(self, elements: isl.Map) -> isl.Map: ...
 
-    def same(self, a: Term, b: Term, relation: isl.Map) -> None: ...
+    def same(self, a: StatementTerm, b: StatementTerm, relation: isl.Map) -> None: ...
 
 
 def described(head: Head) -> str:
     match head:
-        case Read(buffer=buffer):
+        case InitialRead(buffer=buffer):
             return f"a load of {buffer.name}"
-        case Sum(final=final):
+        case FoldedSum(final=final):
             return f"a reduction in {final.store.buffer.name}"
-        case Term(statement=statement):
+        case StatementTerm(statement=statement):
             return f"the value of block {statement.block!r}"
 
 

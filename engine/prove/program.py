@@ -43,7 +43,7 @@ from ..ir import (
     walk,
 )
 from ..lower import PASSES, size_variables
-from .errors import Differs, Unknown
+from .errors import Differs, UndecidedError
 
 PREPARED_BY = ("PlanAndUpdateBufferAllocationLocation", "LowerMatchBuffer")
 """Passes that determine which iterations share a buffer, and the memory of a matched buffer."""
@@ -74,7 +74,7 @@ class Statement(msgspec.Struct, frozen=True, eq=False):
         return self.store.value
 
 
-class Program:
+class StatementProgram:
     """The statements of a function. Parameters are named P0, P1, … by position, so that those of two functions match."""
 
     def __init__(self, func: PrimFunc, context: isl.Context, label: str) -> None:
@@ -121,7 +121,7 @@ class Program:
         try:
             bounds = [f"0 <= {e} < {affine_text(s, self.scalars)}" for e, s in zip(axes, buffer.shape, strict=True)]
         except NotAffine:
-            raise Unknown(f"the shape of {buffer.name} is not affine") from None
+            raise UndecidedError(f"the shape of {buffer.name} is not affine") from None
         return self.set(f"{self._spaces[buffer]}[{', '.join((*extra, *axes))}]", bounds)
 
     def set(self, space: str, bounds: list[str]) -> isl.Set:
@@ -169,7 +169,7 @@ class Program:
             try:
                 moved = self._mapped(f"{space}[{axes}]", space, layout.index_map.indices, names)
             except NotAffine:
-                raise Unknown(f"the layout of {buffer.name} is not affine") from None
+                raise UndecidedError(f"the layout of {buffer.name} is not affine") from None
             found = found.apply_range(moved)
         return found
 
@@ -217,10 +217,10 @@ class Program:
     def _require_plain(self) -> None:
         addressed = addressed_buffers(self.func.body)
         if addressed:
-            raise Unknown(f"the address of {next(iter(addressed)).name} is used")
+            raise UndecidedError(f"the address of {next(iter(addressed)).name} is used")
         for buffer in self.func.buffers:
             if buffer.strides:
-                raise Unknown(f"{buffer.name} has explicit strides")
+                raise UndecidedError(f"{buffer.name} has explicit strides")
 
     def _require_inside(self, statement: Statement) -> None:
         buffer = statement.store.buffer
@@ -235,7 +235,7 @@ class Program:
     def _stores(self, stmt: Stmt, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
         match stmt:
             case BufferStore() if any(isinstance(n, Ramp | Broadcast) for n in walk(stmt)):
-                raise Unknown("vectors are not supported: the proof does not distinguish their lanes")
+                raise UndecidedError("vectors are not supported: the proof does not distinguish their lanes")
             case BufferStore():
                 yield cast("BufferStore", _plain(substitute(stmt, place.values))), place
             case SeqStmt(seq=seq):
@@ -272,7 +272,7 @@ class Program:
             case AssertStmt(body=body):
                 yield from self._stores(body, place)
             case _:
-                raise Unknown(f"the effect of a {type(stmt).__name__} is unknown")
+                raise UndecidedError(f"the effect of a {type(stmt).__name__} is unknown")
 
     # Each iteration of the enclosing loops has a separate buffer.
     def _allocate(self, buffer: Buffer, place: _Place) -> None:
@@ -308,7 +308,7 @@ class Program:
             bounds = [_range(f, names) for f in place.loops] + [c.text(names) for c in place.guards]
             iters = self._mapped(space, "I", place.iters, names)
         except NotAffine:
-            raise Unknown(f"the iterations of block {place.block!r} are not affine") from None
+            raise UndecidedError(f"the iterations of block {place.block!r} are not affine") from None
         domain = self.set(space, bounds)
         time = ["0", *(names[t] if isinstance(t, Var) else str(t) for t in place.time)]
         return Statement(
@@ -336,7 +336,7 @@ class Program:
         try:
             return self._mapped(space, self._spaces[buffer], indices, names, private)
         except NotAffine:
-            raise Unknown(f"an access of {buffer.name} is not affine") from None
+            raise UndecidedError(f"an access of {buffer.name} is not affine") from None
 
 
 class _Guard(msgspec.Struct, frozen=True, eq=False):

@@ -11,7 +11,7 @@ from ..execute import ParameterLayout, Verdict, verify
 from ..ir import PrimFunc
 from ..lower import LowerError
 from ..processes import OverBudgetError, isolated
-from .errors import Differs, Unknown
+from .errors import Differs, UndecidedError
 from .sized import sized
 
 OPERATIONS = 20_000_000
@@ -55,7 +55,7 @@ def _tried(
         return Proof("unknown", NO_ISLPY), None
     try:
         reassociated = isolated(decide, func, original, layouts, operations, seconds=PROOF_SECONDS, what="the proof")
-    except (Unknown, LowerError) as unknown:
+    except (UndecidedError, LowerError) as unknown:
         return Proof("unknown", str(unknown)), None
     except OverBudgetError as over:
         return Proof("unknown", over.refusal.message), None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import islpy as isl
 
 from ..ir import BufferLoad, walk
-from .errors import Differs, Unknown
+from .errors import Differs, UndecidedError
 from .flow import Flow
 from .heads import pair_text
-from .program import CONCURRENT, Program, Statement
+from .program import CONCURRENT, Statement, StatementProgram
 
 
 def require_no_race(flow: Flow) -> None:
@@ -28,7 +28,7 @@ def require_no_race(flow: Flow) -> None:
                             raise _race(flow, writer, n, apart)
 
 
-def _touches(program: Program, other: Statement, writer: Statement) -> list[isl.Map]:
+def _touches(program: StatementProgram, other: Statement, writer: Statement) -> list[isl.Map]:
     buffer = writer.store.buffer
     found = [other.write] if other.store.buffer is buffer else []
     loads = [n for n in walk(other.value) if isinstance(n, BufferLoad) and n.buffer is buffer]
@@ -44,7 +44,7 @@ def _apart(a: Statement, b: Statement, n: int) -> isl.Map:
     return less.union(space.order_gt(isl.dim_type.in_, n, isl.dim_type.out, n))
 
 
-def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | Unknown:
+def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | UndecidedError:
     first, second = pair_text(flow, flow, apart)
     loop = writer.loops[n]
     text = (
@@ -52,4 +52,4 @@ def _race(flow: Flow, writer: Statement, n: int, apart: isl.Map) -> Differs | Un
         f"{first} writes an element that {second} accesses"
     )
     # Threads of a block may synchronise; that is not modelled.
-    return Unknown(text) if loop.kind == "thread_binding" else Differs(text)
+    return UndecidedError(text) if loop.kind == "thread_binding" else Differs(text)

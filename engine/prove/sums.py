@@ -8,19 +8,19 @@ import msgspec
 from ..cancellation import checkpoint
 from ..ir import Add, BufferLoad, Expr, Mul, walk
 from ..ir import dtype as dt
-from .errors import Differs, Unknown
+from .errors import Differs, UndecidedError
 from .flow import Flow, is_neutral
-from .heads import Follows, Read, Sum, Term, pair_text
+from .heads import FoldedSum, Follows, InitialRead, StatementTerm, pair_text
 from .program import Statement, identity
 
 NESTED = 8
 """Maximum nesting of sums that are opened."""
 
 
-class Part(msgspec.Struct, frozen=True, eq=False):
+class SumPart(msgspec.Struct, frozen=True, eq=False):
     """The terms of one update statement: `chain` maps an instance of the sum to the instances whose terms it contains."""
 
-    term: Term
+    term: StatementTerm
     chain: isl.Map
 
     @property
@@ -32,17 +32,17 @@ class Part(msgspec.Struct, frozen=True, eq=False):
         return self.term.flow.term(self.update).operator
 
 
-class Start(msgspec.Struct, frozen=True, eq=False):
+class SumStart(msgspec.Struct, frozen=True, eq=False):
     """The value that the first update of a sum reads: `chain` maps an instance of the sum to that update."""
 
-    old: Term
+    old: StatementTerm
     chain: isl.Map
 
 
 class Pairing:
     """Compares the sums `a` and `b` at each pair of `relation`."""
 
-    def __init__(self, follows: Follows, a: Sum, b: Sum, relation: isl.Map) -> None:
+    def __init__(self, follows: Follows, a: FoldedSum, b: FoldedSum, relation: isl.Map) -> None:
         self._follows, self._a, self._b = follows, a, b
         pairs = identity(relation.wrap())
         self._to_a, self._to_b = pairs.range_factor_domain(), pairs.range_factor_range()
@@ -59,8 +59,8 @@ class Pairing:
                     self._follows.same(mine.old, theirs.old, both.range().unwrap())
         exact = not dt.is_float(self._a.final.store.buffer.dtype)
         in_order = exact or len(self._mine) == len(self._theirs) == 1
-        left: dict[Part, isl.Map] = {}
-        right: dict[Part, isl.Map] = {}
+        left: dict[SumPart, isl.Map] = {}
+        right: dict[SumPart, isl.Map] = {}
         for x in self._mine:
             for y in self._theirs:
                 both = self._matched(x, y)
@@ -78,8 +78,8 @@ class Pairing:
         return self._to_a.apply_range(x_chain).range_product(self._to_b.apply_range(y_chain))
 
     # Maps a pair of sums to pairs of equal terms; None if every candidate pairing is empty.
-    def _matched(self, x: Part, y: Part) -> isl.Map | None:
-        failed: Differs | Unknown | None = None
+    def _matched(self, x: SumPart, y: SumPart) -> isl.Map | None:
+        failed: Differs | UndecidedError | None = None
         everything = self._both(x.chain, y.chain)
         for candidate in candidates(self._follows, x.term, y.term):
             checkpoint()
@@ -89,7 +89,7 @@ class Pairing:
             try:
                 _require_one_to_one(both)
                 self._follows.same(x.term, y.term, both.range().unwrap())
-            except (Differs, Unknown) as error:
+            except (Differs, UndecidedError) as error:
                 failed = failed or error
             else:
                 return both
@@ -97,7 +97,7 @@ class Pairing:
             raise failed
         return None
 
-    def _require_used(self, part: Part, terms: isl.Map, used: isl.Map | None) -> None:
+    def _require_used(self, part: SumPart, terms: isl.Map, used: isl.Map | None) -> None:
         rest = terms if used is None else terms.subtract(used)
         if not rest.is_empty() and part.operator is Add:
             rest = rest.subtract_range(vanishing(self._follows, part.term, rest.range()))
@@ -111,26 +111,26 @@ class Pairing:
         return f"{left} of the original, {right} of the schedule"
 
 
-def parts(follows: Follows, total: Sum) -> list[Part]:
+def parts(follows: Follows, total: FoldedSum) -> list[SumPart]:
     """All terms of a sum. Terms that are sums with the same operator and a neutral start are opened."""
     chains = total.flow.chain(total.final)
     return [p for update, chain in chains for p in _opened(follows, total.flow, update, chain, NESTED)]
 
 
-def _opened(follows: Follows, flow: Flow, update: Statement, chain: isl.Map, depth: int) -> list[Part]:
+def _opened(follows: Follows, flow: Flow, update: Statement, chain: isl.Map, depth: int) -> list[SumPart]:
     shape = flow.term(update)
-    term = Term(flow, update, shape.term)
+    term = StatementTerm(flow, update, shape.term)
     if not isinstance(shape.term, BufferLoad) or depth == 0:
-        return [Part(term, chain)]
+        return [SumPart(term, chain)]
     heads = follows.resolve(term, identity(chain.range()))
-    found: list[Part] = []
+    found: list[SumPart] = []
     for head, to_update in heads:
-        if not (isinstance(head, Sum) and head.operator is shape.operator and _starts_neutral(follows, head)):
-            return [Part(term, chain)]
+        if not (isinstance(head, FoldedSum) and head.operator is shape.operator and _starts_neutral(follows, head)):
+            return [SumPart(term, chain)]
         for inner, inner_chain in flow.chain(head.final):
             whole = chain.apply_range(to_update.reverse()).apply_range(inner_chain)
             if not _each_once(chain, to_update.reverse().apply_range(inner_chain)):
-                return [Part(term, chain)]
+                return [SumPart(term, chain)]
             found += _opened(follows, flow, inner, whole, depth - 1)
     return found
 
@@ -143,20 +143,20 @@ def _each_once(chain: isl.Map, inner: isl.Map) -> bool:
     return reached.apply_range(outer.range_factor_range()).is_single_valued()
 
 
-def _starts_neutral(follows: Follows, total: Sum) -> bool:
+def _starts_neutral(follows: Follows, total: FoldedSum) -> bool:
     for start in starts(total):
         for head, _ in follows.resolve(start.old, identity(start.chain.range())):
-            if not (isinstance(head, Term) and is_neutral(total.operator, head.expr)):
+            if not (isinstance(head, StatementTerm) and is_neutral(total.operator, head.expr)):
                 return False
     return True
 
 
-def starts(total: Sum) -> list[Start]:
+def starts(total: FoldedSum) -> list[SumStart]:
     """The first updates of a sum: those that read a value from outside of the chain."""
     flow = total.flow
     chains = flow.chain(total.final)
     updates = {update for update, _ in chains}
-    found: list[Start] = []
+    found: list[SumStart] = []
     for update, chain in chains:
         old = flow.term(update).old
         sources = flow.of(update, old)
@@ -166,15 +166,15 @@ def starts(total: Sum) -> list[Start]:
                 first = first.subtract(to_writer.domain())
         chain = chain.intersect_range(first)
         if not chain.is_empty():
-            found.append(Start(Term(flow, update, old), chain))
+            found.append(SumStart(StatementTerm(flow, update, old), chain))
     return found
 
 
-def vanishing(follows: Follows, term: Term, instances: isl.Set) -> isl.Set:
+def vanishing(follows: Follows, term: StatementTerm, instances: isl.Set) -> isl.Set:
     """The instances at which a term is zero: padding, or a product with it. Values are assumed to be finite."""
     zero = instances.subtract(instances)
     for head, to_term in follows.resolve(term, identity(instances)):
-        if not isinstance(head, Term):
+        if not isinstance(head, StatementTerm):
             continue
         if is_neutral(Add, head.expr):
             zero = zero.union(to_term.range())
@@ -184,7 +184,7 @@ def vanishing(follows: Follows, term: Term, instances: isl.Set) -> isl.Set:
     return zero
 
 
-def candidates(follows: Follows, x: Term, y: Term) -> list[isl.Map]:
+def candidates(follows: Follows, x: StatementTerm, y: StatementTerm) -> list[isl.Map]:
     """Candidate pairings of the instances of two terms: equal iterators of the same block, or equal elements of the inputs."""
     found: list[isl.Map] = []
     a, b = x.statement, y.statement
@@ -207,10 +207,10 @@ def _loads(expr: Expr) -> list[BufferLoad]:
 
 
 # The input elements that a load forwards; None if it may forward another value.
-def _elements(follows: Follows, load: Term) -> isl.Map | None:
+def _elements(follows: Follows, load: StatementTerm) -> isl.Map | None:
     found: isl.Map | None = None
     for head, to_load in follows.resolve(load, identity(load.statement.domain)):
-        if not (isinstance(head, Read) and head.is_input):
+        if not (isinstance(head, InitialRead) and head.is_input):
             return None
         elements = to_load.reverse().apply_range(head.access)
         if found is not None and not found.has_equal_space(elements):
@@ -221,13 +221,13 @@ def _elements(follows: Follows, load: Term) -> isl.Map | None:
 
 def _require_one_to_one(both: isl.Map) -> None:
     if not both.uncurry().is_single_valued() or not both.range_reverse().uncurry().is_single_valued():
-        raise Unknown("the terms of a sum are paired in more than one way")
+        raise UndecidedError("the terms of a sum are paired in more than one way")
 
 
-def _take(used: dict[Part, isl.Map], part: Part, terms: isl.Map) -> None:
+def _take(used: dict[SumPart, isl.Map], part: SumPart, terms: isl.Map) -> None:
     before = used.get(part)
     if before is not None and not before.is_disjoint(terms):
-        raise Unknown("a term of a sum is paired twice")
+        raise UndecidedError("a term of a sum is paired twice")
     used[part] = terms if before is None else before.union(terms)
 
 

@@ -7,7 +7,7 @@ from .intrin import Intrinsics, TensorIntrin, process_intrinsics
 from .primitives import PRIMITIVES, Primitive
 from .primitives.motion.targets import Target
 from .rules.affine import is_affine
-from .schedule import Schedule, State
+from .schedule import Schedule, ScheduleState
 from .trace import Step, Trace
 from .value_text import BLOCK_PARAMETERS, Handle, index_map_text, quoted, region_map_text, unique_name, value_text
 
@@ -21,7 +21,7 @@ __all__ = [
     "Primitive",
     "Schedule",
     "ScheduleError",
-    "State",
+    "ScheduleState",
     "Step",
     "Target",
     "TensorIntrin",

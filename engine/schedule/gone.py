@@ -12,7 +12,7 @@ from ..ir import IRModule, Refusal, Var
 from .trace import Trace
 
 
-class Moment(Protocol):
+class PastState(Protocol):
     """A state of a schedule."""
 
     @property
@@ -23,7 +23,7 @@ class Moment(Protocol):
     def trace(self) -> Trace: ...
 
 
-def with_history(refusal: Refusal, arguments: Mapping[str, object], states: Sequence[Moment]) -> Refusal:
+def with_history(refusal: Refusal, arguments: Mapping[str, object], states: Sequence[PastState]) -> Refusal:
     """Return a refusal of an unknown loop or block with the history of that handle."""
     if refusal.code not in ("unknown-loop", "unknown-block"):
         return refusal
@@ -49,7 +49,7 @@ def _handles(values: tuple[object, ...]) -> Iterator[Var | str]:
             yield value
 
 
-def _index(state: Moment) -> ProgramIndex:
+def _index(state: PastState) -> ProgramIndex:
     return ProgramIndex(state.mod[state.func_name])
 
 
@@ -57,7 +57,7 @@ def _has(index: ProgramIndex, handle: Var | str) -> bool:
     return index.has_loop(handle) if isinstance(handle, Var) else index.has_block(handle)
 
 
-def _removal(handle: Var | str, number: int, before: ProgramIndex, states: Sequence[Moment]) -> str:
+def _removal(handle: Var | str, number: int, before: ProgramIndex, states: Sequence[PastState]) -> str:
     """The call after state `number`, which removed the handle: its step, its results, and the blocks of a loop."""
     step = states[number + 1].trace.steps[number]
     made = ", ".join(result.name if isinstance(result, Var) else repr(result) for result in step.results)

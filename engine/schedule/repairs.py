@@ -48,7 +48,7 @@ class RefusedCall(msgspec.Struct, frozen=True, eq=False):
         return [name for name in dict.fromkeys(found) if name != self.block]
 
 
-class Trial:
+class RepairTrial:
     """A trial program with the calls applied so far."""
 
     def __init__(self, ctx: Context) -> None:
@@ -63,7 +63,7 @@ class Trial:
         return result.handles
 
 
-Chain = Callable[[Trial], object]
+Chain = Callable[[RepairTrial], object]
 
 
 def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> Refusal:
@@ -78,7 +78,7 @@ def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusa
 def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
     refused = RefusedCall(ctx, method, arguments, refusal)
     for chain in CHAINS.get(refusal.code, _no_chains)(refused):
-        trial = Trial(ctx)
+        trial = RepairTrial(ctx)
         try:
             chain(trial)
             PRIMITIVES[method].call(trial.ctx, arguments)

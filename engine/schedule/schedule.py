@@ -35,7 +35,7 @@ from .context import BlockRV, Context, LoopRV, R
 from .errors import ScheduleError, refuse
 from .gone import with_history
 from .intrin import Intrinsics, TensorIntrin, process_intrinsics
-from .primitives import PRIMITIVES, Calls, Primitive
+from .primitives import PRIMITIVES, Primitive, Primitives
 from .primitives.blocks.tensorize import described
 from .primitives.motion.targets import Target, legal_targets
 from .random_tiles import RandomState
@@ -45,7 +45,7 @@ from .sampling import INLINED, ROOT, Sampling
 from .trace import Step, Trace, renamed
 
 
-class State(msgspec.Struct, frozen=True, eq=False):
+class ScheduleState(msgspec.Struct, frozen=True, eq=False):
     """A state of a schedule: the module, the name of the current function, the trace up to here, and the parameter layout changes (with the
     name of their function)."""
 
@@ -55,7 +55,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     layouts: tuple[tuple[str, ParameterLayout], ...] = ()
 
 
-class Schedule(Calls, Sampling):
+class Schedule(Primitives, Sampling):
     """A program with the calls applied so far.
 
     Handles: a loop is its `Var`, a block its unique name; a loop's name is accepted if it is unique. A refused call raises
@@ -83,7 +83,7 @@ class Schedule(Calls, Sampling):
         )
         name = _default_function(module) if func_name is None else func_name
         _require_function(module, name)
-        self._states: tuple[State, ...] = (State(module, name, Trace()),)
+        self._states: tuple[ScheduleState, ...] = (ScheduleState(module, name, Trace()),)
         self._context: Context | None = None
         self._intrinsics = process_intrinsics() if intrinsics is None else intrinsics
         self._described: tuple[PrimFunc, PrimFunc] | None = None
@@ -130,7 +130,7 @@ class Schedule(Calls, Sampling):
         return self._states[-1].trace
 
     @property
-    def states(self) -> tuple[State, ...]:
+    def states(self) -> tuple[ScheduleState, ...]:
         """All states from the original on, one per traced step."""
         return self._states
 
@@ -144,7 +144,7 @@ class Schedule(Calls, Sampling):
         _require_function(self.mod, func_name)
         self._context = None
         step = Step("work_on", (("func_name", func_name),), changes=False)
-        moment = State(self.mod, func_name, Trace((*self.trace.steps, step)), self._states[-1].layouts)
+        moment = ScheduleState(self.mod, func_name, Trace((*self.trace.steps, step)), self._states[-1].layouts)
         self._states = (*self._states, moment)
 
     def undo(self) -> bool:
@@ -401,7 +401,7 @@ class Schedule(Calls, Sampling):
         layouts = self._states[-1].layouts
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))
-        self._states = (*self._states, State(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
+        self._states = (*self._states, ScheduleState(mod, self.func_name, Trace((*self.trace.steps, step)), layouts))
 
 
 _SHOWN_CALLS = 6
@@ -410,7 +410,7 @@ _MOTIONS = {"compute_at": "compute_inline", "reverse_compute_at": "reverse_compu
 """The calls that accept a location of `sample_compute_location`, and the calls that inline."""
 
 
-def _handles(state: State) -> list[Var | Buffer]:
+def _handles(state: ScheduleState) -> list[Var | Buffer]:
     """The loops and buffers of a state in text order: equal calls give corresponding objects at equal positions."""
     func = state.mod[state.func_name]
     stmts = list(walk_stmts(func.body))

@@ -8,10 +8,10 @@ from ..ir import SeqStmt, Var
 from ..lint.slots import is_doubled
 from ..lint.subject import Subject
 from ..schedule import Schedule
-from .rule import Proposal
+from .rule import RuleProposal
 
 
-def double_buffered(subject: Subject) -> Iterator[Proposal]:
+def double_buffered(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a block that fills an on-chip buffer below a loop, in one slot. Calls: `double_buffer` of all such copies, then of each."""
     single = [
         realize.block.name
@@ -22,12 +22,12 @@ def double_buffered(subject: Subject) -> Iterator[Proposal]:
     ]
     legal = [n for n in single if subject.then(lambda sch, n=n: sch.double_buffer(n)) is not None]
     if len(legal) > 1:
-        yield Proposal("Double-buffer all copies", subject.then(lambda sch: [sch.double_buffer(n) for n in legal]))
+        yield RuleProposal("Double-buffer all copies", subject.then(lambda sch: [sch.double_buffer(n) for n in legal]))
     for name in legal:
-        yield Proposal(f"Double-buffer {name}", subject.then(lambda sch, name=name: sch.double_buffer(name)))
+        yield RuleProposal(f"Double-buffer {name}", subject.then(lambda sch, name=name: sch.double_buffer(name)))
 
 
-def pipelined(subject: Subject) -> Iterator[Proposal]:
+def pipelined(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a loop around several parts. Calls: `pipeline` of the loop in two stages, split before each part in turn, and in three: the
     copies in and the last part are stages of their own."""
     for loop in subject.index.loops:
@@ -37,7 +37,7 @@ def pipelined(subject: Subject) -> Iterator[Proposal]:
         for stages in _stages(len(body.seq)):
             parts = 1 + max(stages)
             after = subject.then(lambda sch, loop=loop, stages=stages: _pipeline(sch, loop.loop_var, stages))
-            yield Proposal(f"Pipeline loop {loop.loop_var.name} in {parts} stages", after)
+            yield RuleProposal(f"Pipeline loop {loop.loop_var.name} in {parts} stages", after)
 
 
 def _pipeline(sch: Schedule, loop: Var, stages: tuple[int, ...]) -> None:

@@ -8,28 +8,28 @@ from math import prod
 from ..ir import Var, build
 from ..lint.placement import spread
 from ..lint.subject import Subject, move
-from .rule import Proposal
+from .rule import RuleProposal
 
 MOST_TIMES = 1024
 """Blocks are moved to loops whose body runs at most this many times: tiles of fewer iterations cost more in set-up than they save."""
 
 
-def inlined(subject: Subject) -> Iterator[Proposal]:
+def inlined(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a block that computes an intermediate buffer, not a reduction. Calls: `compute_inline` into its consumers, or
     `reverse_compute_inline` into its producer, so that the buffer disappears."""
     for realize in subject.leaf_blocks():
         name = realize.block.name
         if subject.is_copy(name) and any(w.buffer.scope != "global" for w in realize.block.writes):
             continue
-        yield Proposal(
+        yield RuleProposal(
             f"Inline {name} into its consumers", subject.then(lambda sch, name=name: sch.compute_inline(name))
         )
-        yield Proposal(
+        yield RuleProposal(
             f"Inline {name} into its producer", subject.then(lambda sch, name=name: sch.reverse_compute_inline(name))
         )
 
 
-def moved(subject: Subject) -> Iterator[Proposal]:
+def moved(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a block that may move to a loop of another one. Calls: `compute_at` or `reverse_compute_at` with up to eight loops, from the
     outermost to the innermost."""
     for realize in subject.leaf_blocks():
@@ -37,7 +37,7 @@ def moved(subject: Subject) -> Iterator[Proposal]:
         outer = tuple(t for t in subject.targets(name) if _times(subject, t.loop) <= MOST_TIMES)
         for target in spread(outer):
             verb = "Compute" if target.primitive == "compute_at" else "Continue with"
-            yield Proposal(f"{verb} {name} at loop {target.loop.name}", subject.then(move(name, target)))
+            yield RuleProposal(f"{verb} {name} at loop {target.loop.name}", subject.then(move(name, target)))
 
 
 def _times(subject: Subject, loop: Var) -> int:
@@ -47,11 +47,11 @@ def _times(subject: Subject, loop: Var) -> int:
     return prod(build.int_value(f.extent) or 1 for f in around)
 
 
-def placed_elsewhere(subject: Subject) -> Iterator[Proposal]:
+def placed_elsewhere(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a block that a call placed at a loop. Replaces the loop of that call by the next one outside or inside; the later calls are
     made again."""
     for realize in subject.leaf_blocks():
         name = realize.block.name
         for after in subject.neighbouring_placements(name):
             assert after.revision is not None and after.revision.step is not None
-            yield Proposal(f"Move {name} to loop {after.revision.step.argument('loop').name}", after)
+            yield RuleProposal(f"Move {name} to loop {after.revision.step.argument('loop').name}", after)

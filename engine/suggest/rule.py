@@ -20,7 +20,7 @@ MOST_TRIALS = 40
 """Maximum proposals of one rule that are simulated."""
 
 
-class Proposal(NamedTuple):
+class RuleProposal(NamedTuple):
     """What the calls do, in a few words, and the subject after them; None if a call is refused. `decisions` say what they do in detail."""
 
     title: str
@@ -28,7 +28,7 @@ class Proposal(NamedTuple):
     decisions: tuple[str, ...] = ()
 
 
-Propose = Callable[[Subject], Iterator[Proposal]]
+Propose = Callable[[Subject], Iterator[RuleProposal]]
 
 
 class Suggestion(msgspec.Struct, frozen=True, eq=False):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ..ir import Var
 from ..lint.subject import Subject
 from ..schedule import Step
-from .rule import Proposal
+from .rule import RuleProposal
 
 
-def resized(subject: Subject) -> Iterator[Proposal]:
+def resized(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a `split` into two. Replaces its factor by the next smaller or larger divisor; the later calls are made again."""
     for step in subject.schedule.trace.steps:
         loop = step.results[0] if step.results else None
@@ -18,7 +18,7 @@ def resized(subject: Subject) -> Iterator[Proposal]:
             continue
         for after in subject.other_splits(loop):
             assert after.revision is not None and after.revision.step is not None
-            yield Proposal(
+            yield RuleProposal(
                 f"Split {step.argument('loop').name} by {_factor(after.revision.step)}, not {_factor(step)}", after
             )
 

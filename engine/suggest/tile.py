@@ -11,10 +11,10 @@ from ..ir import IndexMap, TilewrightError
 from ..lint.revisions import replayed
 from ..lint.subject import Subject
 from ..schedule import Step
-from .rule import Proposal
+from .rule import RuleProposal
 
 
-def tiled(subject: Subject) -> Iterator[Proposal]:
+def tiled(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a block whose iterators are its loops, and none that is tiled. Calls: those of the derived space (`explore`) with its
     defaults: `split` and `reorder` for the engine, copies of the operands with two slots, what computes an operand and what processes the
     result tile by tile on chip."""
@@ -25,10 +25,10 @@ def tiled(subject: Subject) -> Iterator[Proposal]:
     except TilingTargetError:
         return
     except TilewrightError:
-        yield Proposal("", None)
+        yield RuleProposal("", None)
         return
     unit = "matrix unit" if isinstance(target.engine, MatrixEngine | SystolicEngine) else "vector unit"
-    yield Proposal(f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps)))
+    yield RuleProposal(f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps)))
 
 
 def changing_steps(space: Space) -> list[Step]:

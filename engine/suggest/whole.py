@@ -9,11 +9,11 @@ from ..explore import DerivedSpace, TilingTargetError, deriving_space
 from ..explore.derive.groups import are_plain
 from ..lint.revisions import replayed
 from ..lint.subject import Subject
-from .rule import Proposal
+from .rule import RuleProposal
 from .tile import changing_steps
 
 
-def scheduled(subject: Subject) -> Iterator[Proposal]:
+def scheduled(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a program in which the iterators of each block are its loops. Calls: those of the derived space (`explore`) with its
     defaults: the engine of each block, tiles, producers tile by tile, padding, copies of operands and results, and a pipeline."""
     if not are_plain(subject.index):
@@ -22,20 +22,20 @@ def scheduled(subject: Subject) -> Iterator[Proposal]:
     try:
         for derived in deriving_space(subject.schedule.func, subject.machine, sizes=subject.sizes):
             text = last if derived is None else derived.space.text_at(derived.space.default)
-            yield Proposal("", None) if derived is None or text == last else _proposed(subject, derived)
+            yield RuleProposal("", None) if derived is None or text == last else _proposed(subject, derived)
             last = text
     except TilingTargetError:
         return
 
 
-def _proposed(subject: Subject, derived: DerivedSpace) -> Proposal:
+def _proposed(subject: Subject, derived: DerivedSpace) -> RuleProposal:
     steps = changing_steps(derived.space)
     after = subject.then(lambda sch: replayed(sch, steps))
     blocks = subject.index.block_names[1:]
     changed = blocks if after is None else [name for name in blocks if _is_scheduled(subject, after, name)]
     count = "all" if len(changed) == len(blocks) else f"{len(changed)} of"
     title = f"Schedule {count} {len(blocks)} blocks" if len(blocks) > 1 else f"Schedule {''.join(blocks)}"
-    return Proposal(title, after, derived.decisions)
+    return RuleProposal(title, after, derived.decisions)
 
 
 def _is_scheduled(before: Subject, after: Subject, block: str) -> bool:

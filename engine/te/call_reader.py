@@ -7,12 +7,12 @@ import ast
 from ..ir import build
 from ..script.reading.scope import Value
 from . import functions, reductions, stage_calls, stages
-from .model import Function, Names, Operation, Reducer, Runtime, Tensor
+from .model import Attributes, Function, Operation, Reducer, Runtime, Tensor
 from .operators import topi
-from .statements import StatementReader
+from .statements import TeStatementReader
 
 
-class TECallReader(StatementReader):
+class TECallReader(TeStatementReader):
     """Reads calls too."""
 
     def _call(self, node: ast.Call) -> Value:
@@ -62,7 +62,7 @@ class TECallReader(StatementReader):
         match callee:
             case Runtime():
                 return callee
-            case Names() if not node.args and not node.keywords:
+            case Attributes() if not node.args and not node.keywords:
                 return callee
             case Function():
                 return self.call(

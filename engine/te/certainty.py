@@ -20,7 +20,7 @@ from ..script.bindings import (
 from ..script.reading.scope import Unknown, Value
 from ..script.reading.source import Source
 from .functions import BUILTINS
-from .model import Function, Names, Runtime
+from .model import Attributes, Function, Runtime
 from .python_values import is_mutable
 from .reader import TEReader
 
@@ -80,7 +80,9 @@ class CertainReader(TEReader):
         """Forget the items of a list or dict, and of those in it, under all of their names."""
         if is_mutable(value):
             self.changed[id(value)] = (value, node)
-        for item in value.values.values() if isinstance(value, Names) else value if isinstance(value, tuple) else ():
+        for item in (
+            value.values.values() if isinstance(value, Attributes) else value if isinstance(value, tuple) else ()
+        ):
             self.forget_items(item, node)
 
     def _forget_names(self, names: Iterable[str], node: ast.AST) -> None:

@@ -12,12 +12,12 @@ from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.reading.scope import Value
 from . import reductions, stages
 from .model import (
+    Attributes,
     Axis,
     Compute,
     Function,
     Intrinsic,
     ListValue,
-    Names,
     Placeholder,
     Reduction,
     Runtime,
@@ -240,7 +240,7 @@ def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _environment(reader: TEReader, node: ast.Call) -> Value:
-    return Names(dict(ENVIRONMENT), "VTA's environment")
+    return Attributes(dict(ENVIRONMENT), "VTA's environment")
 
 
 def _length(reader: TEReader, node: ast.Call) -> Value:

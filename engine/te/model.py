@@ -60,7 +60,7 @@ class Scan(Compute, frozen=True, eq=False, kw_only=True):
     states: tuple[Placeholder, ...]
 
 
-class Cached(Operation, frozen=True, eq=False):
+class CacheOperation(Operation, frozen=True, eq=False):
     """A stage that `cache_read` or `cache_write` adds to a schedule; it is not part of the algorithm.
 
     `order` maps each axis of a written cache to an axis of the computation.
@@ -139,7 +139,7 @@ class ListValue(tuple[Value, ...]):
         return super().__hash__()
 
 
-class Names(msgspec.Struct, Foreign, frozen=True, eq=False):
+class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A dict of the text, or an object that is used only for its attributes, such as the configuration of an accelerator."""
 
     values: dict[str, Value]

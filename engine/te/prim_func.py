@@ -34,7 +34,7 @@ from ..script.reading.blocks import unique_name
 from .model import Axis, Compute, Fixed, Operation, Reduction, Scan, Tensor
 
 
-class Made(msgspec.Struct, frozen=True, eq=False):
+class MadeProgram(msgspec.Struct, frozen=True, eq=False):
     """The program, the block names of each operation (one per output unless it is a reduction), and the loops of each block."""
 
     func: PrimFunc
@@ -42,7 +42,7 @@ class Made(msgspec.Struct, frozen=True, eq=False):
     loops: dict[str, tuple[Var, ...]]
 
 
-def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Operation]) -> Made:
+def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Operation]) -> MadeProgram:
     """Build the program with these parameters. `operations` are all operations of the text; those that no parameter needs are left out."""
     owners = {buffer: op for op in operations for buffer in op.buffers}
     tensors = [p for p in parameters if isinstance(p, Tensor)]
@@ -76,7 +76,7 @@ def make_prim_func(parameters: Sequence[Tensor | Var], operations: Sequence[Oper
     by_tensor = dict(zip(tensors, handles, strict=True))
     params = tuple(p if isinstance(p, Var) else by_tensor[p][0] for p in parameters)
     func = PrimFunc("main", params, tuple(handles), root, (("tirx.noalias", build.TRUE),))
-    return Made(func, blocks, loops)
+    return MadeProgram(func, blocks, loops)
 
 
 class Time(msgspec.Struct, frozen=True, eq=False):
@@ -240,4 +240,4 @@ def _reduction(
     return init, body
 
 
-__all__ = ["Made", "inputs", "make_prim_func", "needed"]
+__all__ = ["MadeProgram", "inputs", "make_prim_func", "needed"]

@@ -18,7 +18,7 @@ from ..script.reading.scope import Value
 from ..script.reading.source import Source
 from .call_reader import TECallReader
 from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
-from .prim_func import Made, inputs, make_prim_func
+from .prim_func import MadeProgram, inputs, make_prim_func
 from .reader import TEReader
 from .translate import translate
 
@@ -84,7 +84,7 @@ def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) ->
     return reader
 
 
-def made_program(reader: TEReader) -> Made:
+def made_program(reader: TEReader) -> MadeProgram:
     """Return the program with the text's parameters, or else with all inputs and the outputs."""
     if reader.assumes and not any(isinstance(op, Compute) for op in reader.operations):
         _call_uncalled(reader)
@@ -137,7 +137,7 @@ def _has_output(parameters: Sequence[Tensor | Var]) -> bool:
     return any(isinstance(p, Tensor) and isinstance(p.op, Compute) for p in parameters)
 
 
-def _place_block(reader: TEReader, made: Made, name: str) -> None:
+def _place_block(reader: TEReader, made: MadeProgram, name: str) -> None:
     op = next(op for op, names in made.blocks.items() if name in names)
     for var in made.loops[name]:
         reader.positions.add(var, reader.source.place(op.node))
@@ -183,7 +183,7 @@ def _states(reader: TEReader) -> set[Operation]:
     return {state for op in reader.operations if isinstance(op, Scan) for state in op.states}
 
 
-def _require_inputs(reader: TEReader, made: Made, parameters: Sequence[Tensor | Var], end: ast.AST) -> None:
+def _require_inputs(reader: TEReader, made: MadeProgram, parameters: Sequence[Tensor | Var], end: ast.AST) -> None:
     given: set[Operation] = {p.op for p in parameters if isinstance(p, Tensor)}
     used = {buffer for op in made.blocks for buffer in inputs(op)}
     given |= _states(reader)

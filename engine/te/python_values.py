@@ -16,7 +16,7 @@ from ..script.reading.expressions import ExpressionReader
 from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import is_same
-from .model import ListValue, Names, Runtime
+from .model import Attributes, ListValue, Runtime
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions: nested function calls can expand a short text into a large computation."""
@@ -124,10 +124,10 @@ class PythonReader(ExpressionReader):
         return found
 
     def _size(self, value: Value) -> int:
-        if not isinstance(value, tuple | Names):
+        if not isinstance(value, tuple | Attributes):
             return 1
         if id(value) not in self._sizes:
-            inside = value.values.values() if isinstance(value, Names) else value
+            inside = value.values.values() if isinstance(value, Attributes) else value
             self._sizes[id(value)] = (value, 1 + sum(map(self._size, inside)))
         return self._sizes[id(value)][1]
 
@@ -185,7 +185,7 @@ class PythonReader(ExpressionReader):
 
     def _has(self, item: Value, items: Value, node: ast.Compare) -> bool:
         """Return the truth of `item in items`."""
-        if isinstance(items, Names):
+        if isinstance(items, Attributes):
             return self.key(item, node) in items.values
         if isinstance(items, str) and isinstance(item, str):
             return item in items
@@ -256,7 +256,7 @@ class PythonReader(ExpressionReader):
         for key, value in zip(node.keys, node.values, strict=True):
             name = self.value(key) if key is not None else None
             found[self.key(name, key or value)] = self.value(value)
-        made = Names(found, DICT)
+        made = Attributes(found, DICT)
         self.listed((made,), node)
         return made
 
@@ -344,12 +344,12 @@ class PythonReader(ExpressionReader):
 
 def is_true(value: Value) -> bool:
     """Return the truth of a value that is known; that of a dict is whether it has items."""
-    return bool(value.values) if isinstance(value, Names) and value.title == DICT else bool(value)
+    return bool(value.values) if isinstance(value, Attributes) and value.title == DICT else bool(value)
 
 
 def is_mutable(value: Value) -> bool:
     """Whether code can change the value in place: a list, a dict, or the attributes of a class."""
-    return isinstance(value, ListValue | Names)
+    return isinstance(value, ListValue | Attributes)
 
 
 __all__ = ["MAX_ITEMS", "MAX_STEPS", "PythonReader", "RunTimeValueError", "is_mutable"]

@@ -17,7 +17,7 @@ from ..script.reading.scope import Foreign, Unknown, Value
 from ..script.reading.source import PositionTable, Source
 from ..script.reading.static import fold
 from . import stages
-from .model import Axis, Cached, Function, Names, Operation, Reduction, Runtime, Slice, Tensor
+from .model import Attributes, Axis, CacheOperation, Function, Operation, Reduction, Runtime, Slice, Tensor
 from .prim_func import inputs
 from .python_values import MAX_STEPS, PythonReader
 from .vta import ENVIRONMENT
@@ -183,7 +183,7 @@ class TEReader(PythonReader):
     def _assumed(self, node: ast.Name) -> Value:
         """Define a name that the text uses and does not define."""
         if node.id == "env":
-            what, value = "VTA's environment", Names(dict(ENVIRONMENT), "VTA's environment")
+            what, value = "VTA's environment", Attributes(dict(ENVIRONMENT), "VTA's environment")
         else:
             size = self.sizes.get(node.id)
             what, value = "a size", Var(node.id, "int32") if size is None else build.const(size, "int32")
@@ -270,7 +270,7 @@ class TEReader(PythonReader):
                 return owner.stage(self, self.value(node.slice), node)
             case tuple() if isinstance(node.slice, ast.Slice):
                 return self.sliced(owner, node.slice)
-            case Names():
+            case Attributes():
                 key = self.key(self.value(node.slice), node)
                 if key not in owner.values:
                     raise self.error(
@@ -304,7 +304,7 @@ class TEReader(PythonReader):
         return expr
 
     def _load(self, tensor: Tensor, indices: tuple[Expr, ...], node: ast.AST) -> Expr:
-        if isinstance(tensor.op, Cached):
+        if isinstance(tensor.op, CacheOperation):
             raise self.error(node, "unsupported", f"{tensor.op.name} belongs to a schedule and cannot be used in an expression",
                              expected="a tensor of te.placeholder or te.compute")  # fmt: skip
         load = BufferLoad(tensor.buffer, indices)
@@ -317,7 +317,7 @@ def _attribute_of(owner: Value, name: str) -> Value:
     match owner, name:
         case Runtime(), _:
             return owner
-        case Names(values=values), _:
+        case Attributes(values=values), _:
             return values.get(name)
         case Tensor(), "op":
             return owner.op
@@ -353,7 +353,7 @@ def _expected_attributes(owner: Value) -> str:
             return ".op, .shape, .dtype"
         case Operation():
             return ".axis, .reduce_axis, .input_tensors"
-        case Names():
+        case Attributes():
             return f"an entry of {owner.title}"
         case _:
             return "an expression"

@@ -10,10 +10,10 @@ from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
 from ..script import Note
 from ..script.reading.intrinsics import parameters
 from ..script.reading.scope import Value
-from .model import Axis, Cached, Compute, Function, Intrinsic, Operation, Runtime, Tensor, ThreadAxis
+from .model import Axis, CacheOperation, Compute, Function, Intrinsic, Operation, Runtime, Tensor, ThreadAxis
 from .reader import TEReader
 from .sizes import require_small
-from .stages import Event, Separator, Stage, TESchedule
+from .stages import Separator, Stage, StageRequest, TESchedule
 
 # --- calls on the schedule
 
@@ -41,7 +41,7 @@ def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value
     schedule.order.insert(min(schedule.order.index(r) for r in readers), stage)
     schedule.stages[made] = stage
     options = {"tensor": tensor, "scope": reader.string(scope), "readers": tuple(readers)}
-    schedule.events.append((stage, Event("cache_read", node, options=options)))
+    schedule.events.append((stage, StageRequest("cache_read", node, options=options)))
     return Tensor(made)
 
 
@@ -75,14 +75,14 @@ def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Valu
     _renew(schedule, stage, ())
     schedule.order.insert(schedule.order.index(stage), cache)
     schedule.stages[made] = cache
-    schedule.events.append((cache, Event("cache_write", node, options=options)))
+    schedule.events.append((cache, StageRequest("cache_write", node, options=options)))
     return Tensor(made)
 
 
 def _cached(
     tensor: Tensor, scope: str, node: ast.AST, names: Sequence[str], reduce_axes: tuple[Axis, ...] = (),
     order: Sequence[Axis] = (),
-) -> Cached:  # fmt: skip
+) -> CacheOperation:  # fmt: skip
     """Create the operation: the tensor's elements in `scope`, with axes called `names`, permuted by `order` if given."""
     old = tensor.op.axes
     shape = tensor.buffer.shape
@@ -90,7 +90,7 @@ def _cached(
         shape = tuple(shape[old.index(axis)] for axis in order)
     axes = tuple(Axis(Var(n, e.dtype), None, "spatial") for n, e in zip(names, shape, strict=True))
     buffer = Buffer(f"{tensor.buffer.name}_{scope}", shape, tensor.buffer.dtype, scope)
-    return Cached(
+    return CacheOperation(
         f"{tensor.op.name}.{scope}", (buffer,), node, axes, reduce_axes, tuple(old.index(axis) for axis in order)
     )
 
@@ -128,7 +128,7 @@ def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
     axes.insert(position if position >= 0 else len(axes), moved[axis])
     reduced = tuple(moved[a] for a in stage.leaves if a.kind == "reduce" and a is not axis)
     buffer = Buffer(f"{tensor.buffer.name}_rf", tuple(a.var for a in axes), tensor.buffer.dtype)
-    made = Cached(f"{tensor.op.name}.rf", (buffer,), node, tuple(axes), reduced)
+    made = CacheOperation(f"{tensor.op.name}.rf", (buffer,), node, tuple(axes), reduced)
     partial = Stage(made, made.axes, reduced)
     left = Axis(Var(f"{axis.name}_v", axis.var.dtype), None, "reduce")
     options = {"of": stage, "axis": axis, "factor_axis": position, "moved": moved, "left": left,
@@ -136,7 +136,7 @@ def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
     _renew(schedule, stage, (left,))
     schedule.order.insert(schedule.order.index(stage), partial)
     schedule.stages[made] = partial
-    schedule.events.append((partial, Event("rfactor", node, options=options)))
+    schedule.events.append((partial, StageRequest("rfactor", node, options=options)))
     return Tensor(made)
 
 
@@ -199,7 +199,7 @@ def _split_axis(
         raise reader.error(size, "out-of-range", "a split needs a positive factor", expected="1 or more")
     outer, inner = (Axis(Var(f"{axis.name}_{end}", axis.var.dtype), None, axis.kind) for end in ("outer", "inner"))
     stage.replace([axis], [outer, inner])
-    stage.events.append(Event("split", node, (axis,), (outer, inner), {"nparts" if parts else "factor": number}))
+    stage.events.append(StageRequest("split", node, (axis,), (outer, inner), {"nparts" if parts else "factor": number}))
     return outer, inner
 
 
@@ -231,7 +231,7 @@ def _set_order(stage: Stage, axes: Sequence[Axis], node: ast.AST) -> None:
         return
     for place, axis in zip(places, axes, strict=True):
         stage.leaves[place] = axis
-    stage.events.append(Event("reorder", node, tuple(axes)))
+    stage.events.append(StageRequest("reorder", node, tuple(axes)))
 
 
 def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
@@ -253,7 +253,7 @@ def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
         )
     fused = Axis(Var("_".join([*(a.name for a in axes), "fused"]), axes[0].var.dtype), None, axes[0].kind)
     stage.replace(axes, [fused])
-    stage.events.append(Event("fuse", node, tuple(axes), (fused,)))
+    stage.events.append(StageRequest("fuse", node, tuple(axes), (fused,)))
     return fused
 
 
@@ -262,7 +262,7 @@ def _kind(method: str) -> StageRead:
         (var,) = parameters(reader, node, ("var",))
         assert var is not None
         axis = stage.require_leaf(reader, reader.value(var), var)
-        stage.events.append(Event(method, node, (axis,)))
+        stage.events.append(StageRequest(method, node, (axis,)))
         return None
 
     return read
@@ -275,7 +275,7 @@ def _bind(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     if not isinstance(tag, ThreadAxis):
         raise reader.error(thread, "wrong-type", "bind needs a thread axis", expected='te.thread_axis("threadIdx.x")')
     axis = stage.require_leaf(reader, reader.value(var), var)
-    stage.events.append(Event("bind", node, (axis,), options={"thread_axis": tag.tag}))
+    stage.events.append(StageRequest("bind", node, (axis,), options={"thread_axis": tag.tag}))
     return None
 
 
@@ -285,7 +285,7 @@ def _tensorize(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     assert var is not None and intrin is not None
     if not isinstance(reader.value(intrin), Intrinsic):
         raise reader.error(intrin, "wrong-type", "tensorize needs an intrinsic", expected="te.decl_tensor_intrin(…)")
-    stage.events.append(Event("tensorize", node, (stage.require_leaf(reader, reader.value(var), var),)))
+    stage.events.append(StageRequest("tensorize", node, (stage.require_leaf(reader, reader.value(var), var),)))
     text = "tensorize makes a block of these loops; the instructions of its intrinsic are not part of the program"
     reader.notes.append(Note(text, reader.source.place(node)))
     return None
@@ -303,7 +303,7 @@ def _pragma(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     if not isinstance(value, int | float | str | None):
         raise reader.error(node, "unsupported", "the value of a pragma must be a number or a string", expected="16")
     options = {"key": f"pragma_{reader.string(kind)}", "value": 1 if value is None else value}
-    stage.events.append(Event("pragma", node, (axis,), options=options))
+    stage.events.append(StageRequest("pragma", node, (axis,), options=options))
     return None
 
 
@@ -348,13 +348,13 @@ def _set_store_predicate(reader: TEReader, stage: Stage, node: ast.Call) -> Valu
 def _set_scope(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     (scope,) = parameters(reader, node, ("scope",))
     assert scope is not None
-    stage.storage.append(Event("set_scope", node, options={"storage_scope": reader.string(scope)}))
+    stage.storage.append(StageRequest("set_scope", node, options={"storage_scope": reader.string(scope)}))
     return None
 
 
 def _double_buffer(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     parameters(reader, node, ())
-    stage.storage.append(Event("double_buffer", node))
+    stage.storage.append(StageRequest("double_buffer", node))
     return None
 
 
@@ -370,7 +370,7 @@ def _storage_align(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
         "factor": reader.constant_int(factor),
         "offset": reader.constant_int(offset),
     }
-    stage.storage.append(Event("storage_align", node, options=options))
+    stage.storage.append(StageRequest("storage_align", node, options=options))
     return None
 
 
@@ -397,7 +397,9 @@ def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     items = value if isinstance(value, tuple) else (value,)
     found = [AXIS_SEPARATOR if isinstance(i, Separator) else reader.as_expr(i, map_node) for i in items]
     require_small(reader, [e for e in found if isinstance(e, Expr)], map_node)
-    stage.storage.append(Event("transform_layout", node, options={"index_map": IndexMap.from_items(params, found)}))
+    stage.storage.append(
+        StageRequest("transform_layout", node, options={"index_map": IndexMap.from_items(params, found)})
+    )
     return None
 
 

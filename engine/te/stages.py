@@ -26,7 +26,7 @@ class Separator(Foreign):
 SEPARATOR = Separator()
 
 
-class Event(msgspec.Struct, frozen=True, eq=False):
+class StageRequest(msgspec.Struct, frozen=True, eq=False):
     """One request: TE's method name, its operand axes and resulting axes, other options, and its line."""
 
     method: str
@@ -36,7 +36,7 @@ class Event(msgspec.Struct, frozen=True, eq=False):
     options: dict[str, Any] = {}
 
 
-class Layout(msgspec.Struct, Foreign, frozen=True, eq=False):
+class DeclaredBuffer(msgspec.Struct, Foreign, frozen=True, eq=False):
     """The storage of a tensor, `tvm.decl_buffer(shape, scope=…, strides=…)`."""
 
     scope: str
@@ -52,10 +52,10 @@ class Stage(Foreign):
         self.axes = tuple(axes)
         self.reduce_axes = tuple(reduce_axes)
         self.leaves = [*axes, *reduce_axes]
-        self.events: list[Event] = []
+        self.events: list[StageRequest] = []
         self.attach: str | tuple[Stage, Axis] = "root"
         self.attached_by: ast.AST = op.node
-        self.storage: list[Event] = []
+        self.storage: list[StageRequest] = []
 
     def require_leaf(self, reader: Reader, axis: Value, node: ast.AST) -> Axis:
         """Return an axis that is currently a loop of this stage."""
@@ -82,7 +82,7 @@ class TESchedule(Foreign):
         self.outputs = tuple(outputs)
         self.order: list[Stage] = [Stage(op, op.axes, op.reduce_axes) for op in needed(outputs, owners)]
         self.stages: dict[Operation, Stage] = {stage.op: stage for stage in self.order}
-        self.events: list[tuple[Stage, Event]] = []
+        self.events: list[tuple[Stage, StageRequest]] = []
 
     def stage(self, reader: Reader, value: Value, node: ast.AST) -> Stage:
         """Return `s[X]` or, in old texts, `s[X.op]`."""

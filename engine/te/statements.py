@@ -15,12 +15,12 @@ from ..script.bindings import is_configuration, root_name, suppresses
 from ..script.errors import ParseError, parse_error
 from ..script.reading.scope import Unknown, Value
 from .certainty import CertainReader
-from .model import Function, ListValue, Names, Returned, Runtime
+from .model import Attributes, Function, ListValue, Returned, Runtime
 from .reader import MAX_CALLS
 from .stages import Stage, TESchedule
 
 
-class StatementReader(CertainReader):
+class TeStatementReader(CertainReader):
     """Reads statements too."""
 
     # --- functions of the text
@@ -127,12 +127,12 @@ class StatementReader(CertainReader):
                 raise self._refused(node)
         return None
 
-    def _configuration(self, node: ast.ClassDef) -> Names:
+    def _configuration(self, node: ast.ClassDef) -> Attributes:
         """Return the constants of a class that has nothing else."""
         outer, self.scope = self.scope, self.scope.opened()
         try:
             self._block(node.body)
-            return Names(dict(self.scope.items()), node.name)
+            return Attributes(dict(self.scope.items()), node.name)
         finally:
             self.scope = outer
 
@@ -245,4 +245,4 @@ class StatementReader(CertainReader):
             self.record.named(value, target.id)
 
 
-__all__ = ["StatementReader"]
+__all__ = ["TeStatementReader"]

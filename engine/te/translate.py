@@ -23,10 +23,10 @@ from msgspec.structs import replace as replace_fields
 from ..export import unique_name
 from ..ir import IndexMap, Place, Refusal, Var, uses_var
 from ..schedule import PRIMITIVES, Schedule, ScheduleError
-from .model import Axis, Cached, Compute, Operation
-from .prim_func import Made
+from .model import Axis, CacheOperation, Compute, Operation
+from .prim_func import MadeProgram
 from .reader import TEReader
-from .stages import Event, Stage, TESchedule
+from .stages import Stage, StageRequest, TESchedule
 
 _RESERVED = ("sch", "main", "machine", "report", "tilewright", "T", "I", "print", "np")
 _KINDS = {
@@ -47,7 +47,7 @@ class Translated(msgspec.Struct, frozen=True, eq=False):
     sources: tuple[Place, ...]
 
 
-def translate(reader: TEReader, made: Made) -> Translated:
+def translate(reader: TEReader, made: MadeProgram) -> Translated:
     """Apply the text's schedule to `made.func`. Raises ScheduleError with the text's line."""
     translator = _Translator(reader, made)
     if reader.record.schedule is not None:
@@ -56,7 +56,7 @@ def translate(reader: TEReader, made: Made) -> Translated:
 
 
 class _Translator:
-    def __init__(self, reader: TEReader, made: Made) -> None:
+    def __init__(self, reader: TEReader, made: MadeProgram) -> None:
         self.reader = reader
         self.made = made
         self.schedule = Schedule(made.func)
@@ -68,7 +68,7 @@ class _Translator:
 
     def run(self, te: TESchedule) -> None:
         for stage in te.order:
-            if not isinstance(stage.op, Cached):
+            if not isinstance(stage.op, CacheOperation):
                 self._find(stage, te)
         made = {"cache_read": self._cache_read, "cache_write": self._cache_write, "rfactor": self._rfactor}
         for stage, event in te.events:
@@ -132,7 +132,7 @@ class _Translator:
                                     expected="a stage of te.compute or of a cache")  # fmt: skip
         return found
 
-    def _cache_read(self, stage: Stage, event: Event) -> None:
+    def _cache_read(self, stage: Stage, event: StageRequest) -> None:
         readers = [self._block(s, event.node) for s in event.options["readers"]]
         name = self._buffer_name(event)
         reads = [r.buffer.name for r in self.schedule.index.realize(readers[0]).block.reads]
@@ -144,18 +144,18 @@ class _Translator:
                          **({"consumer_blocks": readers} if others or len(readers) > 1 else {}))  # fmt: skip
         self._born(stage, made)
 
-    def _buffer_name(self, event: Event) -> str:
+    def _buffer_name(self, event: StageRequest) -> str:
         """Return the name of the buffer that holds a tensor: its own, or that of the cache that the text names."""
         op = event.options["tensor"].op
         stages = [s for s in self.blocks if s.op is op]
-        if isinstance(op, Cached) and stages:
+        if isinstance(op, CacheOperation) and stages:
             return self.schedule.index.realize(self.blocks[stages[0]]).block.writes[0].buffer.name
         return event.options["tensor"].buffer.name
 
     def _buffer(self, block: str, name: str) -> Any:
         return next(r.buffer for r in self.schedule.index.realize(block).block.reads if r.buffer.name == name)
 
-    def _cache_write(self, stage: Stage, event: Event) -> None:
+    def _cache_write(self, stage: Stage, event: StageRequest) -> None:
         """Keep the computation in the block, which now writes the cache; the new block copies and belongs to the old stage."""
         block = self._block(event.options["of"], event.node)
         made = self.call(event.node, "cache_write", block, 0, event.options["scope"])
@@ -166,7 +166,7 @@ class _Translator:
         self._born(stage, block)
         self._born(copied, made)
 
-    def _rfactor(self, stage: Stage, event: Event) -> None:
+    def _rfactor(self, stage: Stage, event: StageRequest) -> None:
         """Give the partial results' block the split loops of the old one; both blocks have the new axis as first iterator."""
         of: Stage = event.options["of"]
         block, axis, moved = self._block(of, event.node), event.options["axis"], event.options["moved"]
@@ -213,7 +213,7 @@ class _Translator:
             depth = [f.loop_var for f in self.schedule.index.loops_of(block)].index(loop) + 1
         axes = self.iterators.get(stage, _iterators(stage))
         moved = depth > 0 and axes != [*stage.axes, *stage.reduce_axes]
-        if stage.events or wanted or moved or (isinstance(stage.op, Cached) and stage.op.order):
+        if stage.events or wanted or moved or (isinstance(stage.op, CacheOperation) and stage.op.order):
             self._own_loops(block, depth, axes, stage.attached_by)
             self._in_order(stage)
             for event in stage.events:
@@ -238,7 +238,7 @@ class _Translator:
         if [loop for loop in now if loop in wanted] != wanted:
             self.call(stage.attached_by, "reorder", *wanted)
 
-    def _loop_event(self, event: Event) -> None:
+    def _loop_event(self, event: StageRequest) -> None:
         loops = [self.loops[axis] for axis in event.axes]
         match event.method:
             case "split":
@@ -292,7 +292,7 @@ class _Translator:
 
     def _relayout(self, stage: Stage, node: ast.AST) -> None:
         """Store a cache in axis order."""
-        order = stage.op.order if isinstance(stage.op, Cached) else ()
+        order = stage.op.order if isinstance(stage.op, CacheOperation) else ()
         if list(order) == sorted(order):
             return
         params = tuple(Var(f"i{n}", stage.axes[0].var.dtype) for n in range(len(order)))
@@ -317,7 +317,7 @@ class _Translator:
 
 def _iterators(stage: Stage) -> list[Axis]:
     """Return the axes of the block's iterators: a permutation of the stage's axes if a cache has another order."""
-    if not isinstance(stage.op, Cached) or not stage.op.order:
+    if not isinstance(stage.op, CacheOperation) or not stage.op.order:
         return [*stage.axes, *stage.reduce_axes]
     places = [stage.op.order.index(position) for position in range(len(stage.axes))]
     return [*(stage.axes[place] for place in places), *stage.reduce_axes]

@@ -75,7 +75,7 @@ export type Message =
   | ReviseOnRow
   | Save
   | SaveAs
-  | Select
+  | SelectRow
   | SelectStall
   | SetDefault
   | SetParameter
@@ -652,7 +652,7 @@ export interface SaveAs {
 }
 
 /** Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none. */
-export interface Select {
+export interface SelectRow {
   kind: "select";
   id?: string;
   buffer?: string;

@@ -21,7 +21,7 @@ from tornado.httputil import HTTPHeaders
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.protocol.messages import REQUESTS, decode_request
-from tilewright.app.server.access import AccessPolicy, Pass, make_policy
+from tilewright.app.server.access import AccessPolicy, PassOn, make_policy
 from tilewright.app.session.execute_request import perform
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -121,7 +121,7 @@ def test_whoever_does_not_know_the_token_gets_nothing_that_asks_for_it(
     policy: AccessPolicy, method: str, target: str, headers: dict[str, str]
 ) -> None:
     decision = policy.decide(method, target, HTTPHeaders(headers))
-    if isinstance(decision, Pass):
+    if isinstance(decision, PassOn):
         assert decision.target.startswith(("/login", "/healthz")) and "evil" not in headers["Host"]
     else:
         assert decision.status in (302, 400, 401, 403, 405)

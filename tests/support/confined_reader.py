@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tilewright.engine.processes.confined import Request, serve
+from tilewright.engine.processes.confined import ConfinedRequest, serve
 from tilewright.engine.processes.sandbox import out_of_memory
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -74,7 +74,7 @@ ACTIONS: dict[str, Callable[[str], str]] = {
 }
 
 
-def work(request: Request, start_limits: Callable[[], None]) -> str:
+def work(request: ConfinedRequest, start_limits: Callable[[], None]) -> str:
     start_limits()
     actions = json.loads(Path(request.file).read_text())
     try:

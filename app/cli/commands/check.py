@@ -18,7 +18,7 @@ from ....engine.lint import LintFinding
 from ...actions.lint_fixes import findings_of
 from ..arguments import size_bytes, takes_file, takes_limit, takes_setting, within_limit
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
-from ..findings import Finding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
+from ..findings import FileFinding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line
 from ..opened import MAX_ACCESSES, Opened, opened, path_of, simulated
 from ..output import print_json, print_line, print_text, print_verdict, working
 from ..usage import Parser, takes_json
@@ -47,7 +47,7 @@ class Checked(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     summary: str = ""
     error: Refusal | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FileFinding, ...] = ()
 
 
 EXAMPLES = (

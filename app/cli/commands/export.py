@@ -13,7 +13,7 @@ from ....engine.execute import Verdict
 from ....engine.export import Loss, step_text, tvm_losses, with_pipelines
 from ....engine.ir import Refusal, TilewrightError
 from ...document import DocumentError
-from ...export.exports import EXPORTS, Subject, made
+from ...export.exports import EXPORTS, ExportSubject, made
 from ...links import fragment_of
 from ...state.derived import Store
 from ...state.model import State
@@ -137,7 +137,7 @@ def _made(arguments: Namespace, found: Opened) -> str | bytes:
             store.reported(costed, machine, simulated(costed, machine))
     if arguments.to == "replay":
         store.verified(found.schedule.func, dict(found.sizes), _verdict(found))
-    subject = Subject(
+    subject = ExportSubject(
         state,
         store,
         arguments.theme,

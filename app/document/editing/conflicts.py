@@ -24,7 +24,7 @@ from .lines import line_for
 ChangeKind = Literal["removed", "off", "edited", "moved", "added", "workload"]
 
 
-class Change(msgspec.Struct, frozen=True):
+class StepChange(msgspec.Struct, frozen=True):
     """A change to a step since all steps applied. `step` is its index in the good notebook, or in this one for an added step."""
 
     kind: ChangeKind
@@ -53,7 +53,7 @@ class Conflict(msgspec.Struct, frozen=True, eq=False):
     item: int
     error: TilewrightError
     needs: tuple[Need, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[StepChange, ...]
     applied_before: bool
     waiting: int
 
@@ -160,10 +160,10 @@ def _names(call: CallStep) -> Iterator[str]:
                 pass
 
 
-def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change]:
+def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[StepChange]:
     """The changes before the failed step, compared with the good notebook. A moved step is reported once, at its first position."""
     if notebook.program is not good.program:
-        yield Change("workload", "")
+        yield StepChange("workload", "")
     old, new = [step.text for step in good.steps], [step.text for step in notebook.steps]
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     hunks = [(range(a, b), range(c, d)) for kind, a, b, c, d in codes if kind != "equal"]
@@ -181,17 +181,17 @@ def _changes(notebook: Notebook, good: Notebook, failed: int) -> Iterator[Change
         for n in (n for n in before if n not in reported):
             if n in target:
                 reported.add(n)
-                yield Change("moved", old[n], n)
+                yield StepChange("moved", old[n], n)
             elif n in edited:
-                yield Change("edited", f"{old[n]} → {new[edited[n]]}", n)
+                yield StepChange("edited", f"{old[n]} → {new[edited[n]]}", n)
             else:
-                yield Change("off" if n in off else "removed", old[n], n)
+                yield StepChange("off" if n in off else "removed", old[n], n)
         for n in (n for n in after if n <= failed):
             if n in moved and moved[n] not in reported:
                 reported.add(moved[n])
-                yield Change("moved", new[n], moved[n])
+                yield StepChange("moved", new[n], moved[n])
             elif n not in moved and n < failed and n not in edited.values():
-                yield Change("added", new[n], n)
+                yield StepChange("added", new[n], n)
 
 
 def _moves(old: list[str], new: list[str], hunks: Sequence[tuple[range, range]]) -> dict[int, int]:
@@ -210,9 +210,9 @@ def _taken(counts: Counter[str], text: str) -> bool:
 
 
 __all__ = [
-    "Change",
     "Conflict",
     "Need",
+    "StepChange",
     "conflict_of",
     "failed_step",
     "put_back",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....engine.adopt import Trial, call_method
+from ....engine.adopt import TriedCall, call_method
 from ....engine.export import call_text, loop_position, named_arguments, quoted, unique_name
 from ....engine.ir import Refusal, Var
 from ....engine.schedule import Schedule
@@ -139,5 +139,5 @@ def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) ->
         receiver=notebook.schedule_name,
         reserved=program_names(notebook.document),
     )
-    trial = Trial(state, method, arguments, schedule, results)
+    trial = TriedCall(state, method, arguments, schedule, results)
     return evaluate(append_call(notebook.document, line), notebook, trial)

@@ -28,7 +28,7 @@ NAMED = ("split", "tile", "loop_partition")
 """Primitives with a `names=[…]` argument; `fuse` has `name=`."""
 
 
-class Span(msgspec.Struct, frozen=True, order=True):
+class Replacement(msgspec.Struct, frozen=True, order=True):
     """A text replacement within a line of the file: `line` from 1, columns `start` and `end` in characters from 0."""
 
     line: int
@@ -71,7 +71,7 @@ def editable_name(notebook: Notebook, handle: Handle) -> str:
     )
 
 
-def read_edited(document: Document, spans: list[Span]) -> Document:
+def read_edited(document: Document, spans: list[Replacement]) -> Document:
     """The document with `spans` applied."""
     lines = lines_of(document.text)
     for span in sorted(set(spans), reverse=True):
@@ -126,7 +126,7 @@ def _is_in(func: PrimFunc, handle: Handle) -> bool:
 # Edits of the program's text.
 
 
-def _in_program(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Span]:
+def _in_program(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Replacement]:
     cell = workload_cell(notebook.document)
     assert cell is not None
     func = notebook.states[0].schedule.func
@@ -194,9 +194,9 @@ def _block_names(scope: ast.AST, name: str) -> list[ast.Constant]:
 # Edits of the schedule's text.
 
 
-def _in_schedule(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Span]:
+def _in_schedule(notebook: Notebook, handle: Handle, old: str, new: str) -> list[Replacement]:
     """The spans of the handle's variable, if its name is `old`, and of a block's name in quotes."""
-    spans: list[Span] = []
+    spans: list[Replacement] = []
     if variable_of(notebook.names, handle) == old:
         spans += _variable_spans(notebook.document, old, new)
     if isinstance(handle, str):
@@ -207,7 +207,7 @@ def _in_schedule(notebook: Notebook, handle: Handle, old: str, new: str) -> list
     return spans
 
 
-def _variable_spans(document: Document, old: str, new: str) -> list[Span]:
+def _variable_spans(document: Document, old: str, new: str) -> list[Replacement]:
     lines = lines_of(document.text)
     trees = _schedule_trees(document)
     return [_span(lines, n, new) for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == old]
@@ -228,7 +228,7 @@ def _made_loop(notebook: Notebook, loop: Var, maker: tuple[NotebookStep | None, 
     return append_call(document, "\n".join([*before, f"({new},) = {last}"]))
 
 
-def _naming(lines: list[str], call: ast.Call, traced: Step, place: int, new: str) -> list[Span]:
+def _naming(lines: list[str], call: ast.Call, traced: Step, place: int, new: str) -> list[Replacement]:
     """The span of the loop's name in the call; if the call has no names, an insertion of all names. Empty for other calls."""
     if traced.method not in (*NAMED, "fuse"):
         return []
@@ -244,7 +244,7 @@ def _naming(lines: list[str], call: ast.Call, traced: Step, place: int, new: str
     assert call.end_lineno is not None
     assert call.end_col_offset is not None
     end = _characters(lines[call.end_lineno - 1], call.end_col_offset) - 1
-    return [Span(call.end_lineno, end, end, f", {key}={text}")]
+    return [Replacement(call.end_lineno, end, end, f", {key}={text}")]
 
 
 def _call_at(document: Document, step: NotebookStep) -> ast.Call | None:
@@ -273,10 +273,10 @@ def _parsed(body: str, first_line: int) -> ast.AST:
         raise _refused("the text cannot be read as Python", str(error)) from error
 
 
-def _span(lines: list[str], node: ast.expr, new: str) -> Span:
+def _span(lines: list[str], node: ast.expr, new: str) -> Replacement:
     assert node.end_col_offset is not None
     line = lines[node.lineno - 1]
-    return Span(node.lineno, _characters(line, node.col_offset), _characters(line, node.end_col_offset), new)
+    return Replacement(node.lineno, _characters(line, node.col_offset), _characters(line, node.end_col_offset), new)
 
 
 def _characters(line: str, offset: int) -> int:

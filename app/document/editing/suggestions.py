@@ -15,7 +15,7 @@ from ..cells import Document, lines_of, read_document
 from ..notebook import Notebook
 
 
-class Suggestion(msgspec.Struct, frozen=True):
+class TextSuggestion(msgspec.Struct, frozen=True):
     """A replacement of the text at `place` by `new`."""
 
     place: Place
@@ -37,7 +37,7 @@ def culprit(notebook: Notebook, error: TilewrightError) -> Place | None:
     return place
 
 
-def suggestion(notebook: Notebook, error: TilewrightError) -> Suggestion | None:
+def suggestion(notebook: Notebook, error: TilewrightError) -> TextSuggestion | None:
     """The closest known name, if the error is an unknown name."""
     name, place = _unknown(error), culprit(notebook, error)
     if not name or place is None or place.line != place.end_line or place.end_column - place.column != len(name):
@@ -47,10 +47,10 @@ def suggestion(notebook: Notebook, error: TilewrightError) -> Suggestion | None:
         "unknown-name": list(notebook.names),
     }.get(error.code, list(preset_names()))
     near = difflib.get_close_matches(name, known, 1, 0.6)
-    return Suggestion(place, near[0]) if near else None
+    return TextSuggestion(place, near[0]) if near else None
 
 
-def with_suggestion(document: Document, made: Suggestion) -> Document:
+def with_suggestion(document: Document, made: TextSuggestion) -> Document:
     """The document with the suggestion applied."""
     lines = lines_of(document.text)
     line = lines[made.place.line - 1]
@@ -66,4 +66,4 @@ def _unknown(error: TilewrightError) -> str:
     return found[1] if found else error.refusal.found.strip("'\"")
 
 
-__all__ = ["Suggestion", "culprit", "suggestion", "with_suggestion"]
+__all__ = ["TextSuggestion", "culprit", "suggestion", "with_suggestion"]

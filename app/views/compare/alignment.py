@@ -22,7 +22,7 @@ Row = dict[str, Any]
 Status = Literal["same", "changed", "moved", "only_a", "only_b"]
 
 
-class Item(msgspec.Struct, frozen=True, eq=False):
+class TreeItem(msgspec.Struct, frozen=True, eq=False):
     """A row of a tree: its place in the text, those of the rows around it (outermost first), the names of the blocks in it. `shapes` are
     those of the buffers that a block names."""
 
@@ -37,13 +37,13 @@ class Item(msgspec.Struct, frozen=True, eq=False):
 class Pair(msgspec.Struct, frozen=True, eq=False):
     """A line of the comparison. A row that moved out of line has two lines, one on each side. `words` describe the differences."""
 
-    a: Item | None
-    b: Item | None
+    a: TreeItem | None
+    b: TreeItem | None
     status: Status
     words: tuple[str, ...] = ()
 
 
-def items_of(func: PrimFunc) -> tuple[Item, ...]:
+def items_of(func: PrimFunc) -> tuple[TreeItem, ...]:
     """The rows of a program's tree with what matching needs."""
     rows, handles, index = tree_rows(func), row_ids(func), ProgramIndex(func)
     places = {row["id"]: n for n, row in enumerate(rows)}
@@ -56,7 +56,7 @@ def items_of(func: PrimFunc) -> tuple[Item, ...]:
             for place in (*around[n], n):
                 below[place].add(row["name"])
     return tuple(
-        Item(row, handles[row["id"]], n, around[n], frozenset(below[n]), _shapes(index, handles[row["id"]]))
+        TreeItem(row, handles[row["id"]], n, around[n], frozenset(below[n]), _shapes(index, handles[row["id"]]))
         for n, row in enumerate(rows)
     )
 
@@ -68,7 +68,7 @@ def _shapes(index: ProgramIndex, handle: Var | str) -> dict[str, str]:
     return {r.buffer.name: shape_text(r.buffer.shape, r.buffer.axis_separators) for r in (*block.reads, *block.writes)}
 
 
-def aligned(left: Sequence[Item], right: Sequence[Item]) -> tuple[Pair, ...]:
+def aligned(left: Sequence[TreeItem], right: Sequence[TreeItem]) -> tuple[Pair, ...]:
     """The lines of the comparison, in the order of both texts."""
     partner = matched(left, right)
     in_line = _in_line(left, right, partner)
@@ -85,7 +85,7 @@ def aligned(left: Sequence[Item], right: Sequence[Item]) -> tuple[Pair, ...]:
     return tuple(lines)
 
 
-def matched(left: Sequence[Item], right: Sequence[Item]) -> dict[int, int]:
+def matched(left: Sequence[TreeItem], right: Sequence[TreeItem]) -> dict[int, int]:
     """Place on the left -> place on the right of the same block or loop."""
     partner: dict[int, int] = {}
     _match_by(partner, left, right, lambda item: item.handle)
@@ -108,7 +108,7 @@ def matched(left: Sequence[Item], right: Sequence[Item]) -> dict[int, int]:
     return partner
 
 
-def _match_by(partner: dict[int, int], left: Sequence[Item], right: Sequence[Item], key: Any) -> None:
+def _match_by(partner: dict[int, int], left: Sequence[TreeItem], right: Sequence[TreeItem], key: Any) -> None:
     """Match items whose key is unique on each side; items without a key stay unmatched."""
     taken = set(partner.values())
     keys_a = {i.place: k for i in left if i.place not in partner and (k := key(i)) is not None}
@@ -118,12 +118,12 @@ def _match_by(partner: dict[int, int], left: Sequence[Item], right: Sequence[Ite
     partner |= {a: places[k] for a, k in keys_a.items() if once_a[k] == 1 and k in places}
 
 
-def _written(item: Item) -> tuple[str, ...] | None:
+def _written(item: TreeItem) -> tuple[str, ...] | None:
     """The names of the buffers that a block writes; None for loops."""
     return tuple(b["name"] for b in item.row["writes"]) if item.row["kind"] == "block" else None
 
 
-def _in_line(left: Sequence[Item], right: Sequence[Item], partner: Mapping[int, int]) -> list[tuple[int, int]]:
+def _in_line(left: Sequence[TreeItem], right: Sequence[TreeItem], partner: Mapping[int, int]) -> list[tuple[int, int]]:
     """The pairs that stay in order: those with the most below them, in sum (a heaviest increasing subsequence)."""
     best: list[tuple[int, int]] = []  # (place on the right, weight so far), both increasing
     chains: dict[int, tuple[int, int] | None] = {}
@@ -151,7 +151,7 @@ def _in_line(left: Sequence[Item], right: Sequence[Item], partner: Mapping[int, 
 
 
 def _moved_in_line(
-    left: Sequence[Item], right: Sequence[Item], partner: Mapping[int, int], in_line: Sequence[tuple[int, int]]
+    left: Sequence[TreeItem], right: Sequence[TreeItem], partner: Mapping[int, int], in_line: Sequence[tuple[int, int]]
 ) -> set[int]:
     """Rows that kept their order but are under other loops. Rows inside of such a row moved with it and are not counted."""
     kept = {a for a, _ in in_line}
@@ -166,14 +166,14 @@ def _moved_in_line(
     return moved
 
 
-def _matched_pair(left: Sequence[Item], right: Sequence[Item], a: int, b: int, *, is_moved: bool) -> Pair:
+def _matched_pair(left: Sequence[TreeItem], right: Sequence[TreeItem], a: int, b: int, *, is_moved: bool) -> Pair:
     words = tuple(changes(left[a], right[b]))
     if is_moved:
         return Pair(left[a], right[b], "moved", (f"moved {_under(right, b)}, was {_under(left, a)}", *words))
     return Pair(left[a], right[b], "changed" if words else "same", words)
 
 
-def _alone_a(item: Item, right: Sequence[Item], partner: Mapping[int, int]) -> Pair:
+def _alone_a(item: TreeItem, right: Sequence[TreeItem], partner: Mapping[int, int]) -> Pair:
     if item.place not in partner:
         return Pair(item, None, "only_a")
     there = right[partner[item.place]]
@@ -181,7 +181,7 @@ def _alone_a(item: Item, right: Sequence[Item], partner: Mapping[int, int]) -> P
     return Pair(item, None, "moved", () if with_it else (f"moved {_under(right, there.place)}",))
 
 
-def _alone_b(item: Item, left: Sequence[Item], back: Mapping[int, int]) -> Pair:
+def _alone_b(item: TreeItem, left: Sequence[TreeItem], back: Mapping[int, int]) -> Pair:
     if item.place not in back:
         return Pair(None, item, "only_b")
     before = left[back[item.place]]
@@ -191,12 +191,12 @@ def _alone_b(item: Item, left: Sequence[Item], back: Mapping[int, int]) -> Pair:
     )
 
 
-def _under(items: Sequence[Item], place: int) -> str:
+def _under(items: Sequence[TreeItem], place: int) -> str:
     around = items[place].around
     return f"under {items[around[-1]].row['name']}" if around else "at the root"
 
 
-def changes(left: Item, right: Item) -> Iterator[str]:
+def changes(left: TreeItem, right: TreeItem) -> Iterator[str]:
     """Descriptions of the differences between two matched rows."""
     a, b = left.row, right.row
     if a["name"] != b["name"]:

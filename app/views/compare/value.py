@@ -17,7 +17,7 @@ from ..labels.palette import BUFFER_COLOURS, colours_by_name
 from ..notebook.code import marked
 from ..shell.gallery import Example
 from ..timeline.explanation import explanation_value
-from .alignment import Item, Pair, aligned, items_of
+from .alignment import Pair, TreeItem, aligned, items_of
 from .differences import difference_table
 from .overlay import overlay_value
 
@@ -156,7 +156,7 @@ def _line(pair: Pair, colours: dict[str, int]) -> Value:
     return {"a": _cell(pair.a, colours), "b": _cell(pair.b, colours), "status": pair.status, "words": pair.words}
 
 
-def _cell(item: Item | None, colours: dict[str, int]) -> Value | None:
+def _cell(item: TreeItem | None, colours: dict[str, int]) -> Value | None:
     if item is None:
         return None
     row = item.row

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .canvas import Canvas
-from .frame import Frame
+from .frame import TimelineFrame
 
 Value = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ SHADES = 6
 """The number of opacity levels; each level is drawn as one path."""
 
 
-def draw_bins(canvas: Canvas, value: Value, frame: Frame, causes: Mapping[str, tuple[str, str]]) -> None:
+def draw_bins(canvas: Canvas, value: Value, frame: TimelineFrame, causes: Mapping[str, tuple[str, str]]) -> None:
     bins = value["window"]["bins"]
     step = frame.length / max(1, bins["count"])
     for _, packed in bins["overlap"]:
@@ -45,7 +45,7 @@ def draw_bins(canvas: Canvas, value: Value, frame: Frame, causes: Mapping[str, t
                     canvas.path(boxes, f"buffer-{cell['colour']}", hatch=hatch, opacity=0.88 * shade)
 
 
-def _heights(canvas: Canvas, value: Value, frame: Frame, step: float) -> None:
+def _heights(canvas: Canvas, value: Value, frame: TimelineFrame, step: float) -> None:
     """The busy share of each engine in each bin, stacked by block."""
     bins = value["window"]["bins"]
     heights = np.zeros((len(value["engines"]), bins["count"]))

@@ -47,7 +47,7 @@ def shortened(text: str, width: float, size: float, *, mono: bool = False) -> st
     return "" if count < 3 else f"{text[: count - 1]}…"
 
 
-class Word(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a line of text, followed by a gap of `gap` pixels."""
 
     text: str
@@ -100,7 +100,7 @@ class Canvas:
         classes = ["m"] if mono else []
         self._parts.append(f"<text{_attributes(look)}{self._paint(ink, '', classes)}>{_escaped(text)}</text>")
 
-    def words(self, words: Sequence[Word], x: float, y: float) -> None:
+    def words(self, words: Sequence[TextPiece], x: float, y: float) -> None:
         """Add consecutive words; the reader's font determines their widths."""
         spans: list[str] = []
         for n, word in enumerate(words):

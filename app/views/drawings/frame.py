@@ -17,12 +17,12 @@ CELL = 17
 """The height that a slot needs for its name."""
 
 
-class Place(NamedTuple):
+class DrawnPlace(NamedTuple):
     top: float
     height: float
 
 
-class Frame:
+class TimelineFrame:
     """The frame of a timeline's value at a width, in real time."""
 
     def __init__(self, value: Mapping[str, Any], width: float) -> None:
@@ -31,13 +31,13 @@ class Frame:
         self.scale = (self.width - GUTTER - RIGHT) / self.length
         self.top = float(HEAD + 2)
         self.bar, self.stall = float(LANE - STALL - 5), float(STALL)
-        self.lanes = [Place(self.top + n * LANE, LANE) for n in range(len(value["engines"]))]
+        self.lanes = [DrawnPlace(self.top + n * LANE, LANE) for n in range(len(value["engines"]))]
         self.lanes_end = self.top + len(self.lanes) * LANE
-        self.rows: list[Place] = []
+        self.rows: list[DrawnPlace] = []
         y = self.lanes_end + 6
         for n in range(len(value["rows"])):
             height = _height(n, value)
-            self.rows.append(Place(y, height - 8))
+            self.rows.append(DrawnPlace(y, height - 8))
             y += height
         self.bottom = y
 

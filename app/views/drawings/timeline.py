@@ -8,8 +8,8 @@ from typing import Any
 
 from ..labels.numbers import grouped, percent_text
 from .bins import draw_bins
-from .canvas import Canvas, Theme, Word, shortened, text_width
-from .frame import GUTTER, RIGHT, SLOTS, Frame
+from .canvas import Canvas, TextPiece, Theme, shortened, text_width
+from .frame import GUTTER, RIGHT, SLOTS, TimelineFrame
 
 Value = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width:
         return canvas.finished(
             max(width, LEAST_WIDTH), EMPTY_HEIGHT, f"Timeline{f' of {title}' if title else ''}: {note}"
         )
-    frame = Frame(value, max(width, LEAST_WIDTH))
+    frame = TimelineFrame(value, max(width, LEAST_WIDTH))
     _head(canvas, value, frame, title)
     _grounds(canvas, frame)
     window = value["window"]
@@ -60,23 +60,23 @@ def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width:
     return canvas.finished(frame.width, bottom, label)
 
 
-def _head(canvas: Canvas, value: Value, frame: Frame, title: str) -> None:
-    words = [Word(title, size=13, bold=True, gap=18)] if title else []
+def _head(canvas: Canvas, value: Value, frame: TimelineFrame, title: str) -> None:
+    words = [TextPiece(title, size=13, bold=True, gap=18)] if title else []
     for name, figure in (("Cycles", grouped(value["cycles"])), *value["figures"]):
         if sum(word.width + word.gap for word in words) + 120 > frame.width:
             break
-        words += [Word(name, "muted", gap=6), Word(figure, bold=True, gap=18)]
+        words += [TextPiece(name, "muted", gap=6), TextPiece(figure, bold=True, gap=18)]
     canvas.words(words, 12, 17)
 
 
-def _grounds(canvas: Canvas, frame: Frame) -> None:
+def _grounds(canvas: Canvas, frame: TimelineFrame) -> None:
     for at in ticks(frame):
         canvas.line(frame.x(at), frame.top, frame.x(at), frame.bottom, "line")
     for row in frame.rows:
         canvas.rect(GUTTER, row.top, frame.width - GUTTER - RIGHT, row.height, "sunken", opacity=0.6)
 
 
-def ticks(frame: Frame) -> list[float]:
+def ticks(frame: TimelineFrame) -> list[float]:
     """The labelled positions of the axis in cycles, at round numbers."""
     about = frame.length / max(1.0, (frame.width - GUTTER) / 95)
     power = 10 ** math.floor(math.log10(max(about, 1)))
@@ -97,7 +97,7 @@ def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]
         busy += by
 
 
-def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: Frame) -> None:
+def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: TimelineFrame) -> None:
     """Draw the cycles with at least two busy engines: a faint background and a line under the lanes."""
     spans = list(overlapping(tasks))
     ground = "".join(frame.box(a, b, frame.top, frame.lanes_end - frame.top) for a, b in spans)
@@ -108,7 +108,7 @@ def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: Frame) 
             canvas.path(line, "accent", opacity=0.75)
 
 
-def _tasks(canvas: Canvas, value: Value, frame: Frame) -> None:
+def _tasks(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
     tasks = value["window"]["tasks"]
     for lane, engine in enumerate(value["engines"]):
         place = frame.lanes[lane]
@@ -155,7 +155,7 @@ def _task_words(template: Value, place: Sequence[int], width: float) -> str:
     return shortened(template["block"], width, 10.5)
 
 
-def _waits(canvas: Canvas, value: Value, frame: Frame) -> None:
+def _waits(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
     """Draw the stalls below each lane, hatched by cause; pieces of one kind form one path."""
     pieces = value["window"]["waits"]
     boxes: dict[int, str] = {}
@@ -172,7 +172,7 @@ def _waits(canvas: Canvas, value: Value, frame: Frame) -> None:
             canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause][1])
 
 
-def _tiles(canvas: Canvas, value: Value, frame: Frame) -> None:
+def _tiles(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
     window = value["window"]
     for number, cell in enumerate(value["cells"]):
         top, height = frame.band(cell)
@@ -193,7 +193,7 @@ def _tiles(canvas: Canvas, value: Value, frame: Frame) -> None:
                         canvas.text(words, frame.x(a) + 4, top + height / 2, "surface", size=10)
 
 
-def _bytes(canvas: Canvas, value: Value, number: int, frame: Frame) -> None:
+def _bytes(canvas: Canvas, value: Value, number: int, frame: TimelineFrame) -> None:
     """Draw the lines of live bytes and of the capacity; allocated bytes above the capacity are hatched."""
     row, place = value["rows"][number], frame.rows[number]
     window = value["window"]
@@ -221,7 +221,7 @@ def _bytes(canvas: Canvas, value: Value, number: int, frame: Frame) -> None:
         canvas.line(GUTTER, level, frame.width - RIGHT, level, "bad" if row["over"] else "muted", dash="4 3")
 
 
-def _axis(canvas: Canvas, frame: Frame) -> None:
+def _axis(canvas: Canvas, frame: TimelineFrame) -> None:
     y = frame.bottom + 10
     canvas.text("cycle", GUTTER - 8, y, "faint", size=10.5, anchor="end")
     for at in ticks(frame):
@@ -229,7 +229,7 @@ def _axis(canvas: Canvas, frame: Frame) -> None:
             canvas.text(grouped(round(at)), frame.x(at) + 3, y, "muted", size=10.5)
 
 
-def _gutter(canvas: Canvas, value: Value, frame: Frame) -> None:
+def _gutter(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
     for engine, lane in zip(value["engines"], frame.lanes, strict=True):
         canvas.text(shortened(engine["name"], GUTTER - 92, 11), 12, lane.top + frame.bar / 2, bold=True)
         busy = f"busy {percent_text(engine['busy'] / value['cycles'])}"
@@ -260,7 +260,7 @@ def _slot_words(label: str, width: float) -> str:
     return f"{shortened(name, width - text_width(sign + slot, 9), 9)}{sign}{slot}"
 
 
-def _legend(canvas: Canvas, value: Value, frame: Frame) -> float:
+def _legend(canvas: Canvas, value: Value, frame: TimelineFrame) -> float:
     """Draw the legend of buffer colours and stall hatchings; return its lower end."""
     x, y = 12.0, frame.bottom + 34.0
     causes = [cause for cause in CAUSES if any(wait["cause"] == cause for wait in value["waits"])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .canvas import Canvas, Theme, Word, text_width
+from .canvas import Canvas, TextPiece, Theme, text_width
 
 Row = Mapping[str, Any]
 
@@ -80,15 +80,20 @@ def _loop(canvas: Canvas, row: Row, y: float, _: float) -> None:
     canvas.words(_loop_words(row), _left(row) + LOOP_INDENT, y)
 
 
-def _loop_words(row: Row) -> list[Word]:
-    words = [Word(row["name"], size=12.5, bold=True, mono=True), Word(row["extent"], "muted", 12.5, mono=True)]
+def _loop_words(row: Row) -> list[TextPiece]:
+    words = [
+        TextPiece(row["name"], size=12.5, bold=True, mono=True),
+        TextPiece(row["extent"], "muted", 12.5, mono=True),
+    ]
     if row.get("variable"):
-        words.append(Word(row["variable"], "muted", mono=True))
+        words.append(TextPiece(row["variable"], "muted", mono=True))
     if row["reduces"]:
-        words.append(Word("Σ", "faint", 12))
+        words.append(TextPiece("Σ", "faint", 12))
     if row["detail"]:
-        words.append(Word(row["detail"], "accent", bold=True))
-    return words + [Word(badge["text"], TONES.get(badge["tone"], "muted"), 10.5, bold=True) for badge in row["badges"]]
+        words.append(TextPiece(row["detail"], "accent", bold=True))
+    return words + [
+        TextPiece(badge["text"], TONES.get(badge["tone"], "muted"), 10.5, bold=True) for badge in row["badges"]
+    ]
 
 
 def _block(canvas: Canvas, row: Row, y: float, width: float) -> None:

@@ -23,7 +23,7 @@ def buffer_ids(func: PrimFunc) -> dict[str, Buffer]:
     return found
 
 
-class Access(msgspec.Struct, frozen=True, eq=False):
+class BlockAccess(msgspec.Struct, frozen=True, eq=False):
     """A block that reads or writes a buffer, with the position of that read or write."""
 
     block: str
@@ -38,9 +38,9 @@ class Access(msgspec.Struct, frozen=True, eq=False):
         return [self.side, self.position]
 
 
-def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
+def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[BlockAccess, ...]:
     """The accesses to a buffer, writes first, each in text order."""
-    found: list[Access] = []
+    found: list[BlockAccess] = []
     for row, name in ids.items():
         if not isinstance(name, str):
             continue
@@ -48,11 +48,11 @@ def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Acces
         for side, regions in (("write", block.writes), ("read", block.reads)):
             position = next((n for n, region in enumerate(regions) if region.buffer is buffer), None)
             if position is not None:
-                found.append(Access(name, row, side, position, buffer))
+                found.append(BlockAccess(name, row, side, position, buffer))
     return tuple(sorted(found, key=lambda a: a.side == "read"))
 
 
-def leaf_accesses(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Access, ...]:
+def leaf_accesses(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[BlockAccess, ...]:
     """The accesses of leaf blocks, or all accesses if there are none; an outer block only summarises its inner blocks."""
     every = accesses_of(index, ids, buffer)
     leaves = tuple(a for a in every if not index.child_blocks(index.block(a.block)))

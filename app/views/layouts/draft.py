@@ -12,7 +12,7 @@ from ....engine.explore.space.layout_choices import Candidate, by_map
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
 from ...actions.call_arguments import read_index_map
-from ..labels.buffer_ids import Access
+from ..labels.buffer_ids import BlockAccess
 from .trials import applied
 
 
@@ -28,7 +28,7 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
     doubtful: bool = False
 
 
-def read_draft(schedule: Schedule, access: Access, text: str) -> Reading:
+def read_draft(schedule: Schedule, access: BlockAccess, text: str) -> Reading:
     """The call of a typed map, tried on a copy of the schedule."""
     unread = syntax_error(text)
     if unread is not None:

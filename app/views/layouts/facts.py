@@ -8,12 +8,12 @@ from ....engine.hwsim import Report, distribution_of
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.sizes import plain_text
 from .subject import Chosen
-from .trials import Figures
+from .trials import BufferFigures
 
 Row = tuple[str, str, str]
 
 
-def fact_rows(chosen: Chosen, figures: Figures | None) -> list[Row]:
+def fact_rows(chosen: Chosen, figures: BufferFigures | None) -> list[Row]:
     """Rows (name, value, meaning), most important first."""
     buffer, buffer_placement, report = chosen.buffer, chosen.buffer_placement, chosen.report
     shape = " × ".join(plain_text(e) for e in buffer.shape) or "a scalar"
@@ -57,7 +57,7 @@ def _use_rows(read: int, written: int, chosen: Chosen) -> list[Row]:
     return rows
 
 
-def _figure_rows(figures: Figures) -> list[Row]:
+def _figure_rows(figures: BufferFigures) -> list[Row]:
     rows: list[Row] = []
     if figures.run_bytes:
         rows.append(

@@ -15,7 +15,7 @@ from ....engine.cancellation import checkpoint
 from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import BufferAccess, BufferPlacement, ElementAddresses, Report, accesses_of
 from ...state.model import Look
-from .trials import Trial, placed, run_of
+from .trials import LayoutTrial, placed, run_of
 
 CELLS = 64
 """The maximum number of cells across and down."""
@@ -36,7 +36,9 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
-def grid_value(buffer_placement: BufferPlacement, look: Look, trial: Trial | None = None) -> dict[str, Any] | None:
+def grid_value(
+    buffer_placement: BufferPlacement, look: Look, trial: LayoutTrial | None = None
+) -> dict[str, Any] | None:
     """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
     `scale` × `scale` elements; `base`: the address of the first element; addresses and units (MIXED if a cell's elements differ), row by
     row; `slots`, `slot`; a description of the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements
@@ -133,7 +135,7 @@ def _addresses(buffer_placement: BufferPlacement, rows: np.ndarray, columns: np.
 
 
 def _spots_in(
-    trial: Trial, there: BufferPlacement, now: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int
+    trial: LayoutTrial, there: BufferPlacement, now: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int
 ) -> ElementAddresses | None:
     """The addresses of the current tile's elements in a trial."""
     moved = placed(trial.candidate, there, now.shape, points(now.shape, rows, columns) if now.shape else ())

@@ -14,21 +14,21 @@ from ...state.model import State
 from .draft import Reading, read_draft
 from .grid import uses_value
 from .subject import Chosen, chosen_buffer
-from .trials import Trial, figures_of, try_out
+from .trials import LayoutTrial, figures_of, try_out
 
 
-class Found(msgspec.Struct, frozen=True, eq=False):
+class LayoutResults(msgspec.Struct, frozen=True, eq=False):
     """The current results for a buffer's layouts: accesses (None: not computed yet), and trials by candidate key."""
 
     uses: list[dict[str, Any]] | None = None
-    trials: Mapping[str, Trial] = {}
+    trials: Mapping[str, LayoutTrial] = {}
     is_complete: bool = False
 
 
-NOTHING_YET = Found()
+NOTHING_YET = LayoutResults()
 
 
-class Work(msgspec.Struct, frozen=True, eq=False):
+class LayoutWork(msgspec.Struct, frozen=True, eq=False):
     """A background job that only reads frozen values. Each value of `pieces` replaces the last one in the store, under `what` and `of`."""
 
     what: str
@@ -36,7 +36,7 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     pieces: Callable[[], Iterator[Any]]
 
 
-def layout_work(state: State, store: Store) -> Work | None:
+def layout_work(state: State, store: Store) -> LayoutWork | None:
     """The next job for the chosen buffer, the layout in the text field first; None if every result is known."""
     chosen = chosen_buffer(state, store)
     if chosen is None or chosen.buffer_placement is None or chosen.subject is None or chosen.machine is None:
@@ -45,12 +45,12 @@ def layout_work(state: State, store: Store) -> Work | None:
     if reading is not None and reading.candidate is not None:
         key = draft_key(chosen, reading.candidate)
         if not store.has(*key):
-            return Work(*key, partial(_once, chosen, reading.candidate))
+            return LayoutWork(*key, partial(_once, chosen, reading.candidate))
     known = found_layouts(chosen, store)
-    return None if known.is_complete else Work(*layouts_key(chosen), partial(_pieces, chosen, known))
+    return None if known.is_complete else LayoutWork(*layouts_key(chosen), partial(_pieces, chosen, known))
 
 
-def found_layouts(chosen: Chosen, store: Store) -> Found:
+def found_layouts(chosen: Chosen, store: Store) -> LayoutResults:
     """The current results for the buffer's layouts."""
     return store.known(*layouts_key(chosen)) or NOTHING_YET
 
@@ -72,26 +72,26 @@ def draft_reading(state: State, store: Store, chosen: Chosen) -> Reading | None:
     return store.remember(f"draft {text}", (chosen,), lambda: read_draft(chosen.schedule, access, text))
 
 
-def _pieces(chosen: Chosen, known: Found) -> Iterator[Found]:
+def _pieces(chosen: Chosen, known: LayoutResults) -> Iterator[LayoutResults]:
     assert chosen.report is not None and chosen.buffer_placement is not None
     uses, trials = known.uses, dict(known.trials)
     if uses is None:
         uses = uses_value(chosen.report, chosen.buffer_placement)
-        yield Found(uses, dict(trials))
+        yield LayoutResults(uses, dict(trials))
     for candidate in chosen.candidates:
         if candidate.key not in trials:
             trials[candidate.key] = trial_of(chosen, candidate)
-            yield Found(uses, dict(trials))
-    yield Found(uses, trials, is_complete=True)
+            yield LayoutResults(uses, dict(trials))
+    yield LayoutResults(uses, trials, is_complete=True)
 
 
-def _once(chosen: Chosen, candidate: Candidate) -> Iterator[Trial]:
+def _once(chosen: Chosen, candidate: Candidate) -> Iterator[LayoutTrial]:
     yield trial_of(chosen, candidate)
 
 
-def trial_of(chosen: Chosen, candidate: Candidate) -> Trial:
+def trial_of(chosen: Chosen, candidate: Candidate) -> LayoutTrial:
     """The trial of a candidate; the current layout needs no simulation."""
     assert chosen.report is not None and chosen.buffer_placement is not None and chosen.machine is not None
     if candidate is NOW:
-        return Trial(candidate, figures_of(chosen.report, chosen.buffer_placement), chosen.buffer_placement)
+        return LayoutTrial(candidate, figures_of(chosen.report, chosen.buffer_placement), chosen.buffer_placement)
     return try_out(chosen.schedule, candidate, chosen.name, chosen.machine, chosen.sizes)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from ....engine.analysis import ProgramIndex
-from ....engine.explore.space.layout_choices import Candidate, Subject, candidates_of
+from ....engine.explore.space.layout_choices import Candidate, LayoutSubject, candidates_of
 from ....engine.hwsim import BufferPlacement, Machine, Report
 from ....engine.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Var, build, walk
 from ....engine.schedule import Schedule
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...state.row_ids import row_ids
-from ..labels.buffer_ids import Access, buffer_ids, leaf_accesses
+from ..labels.buffer_ids import BlockAccess, buffer_ids, leaf_accesses
 from .trials import find_placement
 
 
@@ -23,12 +23,12 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
     buffer: Buffer
     schedule: Schedule
     index: ProgramIndex
-    accesses: tuple[Access, ...]
+    accesses: tuple[BlockAccess, ...]
     machine: Machine | None
     sizes: dict[str, int]
     report: Report | None
     buffer_placement: BufferPlacement | None
-    subject: Subject | None
+    subject: LayoutSubject | None
     is_param: bool
 
     @property
@@ -36,7 +36,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
         return self.schedule.func
 
     @property
-    def writer(self) -> Access | None:
+    def writer(self) -> BlockAccess | None:
         """The write access that calls on written buffers use to identify the buffer."""
         return next((a for a in self.accesses if a.side == "write"), None)
 
@@ -69,7 +69,9 @@ def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> C
     subject = None
     is_param = index.is_param(buffer)
     if buffer_placement is not None and accesses:
-        subject = Subject(accesses[0], _extents(buffer), axis_names(len(buffer.shape)), buffer_placement, is_param)
+        subject = LayoutSubject(
+            accesses[0], _extents(buffer), axis_names(len(buffer.shape)), buffer_placement, is_param
+        )
     known = machine if isinstance(machine, Machine) else None
     return Chosen(
         name,

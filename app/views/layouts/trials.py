@@ -22,7 +22,7 @@ LISTED = 1 << 14
 """The number of task iterations from which run lengths are computed."""
 
 
-class Figures(msgspec.Struct, frozen=True):
+class BufferFigures(msgspec.Struct, frozen=True):
     """The metrics of one buffer in one program. `misses` are those of the nearest cache (None: no cache), `burst_share` is the share of
     requested bytes in the bursts that vector accesses move (None: no bursts)."""
 
@@ -36,11 +36,11 @@ class Figures(msgspec.Struct, frozen=True):
     burst_share: float | None = None
 
 
-class Trial(msgspec.Struct, frozen=True, eq=False):
+class LayoutTrial(msgspec.Struct, frozen=True, eq=False):
     """The simulation result of a candidate, or its error. The report is not kept, since it is large and there are many trials."""
 
     candidate: Candidate
-    figures: Figures | None = None
+    figures: BufferFigures | None = None
     buffer_placement: BufferPlacement | None = None
     error: TilewrightError | None = None
 
@@ -55,20 +55,20 @@ def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
 
 def try_out(
     schedule: Schedule, candidate: Candidate, name: str, machine: Machine, sizes: Mapping[str, int]
-) -> Trial:  # fmt: skip
+) -> LayoutTrial:  # fmt: skip
     """Apply the candidate's call and simulate the result. `name` is the id of the buffer."""
     made = attempt("layout", lambda: applied(schedule, candidate))
     if isinstance(made, TilewrightError):
-        return Trial(candidate, error=made)
+        return LayoutTrial(candidate, error=made)
     func = attempt("sizes", lambda: with_sizes(made.described, sizes).func)
     if isinstance(func, TilewrightError):
-        return Trial(candidate, error=func)
+        return LayoutTrial(candidate, error=func)
     plan = attempt("plan", lambda: planned(func))
     report = report_of(func, machine, plan)
     if isinstance(report, TilewrightError):
-        return Trial(candidate, error=report)
+        return LayoutTrial(candidate, error=report)
     buffer_placement = find_placement(report, func, name)
-    return Trial(
+    return LayoutTrial(
         candidate, None if buffer_placement is None else figures_of(report, buffer_placement), buffer_placement
     )
 
@@ -79,13 +79,13 @@ def find_placement(report: Report, func: PrimFunc, name: str) -> BufferPlacement
     return None if buffer is None else placement_of(report.program, buffer)
 
 
-def figures_of(report: Report, buffer_placement: BufferPlacement) -> Figures:
+def figures_of(report: Report, buffer_placement: BufferPlacement) -> BufferFigures:
     """The metrics of a buffer in a report."""
     name, program = buffer_placement.buffer.name, report.program
     rows = [row for row in report.conflicts if name in row.buffers]
     memory = [m for row, m in report.memory.items() if row.split("[")[0] == buffer_placement.placement.memory.scope]
     runs = [run for use in accesses_of(program, buffer_placement, LISTED) if (run := run_of(use))]
-    return Figures(
+    return BufferFigures(
         report.cycles,
         max((row.degree for row in rows), default=1),
         sum(row.cycles for row in rows),

@@ -12,9 +12,9 @@ from .controls import call_value, control_values
 from .draft import error_value, with_padding
 from .facts import accessing_blocks, fact_rows
 from .grid import Thumb, grid_value, thumb
-from .jobs import Found, draft_key, draft_reading, found_layouts
+from .jobs import LayoutResults, draft_key, draft_reading, found_layouts
 from .subject import Chosen, axis_words, chosen_buffer
-from .trials import Figures, Trial
+from .trials import BufferFigures, LayoutTrial
 
 Card = dict[str, Any]
 
@@ -61,7 +61,7 @@ def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | No
     return value
 
 
-def _previewed(state: State, store: Store, chosen: Chosen, found: Found) -> Trial | None:
+def _previewed(state: State, store: Store, chosen: Chosen, found: LayoutResults) -> LayoutTrial | None:
     """The previewed trial, of a card or of the map in the text field."""
     key = state.look.preview
     if not key or key == NOW.key:
@@ -81,7 +81,7 @@ def _why_not(chosen: Chosen, state: State, store: Store) -> str:
     return f"Its placement is unknown: {refusal.message}." if refusal is not None else "It is not allocated."
 
 
-def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
+def _cards(chosen: Chosen, store: Store, found: LayoutResults) -> list[Card]:
     """The cards of the candidates, without those equivalent to the current layout."""
     cards: list[Card] = []
     now = found.trials.get(NOW.key)
@@ -97,7 +97,7 @@ def _cards(chosen: Chosen, store: Store, found: Found) -> list[Card]:
     return cards
 
 
-def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
+def _is_same(chosen: Chosen, trial: LayoutTrial, store: Store) -> bool:
     """Whether all element addresses, the footprint and the cycles equal the current ones."""
     assert chosen.buffer_placement is not None and chosen.report is not None
     if trial.buffer_placement is None or trial.figures is None:
@@ -106,10 +106,12 @@ def _is_same(chosen: Chosen, trial: Trial, store: Store) -> bool:
     if (trial.figures.footprint_bytes, trial.figures.cycles) != (size, cycles):
         return False
     places = _thumb(chosen, trial, store).places
-    return places is not None and places == _thumb(chosen, Trial(NOW, None, chosen.buffer_placement), store).places
+    return (
+        places is not None and places == _thumb(chosen, LayoutTrial(NOW, None, chosen.buffer_placement), store).places
+    )
 
 
-def _thumb(chosen: Chosen, trial: Trial, store: Store) -> Thumb:
+def _thumb(chosen: Chosen, trial: LayoutTrial, store: Store) -> Thumb:
     assert trial.buffer_placement is not None and chosen.buffer_placement is not None
     now, buffer_placement, candidate = chosen.buffer_placement, trial.buffer_placement, trial.candidate
     return store.remember(
@@ -117,7 +119,9 @@ def _thumb(chosen: Chosen, trial: Trial, store: Store) -> Thumb:
     )
 
 
-def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial | None, store: Store) -> Card:
+def _card(
+    chosen: Chosen, candidate: Candidate, trial: LayoutTrial | None, now: LayoutTrial | None, store: Store
+) -> Card:
     card: Card = {
         "key": candidate.key,
         "title": candidate.title,
@@ -152,7 +156,7 @@ def _card(chosen: Chosen, candidate: Candidate, trial: Trial | None, now: Trial 
     return card
 
 
-def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]]:
+def _figures(chosen: Chosen, figures: BufferFigures) -> list[tuple[str, str, str, str]]:
     """Rows (name, value, meaning, "bad" for a costly value or ""), cycles first."""
     run = size_text(figures.run_bytes) if figures.run_bytes else "–"
     found = [("cycles", grouped(figures.cycles), "Whole program", "")]
@@ -177,11 +181,11 @@ def _figures(chosen: Chosen, figures: Figures) -> list[tuple[str, str, str, str]
     return found
 
 
-def _lost(figures: Figures) -> str:
+def _lost(figures: BufferFigures) -> str:
     return f"{grouped(figures.conflict_cycles)} cycles lost to bank conflicts; highest conflict degree {figures.degree}"
 
 
-def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dict[str, Any]:
+def _draft(state: State, store: Store, chosen: Chosen, now: LayoutTrial | None) -> dict[str, Any]:
     """The custom map: text, names and extents of the axes, status ("empty", "wrong", "checking", "right"), error with its column, and the
     trial's card."""
     assert chosen.subject is not None
@@ -206,7 +210,7 @@ def _draft(state: State, store: Store, chosen: Chosen, now: Trial | None) -> dic
             plain = _by_text(chosen, state.look.draft)
             value["padded"] = call_value(with_padding(plain))
         return {**value, "status": "wrong", "error": error_value(reading.error), "column": reading.column}
-    trial: Trial | None = store.known(*draft_key(chosen, reading.candidate))
+    trial: LayoutTrial | None = store.known(*draft_key(chosen, reading.candidate))
     card = _card(chosen, reading.candidate, trial, now, store)
     if trial is None:
         return {**value, "status": "checking", "card": None if reading.doubtful else card}

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ....engine.hwsim import Machine, MachineParameter, Report, Trial, ranked, trials, tried
+from ....engine.hwsim import Improvement, Machine, MachineParameter, Report, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
 from ....engine.lower import Plan
 from ...actions.machine_parameters import meaning_of
@@ -43,7 +43,7 @@ def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iter
     if not todo:
         yield SensitivityProgress((), 0, 0)
 
-    def gain(trial: Trial) -> MachineParameter | None:
+    def gain(trial: Improvement) -> MachineParameter | None:
         return tried(func, machine, trial, report, known_plan=plan, max_tasks=MAX_TASKS)
 
     for done, trial in enumerate(todo, 1):

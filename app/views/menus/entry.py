@@ -13,7 +13,7 @@ Field = dict[str, Any]
 Entry = dict[str, Any]
 
 
-class Item(msgspec.Struct, frozen=True):
+class MenuItem(msgspec.Struct, frozen=True):
     """A primitive in a menu. `fields` returns the form fields; `blocked` returns why it is not applicable ("" if it is).
 
     A `rare` item is shown only after "More" or if the typed filter matches its name.
@@ -28,19 +28,19 @@ class Item(msgspec.Struct, frozen=True):
     rare: bool = False
 
 
-class Group(msgspec.Struct, frozen=True):
+class MenuGroup(msgspec.Struct, frozen=True):
     """Items under one heading, most frequently used first."""
 
     name: str
-    items: tuple[Item, ...]
+    items: tuple[MenuItem, ...]
 
 
-def entries(groups: Sequence[Group], facts: Facts, node: Any) -> list[Entry]:
+def entries(groups: Sequence[MenuGroup], facts: Facts, node: Any) -> list[Entry]:
     """The menu entries of a loop or a block."""
     return [_entry(item, group.name, facts, node) for group in groups for item in group.items]
 
 
-def _entry(item: Item, group: str, facts: Facts, node: Any) -> Entry:
+def _entry(item: MenuItem, group: str, facts: Facts, node: Any) -> Entry:
     blocked = item.blocked(facts, node)
     return {
         "method": item.method,

@@ -7,113 +7,113 @@ from collections.abc import Sequence
 from ....engine.hwsim import Machine
 from ....engine.ir import PrimFunc, Var
 from . import copies, layouts, loops, notes, reductions
-from .entry import Entry, Group, Item, entries, never, no_fields
+from .entry import Entry, MenuGroup, MenuItem, entries, never, no_fields
 from .facts import SCOPES, Facts
 
-LOOP_MENU: tuple[Group, ...] = (
-    Group("Shape", (
-        Item("split", "Split…", "s", "divide a loop into nested loops", loops.split_fields, never),
-        Item("fuse", "Fuse…", "f", "combine nested loops into one", loops.fuse_fields, loops.no_inner_loop),
-        Item("tile", "Tile…", "t", "divide nested loops into tiles: splits and a reorder", loops.tile_fields, loops.no_inner_loop),
-        Item("loop_partition", "Partition…", "k", "divide its range into loops that are scheduled separately",
+LOOP_MENU: tuple[MenuGroup, ...] = (
+    MenuGroup("Shape", (
+        MenuItem("split", "Split…", "s", "divide a loop into nested loops", loops.split_fields, never),
+        MenuItem("fuse", "Fuse…", "f", "combine nested loops into one", loops.fuse_fields, loops.no_inner_loop),
+        MenuItem("tile", "Tile…", "t", "divide nested loops into tiles: splits and a reorder", loops.tile_fields, loops.no_inner_loop),
+        MenuItem("loop_partition", "Partition…", "k", "divide its range into loops that are scheduled separately",
              loops.partition_fields, loops.too_short, rare=True),
-        Item("merge", "Merge…", "m", "combine with a later loop, iteration by iteration",
+        MenuItem("merge", "Merge…", "m", "combine with a later loop, iteration by iteration",
              loops.merge_fields, loops.no_mergeable_loop, rare=True),
-        Item("add_unit_loop", "Add unit loop", "o", "add a loop of one iteration around it", no_fields, never, rare=True),
+        MenuItem("add_unit_loop", "Add unit loop", "o", "add a loop of one iteration around it", no_fields, never, rare=True),
     )),
-    Group("Kind", (
-        Item("parallel", "Parallel", "p", "run iterations on several cores", no_fields, loops.is_kind("parallel")),
-        Item("vectorize", "Vectorize", "v", "run iterations as lanes of vector instructions", no_fields, loops.is_kind("vectorized")),
-        Item("unroll", "Unroll", "u", "repeat the body for each iteration", no_fields, loops.is_kind("unrolled")),
-        Item("bind", "Bind to thread…", "b", "run each iteration on a thread of an axis", loops.bind_fields, never),
+    MenuGroup("Kind", (
+        MenuItem("parallel", "Parallel", "p", "run iterations on several cores", no_fields, loops.is_kind("parallel")),
+        MenuItem("vectorize", "Vectorize", "v", "run iterations as lanes of vector instructions", no_fields, loops.is_kind("vectorized")),
+        MenuItem("unroll", "Unroll", "u", "repeat the body for each iteration", no_fields, loops.is_kind("unrolled")),
+        MenuItem("bind", "Bind to thread…", "b", "run each iteration on a thread of an axis", loops.bind_fields, never),
     )),
-    Group("Computation", (
-        Item("rfactor", "Factor reduction…", "x", "compute partial results per iteration first",
+    MenuGroup("Computation", (
+        MenuItem("rfactor", "Factor reduction…", "x", "compute partial results per iteration first",
              reductions.rfactor_fields, reductions.not_reduced),
-        Item("tensorize", "Tensorize…", "y", "replace it by an instruction of the machine",
+        MenuItem("tensorize", "Tensorize…", "y", "replace it by an instruction of the machine",
              reductions.intrin_fields, reductions.no_instruction_for_loop),
-        Item("blockize", "Blockize", "z", "turn its body into one block", no_fields, reductions.not_one_block),
+        MenuItem("blockize", "Blockize", "z", "turn its body into one block", no_fields, reductions.not_one_block),
     )),
-    Group("Copies and pipelines", (
-        Item("pipeline", "Pipeline…", "d", "load for the next iteration during this one",
+    MenuGroup("Copies and pipelines", (
+        MenuItem("pipeline", "Pipeline…", "d", "load for the next iteration during this one",
              loops.pipeline_fields, loops.no_pipeline),
-        Item("read_at", "Read a tile here…", "l", "load the data of an iteration in one block",
+        MenuItem("read_at", "Read a tile here…", "l", "load the data of an iteration in one block",
              loops.copy_at_fields("read"), loops.touches_nothing("read")),
-        Item("write_at", "Write a tile here…", "w", "store the results of an iteration in one block",
+        MenuItem("write_at", "Write a tile here…", "w", "store the results of an iteration in one block",
              loops.copy_at_fields("write"), loops.touches_nothing("write")),
     )),
-    Group("Notes", (
-        Item("annotate", "Annotate…", "a", "add a note for later passes", notes.annotate_fields, never),
-        Item("unannotate", "Remove annotation…", "n", "remove a note", notes.unannotate_fields, notes.no_annotations),
+    MenuGroup("Notes", (
+        MenuItem("annotate", "Annotate…", "a", "add a note for later passes", notes.annotate_fields, never),
+        MenuItem("unannotate", "Remove annotation…", "n", "remove a note", notes.unannotate_fields, notes.no_annotations),
     )),
 )  # fmt: skip
 
-BLOCK_MENU: tuple[Group, ...] = (
-    Group("Place", (
-        Item("compute_inline", "Inline into consumers", "i", "compute it where its output is used", no_fields, copies.no_consumer),
-        Item("reverse_compute_inline", "Inline into producer", "e", "compute it where its input is produced",
+BLOCK_MENU: tuple[MenuGroup, ...] = (
+    MenuGroup("Place", (
+        MenuItem("compute_inline", "Inline into consumers", "i", "compute it where its output is used", no_fields, copies.no_consumer),
+        MenuItem("reverse_compute_inline", "Inline into producer", "e", "compute it where its input is produced",
              no_fields, copies.no_producer),
-        Item("add_unit_loop", "Add unit loop", "o", "add a loop of one iteration around it", no_fields, never, rare=True),
+        MenuItem("add_unit_loop", "Add unit loop", "o", "add a loop of one iteration around it", no_fields, never, rare=True),
     )),
-    Group("Copies", (
-        Item("cache_read", "Cache read…", "l", "load an operand into a nearer memory",
+    MenuGroup("Copies", (
+        MenuItem("cache_read", "Cache read…", "l", "load an operand into a nearer memory",
              copies.cache_fields("read"), copies.no_reads),
-        Item("cache_write", "Cache write…", "w", "compute into a nearer memory, then store",
+        MenuItem("cache_write", "Cache write…", "w", "compute into a nearer memory, then store",
              copies.cache_fields("write"), copies.no_writes),
-        Item("double_buffer", "Double buffer", "d", "two slots: fill one while the other is used",
+        MenuItem("double_buffer", "Double buffer", "d", "two slots: fill one while the other is used",
              no_fields, copies.double_buffered),
-        Item("double_buffer", "Several slots…", "N", "three or more slots: load further ahead",
+        MenuItem("double_buffer", "Several slots…", "N", "three or more slots: load further ahead",
              copies.slot_fields, copies.double_buffered),
-        Item("double_buffer", "Slots in banks…", "B", "slots in different physical blocks",
+        MenuItem("double_buffer", "Slots in banks…", "B", "slots in different physical blocks",
              copies.bank_fields, copies.no_banks),
-        Item("set_scope", "Set scope…", "g", "move its output buffer to another memory",
+        MenuItem("set_scope", "Set scope…", "g", "move its output buffer to another memory",
              copies.scope_fields, copies.writes_params_only),
-        Item("cache_inplace", "Cache in place…", "I", "update a copy in a nearer memory, and store it back",
+        MenuItem("cache_inplace", "Cache in place…", "I", "update a copy in a nearer memory, and store it back",
              copies.inplace_fields, copies.not_in_place, rare=True),
-        Item("reindex", "Reindex…", "R", "copy a buffer in the order of its iterators",
+        MenuItem("reindex", "Reindex…", "R", "copy a buffer in the order of its iterators",
              copies.reindex_fields, copies.holds_blocks, rare=True),
-        Item("reindex_cache_read", "Cache read by a map…", "L", "load elements to the positions of an index map",
+        MenuItem("reindex_cache_read", "Cache read by a map…", "L", "load elements to the positions of an index map",
              copies.mapped_fields("read"), copies.no_leaf_reads, rare=True),
-        Item("reindex_cache_write", "Cache write by a map…", "W", "compute at the positions of an index map, then store",
+        MenuItem("reindex_cache_write", "Cache write by a map…", "W", "compute at the positions of an index map, then store",
              copies.mapped_fields("write"), copies.no_leaf_writes, rare=True),
-        Item("cache_index", "Tabulate indices…", "X", "precompute its index expressions",
+        MenuItem("cache_index", "Tabulate indices…", "X", "precompute its index expressions",
              copies.index_fields, copies.no_stores, rare=True),
     )),
-    Group("Layout", (
-        Item("transform_layout", "Transform layout…", "t", "change a buffer's layout by an index map",
+    MenuGroup("Layout", (
+        MenuItem("transform_layout", "Transform layout…", "t", "change a buffer's layout by an index map",
              layouts.layout_fields, layouts.touches_no_array),
-        Item("storage_align", "Align storage…", "A", "pad rows to an aligned stride", layouts.align_fields, copies.writes_params_only),
-        Item("set_layout", "Set layout…", "O", "set the order or the strides of a buffer's axes",
+        MenuItem("storage_align", "Align storage…", "A", "pad rows to an aligned stride", layouts.align_fields, copies.writes_params_only),
+        MenuItem("set_layout", "Set layout…", "O", "set the order or the strides of a buffer's axes",
              layouts.order_fields, layouts.touches_no_array, rare=True),
-        Item("set_axis_separator", "Separate axes…", "S", "keep groups of axes separate in memory",
+        MenuItem("set_axis_separator", "Separate axes…", "S", "keep groups of axes separate in memory",
              layouts.separator_fields, layouts.touches_no_array, rare=True),
-        Item("unsafe_set_dtype", "Set type…", "y", "store it in another type; values may change",
+        MenuItem("unsafe_set_dtype", "Set type…", "y", "store it in another type; values may change",
              layouts.dtype_fields, copies.writes_params_only, rare=True),
-        Item("transform_block_layout", "Transform iterators…", "T", "map its iterators to other axes",
+        MenuItem("transform_block_layout", "Transform iterators…", "T", "map its iterators to other axes",
              layouts.iterator_map_fields, layouts.not_alone_in_loops, rare=True),
-        Item("reorder_block_iter_var", "Reorder iterators…", "v", "change the order of its iterators",
+        MenuItem("reorder_block_iter_var", "Reorder iterators…", "v", "change the order of its iterators",
              layouts.iterator_order_fields, layouts.no_iterators, rare=True),
     )),
-    Group("Computation", (
-        Item("decompose_reduction", "Decompose reduction…", "x", "move the init to a separate block",
+    MenuGroup("Computation", (
+        MenuItem("decompose_reduction", "Decompose reduction…", "x", "move the init to a separate block",
              reductions.loop_fields, reductions.no_reduction),
-        Item("tensorize", "Tensorize…", "Y", "replace it by an instruction of the machine",
+        MenuItem("tensorize", "Tensorize…", "Y", "replace it by an instruction of the machine",
              reductions.intrin_fields, reductions.no_instruction_for_block),
-        Item("pad_einsum", "Pad to round sizes…", "z", "pad operands with zeros to multiples",
+        MenuItem("pad_einsum", "Pad to round sizes…", "z", "pad operands with zeros to multiples",
              reductions.round_fields, layouts.no_iterators),
-        Item("decompose_padding", "Decompose padding…", "p", "fill first, then copy the interior",
+        MenuItem("decompose_padding", "Decompose padding…", "p", "fill first, then copy the interior",
              reductions.padding_fields, reductions.no_padding, rare=True),
-        Item("fuse_reduction_epilogue", "Fuse epilogue…", "q", "use the added operand as the init",
+        MenuItem("fuse_reduction_epilogue", "Fuse epilogue…", "q", "use the added operand as the init",
              reductions.epilogue_fields, reductions.no_epilogue, rare=True),
-        Item("rolling_buffer", "Roll buffer…", "u", "reuse the overlap of consecutive tiles",
+        MenuItem("rolling_buffer", "Roll buffer…", "u", "reuse the overlap of consecutive tiles",
              reductions.rolling_fields, reductions.not_rolling, rare=True),
     )),
-    Group("Notes", (
-        Item("annotate", "Annotate…", "a", "add a note for later passes", notes.annotate_fields, never),
-        Item("unannotate", "Remove annotation…", "n", "remove a note", notes.unannotate_fields, notes.no_annotations),
-        Item("annotate_buffer_access", "Declare access…", "D", "declare the region that it reads or writes",
+    MenuGroup("Notes", (
+        MenuItem("annotate", "Annotate…", "a", "add a note for later passes", notes.annotate_fields, never),
+        MenuItem("unannotate", "Remove annotation…", "n", "remove a note", notes.unannotate_fields, notes.no_annotations),
+        MenuItem("annotate_buffer_access", "Declare access…", "D", "declare the region that it reads or writes",
              notes.access_fields, notes.touches_no_buffer, rare=True),
-        Item("unsafe_hide_buffer_access", "Hide reads…", "H", "remove reads from its declaration, to match an intrinsic",
+        MenuItem("unsafe_hide_buffer_access", "Hide reads…", "H", "remove reads from its declaration, to match an intrinsic",
              notes.hidden_fields, notes.reads_no_constant, rare=True),
     )),
 )  # fmt: skip

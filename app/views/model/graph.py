@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ....engine.ir import Tensor
+from ....engine.ir import GraphTensor
 from ....engine.network import tensor_text
 from ...state.derived import Store
 from ...state.model import State
@@ -36,7 +36,7 @@ def graph_value(model: OpenModel) -> Value:
     keys = {at: entry.key for entry in model.kernels for at in entry.kernel.calls}
     nodes: list[Value] = []
     edges: list[Value] = []
-    made: dict[Tensor, str] = {}
+    made: dict[GraphTensor, str] = {}
     for number, tensor in enumerate(graph.inputs):
         made[tensor] = f"in{number}"
         nodes.append({"id": made[tensor], "kind": "input", "label": tensor.name, "shape": tensor_text(tensor, sizes)})
@@ -65,9 +65,11 @@ def graph_value(model: OpenModel) -> Value:
     return {"nodes": nodes, "edges": edges}
 
 
-def _edges(tensors: tuple[Tensor, ...], made: dict[Tensor, str], target: str, model: OpenModel) -> Iterator[Value]:
+def _edges(
+    tensors: tuple[GraphTensor, ...], made: dict[GraphTensor, str], target: str, model: OpenModel
+) -> Iterator[Value]:
     """An edge from each node that makes a tensor, once for each node."""
-    sources: dict[str, Tensor] = {}
+    sources: dict[str, GraphTensor] = {}
     for tensor in tensors:
         if tensor in made:
             sources.setdefault(made[tensor], tensor)

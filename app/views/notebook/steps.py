@@ -10,7 +10,7 @@ from ....engine.ir import TilewrightError
 from ....engine.schedule import PRIMITIVES
 from ...document import Cell, Document, Notebook, NotebookStep
 from ...document.cells import lines_of
-from ...document.editing.conflicts import Change, Conflict, conflict_of
+from ...document.editing.conflicts import Conflict, StepChange, conflict_of
 from ...document.editing.suggestions import culprit, suggestion
 from ...document.items import Item, schedule_items
 from ...state.derived import Store, attempt
@@ -123,7 +123,7 @@ def _choice(kind: str, label: str, hint: str, **message: object) -> dict[str, An
 _CHANGES = {"removed": "removed", "off": "disabled", "edited": "edited", "moved": "moved", "added": "added"}
 
 
-def _change_text(change: Change) -> str:
+def _change_text(change: StepChange) -> str:
     if change.kind == "workload":
         return "the workload changed"
     return f"{_CHANGES[change.kind]}: {_one_line(change.text)}"

@@ -9,7 +9,7 @@ from ....engine.hwsim import preset_names
 from ...state.model import State
 from ..labels.buffer_ids import buffer_ids
 from ..menus import BLOCK_ITEMS, LOOP_ITEMS
-from ..menus.entry import Item
+from ..menus.entry import MenuItem
 from .export_kinds import EXPORT_KINDS
 from .gallery import Example
 
@@ -41,7 +41,7 @@ def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
     return [*commands, *_primitives("loop", LOOP_ITEMS), *_primitives("block", BLOCK_ITEMS)]
 
 
-def _primitives(kind: str, items: Sequence[Item]) -> list[Command]:
+def _primitives(kind: str, items: Sequence[MenuItem]) -> list[Command]:
     """Disabled entries for all primitives, so that a search finds each. The entries of the selected row replace them."""
     why = f"select a {kind} in the tree"
     return [

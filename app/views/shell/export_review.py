@@ -36,7 +36,7 @@ MAX_ITEMS = 8
 Outcome = Report | TilewrightError
 
 
-class Kept(msgspec.Struct, frozen=True, eq=False):
+class KeptSlots(msgspec.Struct, frozen=True, eq=False):
     """Calls that keep the slots in TVM, and the report of what TVM then runs."""
 
     calls: tuple[str, ...]
@@ -48,7 +48,7 @@ class ReviewedExport(msgspec.Struct, frozen=True, eq=False):
 
     without: Mapping[LossKind, Outcome] = {}
     there: Outcome | None = None
-    kept: Kept | None = None
+    kept: KeptSlots | None = None
     is_complete: bool = False
 
 
@@ -129,7 +129,7 @@ def _reviewing(
         yield found
     for piped in with_pipelines(schedule) if "slots" in losses else ():
         calls = tuple(step_text(step) for step in piped.trace.steps[len(schedule.trace) :] if step.changes)
-        kept = Kept(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses))
+        kept = KeptSlots(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses))
         if found.kept is None or _rank(kept.report) < _rank(found.kept.report):
             found = replace(found, kept=kept)
             yield found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ....engine.network import CallSpan, NetworkReport, engine_loads, inference_spans, on_chip_bytes
 from ...document.networks import load_network
-from .thumbnails import COLUMNS, HEIGHT, MAX_ROWS, NO_BUFFER, WIDTH, Bar, Lane, Level, Thumbnail, digest
+from .thumbnails import COLUMNS, HEIGHT, MAX_ROWS, NO_BUFFER, WIDTH, Bar, FillLevel, Lane, Thumbnail, digest
 
 
 def model_thumbnail(path: Path) -> Thumbnail:
@@ -46,7 +46,7 @@ def _lanes(report: NetworkReport, spans: Sequence[CallSpan], colours: Mapping[st
         yield Lane(engine.name, tuple(bars))
 
 
-def _levels(report: NetworkReport, spans: Sequence[CallSpan]) -> Iterator[Level]:
+def _levels(report: NetworkReport, spans: Sequence[CallSpan]) -> Iterator[FillLevel]:
     """The peak of each on-chip memory during the calls within each column."""
     peaks = {s.call: on_chip_bytes(s.cost.report, report.machine) for s in spans if s.cost.report is not None}
     for name in dict.fromkeys(name for found in peaks.values() for name in found):
@@ -58,7 +58,7 @@ def _levels(report: NetworkReport, spans: Sequence[CallSpan]) -> Iterator[Level]
             )
             for column in range(first, last + 1):
                 fill[column] = max(fill[column], round(HEIGHT * peak / capacity))
-        yield Level(name, tuple(fill), HEIGHT, max(fill) > HEIGHT)
+        yield FillLevel(name, tuple(fill), HEIGHT, max(fill) > HEIGHT)
 
 
 __all__ = ["model_thumbnail"]

@@ -62,7 +62,7 @@ class Lane(msgspec.Struct, frozen=True):
     bars: tuple[Bar, ...]
 
 
-class Level(msgspec.Struct, frozen=True):
+class FillLevel(msgspec.Struct, frozen=True):
     """A memory's fill by column and its capacity, in units of 1 / HEIGHT; `limit` is 0 if the capacity is beyond the scale."""
 
     name: str
@@ -79,7 +79,7 @@ class Thumbnail(msgspec.Struct, frozen=True):
     cycles: int | None = None
     overlap: float | None = None
     engines: tuple[Lane, ...] = ()
-    memories: tuple[Level, ...] = ()
+    memories: tuple[FillLevel, ...] = ()
 
 
 def digest(text: str) -> str:
@@ -207,7 +207,7 @@ def _merged(starts: Column, ends: Column, last: int) -> list[Piece] | None:
     return None
 
 
-def _levels(data: TimelineData) -> Iterator[Level]:
+def _levels(data: TimelineData) -> Iterator[FillLevel]:
     last = max(1, data.report.cycles)
     lines = memory_lines(data, data.time_map, 0, last)
     for name, line in zip(data.rows, lines, strict=True):
@@ -216,7 +216,7 @@ def _levels(data: TimelineData) -> Iterator[Level]:
         capacity = memory.capacity_bytes
         shown = max(capacity, needed) if 4 * needed >= capacity else max(1, round(1.35 * needed))
         limit = round(HEIGHT * capacity / shown) if shown >= capacity else 0
-        yield Level(name, _fill(line, last, shown), limit, needed > capacity)
+        yield FillLevel(name, _fill(line, last, shown), limit, needed > capacity)
 
 
 def _fill(line: dict[str, Any], last: int, scale: int) -> tuple[int, ...]:

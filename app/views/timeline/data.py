@@ -24,7 +24,7 @@ class Spans(NamedTuple):
     of: Column
 
 
-class Cell(msgspec.Struct, frozen=True):
+class BufferCell(msgspec.Struct, frozen=True):
     """A slot of a buffer in row `row`, from address `low` on; `shared` if other cells use the same addresses at other times."""
 
     row: int
@@ -184,10 +184,10 @@ def _ordered(spans: Spans) -> Spans:
     return Spans(spans.starts[order], spans.ends[order], spans.of[order])
 
 
-def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]:
+def _cells(report: Report, rows: list[str]) -> tuple[list[BufferCell], dict[int, int]]:
     """The cells that tiles live in, row by row, and the engine's numbers of them."""
     places = report.program.places
-    cells: list[Cell] = []
+    cells: list[BufferCell] = []
     numbers: dict[int, int] = {}
     for number in np.unique(report.occupancy.tiles.columns()[3]).tolist():
         placement = places.of_cell[number]
@@ -195,7 +195,7 @@ def _cells(report: Report, rows: list[str]) -> tuple[list[Cell], dict[int, int]]
         if row in rows:
             numbers[number] = len(cells)
             cells.append(
-                Cell(
+                BufferCell(
                     rows.index(row),
                     placement.label(number),
                     placement.buffer.name,

@@ -41,7 +41,7 @@ BETWEEN = "Each step between A and B was simulated"
 LEFT_OUT = "Each step that only one side has was removed, and the later steps were replayed"
 
 
-class Effect(msgspec.Struct, frozen=True):
+class StepEffect(msgspec.Struct, frozen=True):
     """The effect of one or two steps of side `side`: cycles without and with them, or before and after. `steps` are numbers and texts;
     `also` counts further steps that depend on them."""
 
@@ -68,11 +68,11 @@ class Effect(msgspec.Struct, frozen=True):
 class Explained(msgspec.Struct, frozen=True):
     """The effects known after `done` of `total` trials; `more` steps are not tried. `pairs` are the effects of two steps."""
 
-    effects: tuple[Effect, ...]
+    effects: tuple[StepEffect, ...]
     done: int
     total: int
     more: int = 0
-    pairs: tuple[Effect, ...] = ()
+    pairs: tuple[StepEffect, ...] = ()
 
 
 def explanation_value(state: State, store: Store) -> dict[str, Any]:
@@ -130,18 +130,18 @@ def _conclusion(
     )
 
 
-def _ranked(effects: Sequence[Effect], difference: int, sign: int) -> list[Effect]:
+def _ranked(effects: Sequence[StepEffect], difference: int, sign: int) -> list[StepEffect]:
     """The effects with the sign of the difference, the largest first. A step that slows A explains a faster B as well."""
     way = {"": sign, "A": -1, "B": 1}
     return sorted((e for e in effects if way[e.side] * e.change * difference > 0), key=lambda e: -abs(e.change))
 
 
-def explains_most(effects: Sequence[Effect], difference: int, sign: int) -> bool:
+def explains_most(effects: Sequence[StepEffect], difference: int, sign: int) -> bool:
     """Whether one of them makes at least half of the difference."""
     return any(2 * abs(e.change) >= abs(difference) for e in _ranked(effects, difference, sign))
 
 
-def _sentence(effect: Effect, explains: str, difference: int, sign: int, one_schedule: bool) -> str:
+def _sentence(effect: StepEffect, explains: str, difference: int, sign: int, one_schedule: bool) -> str:
     part = 100 * sign * effect.change / difference
     share = f", {part:.0f} % of the difference" if one_schedule else ""
     many = len(effect.steps) > 1
@@ -179,7 +179,7 @@ def _parameter_change(path: str, a: Machine, b: Machine) -> str:
     return f"{meaning_of(field).label}{of} {spoken(field, a.figure(path))} → {spoken(field, b.figure(path))}"
 
 
-def _effect(effect: Effect, difference: int, sign: int | None) -> dict[str, Any]:
+def _effect(effect: StepEffect, difference: int, sign: int | None) -> dict[str, Any]:
     change = effect.change
     trend = "better" if change < 0 else "worse" if change > 0 else "same"
     mark = "−" if change < 0 else "+" if change > 0 else "±"
@@ -212,22 +212,22 @@ def between(a: State, b: State, store: Store) -> Explained | None:
     if any(report is None for report in reports):
         return Explained((), sum(report is not None for report in reports), len(reports))
     numbers = a.shown.step_numbers
-    effects: list[Effect] = []
+    effects: list[StepEffect] = []
     before = next((r for r in reports if isinstance(r, Report)), None)
     for step, report in zip(a.shown.steps[first:last], reports[1:], strict=True):
         if not isinstance(report, Report) or before is None:
             continue  # the machine cannot run it: the step that makes it run gets the whole effect
         if report.cycles != before.cycles:
             text = " ".join(step.text.split())
-            effects.append(Effect("", ((numbers.get(step.index, 0), text),), before.cycles, report.cycles))
+            effects.append(StepEffect("", ((numbers.get(step.index, 0), text),), before.cycles, report.cycles))
         before = report
     return Explained(tuple(effects), len(reports), len(reports), pairs=tuple(_summed(effects)))
 
 
-def _summed(effects: Sequence[Effect]) -> Iterator[Effect]:
+def _summed(effects: Sequence[StepEffect]) -> Iterator[StepEffect]:
     """Two steps of one schedule together: what each changes adds up."""
     for one, other in combinations(effects, 2):
-        yield Effect("", (*one.steps, *other.steps), one.before, one.before + one.change + other.change)
+        yield StepEffect("", (*one.steps, *other.steps), one.before, one.before + one.change + other.change)
 
 
 # Two schedules.
@@ -249,13 +249,13 @@ def explaining(
     """Yields the results after each trial. A trial simulates a program, so this must not run on the server's event loop."""
     own = list(_own_steps(a, b))
     todo = own[:MOST_STEPS]
-    effects: list[Effect] = []
+    effects: list[StepEffect] = []
     if not todo:
         yield Explained((), 0, 0)
-    pairs: list[Effect] = []
+    pairs: list[StepEffect] = []
     more = len(own) - len(todo)
 
-    def effect_of(which: int, *steps: NotebookStep) -> Iterator[Effect]:
+    def effect_of(which: int, *steps: NotebookStep) -> Iterator[StepEffect]:
         side = (a, b)[which]
         assert side.shown is not None
         effect = _effect_of_removal(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
@@ -297,7 +297,7 @@ def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
 
 def _effect_of_removal(
     notebook: Notebook, count: int, steps: Sequence[NotebookStep], machine: Machine, report: Report, side: str
-) -> Effect | None:
+) -> StepEffect | None:
     remaining = attempt("remove steps", lambda: remove_steps(notebook, count, *(step.index for step in steps)))
     if isinstance(remaining, TilewrightError):
         return None
@@ -306,7 +306,7 @@ def _effect_of_removal(
         return None
     numbers = notebook.step_numbers
     removed = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
-    return Effect(side, removed, found.cycles, report.cycles, len(remaining.dropped))
+    return StepEffect(side, removed, found.cycles, report.cycles, len(remaining.dropped))
 
 
 def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:

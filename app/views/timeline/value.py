@@ -24,7 +24,7 @@ from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import colours_by_name
-from .data import Cell, TimelineData, WaitKind
+from .data import BufferCell, TimelineData, WaitKind
 from .window import BINS, MAX_EVENTS, edges_of, packed, window
 
 HEADROOM = 1.35
@@ -208,7 +208,7 @@ def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, 
     }  # fmt: skip
 
 
-def _cell(cell: Cell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
+def _cell(cell: BufferCell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
     """A slot of a buffer; `low` and `high`, its addresses, are parts of its row's height."""
     return {
         "row": cell.row, "label": cell.label, "buffer": cell.buffer, "colour": colours.get(cell.buffer, OTHER),

@@ -24,7 +24,7 @@ from ....engine.ir import (
 )
 from ....engine.schedule import Schedule, Target
 from ...actions.calls import moves_of
-from ...document.editing.revisions.placement import Placement, Verdict
+from ...document.editing.revisions.placement import MoveVerdict, StepPlacement
 from ...document.editing.revisions.relocation import Relocation
 from ...state.row_ids import RowIds, row_ids
 from ..labels.numbers import grouped, size_text
@@ -35,7 +35,7 @@ Entry = dict[str, Any]
 TIMES = "\u00d7"
 
 
-class Effect(msgspec.Struct, frozen=True):
+class MoveEffect(msgspec.Struct, frozen=True):
     """The effect of a legal move. `costly`: the block runs more iterations than now. `note` is a few characters, `text` one or two lines,
     `held` the line about memory."""
 
@@ -56,7 +56,7 @@ def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dic
     return {ids.of(block): _targets_of_block(schedule, ids, block, None) for block in wanted}
 
 
-def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: Placement | None) -> list[Entry]:
+def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: StepPlacement | None) -> list[Entry]:
     """The entries of one block; with the `placement` of a block that a step has placed, of revisions of that step."""
     runs = iterations(schedule.index, block)
     entries = [_entry(ids, block, verdict, runs) for verdict in _verdicts(schedule, block, placement)]
@@ -64,13 +64,13 @@ def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: Pl
     return [{**entry, "fix": [call for call in entry["fix"] if call != present]} for entry in entries]
 
 
-def _verdicts(schedule: Schedule, block: str, placement: Placement | None) -> Sequence[Verdict]:
+def _verdicts(schedule: Schedule, block: str, placement: StepPlacement | None) -> Sequence[MoveVerdict]:
     if placement is None:
-        return [Verdict(target.loop, schedule, target) for target in schedule.legal_targets(block)]
+        return [MoveVerdict(target.loop, schedule, target) for target in schedule.legal_targets(block)]
     return placement.targets()
 
 
-def _entry(ids: RowIds, block: str, verdict: Verdict, runs: int | None) -> Entry:
+def _entry(ids: RowIds, block: str, verdict: MoveVerdict, runs: int | None) -> Entry:
     target = verdict.target
     if target.refusal is not None:
         return _answer(ids, verdict.loop, target.primitive, _reason(target.refusal), target.refusal)
@@ -101,7 +101,7 @@ def targets_of(
 
 
 def _targets_of_relocation(
-    schedule: Schedule, ids: RowIds, relocation: Relocation, placements: Mapping[str, Placement]
+    schedule: Schedule, ids: RowIds, relocation: Relocation, placements: Mapping[str, StepPlacement]
 ) -> list[Entry]:
     """One entry for each loop: legal if the steps of all blocks can get it. A loop that no block can reach alone is not tried."""
     entries: list[Entry] = []
@@ -121,7 +121,9 @@ def _targets_of_relocation(
     return entries
 
 
-def _unreached(schedule: Schedule, blocks: Sequence[str], placements: Mapping[str, Placement]) -> dict[Var, Refusal]:
+def _unreached(
+    schedule: Schedule, blocks: Sequence[str], placements: Mapping[str, StepPlacement]
+) -> dict[Var, Refusal]:
     """The loops that none of the blocks can reach alone, with a reason."""
     refusals: dict[Var, Refusal] = {}
     reached: set[Var] = set()
@@ -223,7 +225,7 @@ def _reason(refusal: Refusal) -> str:
     return "\n".join(lines)
 
 
-def _effect(index: ProgramIndex, block: str, target: Target, now: int | None) -> Effect:
+def _effect(index: ProgramIndex, block: str, target: Target, now: int | None) -> MoveEffect:
     """The effect of a legal move in the program of `index`: the block's iteration count, `now` in the visible program, and the bytes that
     one iteration of the loop holds."""
     assert target.after is not None
@@ -240,7 +242,7 @@ def _effect(index: ProgramIndex, block: str, target: Target, now: int | None) ->
     if held is not None:
         notes.append(held[0])
         lines.append(held[1])
-    return Effect(costly, " ".join(notes), "\n".join(lines), held[1] if held is not None else "")
+    return MoveEffect(costly, " ".join(notes), "\n".join(lines), held[1] if held is not None else "")
 
 
 def ratio_text(a: int, b: int) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from ...ir import Refusal, TilewrightError
 from .record import TuningRecord, nearest, spread
-from .target import Target
+from .target import MachineTarget
 from .workload import Workload
 
 VERSION = 1
@@ -60,7 +60,7 @@ class Database:
         if self.path.exists():
             self._open("rw")
 
-    def query(self, workload: Workload, target: Target, most: int) -> list[TuningRecord]:
+    def query(self, workload: Workload, target: MachineTarget, most: int) -> list[TuningRecord]:
         """The records nearest to a program on a machine, those for itself first. Raises DatabaseError "database-unusable"."""
         rows = self._rows(
             "select record from records where structure = ? order by id desc limit ?", workload.structure, MOST_READ

@@ -8,7 +8,7 @@ from math import isfinite
 import msgspec
 
 from ..derive.groups import SketchChoice
-from .target import Target
+from .target import MachineTarget
 from .workload import Workload
 
 RULES = 1
@@ -29,7 +29,7 @@ class TuningRecord(msgspec.Struct, frozen=True):
     """
 
     workload: Workload
-    target: Target
+    target: MachineTarget
     text: str
     cycles: int
     status: str = "unknown"
@@ -37,7 +37,7 @@ class TuningRecord(msgspec.Struct, frozen=True):
     choice: SketchChoice | None = None
     rules: int = RULES
 
-    def is_for(self, workload: Workload, target: Target) -> bool:
+    def is_for(self, workload: Workload, target: MachineTarget) -> bool:
         """Whether the record is for this very program and machine, up to their names."""
         return self.workload.is_equal(workload) and self.target.is_equal(target)
 
@@ -50,7 +50,7 @@ class TuningRecord(msgspec.Struct, frozen=True):
         """Whether a text has the same lines, up to comments."""
         return self.lines == msgspec.structs.replace(self, text=text).lines
 
-    def distance(self, workload: Workload, target: Target) -> float:
+    def distance(self, workload: Workload, target: MachineTarget) -> float:
         """How far sizes and figures of the machine are from those of the record; infinite for a program of another structure."""
         figures = self.target.distance(target)
         return self.workload.distance(workload) + (figures if isfinite(figures) else OTHER_MACHINE)
@@ -64,7 +64,7 @@ class TuningRecord(msgspec.Struct, frozen=True):
         return found
 
 
-def nearest(records: Iterable[TuningRecord], workload: Workload, target: Target) -> list[TuningRecord]:
+def nearest(records: Iterable[TuningRecord], workload: Workload, target: MachineTarget) -> list[TuningRecord]:
     """The records of programs of the same structure, the nearest first, of equal ones the fastest."""
     found = [(r.distance(workload, target), r.rules != RULES, r.cycles, n, r) for n, r in enumerate(records)]
     return [record for distance, *_, record in sorted(found) if isfinite(distance)]
@@ -72,7 +72,7 @@ def nearest(records: Iterable[TuningRecord], workload: Workload, target: Target)
 
 def spread(records: Sequence[TuningRecord], most: int) -> list[TuningRecord]:
     """The first records, at most one of each program and machine before a second one of any."""
-    seen: set[tuple[Workload, Target]] = set()
+    seen: set[tuple[Workload, MachineTarget]] = set()
     first = [r for r in records if (key := (r.workload, r.target)) not in seen and not seen.add(key)]
     chosen = [*first, *(r for r in records if r not in first)]
     return chosen[:most]

@@ -16,29 +16,29 @@ IGNORED = frozenset({"description", "source"})
 """Fields of machines and their parts that no simulation depends on."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class MachineTarget(msgspec.Struct, frozen=True):
     """A machine up to its name. `structure` is a digest of its parts, `numbers` are their figures in order."""
 
     name: str
     structure: str
     numbers: tuple[Number, ...]
 
-    def is_equal(self, other: Target) -> bool:
+    def is_equal(self, other: MachineTarget) -> bool:
         """Whether the machines have equal parts and figures."""
         return (self.structure, self.numbers) == (other.structure, other.numbers)
 
-    def distance(self, other: Target) -> float:
+    def distance(self, other: MachineTarget) -> float:
         """The sum of the ratios of their figures, in factors of two; infinite for other parts."""
         return numbers_apart(self.numbers, other.numbers) if self.structure == other.structure else inf
 
 
-def target_of(machine: Machine) -> Target:
+def target_of(machine: Machine) -> MachineTarget:
     """The key of a machine."""
     tables: dict[str, Any] = msgspec.to_builtins(machine)
     tables.pop("name")
     numbers: list[Number] = []
     parts = " ".join(_parts(tables, numbers))
-    return Target(machine.name, hashlib.sha256(parts.encode()).hexdigest(), tuple(numbers))
+    return MachineTarget(machine.name, hashlib.sha256(parts.encode()).hexdigest(), tuple(numbers))
 
 
 def _parts(value: Any, numbers: list[Number]) -> Iterator[str]:
@@ -63,4 +63,4 @@ def _parts(value: Any, numbers: list[Number]) -> Iterator[str]:
             yield repr(value)
 
 
-__all__ = ["Target", "target_of"]
+__all__ = ["MachineTarget", "target_of"]

@@ -39,7 +39,7 @@ LEFT_OUT = "# Left out:"
 CHOOSE_CALL = "choose("
 
 
-class Origin(msgspec.Struct, frozen=True):
+class SpaceOrigin(msgspec.Struct, frozen=True):
     """Where a space comes from: its lines with comments, and the choice of its sketch, if it was derived."""
 
     text: str = ""
@@ -99,7 +99,7 @@ class WarmStart:
         """The points of a space to evaluate first."""
         return points_from(space, self.workload, self.records) if self.records else ()
 
-    def commit(self, space: Space, point: Point, cycles: int, verdict: Verdict, origin: Origin) -> None:
+    def commit(self, space: Space, point: Point, cycles: int, verdict: Verdict, origin: SpaceOrigin) -> None:
         """Writes the schedule of a point with its cycles, unless its results are wrong."""
         if self._database is None or verdict.status == "failed":
             return
@@ -180,4 +180,4 @@ def found_lines(space: Space, point: Point, text: str = "") -> str:
     return renamed_lines("".join(f"{line}\n" for line in shown), {}, space.schedule_name, SCHEDULE)
 
 
-__all__ = ["Origin", "WarmStart", "WarmStartUse", "found_lines"]
+__all__ = ["SpaceOrigin", "WarmStart", "WarmStartUse", "found_lines"]

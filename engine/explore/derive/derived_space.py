@@ -26,7 +26,7 @@ from ...hwsim import Machine
 from ...ir import IRModule, PrimFunc
 from ...schedule import Intrinsics
 from ..database.record import TuningRecord
-from ..database.warm_start import Origin
+from ..database.warm_start import SpaceOrigin
 from ..search.local_search import LocalSearch, estimates_of, smaller_points
 from ..space.model import Point, Space, space_of
 from ..space.pins import Pins, unpinned
@@ -56,9 +56,9 @@ class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
     choice: SketchChoice | None = None
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> SpaceOrigin:
         """What a database records of the derivation."""
-        return Origin(self.text, self.choice)
+        return SpaceOrigin(self.text, self.choice)
 
     @property
     def explanation(self) -> str:

@@ -13,7 +13,7 @@ from ...ir import Block, Buffer, For, IRModule, PrimFunc, SeqStmt, Var
 from ...lower import with_sizes
 from ...schedule import Intrinsics
 from ..space.schedule_builder import ScheduleBuilder
-from .flow import Flow
+from .flow import GroupFlow
 
 DYNAMIC = "shared.dyn"
 """The scope of shared memory whose size a launch states."""
@@ -60,7 +60,7 @@ class WarpTile(msgspec.Struct, frozen=True, eq=False):
     loads: list[str] = msgspec.field(default_factory=list)
 
 
-class Draft:
+class ScheduleDraft:
     """The lines so far, and what rules tell each other about the current group."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Draft:
         self.decisions: list[str] = []
         self.omissions: list[str] = []
         self.group: Group
-        self.flow: Flow
+        self.flow: GroupFlow
         self.engines: dict[str, Engine]
         self.grains: dict[str, int]
         self.fills: dict[str, int]
@@ -90,7 +90,7 @@ class Draft:
         self.in_fragments: set[str]
         self.warp_tiles: list[WarpTile]
 
-    def begin(self, group: Group) -> Draft:
+    def begin(self, group: Group) -> ScheduleDraft:
         """The draft for a group; it adds lines to the same schedule.
 
         `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
@@ -116,8 +116,8 @@ class Draft:
         part.warp_tiles = []
         return part
 
-    def flow_of_group(self) -> Flow:
-        return Flow(self.index, self.group.members, self.group.after)
+    def flow_of_group(self) -> GroupFlow:
+        return GroupFlow(self.index, self.group.members, self.group.after)
 
     @property
     def index(self) -> ProgramIndex:
@@ -246,4 +246,4 @@ def word(name: str) -> str:
     return f"_{text}" if text[0].isdigit() else text
 
 
-__all__ = ["Draft", "Group", "WarpTile", "executes_threads", "word"]
+__all__ = ["Group", "ScheduleDraft", "WarpTile", "executes_threads", "word"]

@@ -7,12 +7,12 @@ from math import gcd, prod
 from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Block, BufferLoad, BufferStore
 from ...ir import dtype as dt
-from .draft import Draft, executes_threads
+from .draft import ScheduleDraft, executes_threads
 from .gpu.warps import SIDE, fits_fragments
-from .product import Product, product_of, uncast
+from .product import ProductIterators, product_of, uncast
 
 
-def choose_engines(draft: Draft) -> None:
+def choose_engines(draft: ScheduleDraft) -> None:
     """Chooses the engine of each block of the group. A multiply-accumulate uses the matrix unit if its tiles there take fewer cycles than
     its vectors, as a product of two matrices does and a depthwise convolution does not; other work uses the vector unit. Lines:
     `annotate(block, "engine", …)` where the machine would choose another engine by itself."""
@@ -55,7 +55,7 @@ def _rate(engine: MatrixEngine | SystolicEngine) -> float:
     return engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
 
 
-def _choose_fragments(draft: Draft, name: str, product: Product) -> None:
+def _choose_fragments(draft: ScheduleDraft, name: str, product: ProductIterators) -> None:
     """Decides whether a product on tensor cores is in fragments."""
     if not executes_threads(draft.machine):
         return
@@ -67,7 +67,7 @@ def _choose_fragments(draft: Draft, name: str, product: Product) -> None:
         )
 
 
-def _grains(draft: Draft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
+def _grains(draft: ScheduleDraft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
     """Rows, columns and depth that tiles have at least: those of a tile of the engine, for threads those of fragments of four warps."""
     return (2 * SIDE, 2 * SIDE, SIDE) if draft.binds_threads else _tile(engine)
 
@@ -79,7 +79,7 @@ def _tile(engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
     return engine.tile_rows, engine.tile_columns, engine.tile_depth
 
 
-def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: Product) -> int:
+def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: ProductIterators) -> int:
     """Cycles of the whole block on a matrix unit; edge tiles count as whole ones."""
     tiles = prod(
         -(-prod(part.values()) // grain)
@@ -90,20 +90,20 @@ def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: Product) -> i
     return prod(product.batch.values()) * tiles * each * passes
 
 
-def _vector_cycles(engine: VectorEngine | None, block: Block, product: Product) -> int:
+def _vector_cycles(engine: VectorEngine | None, block: Block, product: ProductIterators) -> int:
     """Cycles of the whole block in vectors: a multiplication and an addition for each."""
     assert engine is not None
     lanes = max(1, engine.vector_bytes // dt.size_bytes(block.writes[0].buffer.dtype))
     return 2 * -(-product.count // lanes) * engine.cycles_per_operation
 
 
-def _is_fed(draft: Draft, engine: VectorEngine | None) -> bool:
+def _is_fed(draft: ScheduleDraft, engine: VectorEngine | None) -> bool:
     """Whether a DMA fills a memory near the engine."""
     near = {n for n in engine.reads if not draft.is_far(draft.machine.memory(n))} if engine is not None else set[str]()
     return any(isinstance(e, DmaEngine) and near & {*e.writes} for e in draft.machine.engines)
 
 
-def _record_grains(draft: Draft, name: str, product: Product, grains: tuple[int, int, int]) -> None:
+def _record_grains(draft: ScheduleDraft, name: str, product: ProductIterators, grains: tuple[int, int, int]) -> None:
     """Records the grain of the loops that drive the innermost row, column and depth of a product, the iterations of each loop that fill
     whole tiles together with the loops beside it, and the periods of loops."""
     for iterator, period in product.periods.items():

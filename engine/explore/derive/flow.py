@@ -11,7 +11,7 @@ Loops = frozenset[str]
 """Names of loops of the last block."""
 
 
-class Flow:
+class GroupFlow:
     """Dependences of the blocks of a group on the loops of its last block.
 
     An iterator of a producer depends on the loops that the consumers' indices along the same axis depend on. A reduction of the last block
@@ -77,4 +77,4 @@ class Flow:
             yield from (of.get(v, frozenset()) for v in free_vars(expr))
 
 
-__all__ = ["Flow", "Loops"]
+__all__ = ["GroupFlow", "Loops"]

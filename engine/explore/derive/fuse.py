@@ -6,12 +6,12 @@ from math import prod
 
 from ...hwsim import Memory, padded_load
 from ...ir import BufferLoad, BufferStore, Var, build, walk
-from .draft import Draft, word
+from .draft import ScheduleDraft, word
 from .product import product_of, uncast
 from .stage import spread_rows
 
 
-def inline_producers(draft: Draft) -> None:
+def inline_producers(draft: ScheduleDraft) -> None:
     """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a copy or cast that a
     product reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
     for name in draft.group.every[:-1]:
@@ -21,7 +21,7 @@ def inline_producers(draft: Draft) -> None:
     draft.flow = draft.flow_of_group()
 
 
-def _is_inlined(draft: Draft, name: str) -> bool:
+def _is_inlined(draft: ScheduleDraft, name: str) -> bool:
     index, body = draft.index, draft.block(name).body
     readers = index.consumers(name)
     if index.is_reduction(name) or not isinstance(body, BufferStore) or index.is_param(body.buffer):
@@ -38,11 +38,11 @@ def _is_inlined(draft: Draft, name: str) -> bool:
     return isinstance(body.value, BufferLoad) or _count(draft, reader) <= _count(draft, name)
 
 
-def _count(draft: Draft, name: str) -> int:
+def _count(draft: ScheduleDraft, name: str) -> int:
     return prod(build.int_value(iv.dom.extent) or 1 for iv in draft.block(name).iter_vars)
 
 
-def fuse_producers(draft: Draft) -> None:
+def fuse_producers(draft: ScheduleDraft) -> None:
     """Requires blocks that compute, directly or through others, what the last block reads. Lines: `compute_at` of each, from the last to
     the first, at the innermost loop over tiles that its elements depend on; if that is refused, at the next loop around it."""
     for name in reversed(draft.group.members[:-1]):
@@ -56,7 +56,7 @@ def fuse_producers(draft: Draft) -> None:
             draft.leave_out(f"{name} under {wanted}", "no loop over tiles accepts it")
 
 
-def fuse_followers(draft: Draft) -> None:
+def fuse_followers(draft: ScheduleDraft) -> None:
     """Requires blocks that process the results of the last block element by element. Lines: `reverse_compute_at` of each at the innermost
     loop over tiles outside of reductions: a tile of sums is complete there, and still on chip."""
     at = draft.of_result()
@@ -67,7 +67,7 @@ def fuse_followers(draft: Draft) -> None:
             draft.leave_out(f"{name} under {draft.group.last}", "no loop over tiles accepts it")
 
 
-def keep_on_chip(draft: Draft) -> None:
+def keep_on_chip(draft: ScheduleDraft) -> None:
     """Requires an intermediate buffer that only blocks of the group read, and a memory on chip that its writer's engine writes and its
     readers' engines read. Line: `set_scope` of the first such memory; `choose_memories` offers the others."""
     index = draft.index
@@ -92,7 +92,7 @@ def keep_on_chip(draft: Draft) -> None:
             draft.decide(f"{buffer.name} in {scope}")
 
 
-def choose_memories(draft: Draft) -> None:
+def choose_memories(draft: ScheduleDraft) -> None:
     """Requires an intermediate buffer for which several memories on chip qualify. Line: `set_scope`, the memory a hole. It follows the
     calls that move blocks, so that schedules which differ in memories share them."""
     for name, fit in draft.memories.items():
@@ -104,7 +104,7 @@ def choose_memories(draft: Draft) -> None:
             draft.decide(f"{buffer.name} in {' or '.join(m.scope for m in fit)}")
 
 
-def _common(draft: Draft, writer: str, readers: tuple[str, ...]) -> list[Memory]:
+def _common(draft: ScheduleDraft, writer: str, readers: tuple[str, ...]) -> list[Memory]:
     """The memories on chip that the engines of the writer and of all readers share, in the writer's order."""
     names = [n for n in draft.engines[writer].writes if all(n in draft.engines[r].reads for r in readers)]
     return draft.on_chip(names)

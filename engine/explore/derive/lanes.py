@@ -10,11 +10,11 @@ from ...hwsim import VectorEngine
 from ...ir import BlockRealize, Buffer, Expr, For, build, free_vars
 from ...ir import dtype as dt
 from ..space.schedule_builder import listed
-from .draft import Draft, word
+from .draft import ScheduleDraft, word
 from .product import product_of
 
 
-def sum_in_lanes(draft: Draft) -> None:
+def sum_in_lanes(draft: ScheduleDraft) -> None:
     """Requires a vector engine with the lanes of the program, and a reduction along the last axis of all that it reads, which no vector of
     results follows. Lines: a `split` of the reduced loop by the lanes, and `rfactor`: the sums of the lanes are a block of their own."""
     engine = _program_vectors(draft)
@@ -43,7 +43,7 @@ def sum_in_lanes(draft: Draft) -> None:
     draft.flow = draft.flow_of_group()
 
 
-def vectorize_blocks(draft: Draft) -> None:
+def vectorize_blocks(draft: ScheduleDraft) -> None:
     """Requires a vector engine with the lanes of the program, and a block with a loop along the last axis of its result. Lines: a `split`
     of that loop by the lanes, a `reorder` that puts them innermost, the order of the loops around them a hole, and `vectorize`."""
     engine = _program_vectors(draft)
@@ -56,7 +56,7 @@ def vectorize_blocks(draft: Draft) -> None:
             draft.leave_out(f"{name} in vectors", "no loop along the last axis of its result can be vectorized")
 
 
-def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
+def _in_lanes(draft: ScheduleDraft, name: str, lanes: int) -> bool:
     realize, every = draft.index.realize(name), draft.loops_of(name)
     tiles = {draft.builder.value(o).name for o in draft.loops.values()}
     own = [loop for loop in every if loop.loop_var.name not in tiles]
@@ -80,7 +80,9 @@ def _in_lanes(draft: Draft, name: str, lanes: int) -> bool:
     return _ordered(draft, name, lines, _orders(spatial, summed), inner)
 
 
-def _ordered(draft: Draft, name: str, lines: Sequence[str], orders: Sequence[Sequence[str]], inner: str) -> bool:
+def _ordered(
+    draft: ScheduleDraft, name: str, lines: Sequence[str], orders: Sequence[Sequence[str]], inner: str
+) -> bool:
     """Writes the lines, the order of the loops as a hole where there are several, and the vectors."""
     builder = draft.builder
     if not draft.write(*lines):
@@ -96,7 +98,7 @@ def _ordered(draft: Draft, name: str, lines: Sequence[str], orders: Sequence[Seq
     return draft.write(*chosen, f"$.vectorize({inner})")
 
 
-def _names(draft: Draft, variables: Sequence[str]) -> list[str]:
+def _names(draft: ScheduleDraft, variables: Sequence[str]) -> list[str]:
     return [draft.builder.value(v).name for v in variables]
 
 
@@ -108,7 +110,7 @@ def _orders(spatial: Sequence[str], summed: Sequence[str]) -> list[tuple[str, ..
     return list(dict.fromkeys(tuple(order) for order in found))
 
 
-def _program_vectors(draft: Draft) -> VectorEngine | None:
+def _program_vectors(draft: ScheduleDraft) -> VectorEngine | None:
     found = (e for e in draft.machine.engines if isinstance(e, VectorEngine) and e.lanes == "program")
     return next(found, None)
 
@@ -135,7 +137,7 @@ def _drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
     return any(iv.var in used and loop.loop_var in free_vars(value) for iv, value in values)
 
 
-def along_rows(draft: Draft, realize: BlockRealize) -> For | None:
+def along_rows(draft: ScheduleDraft, realize: BlockRealize) -> For | None:
     """The reduced loop that the last axis of each operand follows; None if one follows another loop, or if the block is a product of
     matrices, whose columns are lanes that reuse its rows."""
     product = product_of(draft.index, realize.block.name)

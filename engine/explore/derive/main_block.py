@@ -22,7 +22,7 @@ from ...schedule import Intrinsics, Schedule
 from ..space.layout_choices import column_layouts, layout_texts
 from ..space.neighbours import followers_of, pads_in_flight, producers_of, vector_engine
 from ..space.schedule_builder import ScheduleBuilder, listed
-from ..space.tiling_target import Dim, Operand, find_tiling_target, loop_orders
+from ..space.tiling_target import Dim, TiledOperand, find_tiling_target, loop_orders
 from .draft import word
 from .stage import copy_calls, neighbours_first
 
@@ -103,7 +103,7 @@ class MainBlock:
             ):
                 self.root = root
 
-    def _fits_whole(self, operand: Operand) -> bool:
+    def _fits_whole(self, operand: TiledOperand) -> bool:
         memory = self._memory_for(operand)
         whole = {d.iterator: d.extent for d in self.target.dims}
         return memory is not None and operand.footprint(whole) <= FULL * memory.capacity_bytes
@@ -164,7 +164,7 @@ class MainBlock:
 
     # Staging.
 
-    def _memory_for(self, operand: Operand) -> Memory | None:
+    def _memory_for(self, operand: TiledOperand) -> Memory | None:
         """The memory that the engine reads an operand from; None if the engine reads the far memory."""
         return self._nearest(self.target.engine.reads, self.target.reads.index(operand))
 
@@ -227,7 +227,7 @@ class MainBlock:
             if padding is not None and padding.is_padding and pads_in_flight(self.machine, memory):
                 self.author.write(f'{self.sch}.compute_inline("{padding.block}")')
 
-    def _produced(self, operand: Operand, memory: Memory, turn: int) -> bool:
+    def _produced(self, operand: TiledOperand, memory: Memory, turn: int) -> bool:
         """Computes an operand in the memory of the engine, tile by tile, from copies of what it is computed from. Returns whether it is."""
         author, producer = self.author, self.producers.get(operand.buffer)
         engine = vector_engine(self.machine, memory)
@@ -247,7 +247,7 @@ class MainBlock:
             self._staged(block, engine, read.buffer.name, read.buffer.scope, position, turn, [at] if at else [])
         return True
 
-    def _once_first(self, operand: Operand, memory: Memory) -> list[str]:
+    def _once_first(self, operand: TiledOperand, memory: Memory) -> list[str]:
         """The outer loops, first the outermost one at which two slots of the operand and of what it is computed from fit beside the rest:
         in the loops inside of it no element is computed again."""
         tile, fit = dict(self.first), self.outer[:1]

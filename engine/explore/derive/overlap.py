@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...hwsim import DmaEngine
-from .draft import Draft
+from .draft import ScheduleDraft
 
 Kind = str
 Delay = Callable[[Kind, Kind], bool]
@@ -23,7 +23,7 @@ AFTER: Delay = lambda source, target: source != target  # noqa: E731
 """Results leave while the next tile is computed, where nothing else overlaps."""
 
 
-def pipeline_tiles(draft: Draft) -> None:
+def pipeline_tiles(draft: ScheduleDraft) -> None:
     """Requires loops over tiles around several statements. Line, for the innermost loop that can overlap them and those around it:
     `pipeline`, with the stages as a hole: a statement is one stage after a producer on another engine, or only after its loads; without
     stages everything runs in turn."""
@@ -48,7 +48,7 @@ def pipeline_tiles(draft: Draft) -> None:
         draft.decide(f"pipeline of {loop} in up to {1 + max(map(max, legal))} stages")
 
 
-def _stages(draft: Draft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...]:
+def _stages(draft: ScheduleDraft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...]:
     """The stage of each statement."""
     index = draft.index
     kinds = [_kind(draft, blocks) for blocks in parts]
@@ -63,7 +63,7 @@ def _stages(draft: Draft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tup
     return tuple(stages)
 
 
-def _kind(draft: Draft, blocks: Sequence[str]) -> Kind:
+def _kind(draft: ScheduleDraft, blocks: Sequence[str]) -> Kind:
     """The kind of work of a statement: a load, a store, or that of its last engine."""
     index = draft.index
     for name in reversed(blocks):

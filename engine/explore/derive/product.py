@@ -14,7 +14,7 @@ from ...ir import dtype as dt
 from .touched import MOST_VALUES, values_on
 
 
-class Product:
+class ProductIterators:
     """The iterators of a multiply-accumulate by role: rows index the first factor, columns the second, depth both; `batch` the rest.
 
     An iterator `f` with `f // 64` in the first factor, as in a grouped convolution, is 64 columns and a batch of groups: `periods` has
@@ -56,7 +56,7 @@ class Product:
         return {v: n for v, n in found.items() if n > 1 or v not in self._used(1 - factor)}
 
 
-def product_of(index: ProgramIndex, name: str) -> Product | None:
+def product_of(index: ProgramIndex, name: str) -> ProductIterators | None:
     """The product that a block accumulates; None for other work."""
     block = index.block(name)
     body = block.body
@@ -71,7 +71,7 @@ def product_of(index: ProgramIndex, name: str) -> Product | None:
             factors = [uncast(added.a), uncast(added.b)]
             loads = [f for f in factors if isinstance(f, BufferLoad)]
             if len(loads) == 2:
-                return Product(block, loads[0], loads[1])
+                return ProductIterators(block, loads[0], loads[1])
     return None
 
 
@@ -107,4 +107,4 @@ def _places(load: BufferLoad, iterator: Var, extent: int) -> list[tuple[int, ...
     return list(zip(*axes, strict=True))
 
 
-__all__ = ["Product", "product_of", "uncast"]
+__all__ = ["ProductIterators", "product_of", "uncast"]

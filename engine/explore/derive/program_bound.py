@@ -53,7 +53,7 @@ from ...ir import (
 from ...ir import dtype as dt
 from ...lower import with_sizes
 from ...schedule import Schedule
-from .product import Product, product_of
+from .product import ProductIterators, product_of
 from .touched import Box, Guard, box_of, inside, loads_of, touched
 
 WEIGHTS = (0, 1, 4, 16, 64)
@@ -206,7 +206,9 @@ def _may_join_a_sum(index: ProgramIndex, name: str) -> bool:
     return any(index.is_reduction(p) for p in index.producers(name))
 
 
-def _product_cycles(engine: Engine, product: Product, narrowest: int, types: Sequence[Sequence[str]]) -> Fraction:
+def _product_cycles(
+    engine: Engine, product: ProductIterators, narrowest: int, types: Sequence[Sequence[str]]
+) -> Fraction:
     """Cycles of a product's multiply-accumulates, in tiles as full as its extents allow, with the passes that its types need: the least
     over the types that each factor may have."""
     match engine:
@@ -224,7 +226,7 @@ def _product_cycles(engine: Engine, product: Product, narrowest: int, types: Seq
             return Fraction(0)
 
 
-def _least_types(index: ProgramIndex, product: Product) -> list[list[str]]:
+def _least_types(index: ProgramIndex, product: ProductIterators) -> list[list[str]]:
     """The types that each factor of a product may have: that of an argument or of the result of a reduction; else those of all buffers,
     since a cast may be inlined."""
     every = sorted(

@@ -23,7 +23,7 @@ from ..space.pins import Pins, pinned
 from ..space.schedule_builder import ScheduleBuilder
 from ..space.tiling_target import TilingTargetError
 from ..trials.point_trials import PointTrials
-from .draft import Draft, Group, executes_threads
+from .draft import Group, ScheduleDraft, executes_threads
 from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
 from .main_block import MainBlock
 from .table import ScheduleRule, apply_rules
@@ -190,7 +190,7 @@ class Sketches:
         choice = choice_of(self.index, number, partition, tiled)
         if choice in self._sketches:
             return self._sketches[choice]
-        draft = Draft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
+        draft = ScheduleDraft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
         groups = [Group(one.blocks, loops, one.after) for one, loops in zip(partition, tiled, strict=True)]
         apply_rules(draft, groups, self.rules)
         title = "; ".join(f"{group.last} by {', '.join(group.tiled)}" for group in groups)

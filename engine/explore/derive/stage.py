@@ -9,13 +9,13 @@ from ...hwsim import DmaEngine, Memory, filled_load
 from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, build, free_vars, walk
 from ...ir import dtype as dt
 from ...schedule import gathered_places, index_map_text
-from .draft import Draft, word
+from .draft import ScheduleDraft, word
 
 SMALL = 64
 """A buffer of at most this part of a memory, and of the largest operand of the group, is copied there whole, once."""
 
 
-def decompose_padding(draft: Draft) -> None:
+def decompose_padding(draft: ScheduleDraft) -> None:
     """Requires a block of the group that pads, with its result on chip. Line: `decompose_padding` below its loop over tiles: the constant
     is filled in, and a DMA copies the interior to its place."""
     for name in draft.group.members[:-1]:
@@ -39,7 +39,7 @@ def decompose_padding(draft: Draft) -> None:
             draft.leave_out(f"padding {name} decomposed", "its loops do not allow it")
 
 
-def stage_operands(draft: Draft) -> None:
+def stage_operands(draft: ScheduleDraft) -> None:
     """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
     that depends on none, and a small buffer, is copied once, before all loops. `reindex_cache_read` copies every second element alone where
@@ -101,7 +101,7 @@ def _divides_ports(memory: Memory) -> bool:
     return memory.has_own_ports and memory.blocks > 1
 
 
-def spread_rows(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
+def spread_rows(draft: ScheduleDraft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
     """Pads the rows of a buffer in interleaved banks, so that a column lies in many of them: by an element, beside tensor cores by the 16
     bytes to which the rows of fragments are aligned. `copy` is the variable or the text of the block that writes it."""
     if memory is not None and memory.mapping == "interleave" and memory.blocks == 1 and len(buffer.shape) > 1:
@@ -110,7 +110,7 @@ def spread_rows(draft: Draft, copy: str, buffer: Buffer, memory: Memory | None) 
         draft.write(f"$.storage_align({copy}, 0, {len(buffer.shape) - 2}, {row}, {pad})")
 
 
-def consumers_argument(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> str:
+def consumers_argument(draft: ScheduleDraft, buffer: Buffer, readers: Sequence[str]) -> str:
     """The argument that gives a copy these readers; none for a single one, as a copy without it serves all readers of the buffer."""
     index = draft.index
     every = [n for n in index.block_names[1:] if any(r.buffer is buffer for r in index.block(n).reads)]
@@ -119,7 +119,7 @@ def consumers_argument(draft: Draft, buffer: Buffer, readers: Sequence[str]) -> 
     return f", consumer_blocks=[{', '.join(f'{chr(34)}{r}{chr(34)}' for r in readers)}]"
 
 
-def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
+def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, str, Memory], list[str]]:
     """The readers of each far buffer by loop and memory."""
     found: dict[tuple[Buffer, str, Memory], list[str]] = {}
     largest = max((_bytes_of(r.buffer) for n in draft.group.every for r in draft.block(n).reads), default=0)
@@ -147,13 +147,13 @@ def _operands(draft: Draft) -> dict[tuple[Buffer, str, Memory], list[str]]:
     return {key: list(dict.fromkeys(readers)) for key, readers in found.items()}
 
 
-def _is_filled(draft: Draft, home: Memory, memory: Memory) -> bool:
+def _is_filled(draft: ScheduleDraft, home: Memory, memory: Memory) -> bool:
     """Whether a DMA copies from one memory to the other."""
     engines = draft.machine.engines
     return any(isinstance(e, DmaEngine) and home.name in e.reads and memory.name in e.writes for e in engines)
 
 
-def _is_scattered(draft: Draft, name: str, region: BufferRegion) -> bool:
+def _is_scattered(draft: ScheduleDraft, name: str, region: BufferRegion) -> bool:
     """Whether neighbours in the result of a block come from different rows of an operand, as in a transpose."""
     written = draft.block(name).writes[0].region
     if not written or not region.region:
@@ -163,7 +163,7 @@ def _is_scattered(draft: Draft, name: str, region: BufferRegion) -> bool:
     return not along & last and any(along & row for row in rows)
 
 
-def _is_reread(draft: Draft, name: str, buffer: Buffer) -> bool:
+def _is_reread(draft: ScheduleDraft, name: str, buffer: Buffer) -> bool:
     """Whether the group reads elements of a buffer several times: in several blocks, at several places, or in several iterations."""
     block = draft.block(name)
     readers = sum(any(r.buffer is buffer for r in draft.block(n).reads) for n in draft.group.every)
@@ -181,7 +181,7 @@ def _bytes_of(buffer: Buffer) -> int:
     return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
 
 
-def store_result(draft: Draft) -> None:
+def store_result(draft: ScheduleDraft) -> None:
     """Requires a result of the group in a memory that its block's engine does not write. Lines: `cache_write` along the shortest path of
     copies, for a matrix unit its first memory a hole if several have direct copies, `reverse_compute_at` the innermost loop over tiles
     outside of reductions, and two slots or one as a hole, with their banks where these have ports of their own."""
@@ -211,7 +211,7 @@ def store_result(draft: Draft) -> None:
     _rotate_result(draft, near[0] if len(direct) == 1 else None)
 
 
-def _rotate_result(draft: Draft, memory: Memory | None) -> None:
+def _rotate_result(draft: ScheduleDraft, memory: Memory | None) -> None:
     """Offers two slots or one for the result, and neighbouring blocks for them in a memory whose blocks have ports of their own."""
     last, builder = draft.group.result, draft.builder
     slots, banks = builder.fresh(f"{word(last)}_slots"), builder.fresh(f"{word(last)}_banks")

@@ -9,7 +9,7 @@ from textwrap import wrap
 import msgspec
 
 from ...cancellation import checkpoint
-from .draft import Draft, Group
+from .draft import Group, ScheduleDraft
 from .engines import choose_engines
 from .fuse import choose_memories, fuse_followers, fuse_producers, inline_producers, keep_on_chip
 from .gpu.threads import add_grid, bind_threads
@@ -19,7 +19,7 @@ from .overlap import pipeline_tiles
 from .stage import decompose_padding, stage_operands, store_result
 from .tiles import tile_last
 
-Apply = Callable[[Draft], object]
+Apply = Callable[[ScheduleDraft], object]
 
 
 class ScheduleRule(msgspec.Struct, frozen=True, eq=False):
@@ -63,10 +63,10 @@ WIDTH = 110
 """Characters of a comment's line."""
 
 
-def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleRule]) -> list[Draft]:
+def apply_rules(draft: ScheduleDraft, groups: Sequence[Group], rules: Sequence[ScheduleRule]) -> list[ScheduleDraft]:
     """Applies the rules to each group, then those that need the finished program: a call after a pipeline checks it again. Returns the
     drafts of the groups."""
-    drafts: list[Draft] = []
+    drafts: list[ScheduleDraft] = []
     for group in groups:
         checkpoint()
         part = draft.begin(group)
@@ -81,7 +81,7 @@ def apply_rules(draft: Draft, groups: Sequence[Group], rules: Sequence[ScheduleR
     return drafts
 
 
-def _explained(part: Draft, rule: ScheduleRule) -> None:
+def _explained(part: ScheduleDraft, rule: ScheduleRule) -> None:
     """Applies a rule, and puts what it decided as a comment in front of its lines."""
     lines, decided = len(part.builder.lines), len(part.decisions)
     rule.apply(part)

@@ -6,10 +6,10 @@ from ...hwsim import VectorEngine
 from ...ir import For, build
 from ...ir import dtype as dt
 from ..space.tiling_target import Dim
-from .draft import Draft, word
+from .draft import ScheduleDraft, word
 
 
-def tile_last(draft: Draft) -> None:
+def tile_last(draft: ScheduleDraft) -> None:
     """Requires loops of the last block that drive one iterator each. Lines: a `split` of each tiled loop, its size a hole, up to the whole
     loop, which leaves it untiled, and a `reorder` that moves the loops over tiles outside, reductions innermost among them."""
     builder, group = draft.builder, draft.group
@@ -51,7 +51,7 @@ def tile_last(draft: Draft) -> None:
     draft.decide(f"tiles of {group.last}: loops {', '.join(order)}")
 
 
-def _is_cut(draft: Draft, loop: For) -> bool:
+def _is_cut(draft: ScheduleDraft, loop: For) -> bool:
     """Whether a loop that is not to be tiled crosses periods, so that it is tiled outside of all others."""
     name = loop.loop_var.name
     return name not in draft.group.tiled and draft.periods.get(name, build.int_value(loop.extent)) != build.int_value(
@@ -59,12 +59,12 @@ def _is_cut(draft: Draft, loop: For) -> bool:
     )
 
 
-def _present(draft: Draft) -> list[str]:
+def _present(draft: ScheduleDraft) -> list[str]:
     """The variables of the loops around the last block in their present order, where their names are those."""
     return [loop.loop_var.name for loop in draft.loops_of(draft.group.last)]
 
 
-def _grain(draft: Draft, loop: str, extent: int) -> int:
+def _grain(draft: ScheduleDraft, loop: str, extent: int) -> int:
     """The iterations that engines process at once: those of a matrix unit, or the lanes of a vector along the last axis."""
     if loop in draft.grains:
         return min(draft.grains[loop], extent)

@@ -17,12 +17,11 @@ from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
 from ..database.database import Database
-from ..database.warm_start import Origin, WarmStart, WarmStartUse
+from ..database.warm_start import SpaceOrigin, WarmStart, WarmStartUse
 from ..space.model import Point, Space
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task
 from ..trials.outcome import Outcome, Status, require_objectives
 from ..trials.study import (
-    Batch,
     Enough,
     Method,
     Progress,
@@ -30,6 +29,7 @@ from ..trials.study import (
     Study,
     StudyCandidate,
     Trial,
+    TrialBatch,
     Verifier,
     add_to,
     front_of,
@@ -56,7 +56,7 @@ class Sampler(Protocol):
     method: Method
     total: int
 
-    def batch(self, size: int) -> Batch: ...
+    def batch(self, size: int) -> TrialBatch: ...
 
     def observe(self, trials: Sequence[Trial], estimates: Sequence[EstimatedPoint]) -> None: ...
 
@@ -71,8 +71,8 @@ class Exhaustive:
         first = dict.fromkeys((*starts, space.default))
         self._points = chain(first, (point for point in space.points() if point not in first))
 
-    def batch(self, size: int) -> Batch:
-        return Batch(tuple(islice(self._points, size)))
+    def batch(self, size: int) -> TrialBatch:
+        return TrialBatch(tuple(islice(self._points, size)))
 
     def observe(self, trials: Sequence[Trial], estimates: Sequence[EstimatedPoint]) -> None:
         """Ignores the outcomes."""
@@ -89,7 +89,7 @@ def explore(
     stop: Enough | None = None,
     checking: Check | None = None,
     database: Database | str | Path | None = None,
-    origin: Origin | None = None,
+    origin: SpaceOrigin | None = None,
     known: Mapping[Point, Outcome] | None = None,
 ) -> Study:
     """Evaluate candidates of `space` on `machine`, and verify the best.
@@ -122,7 +122,7 @@ def explore(
         trials = tuple(sorted(search.trials, key=lambda t: t.number))
         study = Study(space, machine, settings, sampler.method, trials, sampler.total, ended)
         study = replace(study, offers=offers_of(study, checking, kept))
-        _record(warm, study, origin or Origin())
+        _record(warm, study, origin or SpaceOrigin())
         return replace(study, warm_start=warm.use)
     finally:
         warm.close()
@@ -130,7 +130,7 @@ def explore(
             kept.close()
 
 
-def _record(warm: WarmStart, study: Study, origin: Origin) -> None:
+def _record(warm: WarmStart, study: Study, origin: SpaceOrigin) -> None:
     """Adds the fastest verified schedule of a study to the database that it began with."""
     warm.correct(study.space, {trial.point: trial.outcome for trial in study.trials})
     found = [(o.trial.outcome.figures.cycles, n) for n, o in enumerate(study.offers) if o.trial.outcome.figures]
@@ -261,7 +261,7 @@ class _Search:
             self._sampler.observe(*done)
         return False
 
-    def _done(self, workers: Workers, batch: Batch) -> tuple[list[Trial], list[EstimatedPoint]] | None:
+    def _done(self, workers: Workers, batch: TrialBatch) -> tuple[list[Trial], list[EstimatedPoint]] | None:
         """The trials and estimated points of a batch, in its order; None if it was cut short."""
         # The front is fixed before the batch: pruning must not depend on the order of completion.
         known = self._front.vectors

@@ -22,7 +22,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from ..space.model import Point, Space
 from ..space.parameter_axis import ParameterAxis, neighbours
 from ..trials.outcome import CYCLES, Outcome, vector
-from ..trials.study import Batch, Method, Settings, Trial, add_to
+from ..trials.study import Method, Settings, Trial, TrialBatch, add_to
 from .candidate_pool import CandidatePool
 from .estimator import Estimator
 from .local_search import EstimatedPoint
@@ -71,12 +71,12 @@ class Sampled:
         self._front: Front[Trial] = Front()
         self._study = _study(settings, self.method)
 
-    def batch(self, size: int) -> Batch:
+    def batch(self, size: int) -> TrialBatch:
         """The next points: first the default, or the first start, alone, then the other starts; no later batch is larger than all before
         it together, so that outcomes arrive early. Its local searches serve the next batch."""
         before = len(self._asked)
         if before >= self.total:
-            return Batch(())
+            return TrialBatch(())
         if before < len(self._starts):
             points = [self._recorded(point) for point in self._starts[before : before + (size if before else 1)]]
         else:
@@ -85,7 +85,7 @@ class Sampled:
         is_more = asked < self.total and self._uses_estimates
         walks = self._pool.walks(max(1, min(size, asked) // TURN)) if is_more else ()
         # Build the full batch and then cut it, so that a study with more trials begins with the same points.
-        return Batch(tuple(points[: self.total - before]), tuple(walks))
+        return TrialBatch(tuple(points[: self.total - before]), tuple(walks))
 
     @property
     def _uses_estimates(self) -> bool:

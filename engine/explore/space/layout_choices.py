@@ -21,7 +21,7 @@ WIDE = 16
 """Bytes of a wide load, which needs rows that begin at multiples of it."""
 
 
-class Access(Protocol):
+class LayoutAccess(Protocol):
     """A block that reads or writes the buffer. Calls name the block by `row` and the buffer by `argument`."""
 
     @property
@@ -71,11 +71,11 @@ def _word(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-class Subject(msgspec.Struct, frozen=True, eq=False):
+class LayoutSubject(msgspec.Struct, frozen=True, eq=False):
     """The buffer to lay out: the block by which a call names it, its declared extents (None if one is symbolic), the names of its axes,
     and its present placement."""
 
-    access: Access
+    access: LayoutAccess
     extents: tuple[int, ...] | None
     names: tuple[str, ...]
     buffer_placement: BufferPlacement
@@ -91,7 +91,7 @@ class Subject(msgspec.Struct, frozen=True, eq=False):
 NOW = Candidate("now", "unchanged", "the layout of the shown program")
 
 
-def candidates_of(subject: Subject) -> tuple[Candidate, ...]:
+def candidates_of(subject: LayoutSubject) -> tuple[Candidate, ...]:
     """Layouts for a buffer, the present one first."""
     if not subject.names:
         return (NOW,)
@@ -102,13 +102,17 @@ def candidates_of(subject: Subject) -> tuple[Candidate, ...]:
     return tuple({c.key: c for c in found}.values())
 
 
-def mapped(subject: Subject, key: str, title: str, note: str, indices: Sequence[str], *, trusted: bool = False) -> Candidate:  # fmt: skip
+def mapped(
+    subject: LayoutSubject, key: str, title: str, note: str, indices: Sequence[str], *, trusted: bool = False
+) -> Candidate:
     """A layout by an index map. A `trusted` map is no sum of quotients and remainders: it is tried out element by element."""
     text = f"lambda {', '.join(subject.names)}: [{', '.join(indices)}]"
     return by_map(subject.access, text, key, title, note, trusted=trusted)
 
 
-def by_map(access: Access, text: str, key: str, title: str, note: str = "", *, trusted: bool = False) -> Candidate:
+def by_map(
+    access: LayoutAccess, text: str, key: str, title: str, note: str = "", *, trusted: bool = False
+) -> Candidate:
     """The call that lays out a buffer by the index map `text`."""
     arguments: list[tuple[str, Any]] = [("buffer", access.argument), ("index_map", text)]
     if trusted:
@@ -116,7 +120,7 @@ def by_map(access: Access, text: str, key: str, title: str, note: str = "", *, t
     return Candidate(key, title, note, "transform_layout", access.row, tuple(arguments), text)
 
 
-def _orders(subject: Subject) -> Iterator[Candidate]:
+def _orders(subject: LayoutSubject) -> Iterator[Candidate]:
     """Other orders of the axes; unit axes keep their positions."""
     rank, tile = len(subject.names), subject.tile
     wide = [n for n in range(rank) if not tile or n >= len(tile) or tile[n] > 1]
@@ -139,7 +143,7 @@ def _orders(subject: Subject) -> Iterator[Candidate]:
         )  # fmt: skip
 
 
-def _banked(subject: Subject) -> Iterator[Candidate]:
+def _banked(subject: LayoutSubject) -> Iterator[Candidate]:
     """Layouts over the physical blocks of a memory: a part of the live tile in each block, or whole tiles in turn."""
     blocks = subject.buffer_placement.unit.count
     if subject.buffer_placement.unit.kind != "block" or blocks < 2:
@@ -159,11 +163,11 @@ def _banked(subject: Subject) -> Iterator[Candidate]:
                          [f"{name} // {live} % {blocks}", SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
 
 
-def _in_place(subject: Subject, new: dict[int, list[str]]) -> list[str]:
+def _in_place(subject: LayoutSubject, new: dict[int, list[str]]) -> list[str]:
     return [part for n, name in enumerate(subject.names) for part in new.get(n, [name])]
 
 
-def _tiled(subject: Subject) -> Iterator[Candidate]:
+def _tiled(subject: LayoutSubject) -> Iterator[Candidate]:
     """Tiles of the last two axes with a live extent above 1, each tile contiguous."""
     assert subject.extents is not None
     wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
@@ -180,7 +184,7 @@ def _tiled(subject: Subject) -> Iterator[Candidate]:
             return
 
 
-def _swizzled(subject: Subject) -> Iterator[Candidate]:
+def _swizzled(subject: LayoutSubject) -> Iterator[Candidate]:
     """The columns of each row permuted by xor with the row number: a column is in a different bank in each row, without padding."""
     unit, size = subject.buffer_placement.unit, subject.buffer_placement.element_bytes
     wide = [n for n, live in enumerate(subject.tile) if live > 1][-2:]
@@ -211,7 +215,7 @@ def _power_below(number: int) -> int:
     return 1 << max(number, 1).bit_length() - 1
 
 
-def _padded(subject: Subject) -> Iterator[Candidate]:
+def _padded(subject: LayoutSubject) -> Iterator[Candidate]:
     """Rows further apart by one row of a bank, or by 16 bytes, as wide loads require."""
     access, unit, size = subject.access, subject.buffer_placement.unit, subject.buffer_placement.element_bytes
     rank = len(subject.names)
@@ -256,7 +260,7 @@ def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
     if buffer_placement.unit.kind != "block" and not conflicts:
         return ()
     names = tuple(f"i{n}" for n in range(len(extents)))
-    found = candidates_of(Subject(_Written(block.name), extents, names, buffer_placement, is_param=False))
+    found = candidates_of(LayoutSubject(_Written(block.name), extents, names, buffer_placement, is_param=False))
     wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
     texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
     return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)

@@ -44,7 +44,7 @@ class Dim(msgspec.Struct, frozen=True, eq=False):
         return _spread(sizes, MOST_TILES, self.full)
 
 
-class Operand(msgspec.Struct, frozen=True, eq=False):
+class TiledOperand(msgspec.Struct, frozen=True, eq=False):
     """A buffer that the main block reads (`position` among its reads) or writes. Each axis has the step of each iterator, and its width."""
 
     buffer: Buffer
@@ -66,8 +66,8 @@ class TilingTarget(msgspec.Struct, frozen=True, eq=False):
     block: str
     engine: Engine
     dims: tuple[Dim, ...]
-    reads: tuple[Operand, ...]
-    result: Operand
+    reads: tuple[TiledOperand, ...]
+    result: TiledOperand
 
     @property
     def spatial(self) -> tuple[Dim, ...]:
@@ -98,7 +98,7 @@ def find_tiling_target(index: ProgramIndex, machine: Machine) -> TilingTarget:
     return TilingTarget(block, engine, dims, reads, _operand(written, 0, iterators))
 
 
-def _dims(index: ProgramIndex, block: str, reads: Sequence[Operand], engine: Engine) -> tuple[Dim, ...]:
+def _dims(index: ProgramIndex, block: str, reads: Sequence[TiledOperand], engine: Engine) -> tuple[Dim, ...]:
     realize = index.realize(block)
     by_loop = {value: iv for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
     found: list[Dim] = []
@@ -176,9 +176,9 @@ def _extents(index: ProgramIndex, name: str) -> list[int]:
     return [build.int_value(f.extent) or 1 for f in index.loops_of(name)]
 
 
-def _operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> Operand:
+def _operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> TiledOperand:
     axes = tuple((_steps(axis.min, iterators), build.int_value(axis.extent) or 1) for axis in region.region)
-    return Operand(region.buffer, position, axes)
+    return TiledOperand(region.buffer, position, axes)
 
 
 def _steps(index: Expr, iterators: Sequence[Var]) -> dict[Var, int]:

@@ -20,7 +20,7 @@ from .outcome import CYCLES, Figures, Outcome, figures_of, least_figures, vector
 MAX_ACCESSES = 1 << 25
 
 
-class Limits(msgspec.Struct, frozen=True):
+class EvaluationLimits(msgspec.Struct, frozen=True):
     """Limits of one evaluation. `tasks` and `accesses` are counted, so that a candidate fails on every machine alike; `seconds` and
     `memory_bytes` (0: unlimited) end only the worker that evaluates it."""
 
@@ -53,14 +53,14 @@ class Evaluator:
         machine: Machine,
         objectives: Sequence[str],
         budgets: Mapping[str, float] | None = None,
-        limits: Limits | None = None,
+        limits: EvaluationLimits | None = None,
         estimator: Estimator | None = None,
     ) -> None:
         self._space = space
         self._machine = machine
         self._objectives = tuple(objectives)
         self._budgets = dict(budgets or {})
-        self._limits = limits or Limits()
+        self._limits = limits or EvaluationLimits()
         self._far = machine.far.scope
         self._estimator = estimator or Estimator(space, machine)
         self._early = EarlyBounds(space, machine, self._estimator.prefixes, self._limits.tasks)

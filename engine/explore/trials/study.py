@@ -14,7 +14,7 @@ from ..database.warm_start import WarmStartUse
 from ..search.local_search import LocalSearch
 from ..search.pareto import Front
 from ..space.model import Point, Space
-from .evaluator import Limits
+from .evaluator import EvaluationLimits
 from .outcome import CYCLES, Outcome, Status, vector
 
 Method = Literal["exhaustive", "tpe", "nsga2"]
@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True):
     exhaustive: int = EXHAUSTIVE
     batch: int = BATCH
     seconds: float = 0.0
-    limits: Limits = Limits()
+    limits: EvaluationLimits = EvaluationLimits()
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Trial(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-class Batch(msgspec.Struct, frozen=True):
+class TrialBatch(msgspec.Struct, frozen=True):
     """The tasks to complete before the next request: points to evaluate, and local searches that estimate others meanwhile."""
 
     points: tuple[Point, ...]

@@ -9,7 +9,7 @@ from ...schedule import Intrinsics, process_intrinsics
 from ...script import parse, read_calls, to_script
 from ..search.local_search import EstimatedPoint, LocalSearch
 from ..space.model import Space, space_of
-from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Limits, Task
+from ..trials.evaluator import Answer, EvaluationLimits, EvaluationRequest, Evaluator, Task
 from ..trials.outcome import Outcome
 from ..trials.study import Settings
 
@@ -33,7 +33,7 @@ class Job(msgspec.Struct, frozen=True):
     machine: Machine
     objectives: tuple[str, ...]
     budgets: dict[str, float]
-    limits: Limits
+    limits: EvaluationLimits
 
     @property
     def bench(self) -> Evaluator:

@@ -33,7 +33,7 @@ class Chunk(msgspec.Struct, frozen=True):
         return self.first <= other.last and other.first <= self.last
 
 
-class Spot(msgspec.Struct, frozen=True):
+class ChunkSpot(msgspec.Struct, frozen=True):
     """Where a chunk begins: byte `address` of a physical block."""
 
     block: int
@@ -42,7 +42,7 @@ class Spot(msgspec.Struct, frozen=True):
 
 def allocate(
     chunks: Sequence[Chunk], blocks: int, room: int, alignment: int, *, spread: bool = False
-) -> tuple[Spot, ...]:
+) -> tuple[ChunkSpot, ...]:
     """The spot of each chunk, in a memory of `blocks` physical blocks of `room` bytes each. Addresses are multiples of `alignment`.
 
     While there is room, a chunk without a block is in the first one with enough of it, or with `spread` in the one with the most.
@@ -80,7 +80,7 @@ def largest_live(chunks: Iterable[Chunk]) -> tuple[int, int]:
     return most, at
 
 
-def _overflow(chunks: Sequence[Chunk], spots: Sequence[Spot], blocks: int, room: int) -> tuple[int, int]:
+def _overflow(chunks: Sequence[Chunk], spots: Sequence[ChunkSpot], blocks: int, room: int) -> tuple[int, int]:
     """The bytes beyond `room` in all blocks, and the bytes up to the last used address in all blocks."""
     ends = [0] * blocks
     for chunk, spot in zip(chunks, spots, strict=True):
@@ -88,25 +88,29 @@ def _overflow(chunks: Sequence[Chunk], spots: Sequence[Spot], blocks: int, room:
     return sum(max(0, end - room) for end in ends), sum(ends)
 
 
-def _side_by_side(chunks: Sequence[Chunk], blocks: int, room: int, alignment: int, *, spread: bool) -> tuple[Spot, ...]:
+def _side_by_side(
+    chunks: Sequence[Chunk], blocks: int, room: int, alignment: int, *, spread: bool
+) -> tuple[ChunkSpot, ...]:
     """One after the other; a chunk that fits in no block is in the one with the most room."""
     ends = [0] * blocks
-    spots: list[Spot] = []
+    spots: list[ChunkSpot] = []
     for chunk in chunks:
         starts = [_aligned(end, alignment) for end in ends]
         block = chunk.block
         if block == ANY:
             fitting = (b for b, start in enumerate(starts) if start + chunk.size_bytes <= room and not spread)
             block = next(fitting, starts.index(min(starts)))
-        spots.append(Spot(block, starts[block]))
+        spots.append(ChunkSpot(block, starts[block]))
         ends[block] = starts[block] + chunk.size_bytes
     return tuple(spots)
 
 
-def _packed(chunks: Sequence[Chunk], order: Iterable[int], blocks: int, room: int, alignment: int) -> tuple[Spot, ...]:
+def _packed(
+    chunks: Sequence[Chunk], order: Iterable[int], blocks: int, room: int, alignment: int
+) -> tuple[ChunkSpot, ...]:
     """Each chunk in turn at the lowest address at which it meets no other chunk."""
     placed: list[list[tuple[int, Chunk]]] = [[] for _ in range(blocks)]
-    found: dict[int, Spot] = {}
+    found: dict[int, ChunkSpot] = {}
     for number in order:
         checkpoint()
         chunk = chunks[number]
@@ -114,7 +118,7 @@ def _packed(chunks: Sequence[Chunk], order: Iterable[int], blocks: int, room: in
         starts = {block: _lowest(chunk, placed[block], alignment) for block in allowed}
         fitting = (b for b, start in starts.items() if start + chunk.size_bytes <= room)
         block = next(fitting, min(starts, key=starts.__getitem__))
-        found[number] = Spot(block, starts[block])
+        found[number] = ChunkSpot(block, starts[block])
         placed[block].append((starts[block], chunk))
     return tuple(found[n] for n in range(len(chunks)))
 
@@ -133,4 +137,4 @@ def _aligned(address: int, alignment: int) -> int:
     return -(-address // alignment) * alignment
 
 
-__all__ = ["ANY", "Chunk", "Spot", "allocate", "largest_live"]
+__all__ = ["ANY", "Chunk", "ChunkSpot", "allocate", "largest_live"]

@@ -61,7 +61,7 @@ class Banking(msgspec.Struct, frozen=True):
     regions: int = 1
     counts_rows: bool = False
 
-    def period_bytes(self, operands: Sequence[Operand], extents: Sequence[tuple[int, ...]]) -> int:
+    def period_bytes(self, operands: Sequence[VectorOperand], extents: Sequence[tuple[int, ...]]) -> int:
         """Returns the distance of addresses that meet in the same group, and in the same bank if that makes a difference. Operands run over
         lanes and loops of these `extents`.
         """
@@ -74,7 +74,7 @@ class Banking(msgspec.Struct, frozen=True):
         return self.row_bytes * self.groups
 
 
-class Operand(msgspec.Struct, frozen=True):
+class VectorOperand(msgspec.Struct, frozen=True):
     """One operand of vector operations: the byte address of its first element, and strides in bytes by lane loop and by other loop."""
 
     element_bytes: int
@@ -103,7 +103,7 @@ class BankConflicts(msgspec.Struct, frozen=True):
         return BankConflicts(self.accesses + other.accesses, self.cycles + other.cycles, max(self.degree, other.degree))
 
 
-class Elements(msgspec.Struct, frozen=True, eq=False):
+class AccessedElements(msgspec.Struct, frozen=True, eq=False):
     """Accessed elements: for each the number of its access, from 0, and its byte address."""
 
     access: Ints
@@ -131,7 +131,7 @@ def banking(memory: Memory) -> Banking | None:
 
 
 def affine_conflicts(
-    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[VectorOperand], width: int
 ) -> BankConflicts:
     """Returns the conflicts of operations on `width` lanes whose operands are accessed at once. With too many combinations, operands are
     assumed to be accessed in sequence.
@@ -146,7 +146,7 @@ def affine_conflicts(
 
 
 def exact_conflicts(
-    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[Operand], width: int
+    rule: Banking, lanes: Sequence[int], loops: Sequence[int], operands: Sequence[VectorOperand], width: int
 ) -> BankConflicts | None:
     """Like `affine_conflicts`, but returns None for too many combinations."""
     period = rule.period_bytes(operands, (tuple(lanes), tuple(loops)))
@@ -160,7 +160,7 @@ def cached_conflicts(
     period: int,
     lanes: tuple[int, ...],
     loops: tuple[int, ...],
-    operands: tuple[Operand, ...],
+    operands: tuple[VectorOperand, ...],
     width: int,
 ) -> BankConflicts | None:
     """Cached because patterns recur: in tasks that differ only in their cells, and in a program before and after a step."""
@@ -216,7 +216,7 @@ def _cut(lanes: Sequence[int], first: int, last: int, width: int) -> list[Ints]:
 
 
 def _starts(
-    period: int, loops: Sequence[int], operands: Sequence[Operand], strides: Sequence[Sequence[int]]
+    period: int, loops: Sequence[int], operands: Sequence[VectorOperand], strides: Sequence[Sequence[int]]
 ) -> tuple[Ints, Ints] | None:
     """Returns the start addresses of operations modulo the period, a column for each operand, and their counts. None for too many
     combinations.
@@ -256,33 +256,35 @@ def _sorted_once(starts: Ints, period: int) -> tuple[Ints, Ints]:
     return np.floor_divide.outer(kept, powers) % period, place
 
 
-def _repeated(rule: Banking, operands: Sequence[Operand], groups: Ints, starts: Ints, counts: Ints) -> BankConflicts:
+def _repeated(
+    rule: Banking, operands: Sequence[VectorOperand], groups: Ints, starts: Ints, counts: Ints
+) -> BankConflicts:
     """Returns the conflicts of groups of equally many lanes (group, lane, loop) at each of their starts, weighted by `counts`."""
     count, length = len(groups), len(groups[0])
     width, phases = _phases(rule, operands, length)
     kinds = count * len(starts)
     access = np.add.outer(np.arange(kinds) * phases, np.arange(length) // width)
-    elements: list[Elements] = []
+    elements: list[AccessedElements] = []
     for k, o in enumerate(operands):
         address = starts[:, k, None] + (groups @ np.array(o.lane_strides, np.int64))[:, None, :]
-        elements.append(Elements(access.reshape(-1), address.reshape(-1), o.element_bytes, o.written))
+        elements.append(AccessedElements(access.reshape(-1), address.reshape(-1), o.element_bytes, o.written))
     return _summed(cycles_lost(rule, elements, kinds * phases), np.tile(np.repeat(counts, phases), count))
 
 
-def _phases(rule: Banking, operands: Sequence[Operand], lanes: int) -> tuple[int, int]:
+def _phases(rule: Banking, operands: Sequence[VectorOperand], lanes: int) -> tuple[int, int]:
     """Returns (lanes in a phase, number of phases)."""
     widest = max(o.element_bytes for o in operands)
     width = max(1, rule.phase_bytes // widest) if rule.phase_bytes else lanes
     return width, -(-lanes // width)
 
 
-def listed_conflicts(rule: Banking, elements: Sequence[Elements], lane: Ints) -> BankConflicts:
+def listed_conflicts(rule: Banking, elements: Sequence[AccessedElements], lane: Ints) -> BankConflicts:
     """Returns the conflicts of operations whose elements are listed one by one: `lane` is the number of each in its access."""
     kept, phased = in_phases(rule, elements, lane)
     return _summed(cycles_lost(rule, phased, kept), np.ones(kept, np.int64))
 
 
-def in_phases(rule: Banking, elements: Sequence[Elements], lane: Ints) -> tuple[int, list[Elements]]:
+def in_phases(rule: Banking, elements: Sequence[AccessedElements], lane: Ints) -> tuple[int, list[AccessedElements]]:
     """Returns the number of accesses if each phase counts as one, and the elements with these access numbers."""
     widest = max(e.element_bytes for e in elements)
     access = elements[0].access
@@ -297,7 +299,7 @@ def _summed(lost: Ints, counts: Ints) -> BankConflicts:
     return BankConflicts(int(counts.sum()), int(lost @ counts), 1 + int(lost.max(initial=0)))
 
 
-def cycles_lost(rule: Banking, elements: Sequence[Elements], accesses: int) -> Ints:
+def cycles_lost(rule: Banking, elements: Sequence[AccessedElements], accesses: int) -> Ints:
     """Returns the cycles that each access loses, compared with its rows spread evenly over the banks.
 
     Lanes that access the same row of one operand are served at once; reads and writes of an operand are separate.
@@ -332,7 +334,7 @@ def _is_one_region(rule: Banking, row: Ints) -> bool:
     return first == last
 
 
-def _spanned(rule: Banking, elements: Elements, accesses: int) -> tuple[Ints, Ints]:
+def _spanned(rule: Banking, elements: AccessedElements, accesses: int) -> tuple[Ints, Ints]:
     """Returns the rows of accesses: one for each element, or several consecutive rows if it is wider or crosses a boundary."""
     first = elements.address // rule.row_bytes
     last = first if elements.element_bytes == 1 else (elements.address + elements.element_bytes - 1) // rule.row_bytes

@@ -8,14 +8,14 @@ import numpy as np
 
 from ...ir import Expr, IntImm, Var, build, substitute
 from ..machine.parts import Memory
-from ..tasks.geometry import Domain, Layout, listed, without_loops
+from ..tasks.geometry import Layout, TaskDomain, listed, without_loops
 from ..tasks.grid import UnknownValueError, Values
 from ..tasks.work import Access, element_bytes
 from .byte_addresses import byte_addresses
 from .placement import Placement
 
 
-def banks_of_rows(placement: Placement, accesses: Iterable[tuple[Access, Layout, Domain]]) -> list[int]:
+def banks_of_rows(placement: Placement, accesses: Iterable[tuple[Access, Layout, TaskDomain]]) -> list[int]:
     """Returns the bank of each row that accesses to a buffer touch; every bank once if addresses depend on data, or are too many to
     list.
     """

@@ -14,7 +14,7 @@ import msgspec
 
 from ...ir import Var
 from ..machine.parts import DmaEngine, Memory
-from ..tasks.geometry import Domain, Layout, Runs, run_loops, runs
+from ..tasks.geometry import Layout, Runs, TaskDomain, run_loops, runs
 from ..tasks.work import Work, element_bytes
 
 
@@ -38,7 +38,7 @@ class Descriptor(msgspec.Struct, frozen=True):
 
 
 def describe(
-    engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: Domain, source: Memory, target: Memory
+    engine: DmaEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain, source: Memory, target: Memory
 ) -> Descriptor:
     """Returns the descriptor of a copy of `source` to `target` over the iterations of a domain."""
     sizes = [element_bytes(a) for a in (work.reads[0], work.writes[0])]
@@ -71,7 +71,7 @@ def _longest(found: Sequence[Runs]) -> int:
     return max((r.elements for r in found), default=0)
 
 
-def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
+def _box(layouts: Sequence[Layout], where: TaskDomain) -> tuple[int, ...]:
     """Returns the extents of the dimensions, outermost first; () if the pattern is no box."""
     strides = [x.strides for x in layouts if x.strides is not None]
     if not where.is_box or len(strides) < len(layouts):
@@ -89,7 +89,7 @@ def _box(layouts: Sequence[Layout], where: Domain) -> tuple[int, ...]:
     return tuple(reversed(shape))
 
 
-def _goes_on(strides: Mapping[Var, int], inside: Var, var: Var, where: Domain) -> bool:
+def _goes_on(strides: Mapping[Var, int], inside: Var, var: Var, where: TaskDomain) -> bool:
     """Returns whether `var` continues the loop inside of it: both are one loop with the inner stride."""
     return strides.get(var, 0) == strides.get(inside, 0) * where.active[inside]
 

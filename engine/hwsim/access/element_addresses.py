@@ -16,14 +16,14 @@ from ...ir import Buffer, Expr, IndexMap, Var
 from ...ir import dtype as dt
 from ..cost.model import Measured
 from ..machine.parts import KINDS, DmaEngine, MatrixEngine, SystolicEngine, VectorEngine
-from ..tasks.geometry import Domain, at_points, domain, listed, number_of, run_order
+from ..tasks.geometry import TaskDomain, at_points, domain, listed, number_of, run_order
 from ..tasks.grid import UnknownValueError, Values, values
 from ..tasks.product import indexing
 from ..tasks.tree import TaskProgram, Template
 from ..tasks.work import Access, Work, element_bytes
-from .bank_conflicts import Elements, banking, cycles_lost, in_phases
+from .bank_conflicts import AccessedElements, banking, cycles_lost, in_phases
 from .byte_addresses import byte_addresses
-from .lanes import Side, in_operations, lanes_of
+from .lanes import LaneAccess, in_operations, lanes_of
 from .placement import Placement, Places, constant_shape, strides_of
 from .ports import over
 from .vectors import accessed_at_once, lanes_follow, vector_width
@@ -159,7 +159,7 @@ class BufferAccess(msgspec.Struct, frozen=True, eq=False):
     buffer_placement: BufferPlacement
     side: Access
     measured: Measured
-    where: Domain
+    where: TaskDomain
     whole: bool
 
     def listing(self) -> Listing | None:
@@ -211,7 +211,7 @@ def _use(
     access: Access,
     written: bool,
     measured: Measured,
-    where: Domain,
+    where: TaskDomain,
     whole: bool,
 ) -> BufferAccess:
     engine = program.machine.engines[template.engine]
@@ -264,7 +264,7 @@ def _listing(use: BufferAccess) -> Listing:
             return _made(use, np.arange(len(position)), position)
 
 
-def _position(shape: Sequence[int], indices: Sequence[Expr], where: Domain) -> Values:
+def _position(shape: Sequence[int], indices: Sequence[Expr], where: TaskDomain) -> Values:
     columns = listed(indices, where)
     place = np.zeros(where.iterations, np.int64)
     for extent, column in zip(shape, columns, strict=True):
@@ -299,10 +299,10 @@ def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> List
     if sides is None:
         return _made(use, access, position[order])
     here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
-    elements: list[Elements] = []
+    elements: list[AccessedElements] = []
     for side, column in zip(here, listed([s.layout for s in here], where), strict=True):
         addresses = byte_addresses(places.by_buffer[side.access.buffer], column[order], where.outer)
-        elements.append(Elements(access, addresses, element_bytes(side.access), side.written))
+        elements.append(AccessedElements(access, addresses, element_bytes(side.access), side.written))
     count, phased = in_phases(rule, elements, lane)
     lost = cycles_lost(rule, phased, count)
     beside = tuple(
@@ -313,11 +313,11 @@ def _by_lanes(use: BufferAccess, engine: VectorEngine, position: Values) -> List
     return msgspec.structs.replace(_once(use, phased[0].access, position[order], lost), beside=beside)
 
 
-def _has(group: Sequence[Side], use: BufferAccess) -> bool:
+def _has(group: Sequence[LaneAccess], use: BufferAccess) -> bool:
     return any(s.access is use.side and s.written == use.written for s in group)
 
 
-def _by_tiles(work: Work, where: Domain, sizes: tuple[int, int, int]) -> Values:
+def _by_tiles(work: Work, where: TaskDomain, sizes: tuple[int, int, int]) -> Values:
     """Returns the number of the tile that computes each iteration, in the order in which tiles begin."""
     if not work.reads:
         return np.arange(where.iterations)

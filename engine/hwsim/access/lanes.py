@@ -14,14 +14,14 @@ from msgspec.structs import replace as replace_fields
 
 from ...ir import Var
 from ..tasks.boxes import Inside, inside
-from ..tasks.geometry import Domain, Layout, at_points, listed, number_of, origin, run_loops, run_order
+from ..tasks.geometry import Layout, TaskDomain, at_points, listed, number_of, origin, run_loops, run_order
 from ..tasks.grid import UnknownValueError, Values
 from ..tasks.work import Access, Work, element_bytes
 from .bank_conflicts import (
+    AccessedElements,
     BankConflicts,
     Banking,
-    Elements,
-    Operand,
+    VectorOperand,
     affine_conflicts,
     exact_conflicts,
     listed_conflicts,
@@ -31,7 +31,7 @@ from .placement import Places
 from .ports import over
 
 
-class Side(msgspec.Struct, frozen=True, eq=False):
+class LaneAccess(msgspec.Struct, frozen=True, eq=False):
     """An access of the work, its layout, and whether it stores. An accumulator has two: it is loaded and stored."""
 
     access: Access
@@ -49,12 +49,12 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
     are_threads: bool = False
     by_address: bool = False
 
-    def are_whole(self, where: Domain) -> bool:
+    def are_whole(self, where: TaskDomain) -> bool:
         """Returns whether the iterations are a box, and lanes without work are only the last ones."""
         cut = self.loops[:-1] if self.are_threads else ()
         return where.is_box and all(where.active[v] == where.extents[v] for v in cut)
 
-    def of_an_operation(self, where: Domain) -> Lanes:
+    def of_an_operation(self, where: TaskDomain) -> Lanes:
         """Drops the loops that only advance at the end of an operation; lanes are whole."""
         lanes = 1
         for n, var in enumerate(self.loops, 1):
@@ -67,20 +67,20 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 class PieceIterations:
     """The iterations of a piece, with the analyses that its accesses share."""
 
-    def __init__(self, work: Work, layouts: Sequence[Layout], where: Domain, places: Places) -> None:
+    def __init__(self, work: Work, layouts: Sequence[Layout], where: TaskDomain, places: Places) -> None:
         self._work = work
         self._layouts = layouts
         self._where = where
         self._places = places
         self._inside: dict[tuple[Var, ...], Inside | None] = {}
 
-    def conflicts(self, rule: Banking, group: Sequence[Side], along: Layout, width: int) -> BankConflicts | None:
+    def conflicts(self, rule: Banking, group: Sequence[LaneAccess], along: Layout, width: int) -> BankConflicts | None:
         """Returns conflicts from the address period if addresses are affine, else from a listing; None if they depend on data, or are too
         many to list.
         """
         return self.in_lanes(rule, group, lanes_of(self._work, along, width, self._where), along)
 
-    def in_lanes(self, rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout) -> BankConflicts | None:
+    def in_lanes(self, rule: Banking, group: Sequence[LaneAccess], lanes: Lanes, along: Layout) -> BankConflicts | None:
         """Like `conflicts`, for these lanes."""
         where, places = self._where, self._places
         try:
@@ -114,13 +114,13 @@ class PieceIterations:
 
 
 def _affine(
-    rule: Banking, group: Sequence[Side], lanes: Lanes, where: Domain, places: Places
-) -> tuple[Banking, list[int], list[int], list[Operand], int] | None:
+    rule: Banking, group: Sequence[LaneAccess], lanes: Lanes, where: TaskDomain, places: Places
+) -> tuple[Banking, list[int], list[int], list[VectorOperand], int] | None:
     """Returns the arguments of `bank_conflicts.affine_conflicts`; None if the iterations access several parts of a buffer that are not
     evenly spaced.
     """
     others = tuple(v for v, count in where.active.items() if count > 1 and v not in lanes.loops)
-    operands: list[Operand] = []
+    operands: list[VectorOperand] = []
     for side in group:
         size, placement = element_bytes(side.access), places.by_buffer[side.access.buffer]
         steps = {v: step_bytes(placement, n) for v, n in (side.layout.strides or {}).items() if where.active[v] > 1}
@@ -128,24 +128,24 @@ def _affine(
             return None
         across, outer = (tuple(steps.get(v) or 0 for v in loops) for loops in (lanes.loops, others))
         base = int(byte_addresses(placement, origin(side.layout, where), where.outer))
-        operands.append(Operand(size, base, across, outer, side.written))
+        operands.append(VectorOperand(size, base, across, outer, side.written))
     active = where.active
     return rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width
 
 
 def _listed(
-    rule: Banking, group: Sequence[Side], lanes: Lanes, along: Layout, where: Domain, places: Places
+    rule: Banking, group: Sequence[LaneAccess], lanes: Lanes, along: Layout, where: TaskDomain, places: Places
 ) -> BankConflicts:
     order, access, lane = in_operations(lanes, along, where)
     found = [column[order] for column in listed([s.layout for s in group], where)]
-    elements: list[Elements] = []
+    elements: list[AccessedElements] = []
     for side, column in zip(group, found, strict=True):
         addresses = byte_addresses(places.by_buffer[side.access.buffer], column, where.outer)
-        elements.append(Elements(access, addresses, element_bytes(side.access), side.written))
+        elements.append(AccessedElements(access, addresses, element_bytes(side.access), side.written))
     return listed_conflicts(rule, elements, lane)
 
 
-def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
+def lanes_of(work: Work, along: Layout, width: int, where: TaskDomain) -> Lanes:
     """Returns the numbering of lanes: the threads of the program, else along the runs of the result."""
     threads = threads_of(work, where)
     if threads:
@@ -155,7 +155,7 @@ def lanes_of(work: Work, along: Layout, width: int, where: Domain) -> Lanes:
     return Lanes((), width, by_address=True)
 
 
-def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | slice, Values, Values]:
+def in_operations(lanes: Lanes, along: Layout, where: TaskDomain) -> tuple[Values | slice, Values, Values]:
     """Returns an order of the domain's iterations, and in that order the operation and the lane of each. Raises UnknownValueError."""
     if not lanes.by_address:
         return slice(None), *numbered(lanes, where)
@@ -167,7 +167,7 @@ def in_operations(lanes: Lanes, along: Layout, where: Domain) -> tuple[Values | 
     return order, np.repeat(before, length) + place // lanes.width, place % lanes.width
 
 
-def numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
+def numbered(lanes: Lanes, where: TaskDomain) -> tuple[Values, Values]:
     """Returns for each iteration of a domain its thread group and its thread in that. Raises UnknownValueError."""
     extents = where.active if where.is_box and not lanes.are_threads else where.extents
     groups = over(prod(extents[v] for v in lanes.loops), lanes.width)
@@ -181,5 +181,5 @@ def numbered(lanes: Lanes, where: Domain) -> tuple[Values, Values]:
     return access, lane
 
 
-def threads_of(work: Work, where: Domain) -> tuple[Var, ...]:
+def threads_of(work: Work, where: TaskDomain) -> tuple[Var, ...]:
     return tuple(v for v in work.piece.lanes if v in where.extents)

@@ -21,8 +21,8 @@ from ..errors import refuse
 from ..machine.model import Machine
 from ..machine.parts import Memory
 from ..tasks.lifetimes import lifetimes_of
-from ..tasks.nest import Nest, Site
-from .allocation import ANY, Chunk, Spot, allocate, largest_live
+from ..tasks.nest import AllocationSite, Nest
+from .allocation import ANY, Chunk, ChunkSpot, allocate, largest_live
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
@@ -33,7 +33,7 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
     burst.
     """
 
-    site: Site
+    site: AllocationSite
     is_param: bool
     memory: Memory
     parts: int
@@ -119,7 +119,7 @@ def place(machine: Machine, nest: Nest) -> Places:
     """Places all buffers. Raises MachineError for a scope that no memory implements, or an unknown shape."""
     lifetimes = lifetimes_of(nest)
     requests = [_request(machine, nest, site) for site in nest.sites]
-    spots: dict[Part, Spot] = {}
+    spots: dict[Part, ChunkSpot] = {}
     use: dict[str, MemoryUse] = {}
     for memory in machine.memories:
         chunks = {
@@ -146,7 +146,7 @@ def place(machine: Machine, nest: Nest) -> Places:
     return Places(machine, tuple(placements), by_buffer, tuple(of_cell), use, _sharing(of_cell))
 
 
-def bytes_of_sites(machine: Machine, nest: Nest) -> dict[Site, tuple[Memory, int]]:
+def bytes_of_sites(machine: Machine, nest: Nest) -> dict[AllocationSite, tuple[Memory, int]]:
     """Returns the memory of each buffer and its bytes there, in all slots. Raises MachineError as `place` does."""
     requests = (_request(machine, nest, site) for site in nest.sites)
     return {r.site: (r.memory, len(r.blocks) * r.part_bytes) for r in requests}
@@ -159,14 +159,14 @@ Part = tuple[int, int]
 class _Request(msgspec.Struct, frozen=True, eq=False):
     """A buffer to place: `blocks` has the physical block of each cell, or ANY."""
 
-    site: Site
+    site: AllocationSite
     memory: Memory
     parts: int
     part_bytes: int
     blocks: tuple[int, ...]
 
 
-def _request(machine: Machine, nest: Nest, site: Site) -> _Request:
+def _request(machine: Machine, nest: Nest, site: AllocationSite) -> _Request:
     buffer = site.buffer
     memory = memory_of(machine, buffer, nest)
     shape = constant_shape(buffer)
@@ -177,7 +177,7 @@ def _request(machine: Machine, nest: Nest, site: Site) -> _Request:
     return _Request(site, memory, parts, part_bytes, _blocks(site, memory, parts))
 
 
-def _blocks(site: Site, memory: Memory, parts: int) -> tuple[int, ...]:
+def _blocks(site: AllocationSite, memory: Memory, parts: int) -> tuple[int, ...]:
     """Returns the physical block that the program requires for each cell, else ANY."""
     named = memory.block_of(site.buffer.scope)
     if named is not None:
@@ -191,7 +191,7 @@ def _blocks(site: Site, memory: Memory, parts: int) -> tuple[int, ...]:
     return (ANY,) * (site.slots * parts)
 
 
-def _placement(request: _Request, spots: Mapping[int, Spot], first_cell: int, *, is_param: bool) -> Placement:
+def _placement(request: _Request, spots: Mapping[int, ChunkSpot], first_cell: int, *, is_param: bool) -> Placement:
     before: Counter[int] = Counter()
     addresses: list[int] = []
     for block in request.blocks:
@@ -203,7 +203,7 @@ def _placement(request: _Request, spots: Mapping[int, Spot], first_cell: int, *,
     )
 
 
-def _use(chunks: Mapping[Part, Chunk], spots: Mapping[Part, Spot]) -> MemoryUse:
+def _use(chunks: Mapping[Part, Chunk], spots: Mapping[Part, ChunkSpot]) -> MemoryUse:
     """Returns the use of one physical block by its chunks."""
     most, leaf = largest_live(chunks.values())
     live = {part: c.size_bytes for part, c in chunks.items() if c.first <= leaf <= c.last}
@@ -246,7 +246,7 @@ def require_block(buffer: Buffer, memory: Memory, block: int) -> None:
 
 
 # The banks that a schedule assigns to slots exist.
-def require_banks(site: Site, memory: Memory) -> None:
+def require_banks(site: AllocationSite, memory: Memory) -> None:
     missing = [b for b in site.banks if b >= memory.blocks]
     if missing:
         raise refuse(

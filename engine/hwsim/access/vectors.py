@@ -22,16 +22,16 @@ from msgspec.structs import replace as replace_fields
 from ...ir import Buffer, Expr, Max, Min
 from ...ir import dtype as dt
 from ..machine.parts import Memory, VectorEngine
-from ..tasks.geometry import AffineProgression, Domain, Layout, run_loops, runs, without_loops
+from ..tasks.geometry import AffineProgression, Layout, TaskDomain, run_loops, runs, without_loops
 from ..tasks.product import indexing, joint_values
 from ..tasks.work import Access, Work, element_bytes
 from .bank_conflicts import BankConflicts, Banking, banking
-from .lanes import Lanes, PieceIterations, Side, numbered, threads_of
+from .lanes import LaneAccess, Lanes, PieceIterations, numbered, threads_of
 from .placement import Places
 from .ports import over
 
 
-class Conflict(msgspec.Struct, frozen=True, eq=False):
+class BankConflict(msgspec.Struct, frozen=True, eq=False):
     """Cost of bank conflicts for a task: `accesses` to `buffers` (one, or several that are accessed at once) need `cycles` more in all than
     without; the worst needs `degree` - 1 more.
     """
@@ -56,7 +56,7 @@ class Spread(msgspec.Struct, frozen=True, eq=False):
     moved_bytes: int
 
 
-def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> int:
+def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain) -> int:
     """Returns the number of whole-vector operations: for each scalar operation of the work, the vectors that cover all lanes."""
     width, rates = vector_width(engine, work), dict(engine.rates)
     steps = work.steps(rates)
@@ -83,13 +83,13 @@ def tree_steps(lanes: int, value: Expr | None, rates: Mapping[str, int]) -> int:
 
 
 def vector_conflicts(
-    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
-) -> tuple[Conflict, ...]:
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain, places: Places
+) -> tuple[BankConflict, ...]:
     """Returns the conflicts of the accesses of a piece, memory by memory, including accesses without conflicts."""
     width = vector_width(engine, work)
     along = lanes_follow(work, layouts, where, width)
     iterations = PieceIterations(work, layouts, where, places)
-    found: list[Conflict] = []
+    found: list[BankConflict] = []
     for memory in places.machine.memories:
         rule = banking(memory)
         if rule is None:
@@ -103,7 +103,7 @@ def vector_conflicts(
 
 
 def vector_spreads(
-    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain, places: Places
 ) -> tuple[Spread, ...]:
     """Returns the traffic of memories with bursts and no cache in front, by buffer and direction.
 
@@ -129,13 +129,13 @@ def vector_spreads(
     return tuple(found)
 
 
-def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool], list[Side]]:
+def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool], list[LaneAccess]]:
     """Groups the accesses of the work by buffer and direction; an accumulator has both."""
     paired = _paired(work, layouts)
-    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
+    sides = [LaneAccess(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
     if work.updates:
-        sides += [Side(a, x, written=False) for a, x in paired[len(work.reads) :]]
-    found: dict[tuple[Buffer, bool], list[Side]] = {}
+        sides += [LaneAccess(a, x, written=False) for a, x in paired[len(work.reads) :]]
+    found: dict[tuple[Buffer, bool], list[LaneAccess]] = {}
     for side in sides:
         if not side.access.extents:
             found.setdefault((side.access.buffer, side.written), []).append(side)
@@ -143,7 +143,7 @@ def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool
 
 
 def _spread(
-    side: Side, work: Work, along: Layout, width: int, where: Domain, places: Places
+    side: LaneAccess, work: Work, along: Layout, width: int, where: TaskDomain, places: Places
 ) -> tuple[int, int, int] | None:
     """Returns (accesses, bytes requested, bytes moved); None if the addresses depend on data, or are too many to list."""
     size, memory = element_bytes(side.access), places.by_buffer[side.access.buffer].memory
@@ -165,16 +165,18 @@ def _spread(
     return moved.accesses, wanted.cycles * size, moved.cycles * memory.burst_bytes
 
 
-def accessed_at_once(engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: Domain) -> list[list[Side]]:
+def accessed_at_once(
+    engine: VectorEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain
+) -> list[list[LaneAccess]]:
     """Returns the groups of accesses that one operation makes at once (`groups_of`). An accumulator is also loaded. The result of a row is
     left out: it stays in a register until the row's end.
     """
-    sides = [Side(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
+    sides = [LaneAccess(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(_paired(work, layouts))]
     if row_of(work, layouts, where, vector_width(engine, work)) is not None:
         sides = sides[: len(work.reads)]
     groups = groups_of(engine, work, sides)
     if engine.operands == "in_turn" and work.updates:
-        groups += [[Side(s.access, s.layout, written=False)] for s in sides[len(work.reads) :]]
+        groups += [[LaneAccess(s.access, s.layout, written=False)] for s in sides[len(work.reads) :]]
     return groups
 
 
@@ -192,12 +194,12 @@ def groups_of(engine: VectorEngine, work: Work, accesses: Sequence[G]) -> list[l
     return [*groups[:-1], [*groups[-1], *writes]]
 
 
-def conflict_of(group: Sequence[Side], memory: Memory, conflicts: BankConflicts, times: int = 1) -> Conflict:
+def conflict_of(group: Sequence[LaneAccess], memory: Memory, conflicts: BankConflicts, times: int = 1) -> BankConflict:
     """Returns the cost of accesses that a task makes so many times."""
     kind = "together" if len(group) > 1 else "write" if group[0].written else "read"
     buffers = tuple(dict.fromkeys(s.access.buffer for s in group))
     accesses, cycles = conflicts.accesses * times, conflicts.cycles * times
-    return Conflict(buffers, kind, memory.name, accesses, conflicts.degree, cycles)
+    return BankConflict(buffers, kind, memory.name, accesses, conflicts.degree, cycles)
 
 
 def _paired(work: Work, layouts: Sequence[Layout]) -> list[tuple[Access, Layout]]:
@@ -213,13 +215,13 @@ def lanes_of_type(engine: VectorEngine, dtype: str) -> int:
     return dict(engine.lanes_by_type).get(dt.element(dtype), max(1, engine.vector_bytes // dt.size_bytes(dtype)))
 
 
-def lanes_follow(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> Layout:
+def lanes_follow(work: Work, layouts: Sequence[Layout], where: TaskDomain, width: int) -> Layout:
     """Returns the layout that numbers the lanes: that of the row, of the operand if a single element is summed, or of the result."""
     single = work.reads and not indexing(work.writes[0], where)
     return row_of(work, layouts, where, width) or (layouts[0] if single else layouts[-1])
 
 
-def row_of(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> Layout | None:
+def row_of(work: Work, layouts: Sequence[Layout], where: TaskDomain, width: int) -> Layout | None:
     """Returns the layout of a row if the work is a row reduction without threads, else None.
 
     A row is contiguous in an operand along loops that the result does not depend on, and at least `width` elements long (any length if
@@ -243,7 +245,7 @@ def row_of(work: Work, layouts: Sequence[Layout], where: Domain, width: int) -> 
     return None
 
 
-def _thread_groups(lanes: Lanes, where: Domain) -> int:
+def _thread_groups(lanes: Lanes, where: TaskDomain) -> int:
     """Returns the number of thread groups with any work."""
     if lanes.are_whole(where):
         threads = prod(where.active[v] for v in lanes.loops)

@@ -9,7 +9,7 @@ LOOK = 240
 """The work on a node of a tree, in accesses of the plain simulation. On ten nests the ratio of both times was 200 to 290."""
 
 
-class Budget:
+class CacheBudget:
     """`spent` are the accesses that were simulated one by one. All work has a limit, in accesses of the plain simulation."""
 
     def __init__(self, limit: int, reason: str = "") -> None:

@@ -57,7 +57,7 @@ class Missed(msgspec.Struct, frozen=True, eq=False):
     returned: Evicted
 
 
-class Level:
+class CacheLevel:
     """One cache with its lines: for each set a dict from line number to whether it is dirty, the least recently used in front."""
 
     def __init__(self, cache: Cache, clean: bool = False, scale: int = 1) -> None:

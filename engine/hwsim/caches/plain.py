@@ -12,13 +12,13 @@ from ...cancellation import checkpoint
 from ...ir import Var
 from ..machine.parts import MOST_STRIDE
 from .accesses import Accesses, Ints, Tally
-from .budget import Budget
+from .budget import CacheBudget
 from .hierarchy import SLOWDOWN, Hierarchy
-from .model import Asked, Level, joined
-from .stream import Batch, Span, StreamLoop, StreamNode, volume_of
+from .model import Asked, CacheLevel, joined
+from .stream import Batch, LoopSpan, StreamLoop, StreamNode, volume_of
 
 
-def count_plainly(accesses: Accesses, budget: Budget, batch: int) -> Tally:
+def count_plainly(accesses: Accesses, budget: CacheBudget, batch: int) -> Tally:
     """Counts by simulating every access; `batch` accesses are computed at once."""
     runner = Runner(accesses, budget, batch)
     runner.run(accesses.stream.nodes, {})
@@ -29,11 +29,11 @@ def count_plainly(accesses: Accesses, budget: Budget, batch: int) -> Tally:
 class Runner:
     """A simulation with its levels and its tally."""
 
-    def __init__(self, accesses: Accesses, budget: Budget, batch: int) -> None:
+    def __init__(self, accesses: Accesses, budget: CacheBudget, batch: int) -> None:
         self.accesses, self.budget, self.batch = accesses, budget, batch
         self.scale = 1 + max((c.prefetch_lines for c in accesses.caches), default=0)
         self.levels = [
-            Level(c, b >= 0 and accesses.caches[b].inclusion == "exclusive", self.scale)
+            CacheLevel(c, b >= 0 and accesses.caches[b].inclusion == "exclusive", self.scale)
             for c, b in zip(accesses.caches, accesses.behind, strict=True)
         ]
         self.together = Hierarchy(accesses.caches, accesses.behind, self.scale) if accesses.inclusive else None
@@ -61,11 +61,11 @@ class Runner:
         step = self.batch // max(1, node.volume)
         for i in range(0, node.loop.extent, max(1, step)):
             if step:
-                self.serve(node.children, (Span(node.loop, i, min(step, node.loop.extent - i)),), fixed)
+                self.serve(node.children, (LoopSpan(node.loop, i, min(step, node.loop.extent - i)),), fixed)
             else:
                 self.run(node.children, {**fixed, node.loop.var: i})
 
-    def serve(self, nodes: Sequence[StreamNode], spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> None:
+    def serve(self, nodes: Sequence[StreamNode], spans: tuple[LoopSpan, ...], fixed: Mapping[Var, int]) -> None:
         """Sends a batch through all levels."""
         batch = self.accesses.stream.batch(nodes, spans, fixed)
         first = self.first[batch.event]
@@ -94,7 +94,7 @@ class Runner:
                 coming[behind].append(Asked(positions, asked.address[missed.which], clean, missed.returned))
 
     def serve_together(
-        self, levels: Hierarchy, batch: Batch, first: Ints, spans: tuple[Span, ...], fixed: Mapping[Var, int]
+        self, levels: Hierarchy, batch: Batch, first: Ints, spans: tuple[LoopSpan, ...], fixed: Mapping[Var, int]
     ) -> None:
         """Sends a batch through levels of which one is inclusive."""
         self.budget.spend(len(batch.event), SLOWDOWN)
@@ -142,7 +142,7 @@ class Runner:
         asked: Ints,
         missed: Ints,
         returned: int,
-        spans: tuple[Span, ...],
+        spans: tuple[LoopSpan, ...],
         fixed: Mapping[Var, int],
     ) -> None:
         """Adds the requests and misses of a level, and the cycles of tasks that wait for them."""
@@ -157,7 +157,9 @@ class Runner:
         """Returns the number of positions by event."""
         return np.bincount(batch.event[positions // self.scale], minlength=len(self.first))
 
-    def wait(self, level: int, batch: Batch, missed: Ints, spans: tuple[Span, ...], fixed: Mapping[Var, int]) -> None:
+    def wait(
+        self, level: int, batch: Batch, missed: Ints, spans: tuple[LoopSpan, ...], fixed: Mapping[Var, int]
+    ) -> None:
         """Adds the cycles of misses to their task instances."""
         cost = self.accesses.cost[level]
         numbers = batch.event[missed]

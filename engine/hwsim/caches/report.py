@@ -56,7 +56,7 @@ class CachedTask(msgspec.Struct, frozen=True):
     outer: int
 
 
-class Cached(msgspec.Struct, frozen=True, eq=False):
+class CacheResults(msgspec.Struct, frozen=True, eq=False):
     """Results of the caches behind a program's tasks. If they could not be simulated, `refused` has the reason, and no task stalls;
     `has_default_limit` if a higher limit on accesses may help."""
 

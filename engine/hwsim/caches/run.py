@@ -10,7 +10,7 @@ from ..errors import MachineError
 from ..machine.model import Machine
 from ..tasks.nest import Nest, read_nest
 from .accesses import Accesses, Tally, accesses_of, counts_of
-from .budget import Budget
+from .budget import CacheBudget
 from .plain import count_plainly
 from .report import CacheCounts, CachedTask
 from .stream import volume_of
@@ -50,11 +50,11 @@ def _tally(accesses: Accesses, limit: int, batch: int, skip: bool) -> Tally:
     reason = _one_by_one(accesses, chain)
     if skip and chain is not None and not reason and total > batch:
         try:
-            return count_by_warping(accesses, chain, Budget(total // 2 if total <= limit else limit))
+            return count_by_warping(accesses, chain, CacheBudget(total // 2 if total <= limit else limit))
         except MachineError as error:
             if error.code != "too-many-accesses" or total > limit:
                 raise
-    tally = count_plainly(accesses, Budget(limit, reason), batch)
+    tally = count_plainly(accesses, CacheBudget(limit, reason), batch)
     tally.one_by_one = reason
     return tally
 

@@ -39,7 +39,7 @@ from ...ir import dtype as dt
 from ..errors import refuse
 from ..tasks.geometry import flat_form
 from ..tasks.grid import UnknownValueError, Values, values
-from ..tasks.nest import ComputeBlock, Loop, LoopNode, Nest, NestNode, Piece, Site
+from ..tasks.nest import AllocationSite, ComputeBlock, Loop, LoopNode, Nest, NestNode, Piece
 
 Guard = tuple[Expr, ...]
 
@@ -88,7 +88,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
     row: Bytes
 
 
-class Span(msgspec.Struct, frozen=True, eq=False):
+class LoopSpan(msgspec.Struct, frozen=True, eq=False):
     """A loop of a batch: `count` iterations from `start`."""
 
     loop: Loop
@@ -109,7 +109,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
     def bytes_of_element(self, buffer: Buffer) -> int:
         return dt.size_bytes(buffer.dtype)
 
-    def batch(self, nodes: Sequence[StreamNode], spans: Sequence[Span], fixed: Mapping[Var, int]) -> Batch:
+    def batch(self, nodes: Sequence[StreamNode], spans: Sequence[LoopSpan], fixed: Mapping[Var, int]) -> Batch:
         """Returns all accesses of `nodes` while the loops of `spans`, outermost first, run; those around them are at `fixed`."""
         address, event, row = self._table(nodes, spans, fixed)
         flat = address.reshape(-1)
@@ -117,7 +117,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
         return Batch(flat[made], event.reshape(-1)[made], row.reshape(-1)[made])
 
     def _table(
-        self, nodes: Sequence[StreamNode], spans: Sequence[Span], fixed: Mapping[Var, int]
+        self, nodes: Sequence[StreamNode], spans: Sequence[LoopSpan], fixed: Mapping[Var, int]
     ) -> tuple[Bytes, npt.NDArray[np.int32], Bytes]:
         """Returns one row for each iteration of the spans, one column for each access in it; -1 for an access that does not happen."""
         rows = prod(s.count for s in spans)
@@ -125,7 +125,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
         over: dict[Var, Values | int] | None = None
         for node in nodes:
             if isinstance(node, StreamLoop):
-                inner = (*spans, Span(node.loop, 0, node.loop.extent))
+                inner = (*spans, LoopSpan(node.loop, 0, node.loop.extent))
                 address, event, row = self._table(node.children, inner, fixed)
                 columns.append((address.reshape(rows, -1), event.reshape(rows, -1), row.reshape(rows, -1)))
                 continue
@@ -155,7 +155,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
         return np.broadcast_to(address, tuple(shape))
 
 
-def _axes(spans: Sequence[Span]) -> dict[Var, Values | int]:
+def _axes(spans: Sequence[LoopSpan]) -> dict[Var, Values | int]:
     found: dict[Var, Values | int] = {}
     for n, span in enumerate(spans):
         shape = [span.count if i == n else 1 for i in range(len(spans))]
@@ -196,7 +196,7 @@ def one_after_another(buffers: Sequence[Buffer], sizes: Mapping[Buffer, int], al
     return found
 
 
-def _bytes(site: Site) -> int:
+def _bytes(site: AllocationSite) -> int:
     """Returns the bytes of a buffer with all its slots."""
     buffer = site.buffer
     extents = [build.int_value(e) for e in buffer.shape]
@@ -215,7 +215,7 @@ def _bytes(site: Site) -> int:
 
 
 class _Reader:
-    def __init__(self, nest: Nest, sites: Mapping[Buffer, Site], kept: set[Buffer]) -> None:
+    def __init__(self, nest: Nest, sites: Mapping[Buffer, AllocationSite], kept: set[Buffer]) -> None:
         self.analyzer: Analyzer = nest.analyzer
         self.sites, self.kept = sites, kept
         self.events: list[Event] = []

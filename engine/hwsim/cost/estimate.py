@@ -43,7 +43,7 @@ from ..tasks.nest import requested_engine
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
 from ..tasks.work import Kind, activations_of, padded_load, steps_of
 from .operand_traffic import operand_traffic
-from .overlapped import Copy, Work, overlapped
+from .overlapped import Copy, UnitWork, overlapped
 from .systolic import array_cycles
 
 
@@ -186,8 +186,8 @@ def _phase(leaf: BlockRealize, path: Sequence[Stmt]) -> int:
 def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Machine) -> tuple[int, int]:
     """Returns (busy cycles of the busiest resource, approximate total cycles)."""
     copies: list[Copy] = []
-    works: list[Work] = []
-    writers: dict[Buffer, Work] = {}
+    works: list[UnitWork] = []
+    writers: dict[Buffer, UnitWork] = {}
     for task in tasks:
         engine = _engine_of(task, machine)
         if engine is None:
@@ -199,7 +199,7 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         read, written = [load.buffer for load in task.loads], task.store.buffer
         if not isinstance(engine, DmaEngine):
             waits = tuple(writers[b] for b in dict.fromkeys(read) if b in writers and slots[b].count == 1)
-            works.append(Work(task.phase, unit, task.count, one, waits))
+            works.append(UnitWork(task.phase, unit, task.count, one, waits))
             writers[written] = works[-1]
             continue
         source, target = _memory(read[0], machine), _memory(written, machine)

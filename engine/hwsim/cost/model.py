@@ -13,9 +13,9 @@ from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
 from ..access.ports import PortSpec, demands, over
-from ..access.vectors import Conflict, Spread, vector_conflicts, vector_operations, vector_spreads
+from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
-from ..tasks.geometry import AffineProgression, Domain, Layout, layout
+from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
 from ..tasks.index_boxes import Indexed, box_elements, progressions
 from ..tasks.product import joint_values, passes_of, product_of, tile_cycles, tiles_of
 from ..tasks.work import Access, Work, element_bytes
@@ -61,7 +61,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     touched: tuple[Touched, ...]
     descriptor: Descriptor | None = None
     tiling: Tiling | None = None
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[BankConflict, ...] = ()
     demands: tuple[tuple[PortSpec, int], ...] = ()
     spreads: tuple[Spread, ...] = ()
     preloaded: tuple[tuple[Buffer, int], ...] = ()
@@ -137,7 +137,7 @@ def _moved_alike(accesses: Sequence[Access], inner: Mapping[Var, int], analyzer:
     return found
 
 
-def cost(engine: Engine, pieces: Sequence[tuple[Measured, Domain]], places: Places) -> Cost | None:
+def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: Places) -> Cost | None:
     """Returns the cost of a task that consists of `pieces`, each with its iterations; None if there are none."""
     live = [(m, d) for m, d in pieces if d.iterations]
     if not live:
@@ -186,7 +186,7 @@ def _preloaded(engine: Engine, works: Sequence[Work]) -> tuple[tuple[Buffer, int
     return tuple({(work.reads[stationary].buffer, engine.preload_cycles): None for work in works if work.reads})
 
 
-def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descriptor | None, places: Places) -> int:
+def _work(engine: Engine, measured: Measured, where: TaskDomain, descriptor: Descriptor | None, places: Places) -> int:
     match engine:
         case DmaEngine():
             return _copy(engine, measured, descriptor, places) if descriptor else 0
@@ -203,7 +203,7 @@ def _work(engine: Engine, measured: Measured, where: Domain, descriptor: Descrip
             return where.iterations * steps * engine.cycles_per_operation
 
 
-def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Conflict, ...]:
+def _conflicts(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> tuple[BankConflict, ...]:
     if isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows == "banked":
         return row_conflicts(engine, measured.work, measured.layouts, where, places)
     if not isinstance(engine, VectorEngine):
@@ -211,13 +211,13 @@ def _conflicts(engine: Engine, measured: Measured, where: Domain, places: Places
     return vector_conflicts(engine, measured.work, measured.layouts, where, places)
 
 
-def _spreads(engine: Engine, measured: Measured, where: Domain, places: Places) -> tuple[Spread, ...]:
+def _spreads(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> tuple[Spread, ...]:
     if not isinstance(engine, VectorEngine):
         return ()
     return vector_spreads(engine, measured.work, measured.layouts, where, places)
 
 
-def _descriptor(engine: DmaEngine, measured: Measured, where: Domain, places: Places) -> Descriptor:
+def _descriptor(engine: DmaEngine, measured: Measured, where: TaskDomain, places: Places) -> Descriptor:
     source, target = (places.by_buffer[a.buffer].memory for a in measured.copied)
     return describe(engine, measured.work, (measured.layouts[0], measured.layouts[-1]), where, source, target)
 
@@ -254,7 +254,7 @@ def _write_width(memory: Memory) -> int:
     return memory.write_bytes_per_cycle if memory.ports == "separate" else memory.read_bytes_per_cycle
 
 
-def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> Tiling:
+def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: TaskDomain) -> Tiling:
     """Tiles cover rows, columns and depth of each product; folds of an array cover two of these."""
     if isinstance(engine, SystolicEngine):
         if not work.reads:
@@ -272,7 +272,7 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) ->
     return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
 
 
-def _array(engine: SystolicEngine, work: Work, where: Domain) -> int:
+def _array(engine: SystolicEngine, work: Work, where: TaskDomain) -> int:
     if not work.reads:
         # A fill leaves the array like results, one row per cycle.
         return over(where.iterations, engine.columns)
@@ -283,7 +283,7 @@ def _types(work: Work) -> list[str]:
     return [a.buffer.dtype for a in work.reads or work.writes]
 
 
-def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) -> list[Touched]:
+def _touched(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> list[Touched]:
     """Bytes by buffer: a matrix engine's operand traffic; a vector engine accesses each element once per task, the scalar engine once per
     iteration.
 
@@ -315,7 +315,9 @@ def _touched(engine: Engine, measured: Measured, where: Domain, places: Places) 
     return found
 
 
-def _elements(buffer: Buffer, accesses: Sequence[Indexed], measured: Measured, where: Domain, places: Places) -> int:
+def _elements(
+    buffer: Buffer, accesses: Sequence[Indexed], measured: Measured, where: TaskDomain, places: Places
+) -> int:
     """Elements of a buffer that a task accesses, each once."""
     site = places.by_buffer[buffer].site
     reallocating = {loop.var for loop in (*site.loops, *site.threads)} & where.active.keys()
@@ -330,7 +332,7 @@ def _elements(buffer: Buffer, accesses: Sequence[Indexed], measured: Measured, w
     return times * sum(box_elements(group, once) for group in groups.values())
 
 
-def _streamed(engine: MatrixEngine | SystolicEngine, work: Work, where: Domain) -> list[Touched]:
+def _streamed(engine: MatrixEngine | SystolicEngine, work: Work, where: TaskDomain) -> list[Touched]:
     """Bytes that a matrix engine reads and writes, sums in both directions. A square reads its single operand twice."""
     traffic = operand_traffic(engine, product_of(work, where))
     entering = [traffic.first, traffic.second] if len(work.reads) == 2 else [traffic.first + traffic.second]

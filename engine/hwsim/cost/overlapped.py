@@ -27,7 +27,7 @@ class Copy(msgspec.Struct, frozen=True):
     busy: Mapping[str | PortSpec, int]
 
 
-class Work(msgspec.Struct, frozen=True, eq=False):
+class UnitWork(msgspec.Struct, frozen=True, eq=False):
     """`count` tasks of `cycles` each on the engines of a unit. `waits` are earlier works whose results are in one slot: each task follows
     one of theirs, and precedes the next one."""
 
@@ -35,10 +35,10 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     unit: str
     count: int
     cycles: int
-    waits: tuple[Work, ...] = ()
+    waits: tuple[UnitWork, ...] = ()
 
 
-def overlapped(copies: Sequence[Copy], works: Sequence[Work]) -> tuple[int, int]:
+def overlapped(copies: Sequence[Copy], works: Sequence[UnitWork]) -> tuple[int, int]:
     """Returns (busy cycles of the busiest engine or port, approximate total cycles). Both are in program order."""
     phases = sorted({w.phase for w in works}) or [0]
     total = 0
@@ -64,9 +64,9 @@ def _phase_of(copy: Copy, phases: Sequence[int]) -> int:
     return next((phase for phase in phases if phase >= copy.phase), phases[-1])
 
 
-def _makespan(works: Sequence[Work]) -> int:
+def _makespan(works: Sequence[UnitWork]) -> int:
     """Cycles of all tasks, if each work takes its unit at once after those before it and those that it waits for."""
-    ends: dict[Work, int] = {}
+    ends: dict[UnitWork, int] = {}
     free: Counter[str] = Counter()
     for work in works:
         start = max((free[work.unit], *(ends[w] for w in work.waits if w in ends)))
@@ -95,4 +95,4 @@ def _unhidden(copies: Sequence[Copy], last: int) -> tuple[int, int]:
     return alone, idle
 
 
-__all__ = ["Copy", "Work", "overlapped"]
+__all__ = ["Copy", "UnitWork", "overlapped"]

@@ -11,11 +11,11 @@ import msgspec
 
 from ...ir import Var
 from ..access.bank_conflicts import banking
-from ..access.lanes import Lanes, PieceIterations, Side
+from ..access.lanes import LaneAccess, Lanes, PieceIterations
 from ..access.placement import Places
-from ..access.vectors import Conflict, conflict_of
+from ..access.vectors import BankConflict, conflict_of
 from ..machine.parts import MatrixEngine, SystolicEngine
-from ..tasks.geometry import Domain, Layout, without_loops
+from ..tasks.geometry import Layout, TaskDomain, without_loops
 from ..tasks.product import indexing, product_of
 from ..tasks.work import Work
 from .operand_traffic import operand_traffic
@@ -32,8 +32,8 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def row_conflicts(
-    engine: MatrixEngine | SystolicEngine, work: Work, layouts: Sequence[Layout], where: Domain, places: Places
-) -> tuple[Conflict, ...]:
+    engine: MatrixEngine | SystolicEngine, work: Work, layouts: Sequence[Layout], where: TaskDomain, places: Places
+) -> tuple[BankConflict, ...]:
     """Returns the conflicts of a product's rows in memories with interleaved banks, as often as the unit reads and writes them."""
     if work.kind != "mac" or len(work.reads) != 2:
         return ()
@@ -41,7 +41,7 @@ def row_conflicts(
     accesses = ((work.reads[0], False, traffic.first), (work.reads[1], False, traffic.second),
                 (work.writes[0], True, traffic.sums), (work.writes[0], False, traffic.sums))  # fmt: skip
     axes, rows = _axes(work, where), _rows_of(engine)
-    found: list[Conflict] = []
+    found: list[BankConflict] = []
     for (access, written, elements), layout, row in zip(
         accesses, (*layouts, layouts[-1]), (*rows, rows[-1]), strict=True
     ):
@@ -53,7 +53,7 @@ def row_conflicts(
         strides = layout.strides or {}
         inner_first = [v for v in reversed(once.active) if v in axes[row.axis] and once.active[v] > 1]
         along = sorted(inner_first, key=lambda v: abs(strides.get(v, 0)))
-        side = Side(access, layout, written)
+        side = LaneAccess(access, layout, written)
         conflicts = PieceIterations(work, [layout], once, places).in_lanes(
             rule, [side], Lanes(tuple(along), row.elements), layout
         )
@@ -62,7 +62,7 @@ def row_conflicts(
     return tuple(found)
 
 
-def _axes(work: Work, where: Domain) -> Mapping[Axis, set[Var]]:
+def _axes(work: Work, where: TaskDomain) -> Mapping[Axis, set[Var]]:
     first, second, result = (indexing(a, where) for a in (*work.reads, work.writes[0]))
     return {
         "rows": first & result - second,

@@ -56,7 +56,7 @@ from ..report.metrics import bounds_of, busy_of
 from ..tasks.counting import counts_of
 from ..tasks.engine_selection import are_equivalent
 from ..tasks.lifetimes import lifetimes_of
-from ..tasks.nest import Site, read_nest
+from ..tasks.nest import AllocationSite, read_nest
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram, make_tasks
 
 Pipelines = Mapping[Var, Sequence[int]]
@@ -139,7 +139,7 @@ class UnpipedBound:
         engines = self._machine.engines
         return any(len(g) > 1 and not isinstance(engines[g[0]], DmaEngine) for g in _taking_turns(engines))
 
-    def _may_lose_slots(self, site: Site, once: Collection[str]) -> bool:
+    def _may_lose_slots(self, site: AllocationSite, once: Collection[str]) -> bool:
         """Whether a buffer's slots rotate over a loop of which the body runs once, and the loop's body does not own the buffer."""
         if site.slot_loop is None or site.slot_loop.name not in once:
             return False

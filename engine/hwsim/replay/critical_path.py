@@ -13,16 +13,16 @@ import numpy as np
 
 from ...cancellation import checkpoint
 from ..tasks.tree import TaskProgram
-from .exclusive import NOBODY, Stall, Variant
+from .exclusive import NOBODY, TaskStall, Variant
 from .path import Path, PathTask
 from .path_growth import PathLog
 from .repeats import Repeat
-from .row_tree import Part, RowTree, RunTask
+from .row_tree import RowPart, RowTree, RunTask
 from .series import Copies
-from .timeline import Timeline
+from .timeline import ReplayTimeline
 
 
-def critical_path(program: TaskProgram, timeline: Timeline) -> Path:
+def critical_path(program: TaskProgram, timeline: ReplayTimeline) -> Path:
     """Returns the critical path, backward in time."""
     return _Search(program, timeline).path() if len(timeline.numbers) else Path(0, ())
 
@@ -42,7 +42,7 @@ def _latest(there: Sequence[int], repeats: Sequence[Repeat]) -> list[int]:
 class _Search:
     """The walk from task to task."""
 
-    def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
+    def __init__(self, program: TaskProgram, timeline: ReplayTimeline) -> None:
         self._line = timeline
         self._tree = RowTree(timeline.repeats, len(timeline.numbers))
         self._latest = _latest(timeline.there.tolist(), timeline.repeats)
@@ -56,7 +56,7 @@ class _Search:
         self._starts, self._ends, self._there = (
             column.tolist() for column in (timeline.starts, timeline.ends, timeline.there)
         )
-        self._stalls: dict[int, Stall] = {}
+        self._stalls: dict[int, TaskStall] = {}
         self._port = dict[int, int]()
         for stall in timeline.stalls:
             if stall.cause == "port":
@@ -103,7 +103,7 @@ class _Search:
             time = start if skipped is None else self._start(skipped) + start - self._start(task)
             task = skipped or task
 
-    def _final(self, part: Part, copies: Copies) -> Iterator[RunTask]:
+    def _final(self, part: RowPart, copies: Copies) -> Iterator[RunTask]:
         """Yields the tasks whose result may be the last: one before and after each repeat, and those of its last copy."""
         row = part.first
         for child in (*part.inside, None):
@@ -132,7 +132,7 @@ class _Search:
             found = self._any(task, start)
         return found
 
-    def _of_stall(self, task: RunTask, stall: Stall, start: int) -> tuple[RunTask, str, int] | None:
+    def _of_stall(self, task: RunTask, stall: TaskStall, start: int) -> tuple[RunTask, str, int] | None:
         if stall.cause == "issue":
             found = self._first(task, self._rows("unit", stall.by), self._starts, start) if stall.by >= 0 else None
         elif stall.cause == "data":

@@ -45,7 +45,7 @@ class Variant(msgspec.Struct, frozen=True):
     preloads: tuple[tuple[int, int], ...] = ()
 
 
-class Stall(msgspec.Struct, frozen=True):
+class TaskStall(msgspec.Struct, frozen=True):
     """A stall of a task's engine for `cycles`: cause "data" until `cell` is filled, "slot" until it is free, by a task of variant `by`;
     cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
     of others on the port whose number is `cell`. `cycles` are compressed time; a stall that `skips` lasts for repeats too.
@@ -80,7 +80,7 @@ class Clocks:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.numbers: list[int] = []
-        self.stalls: list[Stall] = []
+        self.stalls: list[TaskStall] = []
         self.now = 0
         """The moment of the last issue."""
         self.free = [0] * engines
@@ -135,7 +135,7 @@ class Clocks:
         numbers.append(number)
         skips = bool(self._skipped[engine])
         if start > idle_from or skips:
-            self.stalls.append(Stall(task, engine, CAUSES[cause], at, by, start - idle_from, skips))
+            self.stalls.append(TaskStall(task, engine, CAUSES[cause], at, by, start - idle_from, skips))
             self._skipped[engine] = {}
         waiting.append(start)
         self.starts.append(start)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
-from .exclusive import Stall
+from .exclusive import TaskStall
 from .repeats import Place, Repeat
 
 
@@ -33,7 +33,7 @@ class Growth(msgspec.Struct):
     moves: Mapping[int, Place]
 
 
-class Block(msgspec.Struct, frozen=True, eq=False):
+class IterationBlock(msgspec.Struct, frozen=True, eq=False):
     """The replay of some iterations, from one mark to another; the loop is at `depth` among the loops around."""
 
     start: Mark
@@ -42,7 +42,7 @@ class Block(msgspec.Struct, frozen=True, eq=False):
     numbers: Sequence[int]
     places: Sequence[Place]
     repeats: Sequence[Repeat]
-    stalls: Sequence[Stall]
+    stalls: Sequence[TaskStall]
 
     def shape(self) -> list[object]:
         """Returns all about its repeats that blocks have in common."""
@@ -61,20 +61,22 @@ class Block(msgspec.Struct, frozen=True, eq=False):
         row = self.start.tasks
         return {(s.task - row, s.engine, s.cause, s.cell, s.by, s.cycles, s.skips) for s in self.stalls}
 
-    def is_like(self, other: Block) -> bool:
+    def is_like(self, other: IterationBlock) -> bool:
         """Returns whether the blocks run the same tasks with the same repeats."""
         return list(self.numbers) == list(other.numbers) and self.shape() == other.shape()
 
 
 def block_of(start: Mark, end: Mark, depth: int, numbers: Sequence[int], places: Sequence[Place], repeats: Sequence[Repeat],
-             stalls: Sequence[Stall]) -> Block:  # fmt: skip
+             stalls: Sequence[TaskStall]) -> IterationBlock:  # fmt: skip
     """Returns the block of a replay between two marks."""
     low, high = start.tasks, end.tasks
     found = [s for s in stalls[start.stalls :] if low <= s.task < high]
-    return Block(start, end, depth, numbers[low:high], places[low:high], repeats[start.repeats : end.repeats], found)
+    return IterationBlock(
+        start, end, depth, numbers[low:high], places[low:high], repeats[start.repeats : end.repeats], found
+    )
 
 
-def growth_between(before: Block, after: Block) -> Growth | None:
+def growth_between(before: IterationBlock, after: IterationBlock) -> Growth | None:
     """Returns the difference of two blocks; None if they differ in more."""
     if not after.is_like(before):
         return None
@@ -88,7 +90,7 @@ def growth_between(before: Block, after: Block) -> Growth | None:
     return Growth(more, moves)
 
 
-def common_growth(blocks: Sequence[Block], settled: int) -> Growth | None:
+def common_growth(blocks: Sequence[IterationBlock], settled: int) -> Growth | None:
     """Returns the difference of each block to the one before; None if it is not the same for all. All stalls of the first `settled` blocks
     are known, and have to be the same.
     """
@@ -103,7 +105,7 @@ def common_growth(blocks: Sequence[Block], settled: int) -> Growth | None:
     return found
 
 
-def most_copies(growth: Growth, block: Block) -> int | None:
+def most_copies(growth: Growth, block: IterationBlock) -> int | None:
     """Returns how many more blocks can follow before a repeat has no copies left, in any copies around it; None if they only grow."""
     first = block.start.repeats
     now = {r.number: r.extra for r in block.repeats}
@@ -117,7 +119,7 @@ def most_copies(growth: Growth, block: Block) -> int | None:
     return min(limits, default=None)
 
 
-def _corners(repeat: Repeat, block: Block, extra: Mapping[int, int]) -> list[int]:
+def _corners(repeat: Repeat, block: IterationBlock, extra: Mapping[int, int]) -> list[int]:
     """Returns the further copies of a repeat in the first and the last copies of those over which it grows, and so on outwards."""
     first = block.start.repeats
     found: list[int] = []
@@ -139,7 +141,7 @@ def _corners(repeat: Repeat, block: Block, extra: Mapping[int, int]) -> list[int
     return found
 
 
-def _around(repeat: Repeat, block: Block) -> set[int]:
+def _around(repeat: Repeat, block: IterationBlock) -> set[int]:
     """Returns the repeats over which one grows, and those over which these grow."""
     found: set[int] = set()
     waiting = list(repeat.more)

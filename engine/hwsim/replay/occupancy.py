@@ -22,10 +22,10 @@ from ...cancellation import checkpoint
 from ..access.placement import Placement, Places, row_name
 from ..machine.parts import Memory
 from ..tasks.tree import TaskProgram
-from .timeline import Column, Timeline
+from .timeline import Column, ReplayTimeline
 
 
-class Tile(msgspec.Struct, frozen=True):
+class CellLife(msgspec.Struct, frozen=True):
     """One life of one cell, in cycles: filling from `start` to `filled`, live until `end`. `row` is the memory or the physical block."""
 
     start: int
@@ -59,7 +59,7 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
         return self.times[self.allocated.index(self.peak_allocated)] if self.times else 0
 
 
-class Tiles(Sequence[Tile]):
+class Tiles(Sequence[CellLife]):
     """Lives of all tiles in the order of their starts, constructed on access. `columns` returns bare numbers for drawing many."""
 
     def __init__(self, places: Places, lives: Column) -> None:
@@ -70,15 +70,15 @@ class Tiles(Sequence[Tile]):
         return len(self._lives)
 
     @overload
-    def __getitem__(self, index: int) -> Tile: ...
+    def __getitem__(self, index: int) -> CellLife: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Tile]: ...
-    def __getitem__(self, index: int | slice) -> Tile | list[Tile]:
+    def __getitem__(self, index: slice) -> list[CellLife]: ...
+    def __getitem__(self, index: int | slice) -> CellLife | list[CellLife]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         start, filled, end, cell = map(int, self._lives[index])
         placement = self._places.of_cell[cell]
-        return Tile(
+        return CellLife(
             start,
             filled,
             end,
@@ -107,7 +107,7 @@ class Occupancy(msgspec.Struct, frozen=True, eq=False):
     tiles: Tiles
 
 
-def occupancy(program: TaskProgram, timeline: Timeline) -> Occupancy:
+def occupancy(program: TaskProgram, timeline: ReplayTimeline) -> Occupancy:
     """Follows every task of a replayed program through the cells it accesses."""
     places = program.places
     lives, holds = _lives(program, timeline)
@@ -125,7 +125,7 @@ def _banks(places: Places) -> Iterator[tuple[Memory, int]]:
     return ((memory, bank) for memory in places.machine.memories for bank in range(memory.blocks))
 
 
-def _lives(program: TaskProgram, timeline: Timeline) -> tuple[Column, Column]:
+def _lives(program: TaskProgram, timeline: ReplayTimeline) -> tuple[Column, Column]:
     """Returns the lives of all cells (start, filled, end, cell), cell by cell, and the reservations of memory (start, end, cell)."""
     touched = _touched(program, timeline)
     cells, ends = touched.cells, touched.ends
@@ -158,7 +158,7 @@ class _Touched(msgspec.Struct, frozen=True, eq=False):
     holds: Column
 
 
-def _touched(program: TaskProgram, timeline: Timeline) -> _Touched:
+def _touched(program: TaskProgram, timeline: ReplayTimeline) -> _Touched:
     by_variant = _touches(program)
     table = np.array([touch for touches in by_variant for touch in touches], np.int64).reshape(-1, 4)
     counts = np.array([len(touches) for touches in by_variant], np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .path import PathLoop, PathTask, Steps, path_loop
 from .repeats import Repeat
-from .row_tree import Part, RunTask
+from .row_tree import RowPart, RunTask
 from .series import Copies
 
 MAX_PERIOD = 8
@@ -66,7 +66,7 @@ class PathLog:
                 found = now._replace(copies={**now.copies, part.number: copy})
         return found
 
-    def _recurring(self, part: Part, entries: list[_Entry]) -> int | None:
+    def _recurring(self, part: RowPart, entries: list[_Entry]) -> int | None:
         """Makes a loop of the steps since the first of equivalent entries, and returns the copy of the repeat before it."""
         if part.number not in self._growing:
             return self._loop(entries[-2:]) if len(entries) > 1 else None

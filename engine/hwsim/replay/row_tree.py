@@ -13,15 +13,15 @@ from .repeats import Repeat, nested
 from .series import Copies, Series, added
 
 
-class Part:
+class RowPart:
     """The rows of a repeat, and the repeats inside; the root has no repeat."""
 
-    def __init__(self, number: int, first: int, last: int, repeat: Repeat | None, parent: Part | None) -> None:
+    def __init__(self, number: int, first: int, last: int, repeat: Repeat | None, parent: RowPart | None) -> None:
         self.number, self.first, self.last, self.repeat, self.parent = number, first, last, repeat, parent
-        self.inside: list[Part] = []
+        self.inside: list[RowPart] = []
         self.firsts: list[int] = []
 
-    def child_at(self, row: int) -> Part | None:
+    def child_at(self, row: int) -> RowPart | None:
         """Returns the repeat inside that contains a row."""
         n = bisect_right(self.firsts, row) - 1
         return self.inside[n] if n >= 0 and row < self.inside[n].last else None
@@ -44,9 +44,9 @@ class Part:
         assert self.repeat is not None
         return self.repeat.copies(copies)
 
-    def around(self) -> Iterator[Part]:
+    def around(self) -> Iterator[RowPart]:
         """Yields the part and those around it that are repeats, the innermost first."""
-        part: Part | None = self
+        part: RowPart | None = self
         while part is not None and part.repeat is not None:
             yield part
             part = part.parent
@@ -56,7 +56,7 @@ class RunTask(NamedTuple):
     """A task that the program runs: a row in certain copies of the repeats around it."""
 
     row: int
-    part: Part
+    part: RowPart
     copies: Copies
 
 
@@ -64,15 +64,15 @@ class RowTree:
     """The repeats of `rows` rows, nested."""
 
     def __init__(self, repeats: Sequence[Repeat], rows: int) -> None:
-        self.root = Part(len(repeats), 0, rows, None, None)
+        self.root = RowPart(len(repeats), 0, rows, None, None)
         parts = {self.root.number: self.root}
         for repeat, around in nested(repeats):
             parent = parts[around[-2].number] if len(around) > 1 else self.root
-            part = parts[repeat.number] = Part(repeat.number, repeat.first, repeat.last, repeat, parent)
+            part = parts[repeat.number] = RowPart(repeat.number, repeat.first, repeat.last, repeat, parent)
             parent.inside.append(part)
             parent.firsts.append(part.first)
 
-    def part_of(self, row: int) -> Part:
+    def part_of(self, row: int) -> RowPart:
         """Returns the innermost repeat around a row."""
         part = self.root
         while (inner := part.child_at(row)) is not None:
@@ -93,7 +93,7 @@ class RowTree:
             else:
                 until, part, copies = part.first, part.parent, outer
 
-    def _inside(self, marked: Sequence[int], part: Part, copies: Copies, until: int) -> Iterator[RunTask]:
+    def _inside(self, marked: Sequence[int], part: RowPart, copies: Copies, until: int) -> Iterator[RunTask]:
         """Yields the tasks of `marked` rows in one copy of a part, before row `until`."""
         n = bisect_left(marked, until)
         while n and marked[n - 1] >= part.first:
@@ -116,7 +116,7 @@ class RowTree:
             found = self._last(task.part, copies, bisect_left(marked, task.part.last), marked)
         return found
 
-    def _last(self, part: Part, copies: Copies, n: int, marked: Sequence[int]) -> RunTask | None:
+    def _last(self, part: RowPart, copies: Copies, n: int, marked: Sequence[int]) -> RunTask | None:
         """Returns the task of marked row `n - 1` in a part, in the last copies of the repeats inside."""
         if not n or marked[n - 1] < part.first:
             return None
@@ -128,7 +128,7 @@ class RowTree:
         """Returns the cycles from compressed to real time of a task."""
         row, part, copies = task
         later = 0
-        at: Part | None = part
+        at: RowPart | None = part
         while at is not None:
             later += at.omitted_before(row, copies)
             later += at.repeat.before(copies[at.number], copies) if at.repeat is not None else 0

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
-from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, Stall, Variant
+from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, TaskStall, Variant
 
 Wait = tuple[int, int, int, int]
 """A dependence of a task on another: (cause, cell, task, cycles from the end of that task to the start of this one)."""
@@ -199,7 +199,7 @@ class SharedClocks(Clocks):
                 start, cause, cell, by = clear, why, where, numbers[other]
         skips = bool(self._skipped[engine])
         if start > idle_from or skips:
-            self.stalls.append(Stall(task, engine, CAUSES[cause], cell, by, start - idle_from, skips))
+            self.stalls.append(TaskStall(task, engine, CAUSES[cause], cell, by, start - idle_from, skips))
             self._skipped[engine] = {}
         self.starts[task] = start
         self._waiting[engine].append(start)
@@ -348,7 +348,7 @@ class SharedClocks(Clocks):
         self._running[engine], self._moments[engine] = None, NEVER
         if now > work:
             port = max(number for number, done in running.dones.items() if done == now)
-            self.stalls.append(Stall(running.task, engine, "port", port, NOBODY, now - work))
+            self.stalls.append(TaskStall(running.task, engine, "port", port, NOBODY, now - work))
         self._end(running.task, max(work, now))
 
     def _catch_up(self) -> None:

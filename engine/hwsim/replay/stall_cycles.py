@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...cancellation import checkpoint
-from .exclusive import Stall
+from .exclusive import TaskStall
 from .repeats import Repeat, nested, summed
 from .row_tree import RowTree, RunTask
 from .series import newton
 
 
 def stall_cycles(
-    stalls: Sequence[Stall], repeats: Sequence[Repeat], times: Sequence[int], starts: Sequence[int], ends: Sequence[int],
+    stalls: Sequence[TaskStall], repeats: Sequence[Repeat], times: Sequence[int], starts: Sequence[int], ends: Sequence[int],
     units: Sequence[int],
 ) -> list[int]:  # fmt: skip
     """Returns the cycles of each stall in all runs of its task. By row: how often a task runs, its start and end in compressed time, and
@@ -29,7 +29,7 @@ def stall_cycles(
     growing = {number for repeat in repeats for number in repeat.more}
     degree = 1 + max((repeat.length.degree for repeat in repeats), default=0)
 
-    def total(stall: Stall) -> int:
+    def total(stall: TaskStall) -> int:
         part = tree.part_of(stall.task)
         outer = around.get(part.number, [])
 

@@ -26,7 +26,7 @@ from ..tasks.periodicity import Run
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ..tasks.variants import NOTHING
 from .exclusive import Clocks, Variant
-from .growth import Block, Growth, Mark, block_of, common_growth, most_copies
+from .growth import Growth, IterationBlock, Mark, block_of, common_growth, most_copies
 from .repeats import Place, Repeat, length_of
 from .shared_ports import SharedClocks
 
@@ -239,12 +239,14 @@ class _Replay:
                 return extra * period
         return 0
 
-    def _block(self, start: Mark, end: Mark) -> Block:
+    def _block(self, start: Mark, end: Mark) -> IterationBlock:
         return block_of(
             start, end, len(self._path) - 1, self.clocks.numbers, self.places, self.repeats, self.clocks.stalls
         )
 
-    def _skip_growing(self, node: TaskLoop, growth: Growth, blocks: Sequence[Block], extra: int, period: int) -> None:
+    def _skip_growing(
+        self, node: TaskLoop, growth: Growth, blocks: Sequence[IterationBlock], extra: int, period: int
+    ) -> None:
         """Repeats the first of these blocks. The others are moved behind its copies, and have as many more copies of their repeats."""
         first, *later = blocks
         number = len(self.repeats)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
-from .exclusive import Stall
+from .exclusive import TaskStall
 from .repeats import Place, Repeat, weights
 from .series import Column, Copies
 from .stall_cycles import stall_cycles
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     place: Place
 
 
-class Timeline(msgspec.Struct, frozen=True, eq=False):
+class ReplayTimeline(msgspec.Struct, frozen=True, eq=False):
     """A row for each replayed task, in program order, in compressed times: `starts`, `ends` (the engine is free again), `there` (the result
     is available). `times` is the number of runs, `numbers` the variant, `instances` the instance of its template, `units` the engine, one
     number for engines that share a unit.
@@ -51,7 +51,7 @@ class Timeline(msgspec.Struct, frozen=True, eq=False):
     engines: Column
     units: Column
     free: tuple[int, ...]
-    stalls: list[Stall]
+    stalls: list[TaskStall]
     repeats: tuple[Repeat, ...]
     cycles: int
 
@@ -141,7 +141,7 @@ def _copies(ahead: _Ahead) -> Copies:
 class _Walk:
     """Traversal of a timeline with its repeats expanded."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: ReplayTimeline) -> None:
         self._line = timeline
         self._repeats = timeline.repeats
         # Of several that begin at one row, the outermost, which was found last, is first.
@@ -235,7 +235,7 @@ class _Walk:
                 yield copy
 
 
-def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
+def timeline_of(program: TaskProgram, simulated: Simulated) -> ReplayTimeline:
     """Returns the columns of a replay. Raises MachineError if the program exceeds the limit on cycles."""
     clocks = simulated.clocks
     require_countable("cycles", simulated.cycles)
@@ -245,7 +245,7 @@ def timeline_of(program: TaskProgram, simulated: Simulated) -> Timeline:
     ends = np.array(clocks.ends, np.int64)
     checkpoint()
     times = weights(simulated.repeats, [(r.first, r.last) for r in simulated.repeats], len(numbers))
-    return Timeline(
+    return ReplayTimeline(
         numbers,
         simulated.places,
         _instances(program, numbers, simulated.places),

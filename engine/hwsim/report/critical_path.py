@@ -12,7 +12,7 @@ from propcache.api import cached_property
 from ..replay.critical_path import critical_path
 from ..replay.exclusive import NOBODY
 from ..replay.path import Path, PathDensity, PathStep, PathTask, steps_between, totals
-from ..replay.timeline import Timeline
+from ..replay.timeline import ReplayTimeline
 from ..tasks.tree import TaskProgram
 
 
@@ -34,7 +34,7 @@ class PathPart(msgspec.Struct, frozen=True):
 class CriticalPath:
     """The chain of tasks that determines the duration of the run: its steps cover all cycles, repeats included."""
 
-    def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
+    def __init__(self, program: TaskProgram, timeline: ReplayTimeline) -> None:
         self._program, self._line = program, timeline
         self._path: Path = critical_path(program, timeline)
 

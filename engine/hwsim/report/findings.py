@@ -11,7 +11,7 @@ from ..access.placement import Placement
 from ..cost.model import Cost
 from ..machine.parts import DmaEngine, ScalarEngine
 from ..replay.occupancy import Column, Occupancy
-from ..replay.timeline import Timeline
+from ..replay.timeline import ReplayTimeline
 from ..tasks.tree import TaskProgram, Template
 from .finding import Finding, by_severity
 from .model import MemoryReport
@@ -23,7 +23,7 @@ HEAVY_OPERATIONS = 256
 
 def find(
     program: TaskProgram,
-    timeline: Timeline,
+    timeline: ReplayTimeline,
     counts: Mapping[int, int],
     memory: Mapping[str, MemoryReport],
     held: Occupancy,

@@ -16,7 +16,7 @@ from ..access.placement import constant_shape, row_name
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from ..replay.exclusive import CAUSES, Cause
 from ..replay.occupancy import Occupancy, occupancy
-from ..replay.timeline import Timeline, moments
+from ..replay.timeline import ReplayTimeline, moments
 from ..tasks.tree import TaskProgram
 from .findings import find
 from .model import (
@@ -41,7 +41,7 @@ FLOAT_BYTES = 4
 """Lanes of a vector engine are counted as of float32."""
 
 
-def report_of(program: TaskProgram, timeline: Timeline) -> Report:
+def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
     """Returns the report of a replay."""
     machine = program.machine
     counts = timeline.counts
@@ -86,7 +86,7 @@ def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
 
 
 def _engines(
-    program: TaskProgram, timeline: Timeline, counts: Mapping[int, int], busy: list[int]
+    program: TaskProgram, timeline: ReplayTimeline, counts: Mapping[int, int], busy: list[int]
 ) -> dict[str, EngineReport]:
     tasks: Counter[int] = Counter()
     for number, count in counts.items():
@@ -117,7 +117,7 @@ def _engines(
     return found
 
 
-def _stalled(timeline: Timeline) -> Counter[tuple[int, Cause, int, int]]:
+def _stalled(timeline: ReplayTimeline) -> Counter[tuple[int, Cause, int, int]]:
     """Returns stalled cycles by engine, cause, cell and responsible variant (the fields of `Stall`)."""
     checkpoint()
     found: Counter[tuple[int, Cause, int, int]] = Counter()
@@ -136,7 +136,7 @@ def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str
     return program.places.of_cell[cell].buffer.name, program.templates[program.variants[by].template].name
 
 
-def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
+def _overlap(program: TaskProgram, timeline: ReplayTimeline) -> tuple[int, int]:
     """Returns (cycles with a DMA and another engine busy, cycles with a DMA busy)."""
     checkpoint()
     if not len(timeline.numbers):
@@ -155,7 +155,7 @@ def _overlap(program: TaskProgram, timeline: Timeline) -> tuple[int, int]:
     return int(lengths[busy[0] & busy[1]].sum()), int(lengths[busy[0]].sum())
 
 
-def _memory(program: TaskProgram, timeline: Timeline, held: Occupancy) -> dict[str, MemoryReport]:
+def _memory(program: TaskProgram, timeline: ReplayTimeline, held: Occupancy) -> dict[str, MemoryReport]:
     places = program.places
     allocated: Counter[str] = Counter()
     for cell, placement in enumerate(places.of_cell):

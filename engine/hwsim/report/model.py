@@ -12,7 +12,7 @@ from propcache.api import cached_property
 
 from ..caches.report import CacheCounts
 from ..replay.occupancy import Column, Occupancy
-from ..replay.timeline import Timeline
+from ..replay.timeline import ReplayTimeline
 from ..tasks.nest import Loop
 from ..tasks.tree import TaskProgram
 from .bank_conflict_finding import conflict_findings
@@ -174,7 +174,7 @@ class EngineAccess(msgspec.Struct, frozen=True):
     written_bytes: int
 
 
-class Unknown(msgspec.Struct, frozen=True):
+class UnknownFigures(msgspec.Struct, frozen=True):
     """Figures of a report that are not those of the run, and why: they are too low if they exclude a part of the cost ("lower"), or upper
     bounds ("upper"). `words` name the relation after a number.
     """
@@ -186,8 +186,8 @@ class Unknown(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = {
-    "caches-left-out": Unknown("lower", ("cycles", "overlap"), "without cache misses"),
-    "iterations-bounded": Unknown("upper", ("cycles", "overlap", "traffic"), "or fewer"),
+    "caches-left-out": UnknownFigures("lower", ("cycles", "overlap"), "without cache misses"),
+    "iterations-bounded": UnknownFigures("upper", ("cycles", "overlap", "traffic"), "or fewer"),
 }
 """The findings that say that figures are unknown."""
 
@@ -233,7 +233,7 @@ class Kind(msgspec.Struct, frozen=True, eq=False):
 class Segments(Sequence[Segment]):
     """The replayed tasks, in program order and in times of the timeline, constructed on access. `columns` returns bare numbers."""
 
-    def __init__(self, program: TaskProgram, timeline: Timeline) -> None:
+    def __init__(self, program: TaskProgram, timeline: ReplayTimeline) -> None:
         self._program = program
         self._timeline = timeline
         self._kinds: dict[int, Kind] = {}
@@ -338,7 +338,7 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     tasks: tuple[TaskKind, ...]
     segments: Segments
     occupancy: Occupancy
-    timeline: Timeline
+    timeline: ReplayTimeline
     caches: CacheCounts | None = None
 
     @cached_property
@@ -380,7 +380,7 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
         return max((b.cycles for b in self.bounds), default=0)
 
     @property
-    def unknown(self) -> Unknown | None:
+    def unknown(self) -> UnknownFigures | None:
         """The figures that are not known, such as cycles without the misses of caches; None if all are."""
         of = next((f for f in self.observed if f.code in UNKNOWN), None)
         return None if of is None else replace(UNKNOWN[of.code], reason=of.message)

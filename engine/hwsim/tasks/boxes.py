@@ -15,7 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...arith import Analyzer
 from ...ir import Expr, Range, Var, build, substitute, uses_var
-from .geometry import Domain, Layout, progression_of, without_box
+from .geometry import Layout, TaskDomain, progression_of, without_box
 from .grid import MAX_POINTS
 from .periodicity import choices, edges
 
@@ -28,9 +28,9 @@ class Inside(msgspec.Struct, frozen=True, eq=False):
     box.
     """
 
-    box: Domain
+    box: TaskDomain
     corner: dict[Var, int]
-    rest: Domain
+    rest: TaskDomain
     near: Analyzer
 
     def layout(self, of: Layout) -> Layout | None:
@@ -44,7 +44,7 @@ class Inside(msgspec.Struct, frozen=True, eq=False):
         return None if progression is None else Layout(progression)
 
 
-def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> Inside | None:
+def inside(layouts: Sequence[Layout], where: TaskDomain, loops: Sequence[Var]) -> Inside | None:
     """Returns the largest box of a domain without mask, cut along `loops` only, in which no choice of any of these accesses changes its
     side; None if the box brings no gain.
     """
@@ -62,7 +62,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
     counts = {v: stop - start for v, (start, stop) in ranges.items()}
     if counts == where.active:
         return None
-    box = Domain(
+    box = TaskDomain(
         {v: counts.get(v, n) for v, n in where.extents.items()}, counts, prod(counts.values()), None, where.outer
     )
     near = Analyzer({v: _range(v, n) for v, n in counts.items()})
@@ -70,7 +70,7 @@ def inside(layouts: Sequence[Layout], where: Domain, loops: Sequence[Var]) -> In
     return Inside(box, corner, without_box(where, [ranges[v] for v in where.extents]), near)
 
 
-def _known(layout: Layout, where: Domain, moved: Mapping[Var, Expr]) -> Expr:
+def _known(layout: Layout, where: TaskDomain, moved: Mapping[Var, Expr]) -> Expr:
     """Returns the address with the loops around the task at their values, those of the task moved."""
     assert layout.address is not None
     return substitute(layout.address, {**{v: build.const(n, v.dtype) for v, n in where.outer.items()}, **moved})

@@ -50,10 +50,10 @@ class Choice(msgspec.Struct, frozen=True, eq=False):
     works: tuple[Work, ...]
     engine: int
     reason: str
-    missed: tuple[Missed, ...] = ()
+    missed: tuple[BetterEngine, ...] = ()
 
 
-class Missed(msgspec.Struct, frozen=True, eq=False):
+class BetterEngine(msgspec.Struct, frozen=True, eq=False):
     """An engine that would be better for the leaf but does not reach `operands`; `fix` has calls that bring them into reach."""
 
     engine: str
@@ -68,7 +68,7 @@ def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Plac
     able = _able(machine, works)
     if leaf.engine is not None:
         return _annotated(leaf, works, nest, places, able)
-    missed: list[Missed] = []
+    missed: list[BetterEngine] = []
     for number in able:
         engine = machine.engines[number]
         out = _out_of_reach(engine, works, places)
@@ -76,11 +76,11 @@ def choose(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: Plac
             chosen, turns = _next_equivalent(leaf, number, able, nest, machine)
             reason = f"{KIND_NAMES[kind]}; {machine.engines[chosen].name} reaches all operands{turns}{_instead(missed)}"
             return Choice(leaf, works, chosen, reason, tuple(missed))
-        missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
+        missed.append(BetterEngine(engine.name, out, _fixes(leaf, out, engine, nest, places)))
     raise _unreachable(leaf, kind, missed, machine, places)
 
 
-def _instead(missed: Sequence[Missed]) -> str:
+def _instead(missed: Sequence[BetterEngine]) -> str:
     """Describes why a better engine is not used."""
     if not missed:
         return ""
@@ -161,13 +161,13 @@ def _annotated(leaf: ComputeBlock, works: tuple[Work, ...], nest: Nest, places: 
         doers = ", ".join(machine.engines[n].name for n in able) or "none"
         raise refuse("wrong-engine", f"engine {leaf.engine!r} cannot perform block {name!r}, which is {KIND_NAMES[hardest(works)]}",
                      leaf.block, found=str(leaf.engine), expected=doers, fix=(f'sch.unannotate({name!r}, "engine")',))  # fmt: skip
-    missed: list[Missed] = []
+    missed: list[BetterEngine] = []
     for number in fit:
         engine = machine.engines[number]
         out = _out_of_reach(engine, works, places)
         if not out:
             return Choice(leaf, works, number, f"annotated: engine {leaf.engine}")
-        missed.append(Missed(engine.name, out, _fixes(leaf, out, engine, nest, places)))
+        missed.append(BetterEngine(engine.name, out, _fixes(leaf, out, engine, nest, places)))
     raise _unreachable(leaf, hardest(works), missed, machine, places)
 
 
@@ -185,7 +185,7 @@ def _memory(places: Places, buffer: Buffer) -> Memory:
 
 
 def _unreachable(
-    leaf: ComputeBlock, kind: Kind, missed: Sequence[Missed], machine: Machine, places: Places
+    leaf: ComputeBlock, kind: Kind, missed: Sequence[BetterEngine], machine: Machine, places: Places
 ) -> Exception:
     if not missed:
         return refuse("no-engine", f"no engine of {machine.name!r} supports {KIND_NAMES[kind]} (block {leaf.block.name!r})", leaf.block,

@@ -29,7 +29,7 @@ SPARSE = 4
 """Iterations are listed one by one if the mask keeps at most one in this many."""
 
 
-class Domain(msgspec.Struct, frozen=True, eq=False):
+class TaskDomain(msgspec.Struct, frozen=True, eq=False):
     """The iterations of a task, for one choice of the loops around it.
 
     `extents` are those of its loops, `active` their actual trip counts. `mask`, over all loops, is set only if conditions couple loops;
@@ -43,7 +43,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
     mask: Values | None = None
     outer: dict[Var, int] = {}
     chosen: dict[Var, Values] | None = None
-    inside: Domain | None = None
+    inside: TaskDomain | None = None
     is_bound: bool = False
 
     @property
@@ -52,7 +52,7 @@ class Domain(msgspec.Struct, frozen=True, eq=False):
         return self.mask is None and self.chosen is None
 
 
-def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
+def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> TaskDomain:
     """Returns the iterations for which all conditions hold. A condition that depends on data is assumed to hold."""
     sizes = dict(extents)
     over = {**axes(sizes), **outer}
@@ -69,7 +69,7 @@ def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mappin
                 continue
             if not used:
                 if not holds.all():
-                    return Domain(sizes, dict.fromkeys(sizes, 0), 0, None, dict(outer))
+                    return TaskDomain(sizes, dict.fromkeys(sizes, 0), 0, None, dict(outer))
             elif len(used) == 1:
                 (var,) = used
                 flat = holds.reshape(-1)
@@ -81,13 +81,13 @@ def domain(extents: Mapping[Var, int], conditions: Sequence[Expr], outer: Mappin
     active = {v: int(single[v].sum()) if v in single else e for v, e in sizes.items()}
     prefixes = all(bool(flat[: active[v]].all()) for v, flat in single.items())
     if not joint and prefixes:
-        return Domain(sizes, active, prod(active.values()), None, dict(outer))
+        return TaskDomain(sizes, active, prod(active.values()), None, dict(outer))
     if prod(sizes.values()) > MAX_POINTS:
         return _large_domain(sizes, conditions, outer)
     return _masked(sizes, single, joint, outer)
 
 
-def _large_domain(sizes: dict[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> Domain:
+def _large_domain(sizes: dict[Var, int], conditions: Sequence[Expr], outer: Mapping[Var, int]) -> TaskDomain:
     """Returns a domain whose loops have too many points for a mask."""
     known = [c for c in conditions if _is_computed(c, {**dict.fromkeys(sizes, 0), **outer})]
     held: dict[Var, list[tuple[int, int]] | None] = {}
@@ -97,11 +97,11 @@ def _large_domain(sizes: dict[Var, int], conditions: Sequence[Expr], outer: Mapp
     boxed = {v: sum(stop - start for start, stop in r) for v, r in held.items() if r is not None and len(r) < 2}
     is_coupled = any(len(used_vars(c, sizes)) > 1 for c in known)
     if len(boxed) == len(sizes) and not is_coupled:
-        return Domain(sizes, boxed, prod(boxed.values()), None, dict(outer))
+        return TaskDomain(sizes, boxed, prod(boxed.values()), None, dict(outer))
     chosen = listed_iterations(sizes, known, outer)
     if chosen is None:
         active = {v: boxed.get(v, n) for v, n in sizes.items()}
-        return Domain(sizes, active, prod(active.values()), None, dict(outer), is_bound=True)
+        return TaskDomain(sizes, active, prod(active.values()), None, dict(outer), is_bound=True)
     return _of_listed(sizes, chosen, dict(outer))
 
 
@@ -114,14 +114,14 @@ def _is_computed(condition: Expr, at: Mapping[Var, int]) -> bool:
     return True
 
 
-def _of_listed(sizes: dict[Var, int], chosen: dict[Var, Values], outer: dict[Var, int]) -> Domain:
+def _of_listed(sizes: dict[Var, int], chosen: dict[Var, Values], outer: dict[Var, int]) -> TaskDomain:
     active = {v: len(np.unique(column)) for v, column in chosen.items()}
-    return Domain(sizes, active, len(next(iter(chosen.values()))), None, outer, chosen)
+    return TaskDomain(sizes, active, len(next(iter(chosen.values()))), None, outer, chosen)
 
 
 def _masked(
     sizes: dict[Var, int], single: Mapping[Var, Values], joint: Sequence[Values], outer: Mapping[Var, int]
-) -> Domain:
+) -> TaskDomain:
     mask = np.ones(tuple(sizes.values()), np.int64)
     for n, var in enumerate(sizes):
         if var in single:
@@ -133,16 +133,16 @@ def _masked(
     return _cut(sizes, active, mask, dict(outer))
 
 
-def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: dict[Var, int]) -> Domain:
+def _cut(extents: dict[Var, int], active: dict[Var, int], mask: Values, outer: dict[Var, int]) -> TaskDomain:
     iterations = int(mask.sum())
     if iterations == prod(active.values()) and mask[tuple(slice(n) for n in active.values())].all():
-        return Domain(extents, active, iterations, None, outer)
+        return TaskDomain(extents, active, iterations, None, outer)
     few = iterations * SPARSE <= mask.size
     chosen = dict(zip(extents, np.nonzero(mask), strict=True)) if few else None
-    return Domain(extents, active, iterations, mask, outer, chosen)
+    return TaskDomain(extents, active, iterations, mask, outer, chosen)
 
 
-def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
+def without_box(where: TaskDomain, box: Sequence[tuple[int, int]]) -> TaskDomain:
     """Returns the part of a domain without mask outside of a box, a range for each loop: strips along its sides, as listed iterations."""
     active = [np.arange(n) for n in where.active.values()]
     inside = [np.arange(*ends) for ends in box]
@@ -153,10 +153,10 @@ def without_box(where: Domain, box: Sequence[tuple[int, int]]) -> Domain:
             strip = np.meshgrid(*inside[:n], beside, *active[n + 1 :], indexing="ij", copy=False)
             strips.append([column.reshape(-1) for column in strip])
     chosen = {v: np.concatenate(columns) for v, columns in zip(where.extents, zip(*strips, strict=True), strict=True)}
-    return Domain(where.extents, where.active, len(next(iter(chosen.values()))), None, where.outer, chosen)
+    return TaskDomain(where.extents, where.active, len(next(iter(chosen.values()))), None, where.outer, chosen)
 
 
-def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
+def without_loops(where: TaskDomain, loops: Collection[Var]) -> TaskDomain:
     """Returns the domain with these loops reduced to one iteration: the union over all of theirs."""
     extents = {v: 1 if v in loops else n for v, n in where.extents.items()}
     active = {v: min(n, 1) if v in loops else n for v, n in where.active.items()}
@@ -166,7 +166,7 @@ def without_loops(where: Domain, loops: Collection[Var]) -> Domain:
         columns = {v: np.zeros(len(rows), np.int64) if v in loops else c[rows] for v, c in where.chosen.items()}
         return _of_listed(extents, columns, where.outer)
     if where.mask is None:
-        return Domain(extents, active, prod(active.values()), None, where.outer)
+        return TaskDomain(extents, active, prod(active.values()), None, where.outer)
     mask = where.mask.max(axis=tuple(n for n, v in enumerate(where.extents) if v in loops), keepdims=True, initial=0)
     return _cut(extents, active, mask, where.outer)
 
@@ -296,7 +296,7 @@ class Runs(msgspec.Struct, frozen=True):
     count: int
 
 
-def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
+def runs(layouts: Sequence[Layout], where: TaskDomain) -> tuple[Runs, ...]:
     """Returns the contiguous runs in which all layouts advance together, over the iterations of a domain.
 
     An affine pattern has runs of equal length, as a descriptor has; elements that are neighbours only at a corner of it are not joined.
@@ -312,12 +312,12 @@ def runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
         return (Runs(1, where.iterations),)
 
 
-def _affine_runs(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Runs, ...]:
+def _affine_runs(strides: Sequence[Mapping[Var, int]], where: TaskDomain) -> tuple[Runs, ...]:
     length = prod(where.active[v] for v in run_loops(strides, where))
     return (Runs(length, where.iterations // length),)
 
 
-def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var, ...]:
+def run_loops(strides: Sequence[Mapping[Var, int]], where: TaskDomain) -> tuple[Var, ...]:
     """Returns the loops that form a run, the finest first. Of two with equal strides (a sliding window: `x + rx`) the longer is used."""
     length = 1
     open_loops = sorted((v for v, count in where.active.items() if count > 1), key=lambda v: -where.active[v])
@@ -331,7 +331,7 @@ def run_loops(strides: Sequence[Mapping[Var, int]], where: Domain) -> tuple[Var,
         length *= where.active[step]
 
 
-def _counted_runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
+def _counted_runs(layouts: Sequence[Layout], where: TaskDomain) -> tuple[Runs, ...]:
     order, breaks = run_order(layouts[-1], where)
     for column in listed(layouts[:-1], where):
         breaks[1:] |= np.diff(column[order]) != 1
@@ -340,7 +340,7 @@ def _counted_runs(layouts: Sequence[Layout], where: Domain) -> tuple[Runs, ...]:
     return tuple(Runs(int(e), int(c)) for e, c in zip(found, counts, strict=True))
 
 
-def run_order(along: Layout, where: Domain) -> tuple[Values, npt.NDArray[np.bool_]]:
+def run_order(along: Layout, where: TaskDomain) -> tuple[Values, npt.NDArray[np.bool_]]:
     """Returns the iterations of a domain in the order of addresses, and flags for the first of each run: an address that is not its
     predecessor plus one. Loops that the address does not depend on repeat the same addresses. Raises UnknownValueError.
     """
@@ -357,7 +357,7 @@ def run_order(along: Layout, where: Domain) -> tuple[Values, npt.NDArray[np.bool
     return order, breaks
 
 
-def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
+def listed(places: Sequence[Layout | Expr], where: TaskDomain) -> list[Values]:
     """Returns the values of the layouts or expressions at every iteration of a domain. Raises UnknownValueError."""
     outer = where.outer
 
@@ -367,7 +367,7 @@ def listed(places: Sequence[Layout | Expr], where: Domain) -> list[Values]:
     return at_points(where, found)
 
 
-def at_points(where: Domain, found: Callable[[Mapping[Var, Values]], Sequence[Values]]) -> list[Values]:
+def at_points(where: TaskDomain, found: Callable[[Mapping[Var, Values]], Sequence[Values]]) -> list[Values]:
     """Evaluates `found` with the loops as axes, and returns its values at each iteration of a domain, always in the same order. Raises
     UnknownValueError.
     """
@@ -392,7 +392,7 @@ def number_of(place: Mapping[Var, Values], extents: Mapping[Var, int]) -> Values
     return number
 
 
-def origin(place: Layout, where: Domain) -> int:
+def origin(place: Layout, where: TaskDomain) -> int:
     """Returns the address, in elements, with all loops of the task at 0; 0 if it depends on data."""
     try:
         if place.progression is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...arith import Analyzer
 from ...ir import Expr, Var, build
-from .geometry import AffineProgression, Domain, at_points, placed, progression_of
+from .geometry import AffineProgression, TaskDomain, at_points, placed, progression_of
 from .grid import UnknownValueError, Values, axes
 from .work import Access
 
@@ -27,7 +27,7 @@ def progressions(access: Access, inner: Mapping[Var, int], analyzer: Analyzer) -
     return tuple(found)
 
 
-def box_elements(accesses: Sequence[Indexed], where: Domain) -> int:
+def box_elements(accesses: Sequence[Indexed], where: TaskDomain) -> int:
     """Elements of the smallest box around all accesses (of one buffer) over the domain; at most one per access and iteration."""
     if where.iterations == 0:
         return 0
@@ -46,7 +46,7 @@ def box_elements(accesses: Sequence[Indexed], where: Domain) -> int:
     return box if any(a.extents for a, _ in accesses) else min(box, where.iterations * len(accesses))
 
 
-def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, int]:
+def _ends(accesses: Sequence[Access], axis: int, where: TaskDomain) -> tuple[int, int]:
     """Returns the minimum of an index, and its maximum plus one; the whole axis if they are unknown."""
     low: list[int] = []
     high: list[int] = []
@@ -61,7 +61,7 @@ def _ends(accesses: Sequence[Access], axis: int, where: Domain) -> tuple[int, in
     return min(low), max(high)
 
 
-def _first_and_end(index: Expr, extent: Expr | None, where: Domain) -> tuple[Values, Values]:
+def _first_and_end(index: Expr, extent: Expr | None, where: TaskDomain) -> tuple[Values, Values]:
     """Returns the values of an index at the iterations of a domain, and those plus its extent. Raises UnknownValueError."""
 
     def found(place: Mapping[Var, Values]) -> list[Values]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from .nest import ComputeBlock, Loop, Nest, NestNode, Site, buffers_of
+from .nest import AllocationSite, ComputeBlock, Loop, Nest, NestNode, buffers_of
 
 
 class Lifetime(msgspec.Struct, frozen=True):
@@ -20,11 +20,11 @@ class Lifetime(msgspec.Struct, frozen=True):
     last: int
 
 
-def lifetimes_of(nest: Nest, once: Collection[str] = ()) -> dict[Site, Lifetime]:
+def lifetimes_of(nest: Nest, once: Collection[str] = ()) -> dict[AllocationSite, Lifetime]:
     """The lifetime of each buffer. Parameters live for the whole program. Loops of the names `once` count as a single
     iteration, and the memory of a buffer in them is inside of them."""
     sites = {site.buffer: site for site in nest.sites}
-    found: dict[Site, Lifetime] = {}
+    found: dict[AllocationSite, Lifetime] = {}
     count = 0
     for leaf, around in _leaves(nest.children, 0, ()):
         count += 1

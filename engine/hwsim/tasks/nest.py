@@ -127,7 +127,7 @@ def leaves_of(nodes: Iterable[NestNode]) -> Iterator[ComputeBlock]:
             yield from leaves_of(node.children)
 
 
-class Site(msgspec.Struct, frozen=True, eq=False):
+class AllocationSite(msgspec.Struct, frozen=True, eq=False):
     """The allocation of a buffer: loops around it, outermost first, and the number of slots that rotate over the `slot_loop`.
 
     With one slot the buffer lives for one run of the innermost loop's body; with more, for all of the slot loop. A buffer with several
@@ -162,7 +162,7 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
 
     func: PrimFunc
     children: tuple[NestNode, ...]
-    sites: tuple[Site, ...]
+    sites: tuple[AllocationSite, ...]
     index: ProgramIndex
     analyzer: Analyzer
 
@@ -175,7 +175,11 @@ def read_nest(func: PrimFunc, versioned: Collection[Buffer] = ()) -> Nest:
     reader = _Reader(func, versioned)
     children = reader.read(func.body, _Around())
     return Nest(
-        func, tuple(children), (*map(Site, func.buffers), *reader.sites), ProgramIndex(func), Analyzer(reader.ranges)
+        func,
+        tuple(children),
+        (*map(AllocationSite, func.buffers), *reader.sites),
+        ProgramIndex(func),
+        Analyzer(reader.ranges),
     )
 
 
@@ -204,7 +208,7 @@ class _Around(msgspec.Struct, frozen=True, eq=False):
 class _Reader:
     def __init__(self, func: PrimFunc, versioned: Collection[Buffer]) -> None:
         self.values: dict[Var, Expr] = {}
-        self.sites: list[Site] = []
+        self.sites: list[AllocationSite] = []
         self.ranges: dict[Var, Range] = {}
         self.doubled = marked_buffers(func)
         self.versioned = versioned
@@ -376,7 +380,7 @@ class _Reader:
         for buffer in buffers:
             banks = placed.get(buffer.name, ())
             threads = tuple(loop for stmt, loop in around.threads if not is_shared_over(buffer.scope, stmt))
-            site = Site(buffer, around.loops, banks=banks, threads=threads)
+            site = AllocationSite(buffer, around.loops, banks=banks, threads=threads)
             if buffer in self.versioned:
                 slots = build.int_value(buffer.shape[0]) or 1
                 site = msgspec.structs.replace(site, slots=slots, indexed=True)

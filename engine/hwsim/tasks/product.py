@@ -12,7 +12,7 @@ from ...ir import Var
 from ...ir import dtype as dt
 from ..access.ports import over
 from ..machine.parts import MatrixEngine, SystolicEngine
-from .geometry import Domain, number_of
+from .geometry import TaskDomain, number_of
 from .grid import used_vars
 from .work import Access, Work
 
@@ -49,7 +49,7 @@ def _passes(engine: MatrixEngine | SystolicEngine, dtype: str) -> int:
     return over(dt.size_bytes(dtype), engine.element_bytes) ** 2
 
 
-def product_of(work: Work, where: Domain) -> Product:
+def product_of(work: Work, where: TaskDomain) -> Product:
     """Returns the product of a multiply-accumulate. Rows index the first operand and the result, columns the second and the result, depth
     both operands alone; any other loops repeat the product. A square reads its single operand twice.
     """
@@ -67,12 +67,12 @@ def product_over(
     return Product(*map(count, (rows, columns, depth, {*loops} - rows - columns - depth)))
 
 
-def indexing(access: Access, where: Domain) -> set[Var]:
+def indexing(access: Access, where: TaskDomain) -> set[Var]:
     """Returns the loops of the task that an access depends on."""
     return {v for i in access.indices for v in used_vars(i, where.extents)}
 
 
-def joint_values(loops: Collection[Var], where: Domain) -> int:
+def joint_values(loops: Collection[Var], where: TaskDomain) -> int:
     """Returns the number of joint values of the loops: 100 if a condition cuts 13 x 8 to that, not 104."""
     if where.mask is None and where.chosen is not None:
         return len(np.unique(number_of(where.chosen, {v: where.extents[v] for v in where.extents if v in loops})))

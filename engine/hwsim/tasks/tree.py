@@ -20,14 +20,14 @@ from ...cancellation import checkpoint
 from ...ir import Block, Var
 from ..access.placement import Places
 from ..access.ports import PortSpec, contended
-from ..caches.report import Cached, Waits
+from ..caches.report import CacheResults, Waits
 from ..machine.model import Machine
 from ..machine.parts import DmaEngine
 from .engine_selection import Choice, choose
 from .grid import UnknownValueError, is_known, used_vars, values
 from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
 from .periodicity import IterationClass, Run, runs_of, together
-from .triangles import SHORT, Level, growing
+from .triangles import SHORT, TriangleLevel, growing
 from .variants import TaskVariant, Variants, part_of, pieces_of
 from .work import Access, read_pieces
 
@@ -69,7 +69,7 @@ class Template(msgspec.Struct, frozen=True, eq=False):
         return tuple((loop.name, i) for loop, i in zip(self.outer, place, strict=True))
 
 
-class Piece(NamedTuple):
+class LoopPiece(NamedTuple):
     """The iterations of a loop between two edges, and the runs that they are cut into."""
 
     whole: Run
@@ -89,7 +89,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     iteration_class: IterationClass
     matters: tuple[Var, ...]
     analyzer: Analyzer
-    known: dict[tuple[int, ...], tuple[Piece, ...]]
+    known: dict[tuple[int, ...], tuple[LoopPiece, ...]]
 
     @property
     def extent(self) -> int:
@@ -122,7 +122,7 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
                 for run in runs:
                     yield run, run, at
 
-    def pieces(self, at: Mapping[Var, int]) -> tuple[Piece, ...]:
+    def pieces(self, at: Mapping[Var, int]) -> tuple[LoopPiece, ...]:
         """Returns the runs of equivalent iterations, with the loops around at iterations `at`."""
         key = tuple(at[v] for v in self.matters)
         found = self.known.get(key)
@@ -131,22 +131,22 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
             found = self.known[key] = tuple(self._cut(near))
         return found
 
-    def _cut(self, at: Mapping[Var, int]) -> Iterator[Piece]:
+    def _cut(self, at: Mapping[Var, int]) -> Iterator[LoopPiece]:
         first, *inner = self.loops
         if inner:
             whole = Run(0, self.extent, 1)
-            yield Piece(whole, (whole,))
+            yield LoopPiece(whole, (whole,))
             return
         for run in runs_of(first.var, first.extent, self.iteration_class, at, self.analyzer):
             is_long = run.period == run.stop - run.start > SHORT
-            yield Piece(run, tuple(growing(self.level(), run, at, self.analyzer)) if is_long else (run,))
+            yield LoopPiece(run, tuple(growing(self.level(), run, at, self.analyzer)) if is_long else (run,))
 
-    def level(self) -> Level:
+    def level(self) -> TriangleLevel:
         """Returns the loops, and what decides about the iterations of all that is inside of them."""
         inside = tuple(c.level() if isinstance(c, TaskLoop) else c.variants.iteration_class for c in self.children)
-        found = Level(self.loops[-1].var, self.loops[-1].extent, self.iteration_class, inside)
+        found = TriangleLevel(self.loops[-1].var, self.loops[-1].extent, self.iteration_class, inside)
         for loop in self.loops[-2::-1]:
-            found = Level(loop.var, loop.extent, self.iteration_class, (found,))
+            found = TriangleLevel(loop.var, loop.extent, self.iteration_class, (found,))
         return found
 
 
@@ -164,7 +164,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     templates: tuple[Template, ...]
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
-    cached: Cached = Cached()
+    cached: CacheResults = CacheResults()
     counts: dict[int, dict[int, int]] = msgspec.field(default_factory=dict[int, dict[int, int]])
 
     @property

@@ -32,13 +32,13 @@ MAX_ZONE = 16
 """Limit on the iterations of an inner loop that a condition cuts inside of a task, as along a diagonal."""
 
 
-class Level(NamedTuple):
+class TriangleLevel(NamedTuple):
     """A loop, what decides about the iterations of all that is inside of it, and the loops and tasks inside."""
 
     var: Var
     extent: int
     iteration_class: IterationClass
-    inside: tuple[Level | IterationClass, ...]
+    inside: tuple[TriangleLevel | IterationClass, ...]
 
 
 class _Point(NamedTuple):
@@ -64,7 +64,7 @@ class _DifferentError(Exception):
     """The iterations differ in more than trip counts."""
 
 
-def growing(level: Level, run: Run, at: Mapping[Var, int], analyzer: Analyzer) -> list[Run]:
+def growing(level: TriangleLevel, run: Run, at: Mapping[Var, int], analyzer: Analyzer) -> list[Run]:
     """Cuts a run without equivalent iterations into ranges that grow evenly, and the rest; outer loops are at `at`."""
     found: list[Run] = []
     start, stop = run.start, run.stop
@@ -82,7 +82,7 @@ def growing(level: Level, run: Run, at: Mapping[Var, int], analyzer: Analyzer) -
 
 
 class _Proof:
-    def __init__(self, level: Level, run: Run, at: Mapping[Var, int], analyzer: Analyzer) -> None:
+    def __init__(self, level: TriangleLevel, run: Run, at: Mapping[Var, int], analyzer: Analyzer) -> None:
         self._level = level
         self._at = at
         self._analyzer = analyzer
@@ -133,7 +133,7 @@ class _Proof:
 
     def _of(
         self,
-        inside: Sequence[Level | IterationClass],
+        inside: Sequence[TriangleLevel | IterationClass],
         at: Mapping[Var, int],
         directions: _Directions,
         decided: frozenset[Expr],
@@ -147,7 +147,9 @@ class _Proof:
                 found.append(self._loop(part, at, directions, decided))
         return _together(found)
 
-    def _loop(self, level: Level, at: Mapping[Var, int], directions: _Directions, decided: frozenset[Expr]) -> _Shape:
+    def _loop(
+        self, level: TriangleLevel, at: Mapping[Var, int], directions: _Directions, decided: frozenset[Expr]
+    ) -> _Shape:
         var, extent, own = level.var, level.extent, level.iteration_class
         period = period_of(var, own)
         if period >= extent:
@@ -181,7 +183,7 @@ class _Proof:
         return _Shape((offsets, apart, inside.value), (sorted(order, key=lambda p: p.position), *inside.points))
 
     def _edges(
-        self, level: Level, at: Mapping[Var, int], directions: _Directions
+        self, level: TriangleLevel, at: Mapping[Var, int], directions: _Directions
     ) -> tuple[list[_Point], dict[Expr, tuple[int, int]]]:
         """Returns the edges of a loop, in order, and the zones of its conditions."""
         var, own = level.var, level.iteration_class
@@ -203,7 +205,7 @@ class _Proof:
 
     def _iterations(
         self,
-        level: Level,
+        level: TriangleLevel,
         at: Mapping[Var, int],
         start: _Point,
         count: int,
@@ -218,7 +220,7 @@ class _Proof:
 
     def _triangle(
         self,
-        level: Level,
+        level: TriangleLevel,
         at: Mapping[Var, int],
         start: _Point,
         end: _Point,
@@ -308,9 +310,9 @@ def _is_linear(condition: Expr) -> bool:
     return isinstance(condition, Predicate) and is_compared(condition)
 
 
-def _common_period(level: Level) -> int:
+def _common_period(level: TriangleLevel) -> int:
     found = period_of(level.var, level.iteration_class)
     for part in level.inside:
-        if isinstance(part, Level):
+        if isinstance(part, TriangleLevel):
             found = lcm(found, _common_period(part))
     return found

@@ -22,7 +22,7 @@ from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
 from ..replay.exclusive import Variant
-from .geometry import Domain, Layout, at_points, domain
+from .geometry import Layout, TaskDomain, at_points, domain
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, is_known, used_vars, values
 from .large.uneven_splits import join_uneven_splits
 from .nest import Loop
@@ -54,7 +54,7 @@ class TaskVariant(msgspec.Struct, frozen=True, eq=False):
         return tuple(cell for cell in self.replay.writes if cell not in self.destroyed)
 
 
-class Piece(msgspec.Struct, frozen=True, eq=False):
+class TaskPiece(msgspec.Struct, frozen=True, eq=False):
     """Work of a task, with its conditions."""
 
     measured: Measured
@@ -70,13 +70,13 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
         return self.is_large and domain(self.measured.inner, self.conditions, at).is_bound
 
 
-class Side(msgspec.Struct, frozen=True, eq=False):
+class TaskBuffer(msgspec.Struct, frozen=True, eq=False):
     """A buffer that a task reads or writes: the part of each access, and the piece that accesses it."""
 
     placement: Placement
     written: bool
     updated: bool
-    parts: tuple[tuple[Expr, Piece], ...]
+    parts: tuple[tuple[Expr, TaskPiece], ...]
 
     def cells(self, at: Mapping[Var, int]) -> range:
         """Returns the cells that the task accesses: in the current slot, from the first part to the last."""
@@ -98,7 +98,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
         return range(first + max(low, 0), first + min(high, last) + 1)
 
 
-def _values_at(part: Expr, piece: Piece, at: Mapping[Var, int]) -> Values:
+def _values_at(part: Expr, piece: TaskPiece, at: Mapping[Var, int]) -> Values:
     """Returns the values of a part in the iterations of a piece. Raises UnknownValueError."""
     inner = {v: n for v, n in piece.measured.inner.items() if v in free_vars(part)}
     if not (inner and piece.conditions):
@@ -113,11 +113,11 @@ def pieces_of(
     outer: Sequence[Loop],
     analyzer: Analyzer,
     allocating: Collection[Var] = (),
-) -> tuple[Piece, ...]:
+) -> tuple[TaskPiece, ...]:
     """Returns the pieces of a task: of each leaf its works, with the loops around them inside of the task. Buffers are allocated under the
     loops in `allocating`."""
     around = {loop.var for loop in outer}
-    found: list[Piece] = []
+    found: list[TaskPiece] = []
     for leaf, path in works:
         for work in leaf:
             inner = {loop.var: loop.extent for loop in (*path, *work.piece.loops) if loop.var not in around}
@@ -125,9 +125,9 @@ def pieces_of(
             if conditions and prod(inner.values()) > MAX_POINTS:
                 fixed = {*work.piece.lanes, *work.piece.vectorized, *allocating}
                 joined, inner, conditions = join_uneven_splits(work, inner, conditions, fixed, analyzer)
-                found.append(Piece(measure(joined, inner, analyzer), conditions))
+                found.append(TaskPiece(measure(joined, inner, analyzer), conditions))
                 continue
-            found.append(Piece(measure(work, inner, analyzer), conditions))
+            found.append(TaskPiece(measure(work, inner, analyzer), conditions))
     return tuple(found)
 
 
@@ -147,8 +147,9 @@ class Variants:
     dimensions of the loops around.
     """
 
-    def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...], pieces: tuple[Piece, ...],
-                 places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int], waits: Values | None = None) -> None:  # fmt: skip
+    def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...],
+                 pieces: tuple[TaskPiece, ...], places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int],
+                 waits: Values | None = None) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
@@ -179,7 +180,7 @@ class Variants:
         self._numbers: dict[object, int] = {}
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[TaskPiece, ...]:
         """The work of the task, with its conditions."""
         return self._pieces
 
@@ -251,7 +252,7 @@ class Variants:
             self._table.append(variant)
         return self._numbers[key]
 
-    def _accesses(self, side: Side, at: Mapping[Var, int]) -> bool:
+    def _accesses(self, side: TaskBuffer, at: Mapping[Var, int]) -> bool:
         """Returns whether a piece that accesses a buffer has iterations; of a task with one piece, it has."""
         if len(self._pieces) == 1:
             return True
@@ -284,9 +285,9 @@ class Variants:
 
     def _accessing(
         self, buffer: Buffer, at: Mapping[Var, int], *, written: bool
-    ) -> list[tuple[Access, Layout, Domain]]:
+    ) -> list[tuple[Access, Layout, TaskDomain]]:
         """Returns the accesses to a buffer, each with its layout and iterations."""
-        found: list[tuple[Access, Layout, Domain]] = []
+        found: list[tuple[Access, Layout, TaskDomain]] = []
         for piece in self._pieces:
             work = piece.measured.work
             for access, layout in zip(piece.measured.accesses, piece.measured.layouts, strict=True):
@@ -316,8 +317,8 @@ class Variants:
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
 
-def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple[Side, ...]:
-    grouped: dict[tuple[Placement, bool], list[tuple[Expr, Piece]]] = {}
+def _sides(pieces: Sequence[TaskPiece], places: Places, analyzer: Analyzer) -> tuple[TaskBuffer, ...]:
+    grouped: dict[tuple[Placement, bool], list[tuple[Expr, TaskPiece]]] = {}
     updated: set[Placement] = set()
     for piece in pieces:
         measured = piece.measured
@@ -328,11 +329,13 @@ def _sides(pieces: Sequence[Piece], places: Places, analyzer: Analyzer) -> tuple
             grouped.setdefault((placement, written), []).append((part, piece))
             if written and measured.work.updates:
                 updated.add(placement)
-    return tuple(Side(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items())
+    return tuple(
+        TaskBuffer(p, written, written and p in updated, tuple(parts)) for (p, written), parts in grouped.items()
+    )
 
 
 def _deciding(
-    pieces: Sequence[Piece], engine: Engine, places: Places, places_of_loops: Sequence[Expr], among: Sequence[Var]
+    pieces: Sequence[TaskPiece], engine: Engine, places: Places, places_of_loops: Sequence[Expr], among: Sequence[Var]
 ) -> tuple[Expr, ...]:
     """Returns what affects a task's cost: the loops around it in conditions and in addresses without strides, and where its accesses begin
     (`deciding_places`). Other loops select slots and parts.
@@ -354,7 +357,7 @@ def _deciding(
     return tuple(dict.fromkeys((*loops, *known)))
 
 
-def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
+def _domain(piece: TaskPiece, at: Mapping[Var, int]) -> TaskDomain:
     """Returns the iterations of a piece, and those in which a padded copy reads."""
     inner, inside = piece.measured.inner, piece.measured.work.inside
     found = domain(inner, piece.conditions, at)
@@ -363,7 +366,7 @@ def _domain(piece: Piece, at: Mapping[Var, int]) -> Domain:
 
 # Conditions on data are left out: their values are unknown (`grid.values`), so they do not distinguish tasks.
 def _iteration_class(
-    pieces: Sequence[Piece], sides: Sequence[Side], outer: Sequence[Loop], places_of_loops: Sequence[Expr]
+    pieces: Sequence[TaskPiece], sides: Sequence[TaskBuffer], outer: Sequence[Loop], places_of_loops: Sequence[Expr]
 ) -> IterationClass:
     around = {loop.var: loop.extent for loop in outer}
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...analysis import accessed_regions
 from ...ir import BlockRealize, Buffer, Expr, For, Node, PrimFunc, Var, build, loops_around_allocations, map_children
-from ..access import Change, change_buffers
+from ..access import BufferChange, change_buffers
 from ..rewrite_result import RewriteResult
 from ..storage.owning import owning_block
 from .slots import Slots, bank_notes, marked_buffers, sliceable, slot_change, slot_in_turn, with_slots, without_marks
@@ -65,7 +65,7 @@ def slot_loops(func: PrimFunc) -> dict[Buffer, For]:
     return {b: loop for b, loop in turning.items() if loop is not None and loop.kind in ("serial", "unrolled")}
 
 
-def _change(buffer: Buffer, loop: For, slots: Slots) -> Change:
+def _change(buffer: Buffer, loop: For, slots: Slots) -> BufferChange:
     return slot_change(with_slots(buffer, slots.count, slots.banks), slot_in_turn(loop, slots.count))
 
 

@@ -18,7 +18,7 @@ import msgspec
 from ...arith import prove, simplify
 from ...ir import Buffer, BufferRegion, Range, Var, build, substitute
 from .slots import Slots
-from .stages import Part, Pipeline
+from .stages import Pipeline, PipelinePart
 
 Ranges = Mapping[Var, Range]
 
@@ -26,8 +26,8 @@ Ranges = Mapping[Var, Range]
 class Hazard(msgspec.Struct, frozen=True, eq=False):
     """`second`, `distance` iterations later, would run before `first`, although it needs or destroys values or memory of `buffer`."""
 
-    first: Part
-    second: Part
+    first: PipelinePart
+    second: PipelinePart
     buffer: Buffer
     distance: int
     kind: str  # the access of `second`: "reads" data that `first` writes, or "overwrites" data that `first` reads or writes
@@ -59,7 +59,7 @@ def _hazards(
                     yield Hazard(first, second, buffer, distance, kind, detail)
 
 
-def _swapped(pipeline: Pipeline) -> Iterator[tuple[Part, Part, int]]:
+def _swapped(pipeline: Pipeline) -> Iterator[tuple[PipelinePart, PipelinePart, int]]:
     """(X, Y, d): X of an iteration precedes Y of d iterations later in the program, but follows it in the pipeline."""
     for place, first in enumerate(pipeline.parts):
         for other, second in enumerate(pipeline.parts):
@@ -79,8 +79,8 @@ def _are_apart(mine: BufferRegion, other: BufferRegion, pipeline: Pipeline, dist
 
 
 def _meeting(
-    first: Part,
-    second: Part,
+    first: PipelinePart,
+    second: PipelinePart,
     mine: BufferRegion,
     other: BufferRegion,
     pipeline: Pipeline,

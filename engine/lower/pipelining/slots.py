@@ -30,7 +30,7 @@ from ...ir import (
     build,
     walk_stmts,
 )
-from ..access import Axes, Change, Indices
+from ..access import Axes, BufferChange, Indices
 
 DOUBLE_BUFFER_KEY = "double_buffer_scope"
 SLOTS_KEY = "double_buffer_slots"
@@ -100,7 +100,7 @@ def _slot_stride(buffer: Buffer, *, separated: bool) -> Expr:
     return build.mul(buffer.strides[0], buffer.shape[0])
 
 
-def slot_change(slotted: Buffer, slot: Expr, *, all_slots: bool = False) -> Change:
+def slot_change(slotted: Buffer, slot: Expr, *, all_slots: bool = False) -> BufferChange:
     """The change that directs accesses to `slot`, and regions to `slot` or to all slots."""
     first = Range(build.const(0, slot.dtype), slotted.shape[0]) if all_slots else build.point(slot)
 
@@ -110,7 +110,7 @@ def slot_change(slotted: Buffer, slot: Expr, *, all_slots: bool = False) -> Chan
     def region(old: Axes) -> Axes:
         return (first, *old)
 
-    return Change(slotted, indices, region)
+    return BufferChange(slotted, indices, region)
 
 
 def slot_in_turn(loop: For, slots: int) -> Expr:

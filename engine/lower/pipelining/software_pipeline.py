@@ -41,7 +41,7 @@ from ...ir import (
     rewrite,
     walk_stmts,
 )
-from ..access import Change, change_buffers
+from ..access import BufferChange, change_buffers
 from ..copies import Copies
 from ..errors import LowerError, refuse
 from ..rewrite_result import RewriteResult
@@ -59,8 +59,8 @@ from .slots import (
     without_marks,
 )
 from .stages import (
-    Part,
     Pipeline,
+    PipelinePart,
     as_block,
     groups_of,
     is_pipelined,
@@ -182,7 +182,7 @@ def refuse_hazard(pipeline: Pipeline, hazard: Hazard):
     )  # fmt: skip
 
 
-def _placed(part: Part) -> str:
+def _placed(part: PipelinePart) -> str:
     return f"{part.name!r} in stage {part.stage} at position {part.order}"
 
 
@@ -248,7 +248,7 @@ class _Emitter:
             body = For(var, loop.min, extent, kind, body, None, without_pipeline(loop.annotations))
         return _realize(as_block(body))
 
-    def _at(self, part: Part, step: Expr, least: Expr | None, known: Ranges) -> Done | None:
+    def _at(self, part: PipelinePart, step: Expr, least: Expr | None, known: Ranges) -> Done | None:
         """The part at its iteration of this step; None if it provably does nothing there."""
         analyzer = Analyzer(known)
         loop = self.loop
@@ -286,7 +286,7 @@ def _owner(body: Stmt, buffers: tuple[Buffer, ...], banks: Mapping[Buffer, Banks
     )  # fmt: skip
 
 
-def _version(pipeline: Pipeline, slotted: Buffer) -> Change:
+def _version(pipeline: Pipeline, slotted: Buffer) -> BufferChange:
     count = build.int_value(slotted.shape[0])
     assert count is not None, "the number of versions is an integer"
     return slot_change(slotted, slot_in_turn(pipeline.loop, count), all_slots=pipeline.depth != 1)
@@ -303,7 +303,7 @@ def _pointed(node: Node) -> Buffer | None:
             return None
 
 
-def _prepared(block: Block, changes: Mapping[Buffer, Change]) -> Block:
+def _prepared(block: Block, changes: Mapping[Buffer, BufferChange]) -> Block:
     """The block with pointers into slotted buffers offset to the slot, and without the double-buffer marks of these buffers."""
 
     def leave(node: Node) -> Node:

@@ -41,7 +41,7 @@ PIPELINE_KEYS = (STAGE, ORDER, ASYNC)
 MOST_STAGES = 1024
 
 
-class Part(msgspec.Struct, frozen=True, eq=False):
+class PipelinePart(msgspec.Struct, frozen=True, eq=False):
     """A part of the body as a block without iterators; messages refer to it by `name`. `regions` are all that it reads (False) or writes
     (True): those that the block declares and those of its body."""
 
@@ -56,7 +56,7 @@ class Pipeline(msgspec.Struct, frozen=True, eq=False):
     """A loop to be pipelined, with its `parts` in program order and the `buffers` that it allocates per iteration."""
 
     loop: For
-    parts: tuple[Part, ...]
+    parts: tuple[PipelinePart, ...]
     buffers: tuple[Buffer, ...]
     asynchronous: frozenset[int]
 
@@ -66,7 +66,7 @@ class Pipeline(msgspec.Struct, frozen=True, eq=False):
         return max(p.stage for p in self.parts)
 
     @property
-    def in_order(self) -> list[Part]:
+    def in_order(self) -> list[PipelinePart]:
         return sorted(self.parts, key=lambda p: p.order)
 
 
@@ -100,7 +100,7 @@ def read_pipeline(loop: For) -> Pipeline:
     require_permutation(loop, orders)
     require_stages(loop, stages)
     parts = tuple(
-        Part(block, stage, order, part_name(block), tuple(_touched(block, stmt)))
+        PipelinePart(block, stage, order, part_name(block), tuple(_touched(block, stmt)))
         for stmt, block, stage, order in zip(stmts, blocks, stages, orders, strict=True)
     )
     asynchronous = frozenset(_numbers(loop, ASYNC, notes)) if ASYNC in notes else frozenset[int]()

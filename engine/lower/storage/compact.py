@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace as replace_fields
 
 from ...ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
-from ..access import Axes, Change, Indices, change_buffers
+from ..access import Axes, BufferChange, Indices, change_buffers
 from ..positions import Alignment, alignments_of
 from ..rewrite_result import RewriteResult
 from .compact_regions import Box, live_regions
@@ -40,7 +40,7 @@ def _is_whole(buffer: Buffer, box: Box) -> bool:
     )
 
 
-def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
+def _change(buffer: Buffer, box: Box, alignment: Alignment) -> BufferChange:
     starts = [axis.min for axis in box]
     shape = tuple(axis.extent for axis in box)
     small = replace_fields(buffer, shape=shape, strides=_strides(buffer, shape, alignment) if alignment else ())
@@ -51,7 +51,7 @@ def _change(buffer: Buffer, box: Box, alignment: Alignment) -> Change:
     def region(old: Axes) -> Axes:
         return tuple(Range(_shifted(r.min, start), r.extent) for r, start in zip(old, starts, strict=True))
 
-    return Change(small, indices, region)
+    return BufferChange(small, indices, region)
 
 
 def _alignments(func: PrimFunc) -> dict[Buffer, Alignment]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...ir import Refusal, TilewrightError
-from ...processes.confined import Request, serve
+from ...processes.confined import ConfinedRequest, serve
 from ...processes.sandbox import out_of_memory
 from .formats import FRONTENDS, Frontend, frontend_of
 
@@ -26,7 +26,7 @@ def main() -> int:
     return serve(_lowered, packages)
 
 
-def _lowered(request: Request, start_limits: Callable[[], None]) -> str:
+def _lowered(request: ConfinedRequest, start_limits: Callable[[], None]) -> str:
     file = Path(request.file)
     frontend = frontend_of(file)
     relax = imported(frontend, file)

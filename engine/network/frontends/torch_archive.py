@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...ir import Refusal, TilewrightError
-from .torch_schema import Payloads, Program
+from .torch_schema import ExportedProgram, Payloads
 
 MAX_ENTRIES = 20_000
 MAX_JSON_BYTES = 64 << 20
@@ -33,7 +33,7 @@ FIXED: dict[str, tuple[bytes, ...]] = {
 
 TENSOR = re.compile(r"data/(?:weights/weight_\d{1,7}|constants/tensor_\d{1,7})")
 RECORDS = {
-    "models/model.json": Program,
+    "models/model.json": ExportedProgram,
     "data/weights/model_weights_config.json": Payloads,
     "data/constants/model_constants_config.json": Payloads,
 }
@@ -50,7 +50,7 @@ REASONS = (
 """Why entries are not among the known ones."""
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """An entry of the archive, and its name below the folder that all entries share."""
 
     info: zipfile.ZipInfo
@@ -67,7 +67,7 @@ def copy_known(path: Path, copy: Path) -> None:
         raise _refused(path, f"it is no intact archive ({error})") from error
 
 
-def _entries(path: Path, archive: zipfile.ZipFile) -> Iterator[Entry]:
+def _entries(path: Path, archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
     """The entries after checks of names and sizes."""
     infos = archive.infolist()
     if len(infos) > MAX_ENTRIES:
@@ -86,10 +86,10 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> Iterator[Entry]:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise _refused(path, f"the entry {name[:100]!r} is compressed or encrypted")
         seen.add(name)
-        yield Entry(info, name)
+        yield ArchiveEntry(info, name)
 
 
-def _copy(path: Path, archive: zipfile.ZipFile, entry: Entry, target: zipfile.ZipFile) -> None:
+def _copy(path: Path, archive: zipfile.ZipFile, entry: ArchiveEntry, target: zipfile.ZipFile) -> None:
     """Write the copy of one entry. Raises TilewrightError if it is not known."""
     info, name = entry
     to = f"model/{name}"
@@ -110,7 +110,7 @@ def _copy(path: Path, archive: zipfile.ZipFile, entry: Entry, target: zipfile.Zi
         raise _refused(path, f"{name[:100]}: {reason}")
 
 
-def _record(path: Path, archive: zipfile.ZipFile, entry: Entry) -> bytes:
+def _record(path: Path, archive: zipfile.ZipFile, entry: ArchiveEntry) -> bytes:
     """An entry in JSON, decoded with the fields that are known, and encoded again."""
     data = _small(path, archive, entry, MAX_JSON_BYTES)
     try:
@@ -119,7 +119,7 @@ def _record(path: Path, archive: zipfile.ZipFile, entry: Entry) -> bytes:
         raise _refused(path, f"{entry.name}: {str(error)[:300]}") from error
 
 
-def _small(path: Path, archive: zipfile.ZipFile, entry: Entry, most_bytes: int) -> bytes:
+def _small(path: Path, archive: zipfile.ZipFile, entry: ArchiveEntry, most_bytes: int) -> bytes:
     if entry.info.file_size > most_bytes:
         raise _refused(path, f"{entry.name} has {entry.info.file_size:,} B; at most {most_bytes:,} B are read")
     return archive.read(entry.info)

@@ -126,7 +126,7 @@ class OptionalTensor(Union):
 
 class GraphArgument(Closed):
     name: Name
-    graph: Graph
+    graph: TorchGraph
 
 
 class Complex(Closed):
@@ -173,7 +173,7 @@ class NamedArgument(Closed):
     kind: Int | None = None
 
 
-class Node(Closed):
+class TorchNode(Closed):
     """A call. Its metadata (traces of the stack, names of classes) is not given to PyTorch."""
 
     target: str
@@ -189,10 +189,10 @@ class Node(Closed):
         self.metadata = {}
 
 
-class Graph(Closed):
+class TorchGraph(Closed):
     inputs: list[Argument]
     outputs: list[Argument]
-    nodes: list[Node]
+    nodes: list[TorchNode]
     tensor_values: dict[Name, TensorMeta]
     sym_int_values: dict[Name, SymInt]
     sym_bool_values: dict[Name, SymBool]
@@ -204,7 +204,6 @@ class Graph(Closed):
 __all__ = [
     "Argument",
     "Closed",
-    "Graph",
     "Int",
     "Name",
     "Named",
@@ -212,5 +211,6 @@ __all__ = [
     "Real",
     "TensorMeta",
     "Text",
+    "TorchGraph",
     "Union",
 ]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from .torch_graph import Argument, Closed, Graph, Int, Name, Named, Path, Real, TensorMeta, Text, Union
+from .torch_graph import Argument, Closed, Int, Name, Named, Path, Real, TensorMeta, Text, TorchGraph, Union
 
 Size = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_ +*/,()-]{1,500}\Z")]
 """A symbol or an expression as the key of a range; PyTorch compares such keys and does not evaluate them."""
@@ -22,7 +22,7 @@ class UserInput(Closed):
     arg: Argument
 
 
-class Constant(Union):
+class TorchConstant(Union):
     as_none: bool | UnsetType = UNSET
     as_int: Int | UnsetType = UNSET
     as_float: Real | UnsetType = UNSET
@@ -32,7 +32,7 @@ class Constant(Union):
 
 class ConstantInput(Closed):
     name: Name
-    value: Constant
+    value: TorchConstant
 
 
 class Parameter(Closed):
@@ -40,7 +40,7 @@ class Parameter(Closed):
     parameter_name: Path
 
 
-class Buffer(Closed):
+class TorchBuffer(Closed):
     arg: Named
     buffer_name: Path
     persistent: bool
@@ -58,7 +58,7 @@ class Token(Closed):
 class InputSpec(Union):
     user_input: UserInput | UnsetType = UNSET
     parameter: Parameter | UnsetType = UNSET
-    buffer: Buffer | UnsetType = UNSET
+    buffer: TorchBuffer | UnsetType = UNSET
     tensor_constant: TensorConstant | UnsetType = UNSET
     token: Token | UnsetType = UNSET
     constant_input: ConstantInput | UnsetType = UNSET
@@ -99,7 +99,7 @@ class Signature(Closed):
     output_specs: list[OutputSpec]
 
 
-class Range(Closed):
+class TorchRange(Closed):
     min_val: Int | None
     max_val: Int | None
 
@@ -165,7 +165,7 @@ class NamedTuple(Closed):
 class GraphModule(Closed):
     """The graph of a model. Its metadata is not given to PyTorch."""
 
-    graph: Graph
+    graph: TorchGraph
     signature: Signature
     module_call_graph: list[CallEntry]
     metadata: dict[str, str] = msgspec.field(default_factory=dict)
@@ -181,12 +181,12 @@ class SchemaVersion(Closed):
     minor: Int
 
 
-class Program(Closed):
+class ExportedProgram(Closed):
     """An exported program. Its guards, which PyTorch compiles as Python, are not given to it: they check inputs of a call alone."""
 
     graph_module: GraphModule
     opset_version: dict[Annotated[str, Meta(pattern=r"^[a-z_0-9]{1,60}\Z")], Int]
-    range_constraints: dict[Size, Range]
+    range_constraints: dict[Size, TorchRange]
     schema_version: SchemaVersion
     verifiers: list[Literal["", "TRAINING", "ATEN", "CORE_ATEN", "EDGE"]] = msgspec.field(default_factory=list)
     torch_version: Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+_<=-]{1,100}\Z")] = "<=2.4"
@@ -209,4 +209,4 @@ class Payloads(Closed):
     config: dict[Path, Payload]
 
 
-__all__ = ["Payloads", "Program"]
+__all__ = ["ExportedProgram", "Payloads"]

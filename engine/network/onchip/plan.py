@@ -13,8 +13,8 @@ import msgspec
 
 from ...arith import simplify
 from ...hwsim import Machine, Memory, row_name
-from ...hwsim.access.allocation import Chunk, Spot, allocate
-from ...ir import Graph, KernelCall, Refusal, Tensor, TilewrightError, build, free_vars, substitute
+from ...hwsim.access.allocation import Chunk, ChunkSpot, allocate
+from ...ir import Graph, GraphTensor, KernelCall, Refusal, TilewrightError, build, free_vars, substitute
 from ...ir import dtype as dt
 from .programs import CallVariant, Scopes
 from .transfers import Transfer
@@ -27,7 +27,7 @@ class PlannedTensor(msgspec.Struct, frozen=True, eq=False):
     if that is the first one and reads it.
     """
 
-    tensor: Tensor
+    tensor: GraphTensor
     scope: str
     row: str
     address: int
@@ -67,7 +67,7 @@ class Resident(msgspec.Struct, frozen=True, eq=False):
     """A tensor that a choice puts on chip, with the calls of its lifetime, before it has an address. `readers` are the calls that read
     it."""
 
-    tensor: Tensor
+    tensor: GraphTensor
     scope: str
     memory: Memory
     bytes: int
@@ -107,7 +107,7 @@ def planned_tensors(
 
 
 def _resident(
-    graph: Graph, running: Sequence[int], tensor: Tensor, scope: str, memory: Memory, sizes: Mapping[str, int]
+    graph: Graph, running: Sequence[int], tensor: GraphTensor, scope: str, memory: Memory, sizes: Mapping[str, int]
 ) -> Resident:
     readers = tuple(at for at in running if tensor in graph.calls[at].arguments)
     producer = next((at for at in running if tensor in graph.calls[at].results), None)
@@ -120,7 +120,7 @@ def _resident(
     return Resident(tensor, scope, memory, size, running[max(0, place - 1)], readers[-1], True, readers)
 
 
-def _extents(tensor: Tensor, sizes: Mapping[str, int]) -> list[int]:
+def _extents(tensor: GraphTensor, sizes: Mapping[str, int]) -> list[int]:
     found: list[int] = []
     for extent in tensor.shape:
         variables = {v: build.const(sizes[v.name], v.dtype) for v in free_vars(extent)}
@@ -146,7 +146,7 @@ def _require_scope(machine: Machine, name: str, scope: str) -> Memory:
 
 
 # Results of the model belong to the caller; a tensor that shares its memory with another has no lifetime of its own.
-def _require_inner(graph: Graph, tensor: Tensor) -> None:
+def _require_inner(graph: Graph, tensor: GraphTensor) -> None:
     if tensor in graph.results:
         raise _refuse(
             "not-on-chip", f"{tensor.name} is a result of the model, which the caller reads in the largest memory"
@@ -197,7 +197,7 @@ def allocated(
 
 
 def _planned_call(
-    at: int, block: int, memory: Memory, chunks: Sequence[Chunk], spots: Sequence[Spot], tensors: int
+    at: int, block: int, memory: Memory, chunks: Sequence[Chunk], spots: Sequence[ChunkSpot], tensors: int
 ) -> PlannedCall:
     live = [(c, s, n < tensors) for n, (c, s) in enumerate(zip(chunks, spots, strict=True)) if c.first <= at <= c.last]
     live = [row for row in live if row[1].block == block]
@@ -229,7 +229,7 @@ def _own_bytes(variant: CallVariant, kept: Sequence[int], memory: Memory) -> dic
 
 # A tensor on chip never makes a memory overflow.
 def _require_room(
-    chunks: Sequence[Chunk], spots: Sequence[Spot], here: Sequence[Resident], graph: Graph, room: int
+    chunks: Sequence[Chunk], spots: Sequence[ChunkSpot], here: Sequence[Resident], graph: Graph, room: int
 ) -> None:
     for chunk, spot in zip(chunks, spots, strict=True):
         end = spot.address + chunk.size_bytes

@@ -12,7 +12,7 @@ from ...hwsim import Machine, Report, simulate
 from ...ir import BufferLoad, BufferStore, PrimFunc, Refusal, TilewrightError, replace_buffers
 from ...lower import with_sizes
 from ...schedule import Schedule, ScheduleError
-from .transfers import Column, Route, idle_intervals
+from .transfers import Column, TransferRoute, idle_intervals
 
 
 class CallVariant(msgspec.Struct, frozen=True, eq=False):
@@ -34,7 +34,7 @@ class Simulations:
         self.machine = machine
         self._known: dict[tuple[PrimFunc, Scopes], CallVariant] = {}
         self._sized: dict[tuple[PrimFunc, tuple[tuple[str, int], ...]], PrimFunc] = {}
-        self._idle: dict[tuple[Report, Route], tuple[Column, Column]] = {}
+        self._idle: dict[tuple[Report, TransferRoute], tuple[Column, Column]] = {}
 
     def variant(self, program: PrimFunc, scopes: Scopes = ()) -> CallVariant:
         """Return the fastest variant of a program with constant sizes that fits, whose parameters have these scopes."""
@@ -53,7 +53,7 @@ class Simulations:
             self._sized[key] = with_sizes(func, sizes).func
         return self._sized[key]
 
-    def idle(self, report: Report, route: Route) -> tuple[Column, Column]:
+    def idle(self, report: Report, route: TransferRoute) -> tuple[Column, Column]:
         """Return the intervals in which a program leaves a route idle."""
         key = report, route
         if key not in self._idle:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...ir import Graph
 from .plan import OnChipPlan, Resident, allocated, scopes_of
 from .programs import CallVariant, Simulations
-from .transfers import Descriptor, Route, Transfer, after_call, descriptors_of, hidden_descriptors
+from .transfers import TimedDescriptor, Transfer, TransferRoute, after_call, descriptors_of, hidden_descriptors
 
 
 def on_chip_plan(
@@ -42,11 +42,11 @@ def _transfers(
 ) -> list[Transfer]:
     """The copies of tensors during a call, one after another; -1 is the time before the first call. They use the engines and ports of
     all."""
-    runs: list[tuple[Resident, Route, list[tuple[Descriptor, int]]]] = []
+    runs: list[tuple[Resident, TransferRoute, list[tuple[TimedDescriptor, int]]]] = []
     for resident in copied:
         route, descriptors = descriptors_of(simulations.machine, resident.bytes, resident.tensor.dtype, resident.scope)
         runs.append((resident, route, descriptors))
-    route = Route(
+    route = TransferRoute(
         frozenset(e for _, r, _ in runs for e in r.engines), frozenset(p for _, r, _ in runs for p in r.ports)
     )
     every = [run for _, _, descriptors in runs for run in descriptors]

@@ -25,14 +25,14 @@ DESCRIPTOR_BYTES = 4096
 Column = npt.NDArray[np.int64]
 
 
-class Descriptor(NamedTuple):
+class TimedDescriptor(NamedTuple):
     """A descriptor: the cycles of its DMA, and those after its end until its bytes are in memory."""
 
     duration: int
     latency: int
 
 
-class Route(msgspec.Struct, frozen=True):
+class TransferRoute(msgspec.Struct, frozen=True):
     """The engines, ports and buses that a copy occupies: while a task uses one of them, no descriptor runs."""
 
     engines: frozenset[str]
@@ -55,7 +55,7 @@ class Transfer(msgspec.Struct, frozen=True):
     ready: int
 
 
-def idle_intervals(report: Report, route: Route) -> tuple[Column, Column]:
+def idle_intervals(report: Report, route: TransferRoute) -> tuple[Column, Column]:
     """Return the begins and ends of the intervals of a call in which its tasks leave the route idle."""
     program = report.segments.program
     starts, ends = report.segments.at_work([_uses(program, number, route) for number in range(len(program.variants))])
@@ -68,7 +68,7 @@ def idle_intervals(report: Report, route: Route) -> tuple[Column, Column]:
 
 
 def hidden_descriptors(
-    intervals: tuple[Column, Column], cycles: int, descriptors: Sequence[tuple[Descriptor, int]]
+    intervals: tuple[Column, Column], cycles: int, descriptors: Sequence[tuple[TimedDescriptor, int]]
 ) -> list[int]:
     """Return how many descriptors of each run (a descriptor and its number) a call of `cycles` hides: they are issued in order, each as
     early as possible within the intervals, and their bytes are in memory when the call ends."""
@@ -90,7 +90,7 @@ def hidden_descriptors(
 
 def descriptors_of(
     machine: Machine, size_bytes: int, dtype: str, scope: str
-) -> tuple[Route, list[tuple[Descriptor, int]]]:
+) -> tuple[TransferRoute, list[tuple[TimedDescriptor, int]]]:
     """Return the route of a tensor's copy from the largest memory to `scope`, and its descriptors with their numbers.
 
     Raises TilewrightError "no-dma" if no DMA of the machine copies there.
@@ -98,8 +98,8 @@ def descriptors_of(
     element = dt.size_bytes(dtype)
     most = max(1, DESCRIPTOR_BYTES // element)
     whole, rest = divmod(size_bytes // element, most)
-    found: list[tuple[Descriptor, int]] = []
-    route = Route(frozenset(), frozenset())
+    found: list[tuple[TimedDescriptor, int]] = []
+    route = TransferRoute(frozenset(), frozenset())
     for count, elements in ((whole, most), (1 if rest else 0, rest)):
         if count:
             route, descriptor = _copied(machine, elements, dtype, scope)
@@ -107,7 +107,7 @@ def descriptors_of(
     return route, found
 
 
-def _copied(machine: Machine, elements: int, dtype: str, scope: str) -> tuple[Route, Descriptor]:
+def _copied(machine: Machine, elements: int, dtype: str, scope: str) -> tuple[TransferRoute, TimedDescriptor]:
     """The cost of a copy by the simulator's own rules: a program that copies so many elements is one task."""
     program = simulate(_copy(elements, dtype, machine.far.scopes[0], scope), machine).segments.program
     (task,) = program.variants
@@ -117,7 +117,9 @@ def _copied(machine: Machine, elements: int, dtype: str, scope: str) -> tuple[Ro
         raise TilewrightError(Refusal("no-dma", message, found=engine.name, expected="a scope that a DMA writes"))
     others = (e.name for e in program.machine.engines if e.unit and e.unit == engine.unit)
     ports = frozenset(port.name for port, cycles in task.cost.demands if cycles)
-    return Route(frozenset((engine.name, *others)), ports), Descriptor(task.cost.duration, task.cost.latency)
+    return TransferRoute(frozenset((engine.name, *others)), ports), TimedDescriptor(
+        task.cost.duration, task.cost.latency
+    )
 
 
 def _copy(elements: int, dtype: str, source: str, target: str) -> PrimFunc:
@@ -134,14 +136,14 @@ def transfer(A: T.Buffer(({elements},), "{dtype}", scope="{source}"), B: T.Buffe
     return program
 
 
-def _uses(program: TaskProgram, number: int, route: Route) -> bool:
+def _uses(program: TaskProgram, number: int, route: TransferRoute) -> bool:
     checkpoint()
     variant = program.variants[number]
     engine = program.machine.engines[variant.engine].name
     return engine in route.engines or any(cycles and port.name in route.ports for port, cycles in variant.cost.demands)
 
 
-def after_call(descriptors: Iterable[tuple[Descriptor, int]], hidden: Sequence[int]) -> list[int]:
+def after_call(descriptors: Iterable[tuple[TimedDescriptor, int]], hidden: Sequence[int]) -> list[int]:
     """Return for each run of descriptors the cycles from the end of the call until all its bytes are in memory: those that the call does
     not hide follow its end, one after another. 0 if all are hidden."""
     end = 0

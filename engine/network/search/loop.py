@@ -26,7 +26,7 @@ from ...ir import Network, PrimFunc, TilewrightError
 from ...script import to_script
 from ..report import KernelCost, NetworkReport, simulate_network
 from .study import KernelStudy, KernelTask, scheduled_program
-from .workers import InProcess, InThread, SliceWorker
+from .workers import ProcessWorker, SliceWorker, ThreadWorker
 
 POLL_SECONDS = 0.2
 """Polling interval of the stop condition while slices run."""
@@ -209,7 +209,7 @@ class _Search:
 
         count = max(1, self.workers)
         free: SimpleQueue[SliceWorker] = SimpleQueue()
-        made: list[SliceWorker] = [InProcess() if self.workers else InThread() for _ in range(count)]
+        made: list[SliceWorker] = [ProcessWorker() if self.workers else ThreadWorker() for _ in range(count)]
         for worker in made:
             free.put(worker)
 

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from ...explore import (
     DerivedSpace,
+    EvaluationLimits,
     EvaluationRequest,
     Evaluator,
-    Limits,
-    Origin,
     Outcome,
     Settings,
+    SpaceOrigin,
     TuningRecord,
     WarmStart,
     derive_space,
@@ -101,10 +101,10 @@ def _searched(program: PrimFunc, task: KernelTask) -> KernelStudy:
     """The study after more candidates of its space."""
     known = task.known
     space = space_from(program, known.space, task.sizes)
-    settings = Settings(trials=TRIALS, seconds=task.seconds, limits=Limits(memory_bytes=0))
+    settings = Settings(trials=TRIALS, seconds=task.seconds, limits=EvaluationLimits(memory_bytes=0))
     study = explore(
         space, task.machine, settings, store=task.store or None, database=task.database or None,
-        origin=Origin(known.space, known.choice),
+        origin=SpaceOrigin(known.space, known.choice),
     )  # fmt: skip
     all_tried = len(study.trials) >= min(space.size, TRIALS)
     after = replace(known, trials=max(known.trials, len(study.trials)), slices=known.slices + 1, ended=all_tried)

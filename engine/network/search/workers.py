@@ -32,7 +32,7 @@ class SliceWorker(Protocol):
     def close(self) -> None: ...
 
 
-class InThread:
+class ThreadWorker:
     """Performs slices in the calling thread; one that has begun is completed."""
 
     def perform(self, task: KernelTask, ended: Ended) -> KernelStudy | None:
@@ -42,7 +42,7 @@ class InThread:
         """Has nothing to release."""
 
 
-class InProcess:
+class ProcessWorker:
     """A process that performs slices. It is started by command and not forked, and restarted after it ended."""
 
     def __init__(self) -> None:
@@ -82,4 +82,4 @@ class InProcess:
         return self._process
 
 
-__all__ = ["InProcess", "InThread", "SliceWorker"]
+__all__ = ["ProcessWorker", "SliceWorker", "ThreadWorker"]

@@ -54,10 +54,10 @@ class Primitive(Generic[P, R]):
         self._method = _method_of(self)
 
     @overload
-    def __get__(self, schedule: None, owner: type[Calls]) -> Callable[Concatenate[Calls, P], R]: ...
+    def __get__(self, schedule: None, owner: type[Primitives]) -> Callable[Concatenate[Primitives, P], R]: ...
     @overload
-    def __get__(self, schedule: Calls, owner: type[Calls]) -> Callable[P, R]: ...
-    def __get__(self, schedule: Calls | None, owner: type[Calls]) -> Callable[..., R]:
+    def __get__(self, schedule: Primitives, owner: type[Primitives]) -> Callable[P, R]: ...
+    def __get__(self, schedule: Primitives | None, owner: type[Primitives]) -> Callable[..., R]:
         return self._method if schedule is None else MethodType(self._method, schedule)
 
     def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result[R]:
@@ -74,13 +74,13 @@ class Primitive(Generic[P, R]):
         return (self.apply.__doc__ or "").strip().splitlines()[0]
 
 
-def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Calls, P], R]:
+def _method_of(primitive: Primitive[P, R]) -> Callable[Concatenate[Primitives, P], R]:
     own = inspect.signature(primitive.apply)
     signature = own.replace(parameters=list(own.parameters.values())[1:])
     bound = _binder(primitive.name, signature)
 
     @wraps(primitive.apply)
-    def method(self: Calls, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def method(self: Primitives, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._apply(primitive, bound(args, kwargs))  # pyright: ignore[reportPrivateUsage] (defined for this call)
 
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -127,7 +127,7 @@ def _unfit(name: str, signature: inspect.Signature, keywords: Mapping[str, objec
     return ArgumentError(Refusal("bad-arguments", f"{name}() {problem}", expected=expected, fix=tuple(near)))
 
 
-class Calls(ABC):
+class Primitives(ABC):
     """The calls that transform a program. A refused call raises ScheduleError and changes nothing."""
 
     @abstractmethod
@@ -189,7 +189,7 @@ class Calls(ABC):
 
 
 PRIMITIVES: dict[str, Primitive[..., Any]] = {
-    name: primitive for name, primitive in vars(Calls).items() if isinstance(primitive, Primitive)
+    name: primitive for name, primitive in vars(Primitives).items() if isinstance(primitive, Primitive)
 }
 
-__all__ = ["PRIMITIVES", "Calls", "Primitive"]
+__all__ = ["PRIMITIVES", "Primitive", "Primitives"]

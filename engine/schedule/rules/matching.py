@@ -47,7 +47,7 @@ from ...ir import Predicate as Comparison
 from ...ir import dtype as dt
 
 
-class Place(msgspec.Struct, frozen=True, eq=False):
+class MatchedRegion(msgspec.Struct, frozen=True, eq=False):
     """Element `i` of the description's buffer is element `(*base[:lead], *(base[lead:] + i))` of `buffer`."""
 
     buffer: Buffer
@@ -59,7 +59,7 @@ class Match(msgspec.Struct, frozen=True, eq=False):
 
     variables: Mapping[Var, Expr] = {}
     own: Mapping[Buffer, Buffer] = {}
-    places: Mapping[Buffer, Place] = {}
+    places: Mapping[Buffer, MatchedRegion] = {}
     ranges: Mapping[Var, Range] = {}
 
 
@@ -252,7 +252,9 @@ class _Matcher:
         else:
             self.miss(ours, other, f"another region of {ours.buffer.name!r} than before")
 
-    def _place(self, ours: BufferLoad | BufferStore, other: BufferLoad | BufferStore, so_far: Match) -> Place | None:
+    def _place(
+        self, ours: BufferLoad | BufferStore, other: BufferLoad | BufferStore, so_far: Match
+    ) -> MatchedRegion | None:
         """The start of the description's buffer, given that this access is its element."""
         lead = len(ours.indices) - len(other.indices)
         if other.buffer not in self.params or lead < 0 or ours.buffer.dtype != other.buffer.dtype:
@@ -270,7 +272,7 @@ class _Matcher:
         if any(_touches(e) or free_vars(e) & inside for e in base):
             self.miss(ours, other, f"a different index of {ours.buffer.name!r}")
             return None
-        return Place(ours.buffer, base)
+        return MatchedRegion(ours.buffer, base)
 
 
 def _touches(expr: Expr) -> bool:

@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 import msgspec
 
-from ...ir import Expr, Graph, KernelCall, PrimFunc, Tensor, Var
+from ...ir import Expr, Graph, GraphTensor, KernelCall, PrimFunc, Var
 from ..errors import ParseError
 from ..reading.expressions import ExpressionReader
 from ..reading.source import PositionTable, Source
 from ..syntax import find_tree
 from .matching import Constant, MismatchError, bound_call
 
-Item: TypeAlias = "Tensor | Constant | Expr | tuple[Item, ...]"
+Item: TypeAlias = "GraphTensor | Constant | Expr | tuple[Item, ...]"
 """What an expression of a relax function stands for: a tensor, a weight, a size, or a tuple or shape of those."""
 
 CALLS = {"R.call_tir": (), "R.call_tir_inplace": ("inplace_indices",)}
@@ -55,7 +55,7 @@ class GraphReader:
         scalars = {c.tensor: c.value for c in self.constants.values() if c.tensor is not None and c.value is not None}
         return Graph(node.name, tuple(_tensors(values[:inputs])), weights, tuple(self.calls), results, scalars)
 
-    def _results(self, node: ast.FunctionDef, results: Item) -> tuple[Tensor, ...]:
+    def _results(self, node: ast.FunctionDef, results: Item) -> tuple[GraphTensor, ...]:
         found = tuple(_tensors(results))
         if not found:
             raise self._error(
@@ -84,7 +84,7 @@ class GraphReader:
             node, "unsupported", "the graph has no values of this type", 'R.Tensor((1, 64), "float32"), R.Tuple(…)'
         )
 
-    def _tensor(self, node: ast.Call, name: str) -> Tensor:
+    def _tensor(self, node: ast.Call, name: str) -> GraphTensor:
         given: dict[str | None, ast.expr] = dict(zip(("shape", "dtype"), node.args, strict=False))
         given |= {k.arg: k.value for k in node.keywords}
         if "shape" not in given or "dtype" not in given:
@@ -92,7 +92,7 @@ class GraphReader:
                 node, "unsupported", "the tensor has no known shape and type", 'R.Tensor((1, 64), "float32")'
             )
         shape = tuple(map(self._size, self.exprs.sequence(given["shape"])))
-        return Tensor(self._unique(name), shape, self.exprs.dtype(given["dtype"]))
+        return GraphTensor(self._unique(name), shape, self.exprs.dtype(given["dtype"]))
 
     def _size(self, node: ast.expr) -> Expr:
         """Read an extent. A name that is not defined yet is a size of the model; TVM's older text has it as a string."""
@@ -236,7 +236,7 @@ class GraphReader:
 
     def _sizes_of(self, annotation: ast.expr | None, argument: Item) -> None:
         """Define the sizes that are extents of a parameter as those of the argument."""
-        if not isinstance(argument, Tensor) or not isinstance(annotation, ast.Call) or not annotation.args:
+        if not isinstance(argument, GraphTensor) or not isinstance(annotation, ast.Call) or not annotation.args:
             return
         for node, extent in zip(self.exprs.sequence(annotation.args[0]), argument.shape, strict=False):
             name = node.id if isinstance(node, ast.Name) else node.value if isinstance(node, ast.Constant) else None
@@ -259,7 +259,7 @@ class GraphReader:
         several = isinstance(given["out"], ast.List | ast.Tuple)
         types = self.exprs.sequence(given["out"])
         results = [self._typed(t, f"{name}_{i}" if several else name) for i, t in enumerate(types)]
-        tensors = [r for r in results if isinstance(r, Tensor)]
+        tensors = [r for r in results if isinstance(r, GraphTensor)]
         scalars = self._item(given["tir_vars"], env) if "tir_vars" in given else ()
         in_place = tuple(map(self.exprs.constant_int, self.exprs.sequence(given["inplace_indices"]))) if between else ()
         try:
@@ -280,9 +280,9 @@ class GraphReader:
             )
         return self.kernels[name]
 
-    def _arguments(self, node: ast.expr, env: Mapping[str, Item]) -> list[Tensor | Constant]:
+    def _arguments(self, node: ast.expr, env: Mapping[str, Item]) -> list[GraphTensor | Constant]:
         items = _flat(self._item(node, env))
-        return [item for item in items if isinstance(item, Tensor | Constant)]
+        return [item for item in items if isinstance(item, GraphTensor | Constant)]
 
     # -- names and errors
 
@@ -325,7 +325,7 @@ def _number(node: ast.Call) -> float | int | bool | None:
             return None
 
 
-def _flat(item: Item) -> Iterable[Tensor | Constant | Expr]:
+def _flat(item: Item) -> Iterable[GraphTensor | Constant | Expr]:
     if isinstance(item, tuple):
         for part in item:
             yield from _flat(part)
@@ -333,9 +333,9 @@ def _flat(item: Item) -> Iterable[Tensor | Constant | Expr]:
         yield item
 
 
-def _tensors(item: Item) -> Iterable[Tensor]:
+def _tensors(item: Item) -> Iterable[GraphTensor]:
     for part in _flat(item):
         if isinstance(part, Constant):
             part = part.tensor
-        if isinstance(part, Tensor):
+        if isinstance(part, GraphTensor):
             yield part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...arith import simplify
-from ...ir import Buffer, Expr, KernelCall, PrimFunc, Tensor, Var, build, free_vars, substitute
+from ...ir import Buffer, Expr, GraphTensor, KernelCall, PrimFunc, Var, build, free_vars, substitute
 from ..printing.expressions import expr_text
 
 
@@ -23,13 +23,13 @@ class Constant:
     def __init__(self, name: str, value: float | int | bool | None = None) -> None:
         self.name = name
         self.value = value
-        self.tensor: Tensor | None = None
+        self.tensor: GraphTensor | None = None
 
 
 def bound_call(
     kernel: PrimFunc,
-    arguments: Sequence[Tensor | Constant],
-    results: Sequence[Tensor],
+    arguments: Sequence[GraphTensor | Constant],
+    results: Sequence[GraphTensor],
     scalars: Sequence[Expr] = (),
     in_place: Sequence[int] = (),
 ) -> KernelCall:
@@ -50,7 +50,7 @@ def bound_call(
     values: dict[Var, Expr] = dict(zip(variables, scalars, strict=True))
     given = [*arguments, *fresh]
     for buffer, tensor in zip(buffers, given, strict=True):
-        if isinstance(tensor, Tensor):
+        if isinstance(tensor, GraphTensor):
             values |= _sizes(buffer, tensor, values)
     known = [_tensor(buffer, tensor, values) for buffer, tensor in zip(buffers, given, strict=True)]
     for buffer, tensor in zip(buffers, known, strict=True):
@@ -71,21 +71,21 @@ def _require_count(kernel: PrimFunc, what: str, expected: int, found: int) -> No
         raise MismatchError(message, "the arguments and then the results of the call, one for each parameter")
 
 
-def _sizes(buffer: Buffer, tensor: Tensor, known: Mapping[Var, Expr]) -> dict[Var, Expr]:
+def _sizes(buffer: Buffer, tensor: GraphTensor, known: Mapping[Var, Expr]) -> dict[Var, Expr]:
     """The size variables that are an extent of the buffer, with the tensor's extents."""
     pairs = zip(buffer.shape, tensor.shape, strict=False)
     return {extent: size for extent, size in pairs if isinstance(extent, Var) and extent not in known}
 
 
-def _tensor(buffer: Buffer, given: Tensor | Constant, values: Mapping[Var, Expr]) -> Tensor:
-    if isinstance(given, Tensor):
+def _tensor(buffer: Buffer, given: GraphTensor | Constant, values: Mapping[Var, Expr]) -> GraphTensor:
+    if isinstance(given, GraphTensor):
         return given
     if given.tensor is None:
-        given.tensor = Tensor(given.name, tuple(_at(extent, values) for extent in buffer.shape), buffer.dtype)
+        given.tensor = GraphTensor(given.name, tuple(_at(extent, values) for extent in buffer.shape), buffer.dtype)
     return given.tensor
 
 
-def _require_fit(buffer: Buffer, tensor: Tensor, values: Mapping[Var, Expr]) -> None:
+def _require_fit(buffer: Buffer, tensor: GraphTensor, values: Mapping[Var, Expr]) -> None:
     shape = [_at(extent, values) for extent in buffer.shape]
     differs = len(shape) != len(tensor.shape) or any(map(_differ, shape, tensor.shape))
     if differs or buffer.dtype != tensor.dtype:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ...ir import Expr, Graph, KernelCall, Tensor, free_vars
+from ...ir import Expr, Graph, GraphTensor, KernelCall, free_vars
 from ..printing.expressions import expr_text
 
 
@@ -33,7 +33,7 @@ def _open_sizes(graph: Graph) -> list[str]:
     return list(dict.fromkeys(v.name for extent in shapes for v in sorted(free_vars(extent), key=lambda v: v.name)))
 
 
-def _call_lines(call: KernelCall, taken: set[str], scalars: Mapping[Tensor, float | int | bool]) -> list[str]:
+def _call_lines(call: KernelCall, taken: set[str], scalars: Mapping[GraphTensor, float | int | bool]) -> list[str]:
     arguments = _tuple([f'R.const({scalars[t]!r}, "{t.dtype}")' if t in scalars else t.name for t in call.arguments])
     between = f"inplace_indices={list(call.in_place)}, " if call.in_place else ""
     after = f", tir_vars=R.shape([{', '.join(map(extent_text, call.scalars))}])" if call.scalars else ""
@@ -56,7 +56,7 @@ def _tuple(parts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def _type(tensor: Tensor, *, quoted: bool = False) -> str:
+def _type(tensor: GraphTensor, *, quoted: bool = False) -> str:
     """The type; `quoted` sizes that are not numbers are strings, because a signature is evaluated by Python."""
     shape = [f'"{size}"' if quoted and not size.isdecimal() else size for size in map(extent_text, tensor.shape)]
     return f'R.Tensor({_tuple(shape)}, "{tensor.dtype}")'

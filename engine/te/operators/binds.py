@@ -15,7 +15,7 @@ from ...script.reading.intrinsics import parameters
 from ...script.reading.scope import Value
 from ..model import Tensor
 from ..reader import TEReader
-from ..stages import Event, Layout
+from ..stages import DeclaredBuffer, StageRequest
 
 
 def read_layout(reader: TEReader, node: ast.Call) -> Value:
@@ -25,7 +25,7 @@ def read_layout(reader: TEReader, node: ast.Call) -> Value:
     scope, strides = found["scope"], found["strides"]
     value = reader.value(strides) if strides is not None else ()
     items = value if isinstance(value, tuple) else (value,)
-    return Layout(
+    return DeclaredBuffer(
         reader.string(scope) if scope is not None else "", tuple(reader.as_expr(v, node) for v in items), node
     )
 
@@ -41,25 +41,25 @@ def bind_buffers(reader: TEReader, node: ast.expr) -> None:
     for key, value in zip(node.keys, node.values, strict=True):
         assert key is not None
         tensor, layout = reader.value(key), reader.value(value)
-        if not isinstance(tensor, Tensor) or not isinstance(layout, Layout):
+        if not isinstance(tensor, Tensor) or not isinstance(layout, DeclaredBuffer):
             raise reader.error(
                 value, "wrong-type", "a tensor is bound to a buffer", expected="X: tvm.decl_buffer(X.shape, …)"
             )
         _bind(reader, tensor, layout, key)
 
 
-def _bind(reader: TEReader, tensor: Tensor, layout: Layout, node: ast.expr) -> None:
+def _bind(reader: TEReader, tensor: Tensor, layout: DeclaredBuffer, node: ast.expr) -> None:
     schedule = reader.record.schedule
     assert schedule is not None, "the lowered object has no schedule"
     stage = schedule.stage(reader, tensor, node)
     if layout.scope and layout.scope != "global":
-        stage.storage.append(Event("set_scope", node, options={"storage_scope": layout.scope}))
+        stage.storage.append(StageRequest("set_scope", node, options={"storage_scope": layout.scope}))
     order = _order(reader, tensor, layout) if layout.strides else ()
     if list(order) != sorted(order):
-        stage.storage.append(Event("set_layout", node, options={"order_or_strides": order}))
+        stage.storage.append(StageRequest("set_layout", node, options={"order_or_strides": order}))
 
 
-def _order(reader: TEReader, tensor: Tensor, layout: Layout) -> tuple[int, ...]:
+def _order(reader: TEReader, tensor: Tensor, layout: DeclaredBuffer) -> tuple[int, ...]:
     """Return the axes from the outermost in memory to the innermost. Raises "wrong-arguments" if the strides match no order."""
     shape, strides = tensor.buffer.shape, layout.strides
     if len(strides) != len(shape):

@@ -8,7 +8,7 @@ import pytest
 from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.calls import Call, Repair
+from tilewright.app.actions.calls import RepairCall, ScheduleCall
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.drops import repair_of
 from tilewright.app.actions.machine_actions import PickMachine
@@ -18,7 +18,7 @@ from tilewright.app.actions.table import (
     Dismiss,
     Redo,
     Saved,
-    Select,
+    SelectRow,
     SetTheme,
     ShowGallery,
     Undo,
@@ -82,7 +82,7 @@ def test_given_no_program_when_opened_then_a_notice_says_why_and_the_gallery_sta
 
 def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
     state = opened()
-    after = act(state, Call("parallel", (loop(state, "i"),)))
+    after = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
     assert after.notice is None
     assert schedule_text(after) == schedule_text(state).replace(
         "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
@@ -93,7 +93,7 @@ def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
 
 def test_given_a_call_when_refused_then_nothing_changes_but_the_notice() -> None:
     state = opened()
-    after = act(state, Call("compute_at", ("C", loop(state, "i"))))
+    after = act(state, ScheduleCall("compute_at", ("C", loop(state, "i"))))
     assert after.notebook is state.notebook
     assert after.past == ()
     assert after.notice is not None and after.notice.where == "tree"
@@ -101,8 +101,8 @@ def test_given_a_call_when_refused_then_nothing_changes_but_the_notice() -> None
 
 def test_given_edits_when_undone_and_redone_then_the_same_notebooks_come_back() -> None:
     start = opened()
-    one = act(start, Call("parallel", (loop(start, "i"),)))
-    two = act(one, Call("vectorize", (loop(one, "ki"),)))
+    one = act(start, ScheduleCall("parallel", (loop(start, "i"),)))
+    two = act(one, ScheduleCall("vectorize", (loop(one, "ki"),)))
     back = act(act(two, Undo()), Undo())
     assert back.notebook is start.notebook
     assert act(back, Undo()) is back
@@ -111,16 +111,16 @@ def test_given_edits_when_undone_and_redone_then_the_same_notebooks_come_back() 
 
 def test_given_undone_edits_when_a_new_one_is_made_then_there_is_nothing_to_redo() -> None:
     start = opened()
-    undone = act(act(start, Call("parallel", (loop(start, "i"),))), Undo())
+    undone = act(act(start, ScheduleCall("parallel", (loop(start, "i"),))), Undo())
     assert undone.future
-    assert act(undone, Call("unroll", (loop(undone, "ki"),))).future == ()
+    assert act(undone, ScheduleCall("unroll", (loop(undone, "ki"),))).future == ()
 
 
 def test_given_an_earlier_step_when_viewed_then_the_picture_is_of_it_and_new_calls_are_refused() -> None:
     state = act(opened(), ViewStep(2))
     assert state.looks_back and state.step_count == 2
     assert state.moment is not None and "ko" not in state.moment.names
-    refused = act(state, Call("parallel", (loop(state, "i"),)))
+    refused = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
     assert refused.notice is not None and refused.notice.code == "looking-back"
     assert not act(state, ViewStep(None)).looks_back
 
@@ -182,11 +182,11 @@ def opened_chain() -> State:
     return act(State(), OpenText(ELEMENTWISE_CHAIN))
 
 
-def refused_move() -> Call:
+def refused_move() -> ScheduleCall:
     """A move of B past its consumer C."""
     moment = opened_chain().moment
     assert moment is not None
-    return Call("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
+    return ScheduleCall("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
 
 
 def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_come_first() -> None:
@@ -194,7 +194,7 @@ def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_co
     refused = act(chain, call)
     assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
     assert [str(proposal) for proposal in repair_of(chain, call.method, *call.args)] == ["sch.compute_inline('C')"]
-    after = act(chain, Repair(call))
+    after = act(chain, RepairCall(call))
     assert after.notice is None
     assert [line.split("(")[0] for line in schedule_text(after).split("\n") if "compute" in line] == [
         "sch.compute_inline",
@@ -206,9 +206,9 @@ def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_co
 def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> None:
     chain = opened_chain()
     assert chain.moment is not None
-    call = Call("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
+    call = ScheduleCall("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
     assert repair_of(chain, call.method, *call.args) == ()
-    after = act(chain, Repair(call))
+    after = act(chain, RepairCall(call))
     assert after.notebook is chain.notebook and after.notice is not None
 
 
@@ -234,7 +234,7 @@ def test_given_a_fix_with_gaps_or_of_another_make_then_it_is_refused_and_not_off
 def test_given_edits_then_they_are_unsaved_until_undone_or_saved() -> None:
     state = opened()
     assert not state.unsaved and not state.loses_work
-    edited = act(state, Call("parallel", (loop(state, "i"),)))
+    edited = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
     assert edited.unsaved and edited.loses_work
     assert not act(edited, Undo()).unsaved
     assert edited.notebook is not None
@@ -259,11 +259,11 @@ def test_given_documents_of_every_make_when_a_machine_is_put_in_then_it_is_the_n
 
 def test_given_small_intents_then_only_what_they_say_changes() -> None:
     state = opened()
-    assert act(state, Select("ko")).selected == "ko"
+    assert act(state, SelectRow("ko")).selected == "ko"
     assert act(state, SetTheme("dark")).theme == "dark"
     gallery = act(act(state, SetTheme("dark")), ShowGallery())
     assert gallery.notebook is None and gallery.theme == "dark"
-    refused = act(state, Call("no_such_call"))
+    refused = act(state, ScheduleCall("no_such_call"))
     assert refused.notice is not None
     assert act(refused, Dismiss()).notice is None
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.calls import Call
+from tilewright.app.actions.calls import ScheduleCall
 from tilewright.app.actions.cell_actions import (
     AddBranch,
     ApplySuggestion,
@@ -100,7 +100,7 @@ def test_given_a_schedule_that_cannot_be_read_when_applied_then_the_picture_stay
     state = act(start, EditCell(SCHEDULE, body(start, SCHEDULE) + "sch.unroll(\n"))
     assert state.shown is start.shown
     assert state.moment is not None
-    refused = act(state, Call("parallel", (state.moment.names["i"],)))
+    refused = act(state, ScheduleCall("parallel", (state.moment.names["i"],)))
     assert refused.notice is not None and refused.notice.code == "broken-text"
     assert refused.notebook is state.notebook
     assert act(refused, Undo()).notebook is start.notebook
@@ -110,7 +110,7 @@ def test_given_an_open_draft_when_something_else_is_done_then_what_was_typed_is_
     start = opened()
     drafted = act(start, DraftItem(2, 'ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])'))
     assert drafted.moment is not None
-    called = act(drafted, Call("parallel", (drafted.moment.names["i"],)))
+    called = act(drafted, ScheduleCall("parallel", (drafted.moment.names["i"],)))
     assert called.notice is None and called.draft_of is None
     assert len(called.past) == 2
     assert "16" in steps(act(called, Undo()))[2]

@@ -16,7 +16,7 @@ from support.programs.te_sources import MATMUL_VTCM
 from support.sessions.notebooks import with_lines
 
 from tilewright.app.cli import command_line, main
-from tilewright.app.cli.findings import Finding, github_commands, sarif_log
+from tilewright.app.cli.findings import FileFinding, github_commands, sarif_log
 
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 COMMAND = re.compile(
@@ -139,7 +139,7 @@ def test_given_json_as_format_then_it_is_that_of_the_option(folder: Path, capsys
 
 
 def test_given_odd_characters_then_they_are_escaped() -> None:
-    found = [Finding("rule", "note", "50 %: a\r\nb", "dir/a:b,c.py", 3, 4)]
+    found = [FileFinding("rule", "note", "50 %: a\r\nb", "dir/a:b,c.py", 3, 4)]
     assert github_commands(found) == (
         "::notice file=dir/a%3Ab%2Cc.py,line=3,col=4,title=tilewright%3A rule::50 %25: a%0D%0Ab\n"
     )

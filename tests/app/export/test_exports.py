@@ -16,7 +16,7 @@ from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.cli import main
 from tilewright.app.document import evaluate, load_document, read_document
-from tilewright.app.export.exports import EXPORTS, Made, Subject, made
+from tilewright.app.export.exports import EXPORTS, ExportedFile, ExportSubject, made
 from tilewright.app.export.replay import MAX_BYTES
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -26,16 +26,16 @@ from tilewright.engine.ir import TilewrightError
 EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
-def subject(name_or_text: str, **options: Any) -> Subject:
+def subject(name_or_text: str, **options: Any) -> ExportSubject:
     if "\n" in name_or_text:
         notebook = evaluate(read_document(name_or_text))
     else:
         notebook = evaluate(load_document(EXAMPLES / f"{name_or_text}.py"))
     count = options.pop("count", None)
-    return Subject(State(notebook=notebook, shown=notebook, chosen_step=count), Store(), **options)
+    return ExportSubject(State(notebook=notebook, shown=notebook, chosen_step=count), Store(), **options)
 
 
-def exported(key: str, of: Subject) -> Made:
+def exported(key: str, of: ExportSubject) -> ExportedFile:
     return made(key, of)
 
 

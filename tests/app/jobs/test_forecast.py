@@ -9,7 +9,7 @@ import pytest
 from support.sessions.paper import PaperClock, PaperScreen
 from support.sessions.slow import Slow
 
-from tilewright.app.actions.calls import Call, Calls
+from tilewright.app.actions.calls import ScheduleCall, ScheduleCalls
 from tilewright.app.document import Notebook, apply_call
 from tilewright.app.jobs import tried_move as tried_move
 from tilewright.app.session.queries import menu
@@ -232,9 +232,9 @@ def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queu
 
 def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
-    call = Call("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
+    call = ScheduleCall("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
     assert session.drop_preview.with_precomputed(session.state, call).made is None
-    assert session.drop_preview.with_precomputed(session.state, Calls((call,))).made is None
+    assert session.drop_preview.with_precomputed(session.state, ScheduleCalls((call,))).made is None
 
 
 def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple[Session, Queue, Paper]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httputil import HTTPHeaders
 
-from tilewright.app.server.access import AccessError, AccessPolicy, Answer, Pass, make_policy
+from tilewright.app.server.access import AccessError, AccessPolicy, Answer, PassOn, make_policy
 from tilewright.app.server.login import entry_page
 
 TOKEN = "0123456789abcdef-token"
@@ -18,7 +18,7 @@ BEHIND = make_policy(token=TOKEN, names=("tiles.example.org",), prefix="/tiles")
 LINK = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
 
 
-def decided(policy: AccessPolicy, target: str = "/", method: str = "GET", **headers: str) -> Answer | Pass:
+def decided(policy: AccessPolicy, target: str = "/", method: str = "GET", **headers: str) -> Answer | PassOn:
     """Header names have underscores for hyphens."""
     named = {"Host": HOST, **{name.replace("_", "-"): value for name, value in headers.items()}}
     return policy.decide(method, target, HTTPHeaders(named))
@@ -27,7 +27,7 @@ def decided(policy: AccessPolicy, target: str = "/", method: str = "GET", **head
 def status(policy: AccessPolicy, target: str = "/", method: str = "GET", **headers: str) -> int:
     """The status of the response; 0 for a request that reaches the application."""
     decision = decided(policy, target, method, **headers)
-    return 0 if isinstance(decision, Pass) else decision.status
+    return 0 if isinstance(decision, PassOn) else decision.status
 
 
 def ticket_of(policy: AccessPolicy) -> str:
@@ -35,7 +35,7 @@ def ticket_of(policy: AccessPolicy) -> str:
     return f"?ticket={policy.keys.new_ticket('page')}"
 
 
-def is_entry(decision: Answer | Pass, prefix: str = "") -> bool:
+def is_entry(decision: Answer | PassOn, prefix: str = "") -> bool:
     """Whether the answer is the page for a visitor without a ticket, which is the same for everybody."""
     return isinstance(decision, Answer) and decision.status == 200 and decision.text == entry_page(prefix)
 
@@ -163,7 +163,7 @@ def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_onl
     for policy in (TRUSTING, HERE):
         for site in ("cross-site", "same-site"):
             assert status(policy, target, **{**LINK, "Sec_Fetch_Site": site}) == 403, target
-    assert decided(TRUSTING, "/?place=file&name=mine.py", **LINK) == Pass("/"), "what to open is in the path only"
+    assert decided(TRUSTING, "/?place=file&name=mine.py", **LINK) == PassOn("/"), "what to open is in the path only"
     assert status(TRUSTING, "/", "POST", **LINK) == 403
 
 
@@ -230,7 +230,7 @@ def test_given_a_page_token_then_it_opens_websockets_only_and_only_if_this_serve
 
 def test_given_a_ticket_then_it_loads_one_page() -> None:
     query = ticket_of(HERE)
-    assert decided(HERE, f"/file/mine.py{query}") == Pass("/?place=file&name=mine.py")
+    assert decided(HERE, f"/file/mine.py{query}") == PassOn("/?place=file&name=mine.py")
     assert is_entry(decided(HERE, f"/file/mine.py{query}"))
     assert is_entry(decided(HERE, f"/?ticket={HERE.keys.new_ticket('entry')}")), "an entry is no ticket"
     assert is_entry(decided(HERE, f"/?ticket={HERE.keys.new_key()}"))
@@ -285,11 +285,11 @@ def test_given_an_address_that_is_not_listed_then_the_answer_is_403(target: str)
 
 
 def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_open_from_the_path_alone() -> None:
-    assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == Pass("/?place=file&name=mine.py")
-    assert decided(TRUSTING, "/kernel/net.v2.both") == Pass("/?place=kernel&name=net.v2.both")
-    assert decided(TRUSTING, "/file/a%20%26b.py") == Pass("/?place=file&name=a+%26b.py")
-    assert decided(TRUSTING, "/example/box_blur/ws?place=file") == Pass("/ws")
-    assert decided(TRUSTING, "/api/sessions?wait=1") == Pass("/api/sessions?wait=1")
+    assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == PassOn("/?place=file&name=mine.py")
+    assert decided(TRUSTING, "/kernel/net.v2.both") == PassOn("/?place=kernel&name=net.v2.both")
+    assert decided(TRUSTING, "/file/a%20%26b.py") == PassOn("/?place=file&name=a+%26b.py")
+    assert decided(TRUSTING, "/example/box_blur/ws?place=file") == PassOn("/ws")
+    assert decided(TRUSTING, "/api/sessions?wait=1") == PassOn("/api/sessions?wait=1")
     assert status(TRUSTING, "/file/mine.py", "POST") == 405
     assert status(TRUSTING, "/", "PUT") == 405 and status(TRUSTING, "/ws", "POST") == 405
 
@@ -321,9 +321,9 @@ def test_given_a_browser_that_was_sent_here_by_a_file_then_the_page_follows_as_o
 
 def test_given_a_prefix_then_it_stands_before_every_address() -> None:
     shown = {"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:5006"}
-    assert decided(BEHIND, "/tiles/", **shown) == Pass("/")
-    assert decided(BEHIND, "/tiles/file/mine.py/ws", **shown) == Pass("/ws")
-    assert decided(BEHIND, "/tiles/api/schema", **shown) == Pass("/api/schema")
+    assert decided(BEHIND, "/tiles/", **shown) == PassOn("/")
+    assert decided(BEHIND, "/tiles/file/mine.py/ws", **shown) == PassOn("/ws")
+    assert decided(BEHIND, "/tiles/api/schema", **shown) == PassOn("/api/schema")
     assert status(BEHIND, "/", **shown) == 403 and status(BEHIND, "/tilesx/", **shown) == 403
     leading = decided(BEHIND, "/tiles")
     assert isinstance(leading, Answer) and dict(leading.headers)["Location"] == "/tiles/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.calls import Call, CallOnRow
+from tilewright.app.actions.calls import CallOnRow, ScheduleCall
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ViewStep, act
@@ -125,7 +125,7 @@ def test_given_a_machine_then_its_memories_are_the_scopes_of_menus_those_on_chip
 def test_given_a_loop_around_a_placed_block_then_the_block_moves_outward() -> None:
     state = example("place_the_copies")
     assert state.moment is not None
-    placed = act(state, Call("compute_at", ("A_local.vtcm", state.moment.names["ko"])))
+    placed = act(state, ScheduleCall("compute_at", ("A_local.vtcm", state.moment.names["ko"])))
     entries = {entry["loop"]: entry for entry in targets(placed, Store(), ["A_local.vtcm"])}
     assert entries["mo"]["legal"] and entries["mo"]["primitive"] == "compute_at"
     assert "as often as before" in entries["mo"]["reason"]

@@ -19,10 +19,10 @@ from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.explore import (
     Database,
     DatabaseError,
-    Origin,
     Settings,
     SketchChoice,
     Space,
+    SpaceOrigin,
     TuningRecord,
     WarmStart,
     derive_space,
@@ -404,7 +404,7 @@ def test_a_record_from_anywhere_never_changes_the_result(
     with WarmStart(folder / "found", program, {}, GEMMINI) as warm:
         derived = derive_space(program, GEMMINI, records=warm.records, stop=lambda: True)
     study = explore(
-        derived.space, GEMMINI, Settings(trials=4, exhaustive=0), database=folder / "found", origin=Origin()
+        derived.space, GEMMINI, Settings(trials=4, exhaustive=0), database=folder / "found", origin=SpaceOrigin()
     )
     assert study.offers
     inputs = random_inputs(program)

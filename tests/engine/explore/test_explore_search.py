@@ -15,10 +15,10 @@ from support.schedules.spaces import LINES, gemm_space
 
 from tilewright.engine.execute import Verdict
 from tilewright.engine.explore import (
+    EvaluationLimits,
     EvaluationRequest,
     Evaluator,
     InProcess,
-    Limits,
     ObjectiveError,
     Outcome,
     Progress,
@@ -277,7 +277,7 @@ def test_an_unknown_figure_is_refused_before_anything_is_tried(name: str) -> Non
 
 
 def test_a_candidate_of_too_many_tasks_alone_is_given_up() -> None:
-    study = explore(SPACE, GEMMINI, Settings(limits=Limits(tasks=12)))
+    study = explore(SPACE, GEMMINI, Settings(limits=EvaluationLimits(tasks=12)))
     failed = [t for t in study.trials if t.outcome.status == "failed"]
     assert failed and {t.outcome.code for t in failed} == {"too-many-tasks"} and len(failed) < len(study.trials)
 

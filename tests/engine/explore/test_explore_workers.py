@@ -26,9 +26,9 @@ from support.schedules.spaces import gemm_space
 
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.explore import (
+    EvaluationLimits,
     EvaluationRequest,
     Evaluator,
-    Limits,
     Outcome,
     Progress,
     Settings,
@@ -61,7 +61,7 @@ def alone() -> Study:
 
 
 @contextmanager
-def hand_within(limits: Limits) -> Iterator[WorkerProcess]:
+def hand_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
     """A hand whose tasks may take so much."""
     made = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
     try:
@@ -170,7 +170,7 @@ def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, mon
 
 
 def test_a_candidate_without_time_fails_and_its_process_lives() -> None:
-    with hand_within(Limits(seconds=0.001)) as short:
+    with hand_within(EvaluationLimits(seconds=0.001)) as short:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
@@ -266,7 +266,7 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
 
 def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
-    with hand_within(Limits(seconds=0.05)) as short:
+    with hand_within(EvaluationLimits(seconds=0.05)) as short:
         answer = short.answer(walk)
         assert isinstance(answer, tuple) and list(answer) == list(HERE.estimates(walk))[: len(answer)]
         assert len(answer) < SPACE.size and short.pid is not None

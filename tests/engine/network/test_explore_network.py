@@ -28,7 +28,7 @@ from tilewright.engine.network import (
 )
 from tilewright.engine.network.search import loop
 from tilewright.engine.network.search.study import KernelTask
-from tilewright.engine.network.search.workers import Ended, InThread
+from tilewright.engine.network.search.workers import Ended, ThreadWorker
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script.relax import parse_network
 
@@ -240,7 +240,7 @@ def test_kernels_of_equal_structure_begin_with_the_sketch_of_the_first() -> None
     seen: list[NetworkProgress] = []
     whole = parse_network(TWO_SIZES)
 
-    class Noting(InThread):
+    class Noting(ThreadWorker):
         def perform(self, task: KernelTask, ended: Ended) -> KernelStudy | None:
             tasks.append(task)
             return super().perform(task, ended)

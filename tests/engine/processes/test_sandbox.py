@@ -18,7 +18,7 @@ from support.faults.signalled import default_interrupt
 
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.processes.landlock import landlock_version
-from tilewright.engine.processes.sandbox import LIMITS, Limits, confined_text
+from tilewright.engine.processes.sandbox import LIMITS, SandboxLimits, confined_text
 from tilewright.engine.processes.seccomp import CALLS
 
 TESTS = Path(__file__).parents[2]
@@ -42,14 +42,14 @@ def reachable() -> Iterator[None]:
         yield
 
 
-def tried(folder: Path, *actions: tuple[str, object], limits: Limits = LIMITS) -> dict[str, str]:
+def tried(folder: Path, *actions: tuple[str, object], limits: SandboxLimits = LIMITS) -> dict[str, str]:
     """What came of each action in one confined process."""
     file = folder / "file.json"
     file.write_text(json.dumps([(name, str(argument)) for name, argument in actions]))
     return dict(zip((name for name, _ in actions), json.loads(confined_text(MODULE, file, limits)), strict=True))
 
 
-def refusal(folder: Path, action: str, argument: object, limits: Limits) -> tuple[str, str]:
+def refusal(folder: Path, action: str, argument: object, limits: SandboxLimits) -> tuple[str, str]:
     with pytest.raises(TilewrightError) as caught:
         tried(folder, (action, argument), limits=limits)
     return caught.value.refusal.code, str(caught.value)
@@ -129,27 +129,29 @@ def test_native_code_starts_and_reaches_nothing(action: str, came_of: dict[str, 
 
 @only_linux
 def test_the_limit_of_memory_is_told(tmp_path: Path) -> None:
-    code, message = refusal(tmp_path, "allocate", 1 << 29, Limits(memory_bytes=1 << 28, memory_per_byte=0))
+    code, message = refusal(tmp_path, "allocate", 1 << 29, SandboxLimits(memory_bytes=1 << 28, memory_per_byte=0))
     assert code == "too-large" and "more than 268,435,456 B of memory" in message
-    assert tried(tmp_path, ("allocate", 1 << 20), limits=Limits(memory_bytes=1 << 28)) == {"allocate": str(1 << 20)}
+    assert tried(tmp_path, ("allocate", 1 << 20), limits=SandboxLimits(memory_bytes=1 << 28)) == {
+        "allocate": str(1 << 20)
+    }
 
 
 def test_the_limit_of_processor_time_ends_a_loop(tmp_path: Path) -> None:
-    code, message = refusal(tmp_path, "spin", "", Limits(processor_seconds=1))
+    code, message = refusal(tmp_path, "spin", "", SandboxLimits(processor_seconds=1))
     assert code == "too-slow" and "more than 1 s of processor time" in message
 
 
 def test_the_limit_of_time_ends_a_process_that_waits(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "sleep", 600, Limits(seconds=1))[0] == "too-slow"
+    assert refusal(tmp_path, "sleep", 600, SandboxLimits(seconds=1))[0] == "too-slow"
 
 
 def test_the_limit_of_the_answer_is_told(tmp_path: Path) -> None:
-    code, message = refusal(tmp_path, "long text", 2 << 20, Limits(answer_bytes=1 << 20))
+    code, message = refusal(tmp_path, "long text", 2 << 20, SandboxLimits(answer_bytes=1 << 20))
     assert code == "too-large" and "1,048,576 B for its text" in message
 
 
 def test_a_large_file_is_refused_before_a_process_starts(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "long text", 1, Limits(file_bytes=4))[0] == "too-large"
+    assert refusal(tmp_path, "long text", 1, SandboxLimits(file_bytes=4))[0] == "too-large"
 
 
 def test_a_crash_is_told_with_its_signal(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from support.programs.sources import elementwise_stages, matmul
 from support.programs.transformer import transformer_notebook
 
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import Select, act
+from tilewright.app.actions.table import SelectRow, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.export.exports import apart, made
 from tilewright.app.jobs.background_analysis import verdict_of
@@ -89,7 +89,7 @@ def layouts(state: State) -> None:
     assert state.moment is not None
     store.report_now(state)
     for name in buffer_ids(state.moment.schedule.func):
-        work = layout_work(act(state, Select(buffer=name)), store)
+        work = layout_work(act(state, SelectRow(buffer=name)), store)
         if work is not None:
             run_all(work.pieces())
 

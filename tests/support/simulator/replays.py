@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from tilewright.engine.hwsim.replay.exclusive import Clocks, Stall, Variant
+from tilewright.engine.hwsim.replay.exclusive import Clocks, TaskStall, Variant
 from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
 
 ENDLESS = 1_000_000
@@ -21,7 +21,7 @@ class Replayed(msgspec.Struct):
     cycles: int
     busy: tuple[int, ...]
     last_end: tuple[int, ...]
-    stalls: list[Stall]
+    stalls: list[TaskStall]
 
     def stalls_of(self, engine: int) -> dict[str, int]:
         """Cycles by cause."""

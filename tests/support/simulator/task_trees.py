@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.engine.hwsim.replay.exclusive import Variant
 from tilewright.engine.hwsim.tasks.periodicity import Run
-from tilewright.engine.hwsim.tasks.tree import Piece, TaskLoop
+from tilewright.engine.hwsim.tasks.tree import LoopPiece, TaskLoop
 from tilewright.engine.hwsim.tasks.variants import NOTHING
 
 LONG = (1, 2, 3, 5, 8, 17, 40)
@@ -44,8 +44,8 @@ class Loop(TaskLoop, frozen=True):
         """The loops that its tasks depend on."""
         return {turning for turning, _ in self.turns} | set(self.edges)
 
-    def pieces(self, at: Mapping[Any, int]) -> tuple[Piece, ...]:
-        return tuple(Piece(run, (run,)) for run in self._runs())
+    def pieces(self, at: Mapping[Any, int]) -> tuple[LoopPiece, ...]:
+        return tuple(LoopPiece(run, (run,)) for run in self._runs())
 
     def _runs(self) -> tuple[Run, ...]:
         first, *inner = self.loops

@@ -61,7 +61,7 @@ class Revised(msgspec.Struct, frozen=True, eq=False):
         return self.notebook
 
 
-class Line(msgspec.Struct, frozen=True, eq=False):
+class RevisedLine(msgspec.Struct, frozen=True, eq=False):
     """A statement of the new schedule, the step of the old one that it continues, and the state after it."""
 
     call: CallStep
@@ -77,7 +77,7 @@ class LaterLines:
         self.state = state or notebook.states[first]
         self.lost: list[LostStep] = []
         self._first = first
-        self._lines: list[Line] = []
+        self._lines: list[RevisedLine] = []
         self._off: set[int] = set()
         self._new: dict[Handle, Handle] = {}
         self._names: dict[str, str] = {}
@@ -92,11 +92,11 @@ class LaterLines:
 
     def add(self, text: str, step: NotebookStep | None = None) -> None:
         """Add the statements of `text`; the last one continues `step`. Raises TilewrightError, and then adds nothing."""
-        state, lines = self.state, list[Line]()
+        state, lines = self.state, list[RevisedLine]()
         calls = (step.call,) if step is not None and text == step.text else read_calls(text)
         for number, call in enumerate(calls, 1):
             state = after_line(state, call, self.notebook.schedule_name)
-            lines.append(Line(call, step if number == len(calls) else None, state))
+            lines.append(RevisedLine(call, step if number == len(calls) else None, state))
         if step is not None and step.status == "applied":
             made = state.schedule.trace.steps[len(self.state.schedule.trace.steps) :]
             self._record(step, made[-1:], state)

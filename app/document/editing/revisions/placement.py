@@ -34,7 +34,7 @@ class Spot(msgspec.Struct, frozen=True, eq=False):
     loop: Var
 
 
-class Verdict(msgspec.Struct, frozen=True, eq=False):
+class MoveVerdict(msgspec.Struct, frozen=True, eq=False):
     """Whether a block may move to `loop`, a loop of the present program: a target of `schedule`, which is that of the place to which the
     step would move, with its loop there."""
 
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False):
     target: Target
 
 
-class Placement:
+class StepPlacement:
     """The step that placed a block of the program after the first `count` lines of a notebook."""
 
     def __init__(self, notebook: Notebook, count: int, block: str, step: NotebookStep) -> None:
@@ -59,7 +59,7 @@ class Placement:
         self._lines = LaterLines(notebook, step.index)
         self._without: list[State] = [self.before]
 
-    def targets(self) -> tuple[Verdict, ...]:
+    def targets(self) -> tuple[MoveVerdict, ...]:
         """The verdict on each loop of the present program, in text order. The later lines are not applied here."""
         schedules: dict[int, Schedule] = {}
         verdicts: dict[int, dict[Var, Target]] = {}
@@ -70,16 +70,16 @@ class Placement:
                 verdicts[number] = {t.loop: t for t in schedule.legal_targets(self.block)}
             return schedules[number], verdicts[number][loop]
 
-        found: list[Verdict] = []
+        found: list[MoveVerdict] = []
         for loop in (f.loop_var for f in self.now.schedule.index.loops):
             checkpoint()
             if loop is self.loop:
                 refusal = Refusal("same-loop", f"block {self.block!r} is already computed at loop {loop.name!r}")
-                found.append(Verdict(loop, self.now.schedule, Target(loop, False, self.method, refusal)))
+                found.append(MoveVerdict(loop, self.now.schedule, Target(loop, False, self.method, refusal)))
             elif (spot := self.spot(loop)) is not None:
-                found.append(Verdict(loop, *verdict(spot.position, spot.state.schedule, spot.loop)))
+                found.append(MoveVerdict(loop, *verdict(spot.position, spot.state.schedule, spot.loop)))
             else:
-                found.append(Verdict(loop, *verdict(APPENDED, self.now.schedule, loop)))
+                found.append(MoveVerdict(loop, *verdict(APPENDED, self.now.schedule, loop)))
         return tuple(found)
 
     def spot(self, loop: Var) -> Spot | None:
@@ -129,8 +129,8 @@ def _placing_texts(notebook: Notebook) -> dict[str, str]:
     }
 
 
-def placement_of(notebook: Notebook, block: str, count: int | None = None) -> Placement | None:
+def placement_of(notebook: Notebook, block: str, count: int | None = None) -> StepPlacement | None:
     """The placement of a block of the program after the first `count` lines, by default all; None for a block that no step has placed."""
     count = len(notebook.states) - 1 if count is None else count
     step = last_step(notebook, count, PLACES, block)
-    return None if step is None else Placement(notebook, count, block, step)
+    return None if step is None else StepPlacement(notebook, count, block, step)

@@ -18,7 +18,7 @@ from ...notebook import Notebook, NotebookStep
 from ...workload import program_names
 from ..lines import line_for, require_applied
 from .later_lines import LaterLines, Revised
-from .placement import PLACES, Method, Placement, placement_of
+from .placement import PLACES, Method, StepPlacement, placement_of
 from .revise import revised_line
 from .steps import traced_steps
 
@@ -126,10 +126,10 @@ class Walk:
         self._first = min(self._placed, default=len(self._notebook.steps))
         self._made = next(n for n, s in enumerate(self._notebook.states) if s.schedule.index.has_loop(loop))
         self._next = self._first
-        self._waiting: list[Placement | str] = []
+        self._waiting: list[StepPlacement | str] = []
         self._deferred: list[NotebookStep] = []
-        self._errors: dict[Placement | str, TilewrightError] = {}
-        self._tried: dict[Placement | str, PrimFunc] = {}
+        self._errors: dict[StepPlacement | str, TilewrightError] = {}
+        self._tried: dict[StepPlacement | str, PrimFunc] = {}
         self.lines = LaterLines(self._notebook, self._first)
 
     def run(self, *, whole: bool) -> None:
@@ -185,7 +185,7 @@ class Walk:
             deferred, self._deferred = self._deferred, []
             self.lines.repeat_all(deferred, self._follow)
 
-    def _moved(self, item: Placement | str, loop: Var) -> bool:
+    def _moved(self, item: StepPlacement | str, loop: Var) -> bool:
         """Whether the step of `item` moves to the loop now. A program that has refused it is not tried again."""
         func = self.lines.state.schedule.func
         if self._tried.get(item) is func:
@@ -200,7 +200,7 @@ class Walk:
                 return True
         return self._repairs and self._repaired(item, loop)
 
-    def _repaired(self, item: Placement | str, loop: Var) -> bool:
+    def _repaired(self, item: StepPlacement | str, loop: Var) -> bool:
         """Whether the step moves after calls that make it legal. The calls are kept only then."""
         for method in self._methods(item):
             try:
@@ -214,15 +214,15 @@ class Walk:
                     return True
         return False
 
-    def _methods(self, item: Placement | str) -> tuple[Method, ...]:
+    def _methods(self, item: StepPlacement | str) -> tuple[Method, ...]:
         relocation = self._relocation
         if relocation.method is not None and _block_of(item) in relocation.blocks:
             return (relocation.method,)
         return PLACES if isinstance(item, str) or item.method == PLACES[0] else (PLACES[1], PLACES[0])
 
-    def _add(self, item: Placement | str, method: Method, loop: Var) -> None:
+    def _add(self, item: StepPlacement | str, method: Method, loop: Var) -> None:
         lines = self.lines
-        if isinstance(item, Placement):
+        if isinstance(item, StepPlacement):
             text = revised_line(self._notebook, item.step, lines.state, {"loop": loop}, method)
             lines.add(lines.renamed(text), item.step)
         else:
@@ -250,7 +250,7 @@ class Walk:
             return False
         block = traced_steps(self._notebook, step)[-1].argument("block")
         assert isinstance(block, str)
-        follower = Placement(self._notebook, step.index + 1, block, step)
+        follower = StepPlacement(self._notebook, step.index + 1, block, step)
         for method in self._methods(follower):
             try:
                 self._add(follower, method, loop)
@@ -280,7 +280,7 @@ class Walk:
         return {realize.block.name for realize in index.child_blocks(index.loop(loop))} - {*self._relocation.blocks}
 
 
-def _block_of(item: Placement | str) -> str:
+def _block_of(item: StepPlacement | str) -> str:
     return item if isinstance(item, str) else item.block
 
 

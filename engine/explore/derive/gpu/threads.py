@@ -15,14 +15,14 @@ from collections.abc import Sequence
 
 from ....ir import BufferLoad, BufferStore, For
 from ....ir import dtype as dt
-from ..draft import Draft, word
+from ..draft import ScheduleDraft, word
 from ..lanes import along_rows, is_summed
 
 THREADS = ("256", "128", "512", "64", "1024")
 """Threads of a block, as texts."""
 
 
-def add_grid(draft: Draft) -> None:
+def add_grid(draft: ScheduleDraft) -> None:
     """Requires a machine with memory that threads share. Lines: a loop for the blocks of threads around the loops over tiles, by `split` of
     the outermost one, or by `add_unit_loop` if that is a reduction or there is none. What depends on no tile is computed in each block."""
     if not draft.binds_threads:
@@ -43,7 +43,7 @@ def add_grid(draft: Draft) -> None:
         builder.drop()
 
 
-def bind_threads(draft: Draft) -> None:
+def bind_threads(draft: ScheduleDraft) -> None:
     """Requires a loop for the blocks of threads. Lines: `bind` of it to blockIdx.x; of each block the loops below the tiles, as one
     (`fuse`), `split` by the number of threads, a hole, or by the warps of a product, and `bind` to threadIdx.x. Of a reduction along rows
     these are summed loops: the threads combine their sums."""
@@ -59,18 +59,18 @@ def bind_threads(draft: Draft) -> None:
     draft.decide(f"blocks of threads around {draft.grid}")
 
 
-def _is_inside(draft: Draft, name: str, grid: str) -> bool:
+def _is_inside(draft: ScheduleDraft, name: str, grid: str) -> bool:
     return any(f.loop_var is draft.builder.value(grid) for f in draft.loops_of(name))
 
 
-def _threads(draft: Draft) -> str:
+def _threads(draft: ScheduleDraft) -> str:
     """The variable of the number of threads, which all groups share."""
     if "threads" not in draft.builder.state.names:
         draft.builder.hole("threads", draft.hole("threads"), THREADS)
     return "threads"
 
 
-def _bind_block(draft: Draft, name: str, own: Sequence[For], threads: str) -> None:
+def _bind_block(draft: ScheduleDraft, name: str, own: Sequence[For], threads: str) -> None:
     """Binds the loops of a block below its tiles."""
     builder, realize = draft.builder, draft.index.realize(name)
     reduced = [f for f in own if is_summed(realize, f)]
@@ -100,7 +100,7 @@ def _bind_block(draft: Draft, name: str, own: Sequence[For], threads: str) -> No
         draft.leave_out(f"{name} on threads", "its loops cannot be bound")
 
 
-def _vector(draft: Draft, name: str) -> int:
+def _vector(draft: ScheduleDraft, name: str) -> int:
     """The elements that a thread moves at once: 16 bytes of a copy, else one."""
     body = draft.block(name).body
     if not isinstance(body, BufferStore) or not isinstance(body.value, BufferLoad):

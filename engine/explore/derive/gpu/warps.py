@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from ....ir import BlockRealize, For, Var, build, free_vars
 from ....schedule import process_intrinsics
-from ..draft import Draft, WarpTile, word
+from ..draft import ScheduleDraft, WarpTile, word
 from ..lanes import is_summed
-from ..product import Product, product_of
+from ..product import ProductIterators, product_of
 from ..stage import consumers_argument
 
 SIDE = 16
@@ -34,7 +34,7 @@ STEPS = ("1", "2", "4", "8")
 """Fragments along the depth between two copies of the operands, as texts."""
 
 
-def fits_fragments(product: Product, realize: BlockRealize) -> bool:
+def fits_fragments(product: ProductIterators, realize: BlockRealize) -> bool:
     """Whether a product is one of 16 x 16 x 16 fragments: float16 operands and float32 sums, in whole fragments."""
     first, second = (load.buffer.dtype for load in product.factors)
     sums = realize.block.writes[0].buffer.dtype
@@ -43,7 +43,7 @@ def fits_fragments(product: Product, realize: BlockRealize) -> bool:
     return first == second == "float16" and sums == "float32" and whole
 
 
-def tile_in_warps(draft: Draft) -> None:
+def tile_in_warps(draft: ScheduleDraft) -> None:
     """Requires a product on tensor cores. Lines: its rows and columns `split` over warps and fragments of 16 x 16, `fuse` and `bind` of
     the warps to threadIdx.y, and `cache_write` to a fragment of sums for each."""
     for name in draft.group.every:
@@ -52,7 +52,7 @@ def tile_in_warps(draft: Draft) -> None:
             _tile(draft, name, product)
 
 
-def _tile(draft: Draft, name: str, product: Product) -> None:
+def _tile(draft: ScheduleDraft, name: str, product: ProductIterators) -> None:
     builder, realize = draft.builder, draft.index.realize(name)
     tiles = {draft.builder.value(o): o for o in draft.loops.values()}
     own = [f for f in draft.loops_of(name) if f.loop_var not in tiles and f.loop_var.name != draft.grid]
@@ -97,7 +97,7 @@ def _tile(draft: Draft, name: str, product: Product) -> None:
     draft.decide(f"{name} in fragments of {SIDE} x {SIDE} x {SIDE}")
 
 
-def _warps(draft: Draft, rows: For, columns: For) -> str:
+def _warps(draft: ScheduleDraft, rows: For, columns: For) -> str:
     """The variable of the warps, which all products share: those along the rows, along the columns, and all. The first fit the present
     tile."""
     if "warps" not in draft.builder.state.names:
@@ -118,7 +118,7 @@ def _drives(realize: BlockRealize, loop: Var, iterator: Var) -> bool:
     return loop in free_vars(realize.iter_values[names.index(iterator.name)])
 
 
-def load_fragments(draft: Draft) -> None:
+def load_fragments(draft: ScheduleDraft) -> None:
     """Requires a product in warps. Lines: `compute_at` of the copies of its operands at the loop over the depth, and `cache_read` of both
     operands into fragments, at the loop over the fragments of a copy."""
     for tile in draft.warp_tiles:
@@ -140,7 +140,7 @@ def load_fragments(draft: Draft) -> None:
                 draft.leave_out(f"{factor.buffer.name} in fragments", f"cache_read to {scope} is refused")
 
 
-def tensorize_fragments(draft: Draft) -> None:
+def tensorize_fragments(draft: ScheduleDraft) -> None:
     """Requires a product in warps and tensor intrinsics that match. Lines: `decompose_reduction`, and `tensorize` of the zeros, the loads,
     the products and the stores of fragments."""
     for tile in draft.warp_tiles:
@@ -157,7 +157,7 @@ def tensorize_fragments(draft: Draft) -> None:
             )
 
 
-def _zeros(draft: Draft, tile: WarpTile) -> bool:
+def _zeros(draft: ScheduleDraft, tile: WarpTile) -> bool:
     """Separates the zeros of the sums, and calls the intrinsic that writes them."""
     init = draft.builder.fresh(f"{word(tile.block)}_zero")
     if not draft.write(f'{init} = $.decompose_reduction("{tile.block}", {tile.outer})'):
@@ -167,7 +167,7 @@ def _zeros(draft: Draft, tile: WarpTile) -> bool:
     return _call(draft, loop, f"{loop} = $.get_loops({init})[{depth - 2}]")
 
 
-def _in_fragments(draft: Draft, name: str) -> bool:
+def _in_fragments(draft: ScheduleDraft, name: str) -> bool:
     """Divides a copy into fragments, and calls the intrinsic that copies one."""
     rows, columns = draft.loops_of(name)[-2:]
     lines, loops = draft.named_loops(name)
@@ -183,7 +183,7 @@ def _in_fragments(draft: Draft, name: str) -> bool:
     )
 
 
-def _call(draft: Draft, loop: str, *lines: str) -> bool:
+def _call(draft: ScheduleDraft, loop: str, *lines: str) -> bool:
     """Writes the lines and `tensorize` of a loop by the first intrinsic that matches; nothing if none does."""
     names = process_intrinsics() if draft.intrinsics is None else draft.intrinsics
     return any(draft.write(*lines, f'$.tensorize({loop}, "{name}")') for name in names)

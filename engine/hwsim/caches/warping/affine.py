@@ -16,7 +16,7 @@ import numpy as np
 from ....arith import Linear, linear
 from ....ir import Buffer, Expr, Var, walk
 from ...tasks.nest import Loop
-from ..budget import Budget
+from ..budget import CacheBudget
 from ..stream import Event, Stream, StreamLoop, StreamNode, known, step_of
 from .line_trees import Forest, Offset, Placed
 
@@ -33,7 +33,7 @@ class TreeReader:
         cached: Sequence[bool],
         coordinates: Mapping[Buffer, int],
         instances: Mapping[int, tuple[int, tuple[Loop, ...]]],
-        budget: Budget,
+        budget: CacheBudget,
     ) -> None:
         self.forest, self.stream, self.cached, self.budget = forest, stream, cached, budget
         self.coordinates, self.instances = coordinates, instances

@@ -15,13 +15,13 @@ from ....ir import Buffer
 from ...machine.parts import Cache
 from ...tasks.nest import Loop
 from ..accesses import Accesses, Tally
-from ..budget import Budget
+from ..budget import CacheBudget
 from .affine import TreeReader
 from .cold import Cold
 from .line_trees import CLEAN, DIRTY, Forest, Placed
 from .requests import Requests, Totals, Trees
 from .strides import Strides
-from .tree_maps import Classes, Instances, Lines, Prefetches
+from .tree_maps import Classes, Lines, Prefetches, TaskInstances
 from .warp import Warp
 
 MOST_SPAN = 1 << 24
@@ -54,7 +54,7 @@ def _without_collection() -> Generator[None]:
 
 
 @_without_collection()
-def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: Budget) -> Tally:
+def count_by_warping(accesses: Accesses, chain: tuple[int, ...], budget: CacheBudget) -> Tally:
     """Counts the accesses and misses of a chain of levels."""
     tally = accesses.tally()
     forest, tree = _read(accesses, budget)
@@ -124,7 +124,7 @@ def _tally(
 def _add_instances(accesses: Accesses, tally: Tally, level: int, outs: list[Placed | None], forest: Forest) -> None:
     """Adds the cycles of a level's misses to the instances of tasks."""
     for coordinate, task in enumerate(_numbered(accesses), forest.buffers):
-        flat, instances = tally.cycles[task].reshape(-1), Instances(coordinate)
+        flat, instances = tally.cycles[task].reshape(-1), TaskInstances(coordinate)
         for out in outs:
             if out is not None and out[0].live[coordinate]:
                 found, start = instances.of(out[0]), out[1][coordinate]
@@ -136,7 +136,7 @@ def _numbered(accesses: Accesses) -> list[int]:
     return [n for n, loops in enumerate(accesses.tasks) if loops]
 
 
-def _read(accesses: Accesses, budget: Budget) -> tuple[Forest, Placed | None]:
+def _read(accesses: Accesses, budget: CacheBudget) -> tuple[Forest, Placed | None]:
     """Returns the tree of all accesses in bytes."""
     coordinates, count = _coordinates(accesses)
     tasks = {task: n for n, task in enumerate(_numbered(accesses), count)}

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import Generic
 
-from ..budget import Budget
-from .line_trees import Forest, Leaf, Node, Placed, Rep, Seq, times
+from ..budget import CacheBudget
+from .line_trees import Forest, Leaf, Placed, Rep, Seq, StreamNode, times
 from .requests import R, Requests
 
 
 class Cold(Generic[R]):
     """The first accesses to each line in a tree of lines of a program with so many events, with probes after them."""
 
-    def __init__(self, forest: Forest, events: int, budget: Budget, requests: Requests[R]) -> None:
+    def __init__(self, forest: Forest, events: int, budget: CacheBudget, requests: Requests[R]) -> None:
         self.forest, self.events, self.budget, self.requests = forest, events, budget, requests
-        self._spans: dict[tuple[Node, int], tuple[int, int]] = {}
-        self._lines: dict[tuple[Node, int], int] = {}
-        self._done: dict[tuple[Node, int, int], tuple[R, int]] = {}
+        self._spans: dict[tuple[StreamNode, int], tuple[int, int]] = {}
+        self._lines: dict[tuple[StreamNode, int], int] = {}
+        self._done: dict[tuple[StreamNode, int, int], tuple[R, int]] = {}
 
-    def span(self, node: Node, c: int) -> tuple[int, int]:
+    def span(self, node: StreamNode, c: int) -> tuple[int, int]:
         """Returns the lowest and the highest line that a node at 0 accesses in a coordinate."""
         found = self._spans.get((node, c))
         if found is None:
@@ -37,7 +37,7 @@ class Cold(Generic[R]):
             self._spans[node, c] = found
         return found
 
-    def lines(self, node: Node, c: int) -> int:
+    def lines(self, node: StreamNode, c: int) -> int:
         """Returns all lines that a node accesses, as bits from the lowest."""
         found = self._lines.get((node, c))
         if found is None:
@@ -62,7 +62,7 @@ class Cold(Generic[R]):
         """Returns the first access to each line of a coordinate."""
         return self.requests.moved(self.run(part[0], c, 0)[0], part[1])
 
-    def run(self, node: Node, c: int, seen: int) -> tuple[R, int]:
+    def run(self, node: StreamNode, c: int, seen: int) -> tuple[R, int]:
         """Returns the first accesses that a node makes, and the lines accessed after it."""
         every = self.lines(node, c)
         if not every & ~seen:
@@ -74,7 +74,7 @@ class Cold(Generic[R]):
             found = self._done[key] = self._new(node, c, key[2]), seen | every
         return found[0], seen | every
 
-    def _new(self, node: Node, c: int, seen: int) -> R:
+    def _new(self, node: StreamNode, c: int, seen: int) -> R:
         low = self.span(node, c)[0]
         if isinstance(node, Seq):
             outs: list[R] = []

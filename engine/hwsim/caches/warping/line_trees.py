@@ -12,12 +12,12 @@ from functools import reduce
 from itertools import pairwise
 from operator import add, mul, sub
 
-from ..budget import Budget
+from ..budget import CacheBudget
 
 Offset = tuple[int, ...]
 
 
-class Node:
+class StreamNode:
     """A part of a stream. `live` says which coordinates it uses, `buffers` are those of addresses among them.
 
     `number` is its place among all nodes, `core` that of the body that it repeats, or its own; `first` and `last` are those of its first
@@ -32,7 +32,7 @@ class Node:
         self.buffers = tuple([c for c in forest.addresses if live[c]])
 
 
-class Leaf(Node):
+class Leaf(StreamNode):
     """One access of an event, or a line that the level before evicted: event DIRTY or CLEAN."""
 
     __slots__ = ("coordinate", "dirty", "event", "instance")
@@ -42,7 +42,7 @@ class Leaf(Node):
         self.event, self.coordinate, self.instance, self.dirty = event, coordinate, instance, dirty
 
 
-class Seq(Node):
+class Seq(StreamNode):
     """Parts one after the other."""
 
     __slots__ = ("parts",)
@@ -57,18 +57,18 @@ class Seq(Node):
         self.first, self.last = parts[0][0].first, parts[-1][0].last
 
 
-class Rep(Node):
+class Rep(StreamNode):
     """`count` repetitions of a body, each translated by `shift` from the one before."""
 
     __slots__ = ("body", "count", "shift")
 
-    def __init__(self, count: int, shift: Offset, body: Node, forest: Forest) -> None:
+    def __init__(self, count: int, shift: Offset, body: StreamNode, forest: Forest) -> None:
         super().__init__(body.live, forest)
         self.count, self.shift, self.body = count, shift, body
         self.core = self.first = self.last = body.number
 
 
-Placed = tuple[Node, Offset]
+Placed = tuple[StreamNode, Offset]
 
 
 def moved(offset: Offset, by: Offset) -> Offset:
@@ -89,12 +89,12 @@ MOST_FLAT = 8
 class Forest:
     """All nodes of a simulation, each once. `buffers` coordinates are addresses, the others, up to `width`, are instances of tasks."""
 
-    def __init__(self, buffers: int, width: int, budget: Budget) -> None:
+    def __init__(self, buffers: int, width: int, budget: CacheBudget) -> None:
         self.buffers, self.width, self.budget = buffers, width, budget
         self.zero: Offset = (0,) * width
         self.addresses = range(buffers)
-        self._known: dict[object, Node] = {}
-        self._reach: dict[tuple[Node, int, int], int] = {}
+        self._known: dict[object, StreamNode] = {}
+        self._reach: dict[tuple[StreamNode, int, int], int] = {}
 
     @property
     def count(self) -> int:
@@ -136,7 +136,7 @@ class Forest:
                 _extend(found, group)
         return found
 
-    def _append(self, groups: list[_Group], node: Node, offset: Offset) -> None:
+    def _append(self, groups: list[_Group], node: StreamNode, offset: Offset) -> None:
         offset = self.clipped(node, offset)
         if isinstance(node, Rep):
             _extend(groups, _Group(node.body, offset, node.shift, node.count))
@@ -177,13 +177,13 @@ class Forest:
             known = self._known[key] = Rep(count, shift, body, self)
         return known, offset
 
-    def clipped(self, node: Node, offset: Offset) -> Offset:
+    def clipped(self, node: StreamNode, offset: Offset) -> Offset:
         """Returns an offset with 0 in the coordinates that the node does not use."""
         return tuple(map(mul, offset, node.live))
 
     # -- which addresses a node reaches
 
-    def reach(self, node: Node, coordinate: int, modulus: int) -> int:
+    def reach(self, node: StreamNode, coordinate: int, modulus: int) -> int:
         """Returns the residues modulo `modulus` of the addresses that a node at 0 accesses, as the bits of a number."""
         key = (node, coordinate, modulus)
         found = self._reach.get(key)
@@ -208,7 +208,7 @@ class _Group:
 
     __slots__ = ("body", "count", "last", "offset", "step")
 
-    def __init__(self, body: Node, offset: Offset, step: Offset, count: int) -> None:
+    def __init__(self, body: StreamNode, offset: Offset, step: Offset, count: int) -> None:
         self.body, self.offset, self.step, self.count = body, offset, step, count
         self.last = offset if count == 1 else moved(offset, times(count - 1, step))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from .line_trees import CLEAN, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved
+from .line_trees import CLEAN, Forest, Leaf, Offset, Placed, Rep, Seq, StreamNode, moved
 
 R = TypeVar("R")
 FIELD = 96
@@ -47,7 +47,7 @@ class Trees:
     def __init__(self, forest: Forest) -> None:
         self.forest = forest
         self.joined, self.repeated = forest.seq, forest.rep
-        self._counts: dict[Node, Counter[int]] = {}
+        self._counts: dict[StreamNode, Counter[int]] = {}
 
     def one(self, leaf: Leaf, offset: Offset) -> Placed | None:
         return leaf, offset
@@ -62,7 +62,7 @@ class Trees:
                 total.update(self._count(requests[0]))
         return total
 
-    def _count(self, node: Node) -> Counter[int]:
+    def _count(self, node: StreamNode) -> Counter[int]:
         found = self._counts.get(node)
         if found is None:
             match node:

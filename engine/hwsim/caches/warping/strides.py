@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...machine.parts import MOST_STRIDE, Cache
-from ..budget import Budget
+from ..budget import CacheBudget
 from .line_trees import Forest, Leaf, Offset, Placed
 from .requests import Trees
 from .warp import Recurrence, State
@@ -14,7 +14,7 @@ class Strides(Recurrence[Placed | None]):
     events from `probe` on, one for each event of the program.
     """
 
-    def __init__(self, forest: Forest, cache: Cache, events: int, probe: int, budget: Budget) -> None:
+    def __init__(self, forest: Forest, cache: Cache, events: int, probe: int, budget: CacheBudget) -> None:
         super().__init__(forest, budget, Trees(forest), events, 1)
         first = cache.prefetch_distance
         self.ahead, self.probe = range(first, first + cache.prefetch_lines), probe

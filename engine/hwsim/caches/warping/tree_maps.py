@@ -10,7 +10,7 @@ import numpy as np
 
 from ...machine.parts import Cache
 from ..accesses import Ints
-from .line_trees import Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, rotated, swept, times
+from .line_trees import Forest, Leaf, Offset, Placed, Rep, Seq, StreamNode, moved, rotated, swept, times
 
 
 class Lines:
@@ -18,7 +18,7 @@ class Lines:
 
     def __init__(self, forest: Forest, ratio: int) -> None:
         self.forest, self.ratio = forest, ratio
-        self._done: dict[tuple[Node, Offset], Placed] = {}
+        self._done: dict[tuple[StreamNode, Offset], Placed] = {}
 
     def of(self, part: Placed) -> Placed:
         """Returns the tree of a part."""
@@ -33,7 +33,7 @@ class Lines:
         made, within = self._phase(node, self.forest.clipped(node, tuple(rest)))
         return made, moved(within, self.forest.clipped(node, tuple(lines)))
 
-    def _phase(self, node: Node, phase: Offset) -> Placed:
+    def _phase(self, node: StreamNode, phase: Offset) -> Placed:
         key = (node, phase)
         found = self._done.get(key)
         if found is None:
@@ -41,7 +41,7 @@ class Lines:
             found = self._done[key] = self._new(node, phase)
         return found
 
-    def _new(self, node: Node, phase: Offset) -> Placed:
+    def _new(self, node: StreamNode, phase: Offset) -> Placed:
         match node:
             case Seq():
                 made = self.forest.seq([self.of((n, moved(phase, o))) for n, o in node.parts])
@@ -70,7 +70,7 @@ class Prefetches:
 
     def __init__(self, forest: Forest, cache: Cache, probe: int) -> None:
         self.forest, self.cache, self.probe = forest, cache, probe
-        self._done: dict[Node, Placed] = {}
+        self._done: dict[StreamNode, Placed] = {}
 
     def of(self, part: Placed) -> Placed:
         """Returns the tree of a part in lines of the cache, with prefetches."""
@@ -80,7 +80,7 @@ class Prefetches:
             found = self._done[node] = self._new(node)
         return found[0], moved(found[1], offset)
 
-    def _new(self, node: Node) -> Placed:
+    def _new(self, node: StreamNode) -> Placed:
         match node:
             case Seq():
                 made = self.forest.seq([self.of(part) for part in node.parts])
@@ -116,9 +116,9 @@ class Classes:
 
     def __init__(self, forest: Forest, modulus: int, width: int) -> None:
         self.forest, self.modulus, self.width = forest, modulus, width
-        self._done: dict[tuple[Node, Offset], Placed | None] = {}
-        self._tables: dict[tuple[Node, int, int], Sequence[int]] = {}
-        self._residues: dict[Node, tuple[_Residues, ...]] = {}
+        self._done: dict[tuple[StreamNode, Offset], Placed | None] = {}
+        self._tables: dict[tuple[StreamNode, int, int], Sequence[int]] = {}
+        self._residues: dict[StreamNode, tuple[_Residues, ...]] = {}
         self._nowhere = [-1] * forest.buffers
 
     def of(self, part: Placed | None, number: int) -> Placed | None:
@@ -163,7 +163,7 @@ class Classes:
             return bool(bits >> (-at % self.modulus) & 1)
         return any(bits >> ((n - at) % self.modulus) & 1 for n in range(self.width))
 
-    def _residues_of(self, node: Node) -> tuple[_Residues, ...]:
+    def _residues_of(self, node: StreamNode) -> tuple[_Residues, ...]:
         """Returns the residues of all coordinates that a node uses. In a class of several lines, no classes are compared."""
         made: list[_Residues] = []
         for c in node.buffers:
@@ -173,7 +173,7 @@ class Classes:
         found = self._residues[node] = tuple(made)
         return found
 
-    def _granule(self, node: Node, c: int) -> tuple[int, int]:
+    def _granule(self, node: StreamNode, c: int) -> tuple[int, int]:
         """Returns `step` and `edges` of a coordinate. If a loop accesses this coordinate alone, each iteration the lines behind those of
         the one before, then classes meet it in the same number of iterations, except where it starts and ends.
         """
@@ -194,10 +194,10 @@ class Classes:
             case _:
                 return 1, 3 if modulus > 1 else 1
 
-    def _use(self, node: Node, c: int) -> _Residues:
+    def _use(self, node: StreamNode, c: int) -> _Residues:
         return next(use for use in self._residues.get(node) or self._residues_of(node) if use.coordinate == c)
 
-    def _new(self, node: Node, phase: Offset) -> Placed | None:
+    def _new(self, node: StreamNode, phase: Offset) -> Placed | None:
         if isinstance(node, Seq):
             return self.forest.seq([self._within(part, phase) for part in node.parts])
         assert isinstance(node, Rep)
@@ -258,21 +258,21 @@ def _at(part: Placed | None, by: Offset) -> Placed | None:
     return None if part is None else (part[0], moved(part[1], by))
 
 
-class Instances:
+class TaskInstances:
     """The number of misses of each instance of a task, from the first of a node on."""
 
     def __init__(self, coordinate: int) -> None:
         self.coordinate = coordinate
-        self._done: dict[Node, Ints] = {}
+        self._done: dict[StreamNode, Ints] = {}
 
-    def of(self, node: Node) -> Ints:
+    def of(self, node: StreamNode) -> Ints:
         """Returns the misses of a node."""
         found = self._done.get(node)
         if found is None:
             found = self._done[node] = self._new(node)
         return found
 
-    def _new(self, node: Node) -> Ints:
+    def _new(self, node: StreamNode) -> Ints:
         c = self.coordinate
         match node:
             case Seq():

@@ -13,9 +13,9 @@ from operator import sub
 from typing import Generic
 
 from ...machine.parts import Cache
-from ..budget import LOOK, Budget
+from ..budget import LOOK, CacheBudget
 from ..policies import Line, Lines, policy_of, translated
-from .line_trees import CLEAN, DIRTY, Forest, Leaf, Node, Offset, Placed, Rep, Seq, moved, times
+from .line_trees import CLEAN, DIRTY, Forest, Leaf, Offset, Placed, Rep, Seq, StreamNode, moved, times
 from .requests import R, Requests
 from .tree_maps import Classes
 
@@ -28,18 +28,18 @@ class Recurrence(Generic[R]):
     again, and a loop is run until a state recurs. Places are kept modulo `modulus`.
     """
 
-    def __init__(self, forest: Forest, budget: Budget, requests: Requests[R], sets: int, modulus: int) -> None:
+    def __init__(self, forest: Forest, budget: CacheBudget, requests: Requests[R], sets: int, modulus: int) -> None:
         self.forest, self.budget, self.requests = forest, budget, requests
         self.sets, self.modulus = sets, modulus
-        self._done: dict[tuple[Node, Offset, State], tuple[R, State]] = {}
-        self._missing: dict[Node, frozenset[int]] = {}
-        self._orbits: dict[tuple[Node, Offset, Offset, State], _Orbit[R]] = {}
+        self._done: dict[tuple[StreamNode, Offset, State], tuple[R, State]] = {}
+        self._missing: dict[StreamNode, frozenset[int]] = {}
+        self._orbits: dict[tuple[StreamNode, Offset, Offset, State], _Orbit[R]] = {}
 
     def access(self, leaf: Leaf, offset: Offset, state: State) -> tuple[R, State]:
         """Runs a leaf; returns its requests and the state after it."""
         raise NotImplementedError
 
-    def run(self, node: Node, offset: Offset, state: State) -> tuple[R, State]:
+    def run(self, node: StreamNode, offset: Offset, state: State) -> tuple[R, State]:
         """Runs a part; returns its requests to the next level and the state after it."""
         if isinstance(node, Leaf):
             return self.access(node, offset, state)
@@ -55,7 +55,7 @@ class Recurrence(Generic[R]):
         out, after = found
         return self.requests.moved(out, base), translated(after, base, 1)
 
-    def _base(self, node: Node, offset: Offset, state: State) -> tuple[Offset, Offset]:
+    def _base(self, node: StreamNode, offset: Offset, state: State) -> tuple[Offset, Offset]:
         """Splits an offset into a translation that preserves sets, and the rest. Lines of buffers that the node does not access are counted
         from the first of them.
         """
@@ -85,7 +85,7 @@ class Recurrence(Generic[R]):
             outs.append(out)
         return self.requests.joined(outs), state
 
-    def _loop(self, node: Node, phase: Offset, state: State) -> tuple[R, State]:
+    def _loop(self, node: StreamNode, phase: Offset, state: State) -> tuple[R, State]:
         assert isinstance(node, Rep)
         key = (node.body, node.shift, phase, state)
         orbit = self._orbits.get(key)
@@ -107,7 +107,7 @@ class Warp(Recurrence[R]):
         clean: bool,
         classes: Classes,
         events: int,
-        budget: Budget,
+        budget: CacheBudget,
         requests: Requests[R],
     ) -> None:
         sets = cache.sets * classes.width // classes.modulus

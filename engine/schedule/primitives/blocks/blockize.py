@@ -179,14 +179,14 @@ def _init_predicate(
 
 
 # Several blocks can be blockized together if they are adjacent and alone in their nests.
-class Place(msgspec.Struct, frozen=True, eq=False):
+class StatementRun(msgspec.Struct, frozen=True, eq=False):
     """The statements `items`, consecutive in `seq`, one for each block."""
 
     seq: SeqStmt
     items: tuple[Stmt, ...]
 
 
-def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[BlockRealize, ...], Place]:
+def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[BlockRealize, ...], StatementRun]:
     """The blocks in execution order, and their place."""
     if not blocks:
         raise refuse("no-blocks", "no block to blockize is given", expected="a loop, or the names of blocks")
@@ -203,7 +203,7 @@ def require_neighbours(ctx: Context, blocks: Sequence[BlockRV]) -> tuple[tuple[B
     for item, realize in zip(items, realizes, strict=True):
         if require_nest(item) is not realize:
             raise _not_neighbours(realizes, "blocks of one scope")
-    return tuple(realizes), Place(shared, items)
+    return tuple(realizes), StatementRun(shared, items)
 
 
 def _not_neighbours(realizes: Sequence[BlockRealize], expected: str):
@@ -211,7 +211,9 @@ def _not_neighbours(realizes: Sequence[BlockRealize], expected: str):
     return refuse("not-neighbours", f"blocks {names} are not adjacent", *realizes, expected=expected)
 
 
-def _outer_of_many(ctx: Context, realizes: Sequence[BlockRealize], place: Place, *, keep_units: bool) -> BlockRealize:
+def _outer_of_many(
+    ctx: Context, realizes: Sequence[BlockRealize], place: StatementRun, *, keep_units: bool
+) -> BlockRealize:
     """The outer block of all nests. Its outer iterators are those of the first nest."""
     first: Iterators | None = None
     outer: Expr = build.const(True, "bool")
@@ -286,7 +288,7 @@ def _united(regions: Sequence[BufferRegion], iterators: Iterators) -> tuple[Buff
     return tuple(hull([r for r in regions if r.buffer is b], {}, ranges) for b in buffers)
 
 
-def _in_place_of(ctx: Context, place: Place, made: BlockRealize) -> dict[Node, Node]:
+def _in_place_of(ctx: Context, place: StatementRun, made: BlockRealize) -> dict[Node, Node]:
     first, *others = place.items
     kept = [made if s is first else s for s in place.seq.seq if not any(s is o for o in others)]
     return {place.seq: build.seq(kept)}

@@ -13,7 +13,7 @@ from ...errors import refuse
 from ...rules.checks import require_in_body, shares_elements
 from ...rules.concurrent import CONCURRENT_KINDS
 from .staging import (
-    Site,
+    StatementSite,
     cache_of,
     copy_stage,
     does_read,
@@ -76,12 +76,12 @@ def cache_read(
     for consumer in consumers:
         require_not_written(ctx, consumer.block.name, source)
     if writer is None:
-        site = Site(scope, 0)
+        site = StatementSite(scope, 0)
         require_needed(ctx, consumers, source)
         region = guarded_read_region(ctx, scope, consumers, source) or scope_read_region(scope, source)
         require_inside(ctx, consumers[0], region)
     elif is_overwritten_later(ctx, scope, writer, consumers, source):
-        site = Site(scope, 0)
+        site = StatementSite(scope, 0)
         region = build.full_region(source)
     else:
         site = site_after(ctx, scope, writer, consumers, at_once=for_all)
@@ -125,7 +125,7 @@ def cache_write(
     others = [
         r for r in ctx.index.siblings(block) if r is not realize and r not in direct and does_read(r.block, target)
     ]
-    site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
+    site = site_after(ctx, scope, realize, others) if others else StatementSite(scope, length_of(scope.body))
     region = relaxed_region(ctx, realize, target, site)
     require_filled(ctx, realize, region, site)
     require_content_of(ctx, scope, realize, direct, target)

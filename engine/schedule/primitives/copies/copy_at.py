@@ -58,7 +58,7 @@ def read_at(
     position = ctx.buffer_position(block, read_buffer_index, side="read")
     source = ctx.buffer_region(block, position, side="read").buffer
     require_in_body(ctx, ctx.realize(block))
-    tile = Tile(ctx, require_loop_around(ctx, loop, block), source, storage_scope)
+    tile = LoopTile(ctx, require_loop_around(ctx, loop, block), source, storage_scope)
     first = min(tile.readers)
     if max(tile.writers, default=-1) >= first:
         raise refuse(
@@ -98,7 +98,7 @@ def write_at(
     position = ctx.buffer_position(block, write_buffer_index, side="write")
     target = ctx.buffer_region(block, position, side="write").buffer
     require_in_body(ctx, ctx.realize(block))
-    tile = Tile(ctx, require_loop_around(ctx, loop, block), target, storage_scope)
+    tile = LoopTile(ctx, require_loop_around(ctx, loop, block), target, storage_scope)
     end = max(tile.writers) + 1
     if max(tile.readers, default=-1) >= end:
         raise refuse(
@@ -120,7 +120,7 @@ def write_at(
     return Result(func, name, traced={"write_buffer_index": position})
 
 
-class Tile:
+class LoopTile:
     """The accesses of one iteration of a loop to a buffer: the statements of the body, and the positions of readers and writers."""
 
     def __init__(self, ctx: Context, loop: For, buffer: Buffer, storage_scope: str) -> None:
@@ -220,7 +220,7 @@ def require_written_before(
 
 
 def _copied(
-    tile: Tile, users: Sequence[BlockRealize], box: BufferRegion, storage_scope: str, position: int, *, writes: bool
+    tile: LoopTile, users: Sequence[BlockRealize], box: BufferRegion, storage_scope: str, position: int, *, writes: bool
 ) -> tuple[PrimFunc, str]:
     """The function with the copy of the box at the position in the loop's body and the users redirected to it, and the block's name."""
     ctx, buffer = tile.ctx, tile.buffer

@@ -23,10 +23,10 @@ from ....ir import (
     substitute,
     uses_var,
 )
-from ....lower.access import Change
+from ....lower.access import BufferChange
 from ...context import Context
 from ...errors import refuse
-from .staging import Site
+from .staging import StatementSite
 
 
 class Point(msgspec.Struct, frozen=True, eq=False):
@@ -38,11 +38,11 @@ class Point(msgspec.Struct, frozen=True, eq=False):
     place: tuple[Expr, ...]
 
     @property
-    def change(self) -> Change:
-        return Change(self.copy, lambda _: self.place, lambda _: tuple(map(build.point, self.place)))
+    def change(self) -> BufferChange:
+        return BufferChange(self.copy, lambda _: self.place, lambda _: tuple(map(build.point, self.place)))
 
 
-class Nest(msgspec.Struct, frozen=True, eq=False):
+class CopyNest(msgspec.Struct, frozen=True, eq=False):
     """The iteration space of a copy by element: loops, iterators in place of the block's, their bindings and the predicate."""
 
     name: str
@@ -53,16 +53,16 @@ class Nest(msgspec.Struct, frozen=True, eq=False):
     predicate: Expr = build.TRUE
 
 
-def over_domains(ctx: Context, iters: Sequence[IterVar], name: str) -> Nest:
+def over_domains(ctx: Context, iters: Sequence[IterVar], name: str) -> CopyNest:
     """One loop and one iterator for each of the `iters`, over its whole domain."""
     own = [IterVar(Var(f"v{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
     loops = [(Var(f"ax{n}", iv.var.dtype), iv.dom) for n, iv in enumerate(iters)]
     values = {iv.var: new.var for iv, new in zip(iters, own, strict=True)}
     block = ctx.fresh_block_name(f"{name}_reindex")
-    return Nest(block, loops, own, values, tuple(var for var, _ in loops))
+    return CopyNest(block, loops, own, values, tuple(var for var, _ in loops))
 
 
-def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) -> Nest:
+def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: StatementSite) -> CopyNest:
     """The block's loops below the site that drive the iterators of the point, with their names."""
     pairs = [
         (iv, value)
@@ -84,7 +84,7 @@ def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) ->
         loops.append((var, substitute(Range(loop.min, loop.extent), renamed)))
         renamed[loop.loop_var] = var
     own = [IterVar(Var(iv.var.name, iv.var.dtype), iv.dom) for iv, _ in pairs]
-    return Nest(
+    return CopyNest(
         ctx.fresh_block_name(point.copy.name),
         loops,
         own,
@@ -94,7 +94,7 @@ def over_loops(ctx: Context, realize: BlockRealize, point: Point, site: Site) ->
     )
 
 
-def copied(nest: Nest, point: Point, *, to_copy: bool) -> Stmt:
+def copied(nest: CopyNest, point: Point, *, to_copy: bool) -> Stmt:
     """The nest that copies each element to its index in the copy, or back."""
     element, place = (tuple(substitute(i, nest.own) for i in side) for side in (point.element, point.place))
     (source, read), (target, written) = (point.buffer, element), (point.copy, place)

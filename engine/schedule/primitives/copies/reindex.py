@@ -42,8 +42,8 @@ from ...errors import refuse
 from ...rules.block_motion import require_not_loose
 from ...rules.checks import require_in_body, require_scope_name, require_separators
 from ...rules.index_maps import IndexMapLike, map_of_iterators
-from .points import Nest, Point, copied, over_domains, over_loops
-from .staging import Site, does_read, length_of, site_after, with_stage
+from .points import CopyNest, Point, copied, over_domains, over_loops
+from .staging import StatementSite, does_read, length_of, site_after, with_stage
 from .staging_checks import (
     is_overwritten_later,
     require_fresh,
@@ -150,7 +150,7 @@ def reindex_cache_write(
     point = _mapped_point(ctx, realize, region, storage_scope, index_map)
     require_fresh(ctx, realize, region.buffer)
     others = [r for r in ctx.index.siblings(block) if r is not realize and does_read(r.block, region.buffer)]
-    site = site_after(ctx, scope, realize, others) if others else Site(scope, length_of(scope.body))
+    site = site_after(ctx, scope, realize, others) if others else StatementSite(scope, length_of(scope.body))
     result = _write_through(ctx, realize, point, site, over_loops(ctx, realize, point, site))
     return replace_fields(result, traced={"index_map": index_map})
 
@@ -216,15 +216,15 @@ def require_in_domain(ctx: Context, realize: BlockRealize) -> None:
 
 
 # A private copy is placed next to the block's loops, so no other block may run in them.
-def require_alone(ctx: Context, realize: BlockRealize) -> Site:
+def require_alone(ctx: Context, realize: BlockRealize) -> StatementSite:
     """The site of the outermost loop of the block."""
     below: Stmt = realize
     scope = ctx.index.scope_of(realize)
     for outer in ctx.index.path(realize):
         if outer is scope:
-            return Site(scope, 0)
+            return StatementSite(scope, 0)
         if isinstance(outer, SeqStmt) and ctx.index.parent(outer) is scope:
-            return Site(scope, outer.seq.index(below))
+            return StatementSite(scope, outer.seq.index(below))
         if not isinstance(outer, For):
             break
         below = outer
@@ -301,11 +301,11 @@ def require_own_places(block: Block, place: Sequence[Expr], shape: Sequence[Expr
         )  # fmt: skip
 
 
-def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buffer) -> Site:
+def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buffer) -> StatementSite:
     """A site at which the block's input is complete: after the writer and before the block, or first in the scope."""
     writer = require_one_writer(ctx, scope, buffer)
     if writer is None or is_overwritten_later(ctx, scope, writer, [realize], buffer):
-        return Site(scope, 0)
+        return StatementSite(scope, 0)
     order = ctx.index.block_names
     if order.index(writer.block.name) > order.index(realize.block.name):
         raise refuse(
@@ -315,7 +315,9 @@ def _site_before(ctx: Context, scope: Block, realize: BlockRealize, buffer: Buff
     return site_after(ctx, scope, writer, [realize])
 
 
-def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
+def _read_through(
+    ctx: Context, realize: BlockRealize, point: Point, site: StatementSite, nest: CopyNest
+) -> Result[BlockRV]:
     """The copy, followed by the block that reads it. Refuses to copy uninitialized elements."""
     block = change_buffers(realize.block, {point.buffer: point.change})
     reader = replace_fields(realize, block=replace_fields(block, writes=realize.block.writes))
@@ -326,7 +328,9 @@ def _read_through(ctx: Context, realize: BlockRealize, point: Point, site: Site,
     return Result(func, nest.name)
 
 
-def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site, nest: Nest) -> Result[BlockRV]:
+def _write_through(
+    ctx: Context, realize: BlockRealize, point: Point, site: StatementSite, nest: CopyNest
+) -> Result[BlockRV]:
     """The block that writes the copy, followed by the copy back to the buffer."""
     require_not_loose(ctx, realize)
     require_distinct(realize.block, point)
@@ -343,7 +347,7 @@ def _write_through(ctx: Context, realize: BlockRealize, point: Point, site: Site
     return Result(func, nest.name)
 
 
-def point_of(after: Context, nest: Nest) -> Sequence[Expr]:
+def point_of(after: Context, nest: CopyNest) -> Sequence[Expr]:
     """The indices that the copy reads, in its iterators."""
     return [axis.min for axis in after.block(nest.name).reads[0].region]
 

@@ -32,13 +32,13 @@ from ....ir import (
     substitute,
     walk_stmts,
 )
-from ....lower.access import Change, change_buffers
+from ....lower.access import BufferChange, change_buffers
 from ...context import Context, with_allocations, with_block
 from ...errors import refuse
 from ...rules.checks import require_scope_name
 
 
-class Cached(msgspec.Struct, frozen=True, eq=False):
+class CachedRegion(msgspec.Struct, frozen=True, eq=False):
     """A region of a buffer and the cache for it. With `is_whole` the cache has the buffer's axes, else those of the region, from 0."""
 
     region: BufferRegion
@@ -50,13 +50,13 @@ class Cached(msgspec.Struct, frozen=True, eq=False):
         return self.region.buffer
 
     @property
-    def change(self) -> Change:
+    def change(self) -> BufferChange:
         starts = [axis.min for axis in self.region.region]
 
         def inner(value: Expr, start: Expr) -> Expr:
             return value if self.is_whole or build.is_const(start, 0) else simplify(build.sub(value, start))
 
-        return Change(
+        return BufferChange(
             self.copy,
             lambda indices: tuple(map(inner, indices, starts)),
             lambda axes: tuple(Range(inner(r.min, start), r.extent) for r, start in zip(axes, starts, strict=True)),
@@ -71,7 +71,7 @@ def cache_of(
     users: Sequence[BlockRealize],
     *,
     is_whole: bool,
-) -> Cached:
+) -> CachedRegion:
     """The cache for a region: as large as the region, or as the buffer if `is_whole` or if the region's size differs between
     iterations of outer loops."""
     require_scope_name(storage_scope)
@@ -94,15 +94,15 @@ def cache_of(
             "opaque-access", f"the address of {buffer.name!r} is used, and accesses by address cannot be redirected to a cache", buffer,
             expected="a buffer that is only accessed by index, or that is cached as a whole",
         )  # fmt: skip
-    return Cached(region, copy, is_whole)
+    return CachedRegion(region, copy, is_whole)
 
 
-def reading_from(realize: BlockRealize, cached: Cached) -> BlockRealize:
+def reading_from(realize: BlockRealize, cached: CachedRegion) -> BlockRealize:
     """The block with its reads from the cache, and its writes unchanged."""
     return with_block(moved_to(realize, cached), writes=realize.block.writes)
 
 
-def moved_to(realize: BlockRealize, cached: Cached) -> BlockRealize:
+def moved_to(realize: BlockRealize, cached: CachedRegion) -> BlockRealize:
     """The block with all inner accesses in the cache, and with the buffer's views in the cache's memory."""
     views: list[Buffer] = []  # including views of views in nested blocks
     for block in (b for b in walk_stmts(realize) if isinstance(b, Block)):
@@ -121,21 +121,21 @@ def does_write(block: Block, buffer: Buffer) -> bool:
     return any(w.buffer is buffer for w in block.writes)
 
 
-class Site(msgspec.Struct, frozen=True, eq=False):
+class StatementSite(msgspec.Struct, frozen=True, eq=False):
     """A position for a statement: in the body of a loop or block, before the statement at `position`."""
 
     parent: For | Block
     position: int
 
     @property
-    def after(self) -> Site:
+    def after(self) -> StatementSite:
         """The site after the statement at `position`."""
-        return Site(self.parent, self.position + 1)
+        return StatementSite(self.parent, self.position + 1)
 
 
 def site_after(
     ctx: Context, scope: Block, writer: BlockRealize, users: Sequence[BlockRealize], *, at_once: bool = False
-) -> Site:
+) -> StatementSite:
     """Before the first user after the writer (or right after the writer), in the innermost loop (or the scope) that contains the
     writer and one of its users."""
     below: Stmt = writer
@@ -147,9 +147,9 @@ def site_after(
             later = [i for i in uses if i > position]
             # In a loop, users before the writer read in its next iteration.
             if later or parent is scope or any(i < position for i in uses):
-                return Site(parent, later[0] if later and not at_once else position + 1)
+                return StatementSite(parent, later[0] if later and not at_once else position + 1)
         if outer is scope:
-            return Site(scope, 1)
+            return StatementSite(scope, 1)
         below = outer
     raise AssertionError("the writer is in its scope")
 
@@ -169,11 +169,11 @@ def guarded_read_region(
     """The region that the only consumer reads through guarded inner blocks; None without such blocks, or with several consumers."""
     if len(consumers) != 1 or not _nested_conditions(consumers[0].block, buffer, writes=False):
         return None
-    return relaxed_region(ctx, consumers[0], buffer, Site(scope, 0), writes=False)
+    return relaxed_region(ctx, consumers[0], buffer, StatementSite(scope, 0), writes=False)
 
 
 def relaxed_region(
-    ctx: Context, realize: BlockRealize, buffer: Buffer, site: Site, *, writes: bool = True
+    ctx: Context, realize: BlockRealize, buffer: Buffer, site: StatementSite, *, writes: bool = True
 ) -> BufferRegion:
     """The region of `buffer` that all iterations of the block below the site write (or read)."""
     region = next(r for r in (realize.block.writes if writes else realize.block.reads) if r.buffer is buffer)
@@ -214,14 +214,14 @@ def _within(box: BufferRegion) -> BufferRegion:
     return BufferRegion(box.buffer, tuple(axes))
 
 
-class Stage(msgspec.Struct, frozen=True, eq=False):
+class CopyStage(msgspec.Struct, frozen=True, eq=False):
     """A copy block with its loops."""
 
     name: str
     nest: Stmt
 
 
-def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bool, other: str = "") -> Stage:
+def copy_stage(ctx: Context, cached: CachedRegion, site: Stmt | Block, *, to_cache: bool, other: str = "") -> CopyStage:
     """The nest that copies the region to its cache or back, one element in each iteration, within the buffer.
 
     `site` is the position of the copy; `other` is a block name that is in use too.
@@ -253,10 +253,10 @@ def copy_stage(ctx: Context, cached: Cached, site: Stmt | Block, *, to_cache: bo
     body: Stmt = BlockRealize(values, _inside(cached, places, around), block)
     for var, axis in reversed(list(zip(loops, axes, strict=True))):
         body = build.serial(var, axis.extent, body)
-    return Stage(name, body)
+    return CopyStage(name, body)
 
 
-def _inside(cached: Cached, places: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
+def _inside(cached: CachedRegion, places: Sequence[Expr], ranges: Mapping[Var, Range]) -> Expr:
     """The condition that restricts a copy to the buffer if tiles do not divide it."""
     found: Expr = build.TRUE
     for axis, size, place in zip(cached.region.region, cached.buffer.shape, places, strict=True):
@@ -267,7 +267,7 @@ def _inside(cached: Cached, places: Sequence[Expr], ranges: Mapping[Var, Range])
     return found
 
 
-def with_stage(ctx: Context, scope: Block, site: Site, stmt: Stmt, buffer: Buffer, new: dict[Node, Node]):
+def with_stage(ctx: Context, scope: Block, site: StatementSite, stmt: Stmt, buffer: Buffer, new: dict[Node, Node]):
     """The function with `stmt` at the site, `buffer` allocated in the scope, and blocks replaced by `new`."""
 
     def grown(parent: For | Block) -> Stmt:

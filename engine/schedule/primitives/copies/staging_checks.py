@@ -42,7 +42,7 @@ from ...context import BlockRV, Context
 from ...errors import refuse
 from ...rules.block_motion import require_full_domain, require_not_loose
 from ...rules.checks import require_updates_own_element
-from .staging import Site, does_read
+from .staging import StatementSite, does_read
 
 
 # A block that reads its own output has no fixed content to stage.
@@ -101,7 +101,7 @@ def require_needed(ctx: Context, consumers: Sequence[BlockRealize], buffer: Buff
 
 
 # A copy reads a whole box, so every element of it must have been written.
-def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: Site) -> None:
+def require_filled(ctx: Context, writer: BlockRealize, box: BufferRegion, site: StatementSite) -> None:
     parent = site.parent
     around = (*ctx.index.loops_above(parent), parent) if isinstance(parent, For) else ()
     filled = writes_all(ctx.index, writer, box, around)

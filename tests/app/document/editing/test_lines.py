@@ -17,7 +17,7 @@ from tilewright.app.document import (
     read_document,
     variable_of,
 )
-from tilewright.engine.adopt import Trial, call_method
+from tilewright.engine.adopt import TriedCall, call_method
 from tilewright.engine.ir import called_with, structural_equal
 from tilewright.engine.schedule import ScheduleError
 
@@ -127,7 +127,7 @@ def test_given_a_trial_when_the_line_says_something_else_then_the_line_is_made()
     state, ki = notebook.states[-1], notebook.names["ki"]
     tried = state.schedule.copy()
     tried.unroll(ki)
-    trial = Trial(state, "unroll", {"loop": ki}, tried, None)
+    trial = TriedCall(state, "unroll", {"loop": ki}, tried, None)
     same = evaluate(read_document(with_lines("sch.unroll(ki)")), notebook, trial)
     other = evaluate(read_document(with_lines("sch.unroll(j)")), notebook, trial)
     later = evaluate(read_document(with_lines("sch.parallel(i)", "sch.unroll(ki)")), notebook, trial)

@@ -10,8 +10,8 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError, Notebook, append_call, evaluate, read_document
 from tilewright.app.document.editing.conflicts import (
-    Change,
     Need,
+    StepChange,
     conflict_of,
     put_back,
     repaired,
@@ -43,14 +43,14 @@ def test_given_a_step_taken_out_then_what_needs_it_says_so_and_it_can_be_put_bac
     assert (conflict.step, conflict.item, conflict.waiting) == (2, 2, 3)
     assert [need.name for need in conflict.needs] == ["ko", "ki"]
     assert {need.made_by for need in conflict.needs} == {SPLIT}
-    assert conflict.changes == (Change("removed", SPLIT, 2),)
+    assert conflict.changes == (StepChange("removed", SPLIT, 2),)
     assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
 
 
 def test_given_a_step_switched_off_then_putting_it_back_switches_it_on() -> None:
     notebook = after(switch_off(GOOD.document, 2))
     conflict = conflict_of(notebook, GOOD)
-    assert conflict is not None and conflict.changes == (Change("off", SPLIT, 2),)
+    assert conflict is not None and conflict.changes == (StepChange("off", SPLIT, 2),)
     assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
 
 
@@ -73,7 +73,7 @@ def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now()
     conflict = conflict_of(notebook, GOOD)
     assert conflict is not None
     assert conflict.needs == (Need("ki", SPLIT, 3),)
-    assert conflict.changes == (Change("moved", "sch.unroll(ki)", 5),)
+    assert conflict.changes == (StepChange("moved", "sch.unroll(ki)", 5),)
     mended = move_item(notebook.document, conflict.item, 3, after=True)
     assert evaluate(mended).error is None
 
@@ -81,7 +81,7 @@ def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now()
 def test_given_a_step_edited_then_the_conflict_shows_both_texts() -> None:
     new = 'ko, kj = sch.split(k, factors=[None, 32], names=["ko", "kj"])'
     conflict = conflict_of(after(replace_item(GOOD.document, 2, new)), GOOD)
-    assert conflict is not None and conflict.changes == (Change("edited", f"{SPLIT} → {new}", 2),)
+    assert conflict is not None and conflict.changes == (StepChange("edited", f"{SPLIT} → {new}", 2),)
 
 
 def test_given_another_workload_then_that_is_the_change() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import Select, act
+from tilewright.app.actions.table import SelectRow, act
 from tilewright.app.document import DocumentError
 from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
@@ -50,7 +50,7 @@ def test_given_conflicts_then_the_buffer_in_the_list_says_so() -> None:
 
 def test_given_a_loop_then_its_costs_are_those_of_the_tasks_below() -> None:
     store = Store()
-    state = act(example("vtcm_double_buffer"), Select("ko"))
+    state = act(example("vtcm_double_buffer"), SelectRow("ko"))
     value = inspector_value(state, store)
     report = store.report_now(state)
     assert value["kind"] == "loop" and isinstance(report, Report)
@@ -64,7 +64,7 @@ def test_given_a_loop_then_its_costs_are_those_of_the_tasks_below() -> None:
 
 
 def test_given_a_block_then_its_engine_is_named_with_the_reason_and_its_buffers_can_be_chosen() -> None:
-    value = inspector_value(act(example("vtcm_double_buffer"), Select("C")), Store())
+    value = inspector_value(act(example("vtcm_double_buffer"), SelectRow("C")), Store())
     assert value["kind"] == "block"
     engine = next(part for part in value["sections"] if part["kind"] == "engine")
     assert engine["title"] == "matrix" and "multiply-accumulate" in engine["note"]
@@ -73,19 +73,19 @@ def test_given_a_block_then_its_engine_is_named_with_the_reason_and_its_buffers_
 
 
 def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> None:
-    state = act(act(example("vtcm_double_buffer"), Select("C")), Select(buffer="A_local.vtcm"))
+    state = act(act(example("vtcm_double_buffer"), SelectRow("C")), SelectRow(buffer="A_local.vtcm"))
     assert (state.selected, state.buffer) == ("C", "A_local.vtcm")
     value = inspector_value(state, Store())
     assert value["kind"] == "buffer" and value["picker"]["name"] == "A_local.vtcm"
     assert [crumb["row"] for crumb in value["crumbs"]] == ["", "C"]
-    assert act(state, Select("C")).buffer == ""
+    assert act(state, SelectRow("C")).buffer == ""
 
 
 def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
-    state = act(example("vtcm_double_buffer"), Select(buffer="A"))
+    state = act(example("vtcm_double_buffer"), SelectRow(buffer="A"))
     there = act(state, decode({"kind": "show_layout", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}))
-    assert (there.look.row, act(there, Select(buffer="A")).look.row) == (8, 8)
-    assert act(there, Select(buffer="B")).look.row == 0
+    assert (there.look.row, act(there, SelectRow(buffer="A")).look.row) == (8, 8)
+    assert act(there, SelectRow(buffer="B")).look.row == 0
 
 
 @pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "x"}])
@@ -96,11 +96,11 @@ def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any
 
 def test_given_a_scope_that_the_machine_has_not_then_a_buffer_still_has_its_facts() -> None:
     text = next(e.text for e in load_examples() if e.name == "bank_conflicts").replace('"gpu-sm"', '"vta"')
-    state = act(act(State(), OpenText(text)), Select(buffer="A_shared"))
+    state = act(act(State(), OpenText(text)), SelectRow(buffer="A_shared"))
     value = inspector_value(state, Store())
     assert value["kind"] == "buffer" and value["picker"]["grid"] is None
     assert "shared" in value["picker"]["note"] and value["picker"]["facts"]
-    assert inspector_value(act(state, Select()), Store())["memories"]
+    assert inspector_value(act(state, SelectRow()), Store())["memories"]
 
 
 TWO_OF_A_NAME = """

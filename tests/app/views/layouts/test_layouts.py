@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.app.actions.calls import CallOnRow
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import Select, ShowLayout, ViewStep, act
+from tilewright.app.actions.table import SelectRow, ShowLayout, ViewStep, act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Look, State
 from tilewright.app.views.labels.buffer_ids import buffer_ids
@@ -26,7 +26,7 @@ def example(name: str, buffer: str, without: str = "") -> State:
     (found,) = (e for e in load_examples() if e.name == name)
     assert without in found.text
     state = act(State(), OpenText(found.text.replace(without, "") if without else found.text, found.title))
-    return act(state, Select(buffer=buffer))
+    return act(state, SelectRow(buffer=buffer))
 
 
 def unpadded() -> State:
@@ -320,7 +320,7 @@ def test_given_memories_then_the_scope_says_what_fits() -> None:
     (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
     notes = {option["value"]: option["note"] for option in scope["options"]}
     assert notes["global"].startswith("fits") and notes["local.acc"].startswith("too large")
-    parameter = value_of(act(state, Select(buffer="A")), store)
+    parameter = value_of(act(state, SelectRow(buffer="A")), store)
     (scope,) = (c for c in parameter["controls"] if c["id"] == "scope")
     assert "cache_read" in scope["blocked"]
 
@@ -364,7 +364,7 @@ def main(A: T.Buffer((64, 64), "float32", strides=[128, 1]), B: T.Buffer((64, 64
 
 
 def test_given_a_layout_that_is_refused_then_its_card_says_why_and_has_no_figures() -> None:
-    state, store = act(act(State(), OpenText(STRIDED)), Select(buffer="A")), Store()
+    state, store = act(act(State(), OpenText(STRIDED)), SelectRow(buffer="A")), Store()
     refused = card(value_of(state, store), "order [1, 0]")["refused"]
     assert refused["code"] == "strided-buffer" and "strides" in refused["message"]
     assert not card(value_of(state, store), "order [1, 0]")["figures"]
@@ -389,5 +389,5 @@ def test_given_an_earlier_step_then_the_picker_says_that_calls_go_to_the_end() -
 
 
 def test_given_a_buffer_that_is_gone_then_there_is_no_picker() -> None:
-    state = act(unpadded(), Select(buffer="nobody"))
+    state = act(unpadded(), SelectRow(buffer="nobody"))
     assert layout_value(state, Store(), 0) is None and layout_work(state, Store()) is None

@@ -10,7 +10,7 @@ import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sessions.pages import simulate_steps
 
-from tilewright.app.actions.calls import Call
+from tilewright.app.actions.calls import ScheduleCall
 from tilewright.app.actions.cell_actions import AddBranch, MoveItem, RemoveItem, SwitchItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ViewStep, act
@@ -165,7 +165,7 @@ def test_given_a_call_then_the_value_of_the_notebook_is_not_what_takes_the_time(
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = act(act(opened(example.text), AddBranch("a", 5)), AddBranch("b", 3))
     assert state.moment is not None
-    called = act(state, Call("parallel", (state.moment.names["m"],)))
+    called = act(state, ScheduleCall("parallel", (state.moment.names["m"],)))
     begin = time.perf_counter()
     notebook_value(called, Store(), {})
     took = time.perf_counter() - begin

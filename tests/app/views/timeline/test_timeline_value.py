@@ -10,7 +10,7 @@ import pytest
 from support.sessions.hostile import NoClock
 
 from tilewright.app.actions.opening import OpenText
-from tilewright.app.actions.table import Select, SelectStall, act
+from tilewright.app.actions.table import SelectRow, SelectStall, act
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Blamed, State
@@ -71,7 +71,7 @@ def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
 
 def test_given_the_same_state_then_the_value_is_the_same_object() -> None:
     state, store, _ = example("vta_gemm")
-    assert timeline_value(state, store) is timeline_value(act(state, Select("C")), store)
+    assert timeline_value(state, store) is timeline_value(act(state, SelectRow("C")), store)
 
 
 def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> None:
@@ -147,7 +147,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
     assert section["title"] == "matrix stalls"
     cycles = sum(w.cycles for w in report.engines["matrix"].waits if (w.cause, w.buffer) == ("data", "B_local.vtcm"))
     assert section["rows"][0][1].replace("\u202f", "") == str(cycles)
-    assert inspector_value(act(state, Select("C")), store)["sections"][0]["title"] == "C"
+    assert inspector_value(act(state, SelectRow("C")), store)["sections"][0]["title"] == "C"
 
 
 @pytest.mark.parametrize(

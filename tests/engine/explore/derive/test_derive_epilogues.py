@@ -8,7 +8,7 @@ import pytest
 
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import SCHEDULE_RULES, SketchChoice, derive_space
-from tilewright.engine.explore.derive.draft import Draft, Group
+from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
 from tilewright.engine.explore.derive.groups import MAIN_BLOCK, Members, partitions, tilings
 from tilewright.engine.explore.derive.table import apply_rules
 from tilewright.engine.hwsim import load_machine, simulate
@@ -119,7 +119,7 @@ def test_a_block_with_two_readers_is_the_last_that_follows() -> None:
 
 
 def test_what_follows_runs_where_a_tile_of_sums_is_complete() -> None:
-    draft = Draft(dense(8192), load_machine(NPU), {}, "sch", None)
+    draft = ScheduleDraft(dense(8192), load_machine(NPU), {}, "sch", None)
     apply_rules(draft, [Group(("C",), ("i", "j", "k"), ("biased", "relu"))], SCHEDULE_RULES)
     text = "\n".join(draft.builder.lines)
     assert 'sch.compute_inline("biased")' in text
@@ -146,19 +146,19 @@ def test_a_convolution_keeps_tiles_of_sums_on_chip_for_bias_and_relu() -> None:
 
 
 def test_most_sizes_of_a_tile_fill_the_matrix_unit() -> None:
-    draft = Draft(dense(576), load_machine(NPU), {}, "sch", None)
+    draft = ScheduleDraft(dense(576), load_machine(NPU), {}, "sch", None)
     apply_rules(draft, [Group(("C",), ("i", "k"))], SCHEDULE_RULES)
     assert 'choose("tile k", [32, 64, 96, 192, 288, 576])' in "\n".join(draft.builder.lines)
 
 
 def test_a_result_leaves_while_the_next_tile_is_computed() -> None:
-    found = Draft(dense(576), load_machine(NPU), {}, "sch", None)
+    found = ScheduleDraft(dense(576), load_machine(NPU), {}, "sch", None)
     apply_rules(found, [Group(("C",), ("i", "j", "k"))], SCHEDULE_RULES)
     assert any(line.startswith("sch.pipeline(j_o") for line in found.builder.lines)
 
 
 def test_padding_with_another_constant_is_filled_and_copied_in_place() -> None:
-    found = Draft(parse(POOL).program, load_machine(NPU), {}, "sch", None)
+    found = ScheduleDraft(parse(POOL).program, load_machine(NPU), {}, "sch", None)
     apply_rules(found, [Group(("P", "Y"), ("c",))], SCHEDULE_RULES)
     text = "\n".join(found.builder.lines)
     assert "sch.decompose_padding" in text and 'cache_read("P"' not in text

@@ -15,7 +15,7 @@ from tilewright.engine.explore import (
     product_of,
     space_of,
 )
-from tilewright.engine.explore.derive.draft import Draft, Group
+from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
 from tilewright.engine.explore.derive.program_bound import program_bound
 from tilewright.engine.explore.derive.table import apply_rules
 from tilewright.engine.explore.search.estimator import Estimator
@@ -98,7 +98,7 @@ def program(text: str) -> PrimFunc:
 
 def sketch(text: str) -> Space:
     """The space of the sketch of a product that tiles its three loops."""
-    draft = Draft(program(text), load_machine(NPU), {}, "sch", None)
+    draft = ScheduleDraft(program(text), load_machine(NPU), {}, "sch", None)
     apply_rules(draft, [Group(("C",), ("i", "j", "k"))], SCHEDULE_RULES)
     return space_of(program(text), draft.builder.calls)
 

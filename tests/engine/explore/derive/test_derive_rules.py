@@ -23,8 +23,8 @@ from tilewright.engine.explore import (
     derive_space,
     deriving_space,
 )
-from tilewright.engine.explore.derive.draft import Draft, Group
-from tilewright.engine.explore.derive.flow import Flow
+from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
+from tilewright.engine.explore.derive.flow import GroupFlow
 from tilewright.engine.explore.derive.groups import Members, partitions, tilings
 from tilewright.engine.explore.derive.table import apply_rules
 from tilewright.engine.hwsim import load_machine
@@ -52,21 +52,21 @@ def derived(name: str, machine: str = NPU) -> DerivedSpace:
     return derive_space(program(name), load_machine(machine))
 
 
-def draft(name: str, tiled: tuple[str, ...], codes: str, machine: str = NPU) -> Draft:
+def draft(name: str, tiled: tuple[str, ...], codes: str, machine: str = NPU) -> ScheduleDraft:
     """The draft of one group of all blocks after the rules of these codes."""
-    found = Draft(program(name), load_machine(machine), {}, "sch", None)
+    found = ScheduleDraft(program(name), load_machine(machine), {}, "sch", None)
     members = found.index.block_names[1:]
     (part,) = apply_rules(found, [Group(members, tiled)], [r for r in SCHEDULE_RULES if r.code in codes.split()])
     return part
 
 
-def lines(found: Draft) -> str:
+def lines(found: ScheduleDraft) -> str:
     return "\n".join(found.builder.lines)
 
 
 def test_blocks_depend_on_the_loops_that_their_consumers_pass_on() -> None:
     index = Schedule(program("attention")).index
-    flow = Flow(index, index.block_names[1:])
+    flow = GroupFlow(index, index.block_names[1:])
     assert flow.of_block("S") == {"i"}  # its columns are summed over whole rows of P
     assert flow.of_block("O") == {"i", "j"}
     k = next(r.buffer for r in index.block("S").reads if r.buffer.name == "K")
@@ -156,7 +156,7 @@ def test_rules_say_what_they_require_and_write() -> None:
 
 
 def test_a_rule_of_a_user_is_applied_with_the_others() -> None:
-    def unroll_tail(found: Draft) -> None:
+    def unroll_tail(found: ScheduleDraft) -> None:
         """Requires loops around the last block. Line: `unroll` of the innermost one."""
         loop = found.builder.fresh("last_loop")
         if found.write(f'{loop} = $.get_loops("{found.group.last}")[-1]', f"$.unroll({loop})"):

@@ -13,7 +13,7 @@ from support.profile import IS_DEEP
 
 import tilewright
 from tilewright.engine.explore import EvaluationRequest, Evaluator, Outcome, Space, space_of
-from tilewright.engine.explore.derive.draft import Draft, Group
+from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
 from tilewright.engine.explore.derive.table import SCHEDULE_RULES, apply_rules
 from tilewright.engine.explore.search.estimator import Estimator
 from tilewright.engine.explore.space.model import Point
@@ -41,7 +41,7 @@ def space(name: str) -> tuple[Space, Machine]:
     machine, tiled = CASES[name]
     program = tilewright.load(HAND / f"{name}.py").program
     assert isinstance(program, PrimFunc)
-    draft = Draft(program, machine, {}, "sch", None)
+    draft = ScheduleDraft(program, machine, {}, "sch", None)
     names = draft.index.block_names[1:]
     loops = [loop.loop_var.name for loop in draft.index.loops_of(names[-1])]
     apply_rules(draft, [Group(names, tuple(n for n in tiled if n in loops) or tuple(loops[:1]))], SCHEDULE_RULES)

@@ -15,7 +15,7 @@ from support.simulator.phases import phased
 
 from tilewright import report_text
 from tilewright.engine.hwsim import Report, simulate
-from tilewright.engine.hwsim.access.allocation import ANY, Chunk, Spot, allocate, largest_live
+from tilewright.engine.hwsim.access.allocation import ANY, Chunk, ChunkSpot, allocate, largest_live
 from tilewright.engine.hwsim.simulate import tasks_of
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -31,7 +31,7 @@ def chunks(draw: st.DrawFn, blocks: int) -> list[Chunk]:
     return [chunk() for _ in range(draw(st.integers(0, 9)))]
 
 
-def overlap(a: tuple[Chunk, Spot], b: tuple[Chunk, Spot]) -> bool:
+def overlap(a: tuple[Chunk, ChunkSpot], b: tuple[Chunk, ChunkSpot]) -> bool:
     (one, here), (other, there) = a, b
     return (
         here.block == there.block

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tilewright.engine.hwsim import Memory
 from tilewright.engine.hwsim.access.bank_conflicts import (
+    AccessedElements,
     BankConflicts,
     Banking,
-    Elements,
-    Operand,
+    VectorOperand,
     affine_conflicts,
     banking,
     listed_conflicts,
@@ -51,7 +51,9 @@ def served(rule: Banking, elements: list[tuple[int, int, bool, int]]) -> int:
     return cycles - ideal
 
 
-def counted(rule: Banking, lanes: list[int], loops: list[int], operands: list[Operand], width: int) -> BankConflicts:
+def counted(
+    rule: Banking, lanes: list[int], loops: list[int], operands: list[VectorOperand], width: int
+) -> BankConflicts:
     """Every iteration, every group of lanes, every phase, one by one."""
     order = [tuple(reversed(p)) for p in product(*(range(n) for n in reversed(lanes)))]
     widest = max(o.element_bytes for o in operands)
@@ -103,7 +105,7 @@ def test_law_conflicts_by_remainders_are_those_of_every_access(
     rule: Banking, lanes: list[int], loops: list[int], width: int, count: int, data: st.DataObject
 ):
     operands = [
-        Operand(
+        VectorOperand(
             data.draw(st.sampled_from([1, 2, 4, 8])),
             data.draw(st.integers(0, 50)),
             tuple(data.draw(strides) for _ in lanes),
@@ -125,7 +127,7 @@ def test_law_conflicts_of_listed_elements_are_those_of_every_access(
 ):
     accesses = {a: [x for b, x in listed if b == a] for a, _ in sorted(listed)}
     lane = np.array([n for a in accesses for n in range(len(accesses[a]))])
-    elements = Elements(
+    elements = AccessedElements(
         np.array([a for a in accesses for _ in accesses[a]]), np.array([x for a in accesses for x in accesses[a]]), size
     )
     expected = BankConflicts()
@@ -140,7 +142,7 @@ def test_law_conflicts_of_listed_elements_are_those_of_every_access(
 def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
     # Rows of 33 words: of 10^6 x 10^6 columns of 32 words none has a conflict; of 32 words each has 31.
     for pitch, lost in ((33, 0), (32, 31)):
-        column = Operand(4, 0, (4 * pitch,), (4, 4 * 32 * pitch))
+        column = VectorOperand(4, 0, (4 * pitch,), (4, 4 * 32 * pitch))
         clashes = affine_conflicts(GPU, [32], [10**6, 10**6], [column], 32)
         assert clashes == BankConflicts(10**12, lost * 10**12, lost + 1)
 
@@ -151,7 +153,7 @@ def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
     ("words", "degree"), [(0, 1), (1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)]
 )
 def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree: int):
-    clashes = affine_conflicts(GPU, [32], [32], [Operand(4, 0, (4 * words,), (4,))], 32)
+    clashes = affine_conflicts(GPU, [32], [32], [VectorOperand(4, 0, (4 * words,), (4,))], 32)
     assert clashes == BankConflicts(32, 32 * (degree - 1), degree)
 
 
@@ -159,7 +161,7 @@ def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree
 # in the same banks (cutlass issue 328, flash-attention issue 738; CUDA C programming guide, compute capability 5.x and on).
 @pytest.mark.parametrize(("size", "phases"), [(4, 1), (8, 2), (16, 4)])
 def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict(size: int, phases: int):
-    assert affine_conflicts(GPU, [32], [], [Operand(size, 0, (size,))], 32) == BankConflicts(phases, 0, 1)
+    assert affine_conflicts(GPU, [32], [], [VectorOperand(size, 0, (size,))], 32) == BankConflicts(phases, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict
     ],
 )
 def test_given_wide_accesses_when_strided_then_conflicts_are_within_a_phase(size: int, stride: int, degree: int):
-    clashes = affine_conflicts(GPU, [32], [], [Operand(size, 0, (stride,))], 32)
+    clashes = affine_conflicts(GPU, [32], [], [VectorOperand(size, 0, (stride,))], 32)
     assert clashes.degree == degree and clashes.cycles == (degree - 1) * clashes.accesses
 
 
@@ -185,13 +187,16 @@ def test_given_wide_accesses_when_strided_then_conflicts_are_within_a_phase(size
 def test_given_the_published_addresses_when_read_and_written_then_one_bank_conflicts(
     source: int, target: int, lost: int
 ):
-    block = [Operand(32, source, ()), Operand(32, target, (), written=True)]
+    block = [VectorOperand(32, source, ()), VectorOperand(32, target, (), written=True)]
     assert affine_conflicts(ASCEND, [], [], block, 1).cycles == lost
 
 
 @pytest.mark.parametrize(("first", "second", "lost"), [(0x10020, 0x20020, 1), (0x10020, 0x10000, 0)])
 def test_given_the_published_addresses_when_two_are_read_then_one_group_conflicts(first: int, second: int, lost: int):
-    assert affine_conflicts(ASCEND, [], [], [Operand(32, first, ()), Operand(32, second, ())], 1).cycles == lost
+    assert (
+        affine_conflicts(ASCEND, [], [], [VectorOperand(32, first, ()), VectorOperand(32, second, ())], 1).cycles
+        == lost
+    )
 
 
 # Eight blocks of 32 bytes are written at once: with a stride of 16 blocks they take 8 cycles, with 8 blocks 4, next to each other 1.
@@ -200,7 +205,7 @@ def test_given_the_published_addresses_when_two_are_read_then_one_group_conflict
 def test_given_the_published_strides_when_eight_blocks_are_accessed_then_so_many_cycles(
     blocks: int, cycles: int, written: bool
 ):
-    clashes = affine_conflicts(ASCEND, [8], [], [Operand(32, 0x1FE00, (32 * blocks,), (), written)], 8)
+    clashes = affine_conflicts(ASCEND, [8], [], [VectorOperand(32, 0x1FE00, (32 * blocks,), (), written)], 8)
     assert clashes.degree == cycles
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tilewright.engine.export import report_text
 from tilewright.engine.hwsim import Report, load_machine, simulate
-from tilewright.engine.hwsim.access.bank_conflicts import Banking, Operand, affine_conflicts
+from tilewright.engine.hwsim.access.bank_conflicts import Banking, VectorOperand, affine_conflicts
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -122,7 +122,7 @@ def test_law_bursts_are_those_of_all_addresses(
     base = data.draw(st.integers(0, 40)) * size
     across, outer = tuple(strides[: len(lanes)]), tuple(strides[len(lanes) :])
     rule = Banking(1, burst, phase_bytes=phase, counts_rows=True)
-    found = affine_conflicts(rule, lanes, loops, [Operand(size, base, across, outer)], width)
+    found = affine_conflicts(rule, lanes, loops, [VectorOperand(size, base, across, outer)], width)
     assert (found.accesses, found.cycles) == one_by_one(lanes, loops, across, outer, base, size, burst, phase, width)
 
 

@@ -19,7 +19,7 @@ from support.simulator.machines import EVERY_SCOPE
 
 from tilewright.engine import ir
 from tilewright.engine.hwsim import CachedTask, Machine, MachineError, cache_counts, read_machine
-from tilewright.engine.hwsim.caches.model import Asked, Level
+from tilewright.engine.hwsim.caches.model import Asked, CacheLevel
 from tilewright.engine.ir import PrimFunc, build
 from tilewright.engine.ir import dtype as dt
 from tilewright.engine.lower import lower
@@ -214,7 +214,7 @@ def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways:
     geometry = Geometry(16 * ways * sets, ways, 16)
     behind = Geometry(64 * 2 * 4, 2, 64)
     machine = cached_machine(geometry, behind)
-    front, back = (Level(c) for c in machine.caches)
+    front, back = (CacheLevel(c) for c in machine.caches)
     naive_back = NaiveLevel(behind, None)
     naive = NaiveLevel(geometry, naive_back)
     for _ in range(4):

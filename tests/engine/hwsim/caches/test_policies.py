@@ -13,9 +13,9 @@ from support.simulator.nests import random_machine, random_nest
 
 from tilewright.engine.hwsim import cache_counts
 from tilewright.engine.hwsim.caches.accesses import accesses_of, counts_of
-from tilewright.engine.hwsim.caches.budget import Budget
+from tilewright.engine.hwsim.caches.budget import CacheBudget
 from tilewright.engine.hwsim.caches.hierarchy import Hierarchy
-from tilewright.engine.hwsim.caches.model import Asked, Level
+from tilewright.engine.hwsim.caches.model import Asked, CacheLevel
 from tilewright.engine.hwsim.caches.plain import Runner
 from tilewright.engine.hwsim.caches.policies import Fifo, Plru
 from tilewright.engine.hwsim.caches.run import cached_nest
@@ -125,10 +125,10 @@ def test_law_an_exclusive_level_holds_what_the_level_before_evicts(seed: int, fi
     assert int(through.returned[2].sum()) == naive.written_back
 
 
-def levels(first: int, last: int) -> tuple[Level, Level]:
+def levels(first: int, last: int) -> tuple[CacheLevel, CacheLevel]:
     machine = cached_machine(Geometry(LINE * first, first, LINE), Geometry(LINE * last, last, LINE))
     caches: tuple[Cache, ...] = machine.replace("caches.last.inclusion", "exclusive").caches
-    return Level(caches[0], clean=True), Level(caches[1])
+    return CacheLevel(caches[0], clean=True), CacheLevel(caches[1])
 
 
 def test_given_a_line_accessed_again_then_fifo_evicts_the_line_that_came_first():
@@ -200,7 +200,7 @@ def test_given_a_level_that_fits_in_the_next_when_that_is_inclusive_then_its_lin
 def test_law_levels_that_are_served_together_count_what_levels_one_after_the_other_count(seed: int):
     func, machine = parse(random_nest(seed, 300)).program, random_machine(seed)
     accesses = accesses_of(cached_nest(func), machine, None, {}, ())
-    apart, together = (Runner(accesses, Budget(1 << 30), 100) for _ in range(2))
+    apart, together = (Runner(accesses, CacheBudget(1 << 30), 100) for _ in range(2))
     together.together = Hierarchy(machine.caches, accesses.behind, together.scale)
     for runner in (apart, together):
         runner.run(accesses.stream.nodes, {})

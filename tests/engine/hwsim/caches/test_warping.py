@@ -14,7 +14,7 @@ from support.simulator.nests import random_machine, random_nest
 
 from tilewright.engine.hwsim import CacheCounts, CachedTask, Machine, MachineError, cache_counts, load_machine
 from tilewright.engine.hwsim.caches.accesses import accesses_of, counts_of
-from tilewright.engine.hwsim.caches.budget import Budget
+from tilewright.engine.hwsim.caches.budget import CacheBudget
 from tilewright.engine.hwsim.caches.run import cached_nest
 from tilewright.engine.hwsim.caches.warping.chain import chain_of, count_by_warping
 from tilewright.engine.ir import PrimFunc
@@ -27,7 +27,7 @@ def warped(func: PrimFunc, machine: Machine, tasks: tuple[CachedTask, ...] = ())
     accesses = accesses_of(cached_nest(func), machine, None, {}, tasks)
     chain = chain_of(accesses)
     assert chain is not None
-    return counts_of(accesses, count_by_warping(accesses, chain, Budget(1 << 40)))
+    return counts_of(accesses, count_by_warping(accesses, chain, CacheBudget(1 << 40)))
 
 
 def same(a: CacheCounts, b: CacheCounts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.engine.hwsim.cost.overlapped import Copy, Work, overlapped
+from tilewright.engine.hwsim.cost.overlapped import Copy, UnitWork, overlapped
 
 
 def load(phase: int, count: int, cycles: int) -> Copy:
@@ -11,32 +11,32 @@ def load(phase: int, count: int, cycles: int) -> Copy:
 
 
 def test_given_engines_of_different_iterations_then_the_busiest_decides() -> None:
-    works = [Work(0, "matrix", 8, 100), Work(0, "vector", 8, 60)]
+    works = [UnitWork(0, "matrix", 8, 100), UnitWork(0, "vector", 8, 60)]
     assert overlapped([], works) == (800, 800)
 
 
 def test_given_a_result_in_one_slot_then_its_reader_and_the_next_task_take_turns() -> None:
-    product = Work(0, "matrix", 8, 100)
-    applied = Work(0, "vector", 8, 60, (product,))
-    down = Work(0, "matrix", 8, 50, (applied,))
+    product = UnitWork(0, "matrix", 8, 100)
+    applied = UnitWork(0, "vector", 8, 60, (product,))
+    down = UnitWork(0, "matrix", 8, 50, (applied,))
     assert overlapped([], [product, applied]) == (800, 1280)
     assert overlapped([], [product, applied, down]) == (1200, 1680)
 
 
 def test_given_work_beside_a_chain_then_it_fills_the_time_in_which_its_engine_is_free() -> None:
-    product = Work(0, "matrix", 8, 100)
-    applied = Work(0, "vector", 8, 60, (product,))
-    other = Work(0, "matrix", 8, 30)
+    product = UnitWork(0, "matrix", 8, 100)
+    applied = UnitWork(0, "vector", 8, 60, (product,))
+    other = UnitWork(0, "matrix", 8, 30)
     assert overlapped([], [product, applied, other]) == (1040, 1280)
 
 
 def test_given_two_phases_then_copies_of_one_do_not_hide_behind_the_work_of_the_other() -> None:
-    bound_by_copies = [load(0, 10, 50)], [Work(0, "matrix", 10, 5)]
-    bound_by_work = [load(1, 10, 5)], [Work(1, "matrix", 10, 50)]
+    bound_by_copies = [load(0, 10, 50)], [UnitWork(0, "matrix", 10, 5)]
+    bound_by_work = [load(1, 10, 5)], [UnitWork(1, "matrix", 10, 50)]
     apart = [overlapped(*one)[1] for one in (bound_by_copies, bound_by_work)]
     both = tuple(a + b for a, b in zip(bound_by_copies, bound_by_work, strict=True))
     assert overlapped(*both) == (550, sum(apart))
 
 
 def test_given_a_copy_before_all_work_then_it_belongs_to_the_first_phase_with_work() -> None:
-    assert overlapped([load(0, 1, 70)], [Work(1, "vector", 2, 10)])[1] == 90
+    assert overlapped([load(0, 1, 70)], [UnitWork(1, "vector", 2, 10)])[1] == 90

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.simulator.replays import by_the_cycle, replay
 
 from tilewright.engine.hwsim.access.ports import holding_up
-from tilewright.engine.hwsim.replay.exclusive import Stall, Variant
+from tilewright.engine.hwsim.replay.exclusive import TaskStall, Variant
 
 DMA, MATRIX = 0, 1
 
@@ -22,7 +22,7 @@ def test_given_one_slot_when_replayed_then_load_and_compute_take_turns():
     assert timeline.busy == (30, 18)
     assert timeline.stalls_of(DMA) == {"slot": 12}
     assert timeline.stalls_of(MATRIX) == {"data": 30}
-    assert Stall(2, DMA, "slot", 0, 1, 6) in timeline.stalls
+    assert TaskStall(2, DMA, "slot", 0, 1, 6) in timeline.stalls
 
 
 def test_given_two_slots_when_replayed_then_the_longer_hides_the_shorter():
@@ -73,7 +73,7 @@ def test_given_a_short_queue_then_a_task_behind_the_one_that_waits_for_it_comes_
     compute = Variant(MATRIX, 6)
     timeline = replay((load, other, compute), [0, 1, 1, 2], 2, 2, queues=(1, 1))
     assert timeline.starts == [0, 10, 20, 10]
-    assert Stall(3, MATRIX, "issue", -1, DMA, 10) in timeline.stalls
+    assert TaskStall(3, MATRIX, "issue", -1, DMA, 10) in timeline.stalls
     assert replay((load, other, compute), [0, 1, 1, 2], 2, 2, queues=(2, 1)).starts == [0, 10, 20, 0]
 
 
@@ -83,7 +83,7 @@ def test_given_a_shared_port_then_its_bursts_go_round_and_the_shorter_is_done_fi
     compute = Variant(MATRIX, 4, demands=((0, 4),))
     timeline = replay((load, compute), [0, 1], 2, 0, bursts=(2,))
     assert (timeline.starts, timeline.ends) == ([0, 0], [10, 8])
-    assert timeline.stalls == [Stall(1, MATRIX, "port", 0, -1, 4), Stall(0, DMA, "port", 0, -1, 4)]
+    assert timeline.stalls == [TaskStall(1, MATRIX, "port", 0, -1, 4), TaskStall(0, DMA, "port", 0, -1, 4)]
 
 
 def test_given_set_up_then_the_port_is_asked_for_after_it():
@@ -148,7 +148,7 @@ def test_law_ports_that_hold_nobody_up_need_not_be_looked_at(
     assert sorted(every.stalls, key=_by_task) == sorted(few.stalls, key=_by_task)
 
 
-def _by_task(stall: Stall) -> tuple[int, str]:
+def _by_task(stall: TaskStall) -> tuple[int, str]:
     return stall.task, stall.cause
 
 

@@ -17,19 +17,19 @@ from support.simulator.task_trees import Loop, Task, task_program
 from tilewright.engine.hwsim.errors import MachineError
 from tilewright.engine.hwsim.replay.exclusive import Variant
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
-from tilewright.engine.hwsim.replay.timeline import Timeline
+from tilewright.engine.hwsim.replay.timeline import ReplayTimeline
 
 WHOLE = 10**9
 MOST = 8_000
 
 
-def timeline(simulated: Simulated) -> Timeline:
+def timeline(simulated: Simulated) -> ReplayTimeline:
     clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     times = np.ones(len(starts), np.int64)
     for r in simulated.repeats:
         times[r.first : r.last] *= 1 + r.extra
-    return Timeline(
+    return ReplayTimeline(
         np.array(clocks.numbers, np.int64), simulated.places, starts, starts, ends, ends, times, starts,
         np.array(clocks.units, np.int64), tuple(clocks.free), clocks.stalls, simulated.repeats, simulated.cycles,
     )  # fmt: skip

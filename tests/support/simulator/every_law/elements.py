@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.engine.hwsim import Placement
-from tilewright.engine.hwsim.tasks.variants import Piece
+from tilewright.engine.hwsim.tasks.variants import TaskPiece
 from tilewright.engine.hwsim.tasks.work import Access
 from tilewright.engine.ir import (
     EQ,
@@ -130,7 +130,7 @@ class Operand(NamedTuple):
 class Part(NamedTuple):
     """A piece of a task: its iterations, and its reads and writes at each; `inside` are those in which a padded copy reads."""
 
-    piece: Piece
+    piece: TaskPiece
     around: Mapping[Var, int]
     at: Mapping[Var, int]
     placements: Mapping[Any, Placement]
@@ -205,7 +205,7 @@ def every_point(extents: Mapping[Var, int]) -> Points:
 
 
 def part_of(
-    piece: Piece, around: Mapping[Var, int], at: Mapping[Var, int], placements: Mapping[Any, Placement]
+    piece: TaskPiece, around: Mapping[Var, int], at: Mapping[Var, int], placements: Mapping[Any, Placement]
 ) -> Part | None:
     """A piece with loops around its task (of these extents) at iterations `at`; None if it has no iterations."""
     domain = every_point(piece.measured.inner)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tilewright.app.components.esm import STATIC
 from tilewright.app.document import Notebook, evaluate, read_document
 from tilewright.app.document.editing.revisions.later_lines import LATER_STEPS, Revised
-from tilewright.app.document.editing.revisions.placement import Method, Placement, placement_of
+from tilewright.app.document.editing.revisions.placement import Method, StepPlacement, placement_of
 from tilewright.app.document.editing.revisions.relocation import Relocation
 from tilewright.app.document.editing.revisions.revise import revise
 from tilewright.app.document.editing.revisions.steps import last_step
@@ -33,7 +33,7 @@ def opened(name: str) -> Notebook:
     return notebook
 
 
-def placed(notebook: Notebook, block: str) -> Placement:
+def placed(notebook: Notebook, block: str) -> StepPlacement:
     found = placement_of(notebook, block)
     assert found is not None
     return found
