@@ -118,7 +118,7 @@ def _engines(
 
 
 def _stalled(timeline: ReplayTimeline) -> Counter[tuple[int, Cause, int, int]]:
-    """Returns stalled cycles by engine, cause, cell and responsible variant (the fields of `Stall`)."""
+    """Returns stalled cycles by engine, cause, cell and responsible variant (fields of `TaskStall`)."""
     checkpoint()
     found: Counter[tuple[int, Cause, int, int]] = Counter()
     engines = timeline.engines.tolist()

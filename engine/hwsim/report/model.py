@@ -288,7 +288,7 @@ class Segments(Sequence[Segment]):
         return Segment(kind.engine, start, end, there, kind.block, indices, kind.reads, kind.writes, times)
 
     def kind(self, number: int) -> Kind:
-        """Returns the properties of the tasks of variant `number` (of `Timeline.numbers`)."""
+        """Returns the properties of the tasks of variant `number` (of `ReplayTimeline.numbers`)."""
         found = self._kinds.get(number)
         if found is None:
             program = self._program
