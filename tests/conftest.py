@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 
 import pytest
@@ -44,8 +45,16 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each file of browser tests goes to one pytest-xdist worker, large files first. Property tests are also deep tests."""
+    """Each file of browser tests goes to one pytest-xdist worker, large files first. Property tests are also deep tests, and of a test
+    marked `sample(n)` the parameters after the first n are slow."""
+    seen: Counter[tuple[object, str]] = Counter()
     for item in items:
+        sample = item.get_closest_marker("sample")
+        if sample is not None:
+            test = (item.parent, getattr(item, "originalname", item.name))
+            seen[test] += 1
+            if seen[test] > sample.args[0]:
+                item.add_marker(pytest.mark.slow)
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):

@@ -57,12 +57,12 @@ def until(holds: Callable[[], bool]) -> None:
 def test_every_intent_is_offered_but_the_server_s_own() -> None:
     inner = {intent.__name__ for intent in kinds_of(Intent) if not issubclass(intent, Message)}
     resolved = {
-        "Call",
-        "Calls",
+        "ScheduleCall",
+        "ScheduleCalls",
+        "RepairCall",
         "Drop",
         "DropSeveral",
         "Revise",
-        "Repair",
         "ApplyFoundFix",
         "OpenDocument",
         "OpenNotebook",

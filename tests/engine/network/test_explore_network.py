@@ -246,7 +246,7 @@ def test_kernels_of_equal_structure_begin_with_the_sketch_of_the_first() -> None
             return super().perform(task, ended)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "InThread", Noting)
+        patch.setattr(loop, "ThreadWorker", Noting)
         study = explore_network(whole, NPU, seconds=60, workers=0, watch=seen.append, stop=lambda: len(seen) >= 2)
     first, second = tasks
     found = {k.name: k.study for k in study.kernels}
