@@ -34,6 +34,7 @@ class Slow:
             self.begun.set()
             while not self.may_end.is_set() or self.ended >= self.most_ends:
                 checkpoint()
+                time.sleep(0.0005)  # other threads run meanwhile
             checkpoint()
         finally:
             self.unwound.set()
