@@ -44,11 +44,11 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64)), S: T.Buffer((16,), "int32"))
         ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 3)\nA[vi, vj] = 1.0', ["S[0:16]"], ["S[0:16]", "A[vi, vj]"]),
     ],
 )  # fmt: skip
-def test_given_a_block_then_its_regions(body: str, reads: list[str], writes: list[str]) -> None:
+def test_the_regions_of_a_block(body: str, reads: list[str], writes: list[str]) -> None:
     assert found(body) == (reads, writes)
 
 
-def test_given_a_block_inside_then_its_own_regions_count() -> None:
+def test_a_nested_blocks_declared_regions_count() -> None:
     text = """@T.prim_func(s_tir=True)
 def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
     for i in range(16):
@@ -66,7 +66,7 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
     assert [expr_text(r) for r in (*reads, *writes)] == ["B[vi, 0:8]", "A[vi, 0:15]"]
 
 
-def test_given_elements_that_two_tables_tell_then_the_region_holds_both():
+def test_region_indexed_by_two_tables_holds_both():
     """Tables of one shape are not one table: what each says is another element."""
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
