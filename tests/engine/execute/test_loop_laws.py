@@ -30,7 +30,7 @@ def inputs(func: PrimFunc, seed: int, missing: bool):
 
 
 @given(loop_programs(), st.integers(0, 3), st.booleans())
-def test_given_any_loops_when_run_then_the_naive_interpreter_agrees(func, seed, missing):
+def test_law_loops_run_as_in_the_naive_interpreter(func, seed, missing):
     arrays = inputs(func, seed, missing)
     try:
         expected = run_naive(func, arrays)
