@@ -31,7 +31,7 @@ def test_a_missing_scheduler_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhere(tmp_path: Path) -> None:
+def test_study_continues_without_its_lost_scheduler(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     script = (
         "from dask.distributed import LocalCluster\n"
@@ -71,7 +71,7 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any) -> None:
+def test_cluster_finds_the_same_also_when_a_worker_dies(cluster: Any) -> None:
     assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
     here = explore(SPACE, GEMMINI, SETTINGS)
     killed: list[int] = []
@@ -90,7 +90,7 @@ def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any
 
 
 @pytest.mark.slow
-def test_given_workers_that_die_after_they_answered_then_their_answers_count(cluster: Any) -> None:
+def test_answers_of_workers_that_died_later_count(cluster: Any) -> None:
     here = explore(SPACE, GEMMINI, SETTINGS)
 
     def watch(progress: Progress) -> None:

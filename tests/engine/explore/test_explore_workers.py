@@ -78,14 +78,14 @@ def hand() -> Iterator[WorkerProcess]:
 
 
 @pytest.mark.slow
-def test_one_process_or_two_find_what_is_found_here() -> None:
+def test_workers_find_what_one_process_finds() -> None:
     here = alone()
     for workers in (1, 2):
         there = explore(SPACE, GEMMINI, SETTINGS, workers=workers)
         assert there.trials == here.trials and there.best == here.best
 
 
-def test_workers_that_are_killed_change_nothing_and_no_process_is_left() -> None:
+def test_killed_workers_change_nothing_and_leave_no_process() -> None:
     workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
     told: list[int] = []
     killed: list[int] = []
@@ -108,7 +108,7 @@ def test_workers_that_are_killed_change_nothing_and_no_process_is_left() -> None
             os.kill(pid, 0)
 
 
-def test_a_candidate_whose_process_dies_is_tried_again(hand: WorkerProcess) -> None:
+def test_candidate_whose_process_dies_is_retried(hand: WorkerProcess) -> None:
     question = EvaluationRequest(0, SPACE.default)
     expected = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(question)
     assert hand.answer(question) == expected
@@ -126,7 +126,7 @@ def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
     monkeypatch.setattr(sys, "executable", str(python))
 
 
-def test_a_candidate_that_ends_every_worker_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidate_that_ends_every_worker_is_worker_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Settings(exhaustive=0, trials=3, batch=3)
     job = len(encoded(job_of(SPACE, GEMMINI, asked))) + HEAD_BYTES
     # It reads its job, says so, and dies of the first question, as one that the system ends for its memory does.
@@ -135,14 +135,14 @@ def test_a_candidate_that_ends_every_worker_is_given_up(tmp_path: Path, monkeypa
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
 
 
-def test_a_stopped_study_does_not_wait_for_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_study_does_not_wait_for_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
     asked: list[int] = []
     study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(asked.append(1)) or len(asked) > 3)
     assert study.trials == () and not study.ended and len(asked) == 4
 
 
-def test_a_stopped_study_does_not_wait_for_a_process_that_starts(
+def test_stopped_study_does_not_wait_for_a_starting_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: WorkerProcess
 ) -> None:
     stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
@@ -169,7 +169,7 @@ def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, mon
     assert refused.value.code == "no-worker" and "tried 2 times" in str(refused.value)
 
 
-def test_a_candidate_without_time_fails_and_its_process_lives() -> None:
+def test_candidate_over_its_time_leaves_its_process() -> None:
     with hand_within(EvaluationLimits(seconds=0.001)) as short:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
@@ -188,7 +188,7 @@ def test_memory_above_the_limit_is_an_error() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "refused\n"
 
 
-def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_candidate_without_memory_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise MemoryError
 
@@ -198,7 +198,7 @@ def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("times", "workers"), [(1, "0"), pytest.param(3, "1", marks=pytest.mark.slow)])
-def test_a_killed_study_ends_as_if_it_had_not_been(tmp_path: Path, times: int, workers: str) -> None:
+def test_killed_study_resumes_with_the_same_trials(tmp_path: Path, times: int, workers: str) -> None:
     store = tmp_path / "study.sqlite"
     chance = Random(4)
     seen: list[str] = []
@@ -220,7 +220,7 @@ def test_a_killed_study_ends_as_if_it_had_not_been(tmp_path: Path, times: int, w
     assert study.trials == alone().trials and sorted(told) == list(range(16)) and all(seen)
 
 
-def test_given_intrinsics_then_they_are_sent_along() -> None:
+def test_intrinsics_are_part_of_a_job() -> None:
     desc = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
@@ -241,7 +241,7 @@ def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
 
 @given(programs(), st.integers(1, 4))
 @settings(max_examples=100 if IS_DEEP else 5)
-def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> None:
+def test_law_a_worker_computes_the_same_cost(program, tile: int) -> None:
     block = read_pasted("sch = tir.Schedule(mod)\n", program).schedule.index.block_names[1]
     lines = f'b = sch.get_block("{block}")\nloops = sch.get_loops(b)\nn = choose("n", [{tile}, 2])\nsch.split(loops[0], [None, n])\n'
     space = space_of(program, read_calls(lines))
@@ -254,7 +254,7 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
 
 @given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=200 if IS_DEEP else 4)
-def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
+def test_law_a_worker_walks_the_same_points(number: int, looks: int, seed: int) -> None:
     walk = LocalSearch(SPACE.point_at(number), looks, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
@@ -264,7 +264,7 @@ def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks:
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
-def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> None:
+def test_walk_over_its_time_limit_returns_what_it_found() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
     with hand_within(EvaluationLimits(seconds=0.05)) as short:
         answer = short.answer(walk)

@@ -86,7 +86,7 @@ def test_outcomes_are_those_of_schedules_from_scratch(name: str) -> None:
     assert seen["fits"] > 0
 
 
-def test_most_points_that_do_not_fit_are_rejected_before_their_pipelines() -> None:
+def test_most_overflows_are_rejected_before_their_pipelines() -> None:
     early = late = 0
     for name in ("rows/softmax", "conv/depthwise", "gemm/gemm_gelu") if IS_DEEP else ("rows/softmax",):
         of, machine = space(name)
