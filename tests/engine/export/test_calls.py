@@ -42,7 +42,7 @@ def test_call_text(method: str, args: tuple[object, ...], kwargs: dict[str, obje
     assert call_text("s", method, named_arguments(method, args, kwargs), by_name) == text
 
 
-def test_separators_can_be_dropped_and_axes_are_told_apart() -> None:
+def test_separators_can_be_dropped_and_axes_remain_distinct() -> None:
     m = Var("x")
     index_map = IndexMap.from_items([m, Var("x"), Var("lambda")], [m, AXIS_SEPARATOR, m])
     assert index_map_text(index_map, separator=None) == "lambda x, x_1, lambda_: [x, x]"
