@@ -50,12 +50,12 @@ def compared(seed: int) -> Compared | None:
 
 @few(4)
 @given(st.integers(0, 2**32))
-def test_law_every_task_is_as_an_oracle_runs_it(seed: int) -> None:
+def test_law_every_task_is_that_of_an_oracle(seed: int) -> None:
     found = compared(seed)
     assert found is None or not found.difference
 
 
-def test_the_random_programs_use_every_engine_and_wait_for_ports() -> None:
+def test_random_programs_use_every_engine_and_wait_for_ports() -> None:
     known = [found for seed in range(8) if (found := compared(seed)) is not None]
     kinds = {kind for found in known for kind in found.kinds}
     assert kinds == {"DmaEngine", "MatrixEngine", "ScalarEngine", "SystolicEngine", "VectorEngine"}

@@ -135,7 +135,7 @@ def sizes(func: PrimFunc) -> dict[str, int]:
 
 @few(4)
 @given(scheduled())
-def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
+def test_law_every_store_is_in_exactly_one_task(func: PrimFunc):
     """On a machine with but a scalar engine, the bytes written are the stores that run; edges, predicates and layouts included."""
     size = sizes(func)
     wanted = Counter({name: count * size[name] for name, count in stores_run(func).items()})
@@ -145,7 +145,7 @@ def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
+def test_law_copies_move_the_bytes_of_their_stores(func: PrimFunc):
     size = sizes(func)
     report = simulate(func, only(roomy(), "dma", "scalar"))
     moved = sum(t.bytes for t in report.traffic) + sum(written_bytes(report).values())
@@ -155,7 +155,7 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(func: PrimFunc):
+def test_law_buffers_have_the_sizes_and_slots_of_lowering(func: PrimFunc):
     """Once for each thread that has a private copy."""
     placed = {p.buffer.name: p for p in tasks_of(func, roomy()).places.placements if not p.is_param}
     for allocation in allocations(func):
@@ -196,7 +196,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
 
 @few(4)
 @given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "gpu-sm", "roomy", "tight"]))
-def test_law_a_report_is_the_same_with_every_task_played(func: PrimFunc, name: str):
+def test_law_a_report_is_that_of_every_task_replayed(func: PrimFunc, name: str):
     own = {"roomy": roomy(), "tight": roomy().replace("pad.capacity_bytes", 32)}
     machine = own[name] if name in own else load_machine(name)
     try:
@@ -220,7 +220,7 @@ def assert_adds_up(report: Report) -> None:
 
 @few(4)
 @given(scheduled())
-def test_law_reports_add_up_and_are_the_same_each_time(func: PrimFunc):
+def test_law_reports_add_up_and_are_deterministic(func: PrimFunc):
     report = simulate(func, roomy())
     assert_adds_up(report)
     assert simulate(func, roomy()).to_json() == report.to_json()
@@ -237,7 +237,7 @@ def test_law_an_engine_does_one_task_at_a_time_in_program_order(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_memory_holds_the_tiles_that_live_in_it(func: PrimFunc):
+def test_law_memory_holds_the_live_tiles(func: PrimFunc):
     report = simulate(func, roomy())
     lives = report.occupancy.tiles
     for name, steps in report.occupancy.steps.items():
@@ -293,7 +293,7 @@ def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, 
 
 
 @given(loop_programs())
-def test_law_any_loop_program_has_a_report_or_a_reason(func: PrimFunc):
+def test_law_any_loop_program_has_a_report_or_a_refusal(func: PrimFunc):
     assume(
         not any(isinstance(n, For) and any(isinstance(m, BufferLoad) for m in walk(n.extent)) for n in walk(func.body))
     )

@@ -62,7 +62,7 @@ def told(
         ((64, 32), (64, 32), (1, 0), (32, 64, 1)),  # transposed: no run longer than an element
     ],
 )
-def test_given_a_tile_when_copied_then_the_box_has_the_dimensions_it_needs(shape, tile, order, box):
+def test_box_of_a_copied_tile_has_the_dimensions_it_needs(shape, tile, order, box):
     found, duration = told(copy(shape, tile, order))
     assert found.shape == box and found.run_bytes == box[-1] * 4 and found.runs == prod(box[:-1])
     assert found.wanted_bytes == found.read_bytes == prod(tile) * 4
@@ -70,14 +70,14 @@ def test_given_a_tile_when_copied_then_the_box_has_the_dimensions_it_needs(shape
 
 
 @pytest.mark.parametrize(("dimensions", "descriptors"), [(0, 1), (1, 8 * 16), (2, 8), (3, 1)])
-def test_given_few_dimensions_when_copied_then_it_takes_several_descriptors(dimensions: int, descriptors: int):
+def test_dma_of_few_dimensions_takes_several_descriptors(dimensions: int, descriptors: int):
     found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("columns", "moved"), [(32, 1.0), (16, 1.0), (8, 2.0), (4, 4.0), (12, 64 / 48)])
-def test_given_short_runs_when_copied_then_whole_bursts_of_64_bytes_move(columns: int, moved: float):
+def test_short_runs_move_whole_bursts_of_64_bytes(columns: int, moved: float):
     found, duration = told(copy((64, 64), (16, columns), (0, 1)), burst=64)
     assert found.read_bytes == moved * found.wanted_bytes and found.written_bytes == found.wanted_bytes
     assert duration == 10 + found.read_bytes // 4
@@ -116,16 +116,14 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
         (1, 0, 8 * 16 * 4),
     ],
 )
-def test_given_short_dimensions_when_copied_then_each_combination_of_parts_is_a_descriptor(
-    longest: int, dimensions: int, descriptors: int
-):
+def test_short_dimensions_split_a_copy_into_descriptors(longest: int, dimensions: int, descriptors: int):
     found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("turning", "cycles"), [(0, 64 * 32 * 64 // 4), (8, 64 * 32), (4, 64 * 32), (1, 64 * 32 * 4)])
-def test_given_a_transposer_when_rows_become_columns_then_whole_runs_move_at_its_rate(turning: int, cycles: int):
+def test_transposer_moves_whole_runs_at_its_rate(turning: int, cycles: int):
     found, duration = told(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
     assert found.transposed == (turning > 0) and found.shape == ((32, 64) if turning else (32, 64, 1))
     assert duration == 10 * found.descriptors + cycles and found.descriptors == (1 if turning else 32)
@@ -135,7 +133,7 @@ def test_given_a_transposer_when_rows_become_columns_then_whole_runs_move_at_its
     ("tile", "order", "run"),
     [((16, 8), (1, 0), 8), ((16, 32), (0, 1), 16 * 32), ((1, 8), (1, 0), 8), ((16, 1), (1, 0), 1)],
 )
-def test_given_a_transposer_when_runs_are_the_same_on_both_sides_then_it_is_not_used(tile, order, run: int):
+def test_transposer_is_unused_for_runs_equal_on_both_sides(tile, order, run: int):
     found, _ = told(copy((64, 32), tile, order), turning=4)
     assert found.run_bytes == run * 4 and found.transposed == (min(tile) > 1 and order == (1, 0))
 
@@ -167,7 +165,7 @@ def test_law_a_transposer_moves_the_runs_of_the_source(
 @pytest.mark.parametrize(
     ("rows", "columns", "depth", "tiles"), [(8, 8, 8, 1), (9, 8, 8, 2), (8, 8, 17, 3), (9, 9, 9, 8), (20, 4, 1, 3)]
 )
-def test_given_edges_when_multiplied_then_tiles_there_are_as_dear_as_whole_ones(rows, columns, depth, tiles):
+def test_edge_tiles_of_a_product_cost_as_much_as_whole_ones(rows, columns, depth, tiles):
     sch = Schedule(parse(matmul(rows, columns, depth)).program)
     for n in (0, 1):
         sch.cache_read("C", n, "local")
@@ -179,7 +177,7 @@ def test_given_edges_when_multiplied_then_tiles_there_are_as_dear_as_whole_ones(
     assert cost.duration == 5 + 20 * tiles
 
 
-def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that_of_the_edge():
+def test_last_tile_of_a_loop_has_the_utilisation_of_the_edge():
     sch = Schedule(parse(matmul(20, 8, 8)).program)
     outer, _ = sch.split(sch.get_loops("C")[0], [None, 8])
     for n in (0, 1):
@@ -191,7 +189,7 @@ def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that
 
 
 @pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "matrix-vector-npu"])
-def test_given_a_preset_when_its_dma_copies_boxes_then_more_dimensions_take_more_descriptors(preset: str):
+def test_more_dimensions_of_a_box_take_more_descriptors(preset: str):
     machine = load_machine(preset)
     assert {e.dimensions for e in machine.engines if isinstance(e, DmaEngine)} == {2}
     scope = next(m.scope for m in machine.memories if m.name in ("vtcm", "scratchpad", "local"))
@@ -206,7 +204,7 @@ def test_given_a_preset_when_its_dma_copies_boxes_then_more_dimensions_take_more
     assert simulate(sch.func, machine).cycles > cost.duration
 
 
-def test_given_a_copy_of_several_descriptors_then_it_requests_ports_when_the_last_is_set_up():
+def test_ports_are_requested_after_the_last_descriptor_is_set_up():
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", 1)
     program, _ = replayed(parse(copy((64, 32), (16, 8), (0, 1))).program, machine)
     (variant,) = [v for v in program.variants if program.templates[v.template].name == "L"]

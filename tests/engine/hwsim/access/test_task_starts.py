@@ -130,7 +130,7 @@ def test_law_each_iteration_has_the_conflicts_of_its_addresses(
 
 
 @given(st.integers(2, 5), st.sampled_from([5, 8, 17]), st.integers(2, 7), banks)
-def test_law_slots_that_begin_inside_of_a_row_have_conflicts_of_their_own(
+def test_law_slots_that_begin_inside_a_row_have_their_own_conflicts(
     slots: int, length: int, stride: int, sizes: tuple[int, int]
 ):
     rows, size = 24, ((length - 1) * stride + 1) * SIZE

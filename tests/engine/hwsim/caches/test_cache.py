@@ -209,7 +209,7 @@ def asked(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
     sets=st.sampled_from([1, 2, 3, 8]),
     spread=st.sampled_from([64, 512, 4096]),
 )
-def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways: int, sets: int, spread: int):
+def test_law_a_level_misses_and_evicts_as_in_the_textbook(seed: int, ways: int, sets: int, spread: int):
     generator = random.Random(seed)
     geometry = Geometry(16 * ways * sets, ways, 16)
     behind = Geometry(64 * 2 * 4, 2, 64)
@@ -236,7 +236,7 @@ def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways:
 
 @settings(few(4), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())
-def test_law_the_counts_of_any_scheduled_program_are_those_of_its_lowered_accesses_one_by_one(data: st.DataObject):
+def test_law_counts_of_a_schedule_are_those_of_its_lowered_accesses(data: st.DataObject):
     sch = Schedule(data.draw(programs()))
     for _ in range(data.draw(st.integers(0, 4))):
         try:
@@ -305,7 +305,7 @@ def moves(A: T.Buffer(({sizes["A"]},), "float32"), B: T.Buffer(({sizes["B"]},), 
 
 @few(5)
 @given(data=st.data())
-def test_law_what_is_skipped_is_counted_as_if_it_had_been_run(data: st.DataObject):
+def test_law_skipped_accesses_are_counted_exactly(data: st.DataObject):
     func = parse(streams(data.draw)).program
     ways, sets = data.draw(st.sampled_from([1, 2, 3])), data.draw(st.sampled_from([1, 2, 4, 8]))
     first = Geometry(16 * ways * sets, ways, 16)
@@ -333,7 +333,7 @@ def matmul(A: T.Buffer((256, 32), "float32"), B: T.Buffer((32, 32), "float32"), 
 )
 
 
-def test_given_rows_that_repeat_when_counted_then_most_is_skipped_and_nothing_changes():
+def test_repeated_rows_are_skipped_with_equal_counts():
     func, machine = parse(MATMUL).program, cached_machine(Geometry(2048, 2, 64), Geometry(8192, 4, 64))
     tasks = (CachedTask((0,), 1),)
     skipped = cache_counts(func, machine, tasks=tasks)
@@ -342,7 +342,7 @@ def test_given_rows_that_repeat_when_counted_then_most_is_skipped_and_nothing_ch
     assert (skipped.rows, skipped.written_back, skipped.cycles) == (plain.rows, plain.written_back, plain.cycles)
 
 
-def test_given_tasks_when_counted_then_their_cycles_are_the_misses_at_what_the_next_level_takes():
+def test_miss_cycles_are_the_cost_of_the_next_level():
     func, machine = parse(MATMUL).program, cached_machine(Geometry(2048, 2, 64), Geometry(8192, 4, 64))
     found = cache_counts(func, machine, tasks=(CachedTask((0,), 2),))
     first, last = found.total("first"), found.total("last")
@@ -354,7 +354,7 @@ def test_given_tasks_when_counted_then_their_cycles_are_the_misses_at_what_the_n
     assert (last.reads, last.writes) == (first.read_misses, first.write_misses)
 
 
-def test_given_two_cores_that_share_a_level_when_each_runs_a_block_then_the_second_finds_what_the_first_left():
+def test_second_core_hits_what_the_first_loaded():
     source = (
         HEADER
         + """
@@ -444,13 +444,13 @@ def without_caches() -> Machine:
     return read_machine(head)
 
 
-def test_given_addresses_that_are_data_when_counted_then_refused_with_the_block_and_the_buffer():
+def test_addresses_that_depend_on_data_are_refused():
     with pytest.raises(MachineError) as caught:
         cache_counts(parse(GATHER).program, read_machine(TWO_CORES))
     assert caught.value.code == "data-dependent" and "'A'" in caught.value.refusal.message
 
 
-def test_given_no_cache_or_too_much_to_do_when_counted_then_refused():
+def test_too_many_accesses_and_no_caches_are_refused():
     func = parse(MATMUL).program
     with pytest.raises(MachineError) as caught:
         cache_counts(func, without_caches())
@@ -460,7 +460,7 @@ def test_given_no_cache_or_too_much_to_do_when_counted_then_refused():
     assert caught.value.code == "too-many-accesses" and "1000" in caught.value.refusal.message
 
 
-def test_given_bases_when_counted_then_buffers_lie_there():
+def test_buffers_lie_at_the_given_bases():
     func = parse(MATMUL.replace("256", "32")).program
     machine = cached_machine(Geometry(1024, 1, 64), Geometry(65536, 8, 64))
     apart = cache_counts(func, machine, bases={"A": 0, "B": 1 << 16, "C": 1 << 17})

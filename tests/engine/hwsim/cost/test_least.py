@@ -40,7 +40,7 @@ def held(func: PrimFunc, machine: Machine) -> Report:
 
 
 @given(st.sampled_from(sorted(OPERANDS)), st.integers(0, 2**32))
-def test_the_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
+def test_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
     chance = Random(seed)
     try:
         held(tiled(chance, *OPERANDS[preset]), varied(chance, load_machine(preset)))

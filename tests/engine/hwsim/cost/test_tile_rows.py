@@ -118,7 +118,7 @@ def test_law_each_row_of_a_tile_waits_for_its_busiest_bank(m, n, k, flipped, siz
     assert +found == +expected(machine, sch, (m, n, k), flipped)
 
 
-def test_given_the_second_operand_by_columns_when_banked_then_the_task_lasts_as_long_as_its_conflicts():
+def test_bank_conflicts_of_columns_lengthen_the_task():
     sch = product(16, 16, 16, (False, True, False))
     ideal, here = banked().replace("matrix.operand_rows", "ideal"), banked()
     tasks = [{v.cost.duration for v in replayed(sch.func, m)[0].variants if v.cost.tiling} for m in (ideal, here)]
@@ -128,7 +128,7 @@ def test_given_the_second_operand_by_columns_when_banked_then_the_task_lasts_as_
     assert simulate(sch.func, here).cycles == simulate(sch.func, ideal).cycles + 2 * 2 * 16
 
 
-def test_given_rows_as_they_lie_when_banked_then_nothing_is_lost():
+def test_contiguous_rows_have_no_bank_conflicts():
     sch = product(16, 16, 16)
     assert not +conflicts(banked(), sch)
     assert (
@@ -149,7 +149,7 @@ def main(A: T.Buffer((8, 12), "int32"), B: T.Buffer((12, 8), "int32"), C: T.Buff
 """
 
 
-def test_given_loops_of_an_axis_that_move_an_operand_alike_then_a_row_follows_the_inner_one_first():
+def test_row_follows_the_inner_of_two_equal_loops_first():
     machine = banked(2, 4, systolic=True).replace("matrix.dataflow", "output_stationary")
     found: set[int] = set()
     for _ in range(12):  # the order of a set of loops differs between programs

@@ -71,7 +71,7 @@ def require_sound(report: Report) -> None:
         assert min(engine.stall.values()) >= 0
 
 
-def test_given_the_presets_then_each_has_a_program_here():
+def test_each_preset_has_a_program_here():
     assert tuple(SCOPES) == preset_names()
 
 

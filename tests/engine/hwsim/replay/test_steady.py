@@ -61,7 +61,7 @@ def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
 # An engine whose task had just ended was taken for one that asks for nothing any more.
 @example(6246, 2)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 3]))
-def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int) -> None:
+def test_law_skipping_agrees_with_a_plain_replay(seed: int, ports: int) -> None:
     found = both_ways(task_program(Random(seed), ports=ports))
     if found is None:
         return
@@ -73,7 +73,7 @@ def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int)
 
 
 @given(st.integers(0, 2**32))
-def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
+def test_law_both_replay_cores_agree_without_ports(seed: int) -> None:
     program = task_program(Random(seed), ports=1, demands=False)
     try:
         slow = replay_tasks(program, MOST, WHOLE)
@@ -87,7 +87,7 @@ def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
 
 @few(5)
 @given(st.integers(0, 2**32), st.integers(0, 5_000), st.integers(1, 2_000))
-def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int, length: int) -> None:
+def test_law_an_interval_has_the_tasks_active_in_it(seed: int, start: int, length: int) -> None:
     found = both_ways(task_program(Random(seed), ports=seed % 2))
     if found is None:
         return
@@ -102,7 +102,7 @@ def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int
     assert list(line.unrolled(start, start + length)) == inside
 
 
-def test_the_random_programs_have_something_to_skip() -> None:
+def test_random_programs_have_repeats_to_skip() -> None:
     simulated = skipped = 0
     for seed in range(60 if IS_DEEP else 15):
         found = both_ways(task_program(Random(seed), ports=seed % 3))
@@ -113,19 +113,19 @@ def test_the_random_programs_have_something_to_skip() -> None:
     assert skipped > simulated > (1000 if IS_DEEP else 250)
 
 
-def test_the_random_programs_have_loops_that_run_as_one() -> None:
+def test_random_programs_have_merged_loops() -> None:
     def nests(nodes: Any) -> int:
         return sum((len(n.loops) > 1) + nests(n.children) for n in nodes if isinstance(n, Loop))
 
     assert sum(nests(task_program(Random(seed)).tree) for seed in range(200)) > 20
 
 
-def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
+def test_more_distinct_tasks_than_allowed_are_refused() -> None:
     with pytest.raises(MachineError, match="more than 10 distinct tasks"):
         replay_tasks(_two_loads(1000), 10, 0)
 
 
-def test_given_a_billion_iterations_then_as_few_are_played_as_of_a_thousand() -> None:
+def test_billion_iterations_replay_as_few_tasks_as_a_thousand() -> None:
     few, many = (replay_tasks(_two_loads(extent), whole=0) for extent in (1_000, 10**9))
     assert len(few.places) == len(many.places) < 100
     assert many.cycles - few.cycles == (10**9 - 1000) * 30

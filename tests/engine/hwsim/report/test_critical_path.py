@@ -52,19 +52,19 @@ def require_same_paths(found: tuple[Report, Report] | None) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_path_is_that_of_every_task_replayed(seed: int) -> None:
+def test_critical_path_is_that_of_every_task_replayed(seed: int) -> None:
     require_same_paths(reports(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 64, 8))
-def test_the_path_of_random_programs_is_that_of_every_task_replayed(first: int) -> None:
+def test_law_the_critical_path_is_that_of_every_task_replayed(first: int) -> None:
     for found in filter(None, map(reports.__wrapped__, range(first, first + 8))):
         require_same_paths(found)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_steps_cover_the_run_and_each_ends_when_the_next_begins(seed: int) -> None:
+def test_steps_of_the_path_cover_the_run_without_gaps(seed: int) -> None:
     found = reports(seed)
     assert found is not None
     report = found[0]
@@ -103,7 +103,7 @@ def gemm(A: T.Buffer(({n}, 4096), "float32"), B: T.Buffer((4096, 4096), "float32
 """
 
 
-def test_the_path_of_millions_of_tasks_and_its_text() -> None:
+def test_path_of_millions_of_tasks_and_its_text() -> None:
     sch = Schedule(parse(GEMM.format(n=1 << 20)).program)
     tiles = [sch.split(loop, factors=[None, 64]) for loop in sch.get_loops("C")]
     sch.reorder(*(t[0] for t in tiles), *(t[1] for t in tiles))
@@ -131,12 +131,12 @@ def path_of(text: str, machine: Machine) -> Path:
 
 
 @pytest.mark.slow
-def test_the_path_of_causal_attention_has_few_iterations_at_any_length() -> None:
+def test_path_of_causal_attention_has_few_iterations_at_any_length() -> None:
     small, large = (path_of(causal_attention(n * 64, 64, mask=True), load_machine("dual-bank-npu")) for n in (64, 1024))
     assert len([*totals(small)]) == len([*totals(large)]) < 1_000
 
 
 @pytest.mark.slow
-def test_the_path_of_a_triangle_in_a_triangle_has_few_iterations() -> None:
+def test_path_of_a_nested_triangle_has_few_iterations() -> None:
     small, large = (path_of(triangle_in_triangle(n, "p", "q"), roomy()) for n in (100, 1000))
     assert len([*totals(small)]) == len([*totals(large)]) < 12_000

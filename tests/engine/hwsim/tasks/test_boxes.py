@@ -76,7 +76,7 @@ def counted(seed: int) -> tuple[tuple[Lost, ...], tuple[Moved, ...], int]:
 
 @few(4)
 @given(st.integers(0, 2**32))
-def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: int) -> None:
+def test_law_conflicts_of_boxes_and_rest_are_those_of_all_accesses(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boxes, "FEW", 0)
         found = counted(seed)
@@ -85,7 +85,7 @@ def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: in
         assert counted(seed) == found
 
 
-def test_the_random_windows_have_boxes_and_conflicts() -> None:
+def test_random_windows_have_boxes_and_conflicts() -> None:
     made = 0
     lost = 0
 
