@@ -36,7 +36,7 @@ def shape_of(hint: object) -> str:
     )
 
 
-def test_given_any_class_of_nodes_then_traversal_follows_exactly_the_fields_that_can_hold_nodes():
+def test_traversal_follows_exactly_the_fields_that_hold_nodes():
     classes = classes_below(Node)
     assert len(classes) > 40
     names = {kind.__name__: kind for kind in classes}
