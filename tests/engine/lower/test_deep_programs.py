@@ -131,7 +131,7 @@ def test_deep_programs_are_compared(kind: str):
 
 
 @pytest.mark.parametrize("kind", ["loops", "operations"])
-def test_all_doors_are_open_for_a_nest_of_fifty(kind: str):
+def test_every_function_accepts_a_nest_of_fifty_loops(kind: str):
     func = deep(kind, 50)
     for door in DOORS.values():
         door(func)

@@ -40,7 +40,7 @@ def assert_same_results(func: PrimFunc, *others: PrimFunc) -> None:
 
 
 @given(scheduled(), st.sampled_from([p.name for p in PASSES]))
-def test_given_a_scheduled_program_when_lowered_then_the_same_results_in_no_more_memory(func, until):
+def test_law_lowering_keeps_results_and_memory(func, until):
     note(to_script(func))
     assume_sound_pipelines(func)
     assert_same_results(func, plan(func), lower(func, until), lower(func))
@@ -103,7 +103,7 @@ def piped(draw: st.DrawFn) -> PrimFunc:
 
 @settings(max_examples=max(1, settings.default.max_examples // 2))
 @given(piped(), st.sampled_from([p.name for p in PASSES]))
-def test_given_pipelines_when_lowered_then_the_same_results(func, until):
+def test_law_lowered_pipelines_compute_the_same(func, until):
     note(to_script(func))
     assert_same_results(func, lower(func, until), lower(func))
     assert_flat(func)
@@ -111,7 +111,7 @@ def test_given_pipelines_when_lowered_then_the_same_results(func, until):
 
 @settings(max_examples=max(1, settings.default.max_examples // 4))  # four runs an example
 @given(staged_schedules().map(lambda sch: sch.func), st.sampled_from([p.name for p in PASSES]))
-def test_given_staged_operands_when_lowered_then_the_same_results_in_no_more_memory(func, until):
+def test_law_lowering_staged_operands_keeps_results(func, until):
     note(to_script(func))
     assert_same_results(func, plan(func), lower(func, until), lower(func))
     assert_flat(func)

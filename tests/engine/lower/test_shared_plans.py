@@ -40,7 +40,7 @@ def require_anew(sch: Schedule) -> None:
 
 
 @pytest.mark.parametrize("stages", [[0, 1, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]])
-def test_given_other_scopes_of_one_kind_then_plan_and_pipelines_are_those_of_the_new_program(stages: list[int]) -> None:
+def test_scopes_of_one_kind_reuse_the_plan(stages: list[int]) -> None:
     first = tiled()
     other = first.copy()
     other.set_scope("power", 0, "local.acc")
@@ -53,7 +53,7 @@ def test_given_other_scopes_of_one_kind_then_plan_and_pipelines_are_those_of_the
     assert {b.scope for b in other.plan.piped.buffers.values()} >= ({"local.acc"} if 2 in stages else set())
 
 
-def test_given_a_buffer_that_leaves_the_far_memory_then_the_program_is_planned_anew() -> None:
+def test_buffer_that_leaves_global_memory_is_planned_again() -> None:
     sch = tiled()
     sch.set_scope("power", 0, "global")
     _ = sch.plan
