@@ -17,7 +17,7 @@ def made() -> Schedule:
     return sch
 
 
-def test_given_a_schedule_when_a_moment_is_asked_for_then_it_is_as_it_was() -> None:
+def test_the_schedule_at_a_step_is_as_it_was() -> None:
     sch = made()
     first, last = sch.at(0), sch.at(len(sch.trace))
     assert structural_equal(first.mod, sch.original) and not first.trace.steps
@@ -27,13 +27,13 @@ def test_given_a_schedule_when_a_moment_is_asked_for_then_it_is_as_it_was() -> N
 
 
 @pytest.mark.parametrize("count", [-1, 3])
-def test_given_no_such_moment_then_it_is_refused(count: int) -> None:
+def test_a_missing_step_is_refused(count: int) -> None:
     with pytest.raises(ScheduleError) as refused:
         made().at(count)
     assert refused.value.refusal.code == "no-such-step"
 
 
-def test_given_a_copy_that_went_on_when_gone_to_then_holders_see_its_calls() -> None:
+def test_going_to_a_continued_copy_updates_all_holders() -> None:
     sch = made()
     other = sch.copy()
     other.unroll(other.get_loop("ii"))
@@ -52,7 +52,7 @@ class Holder:
         self.times += 1
 
 
-def test_given_followers_when_it_goes_elsewhere_then_those_that_live_are_told() -> None:
+def test_going_elsewhere_notifies_the_live_followers() -> None:
     sch, one, other = made(), Holder(), Holder()
     sch.follow(one.told)
     sch.follow(other.told)
@@ -64,7 +64,7 @@ def test_given_followers_when_it_goes_elsewhere_then_those_that_live_are_told() 
     assert one.times == 1
 
 
-def test_given_another_program_when_gone_to_then_refused_and_unchanged() -> None:
+def test_going_to_another_program_is_refused_without_a_change() -> None:
     sch = made()
     before = sch.mod
     with pytest.raises(ScheduleError) as refused:
