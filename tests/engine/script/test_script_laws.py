@@ -164,7 +164,7 @@ def test_law_positions_lie_in_the_text(program: PrimFunc) -> None:
             assert lines[p.line - 1][p.column - 1] != " "
 
 
-def test_given_a_very_long_sum_then_printing_does_not_overflow() -> None:
+def test_printing_a_very_long_sum_does_not_overflow() -> None:
     value: Expr = ROW
     for _ in range(100):
         value = Sub(value, ROW)
@@ -174,5 +174,5 @@ def test_given_a_very_long_sum_then_printing_does_not_overflow() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
-def test_given_no_functions_then_the_print_is_a_class_all_the_same(dialect: Any) -> None:
+def test_module_without_functions_prints_a_class(dialect: Any) -> None:
     assert "pass" in to_script(IRModule(()), dialect)
