@@ -128,7 +128,7 @@ def test_native_code_starts_and_reaches_nothing(action: str, came_of: dict[str, 
 
 
 @only_linux
-def test_the_limit_of_memory_is_told(tmp_path: Path) -> None:
+def test_the_memory_limit_is_reported(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "allocate", 1 << 29, SandboxLimits(memory_bytes=1 << 28, memory_per_byte=0))
     assert code == "too-large" and "more than 268,435,456 B of memory" in message
     assert tried(tmp_path, ("allocate", 1 << 20), limits=SandboxLimits(memory_bytes=1 << 28)) == {
@@ -136,32 +136,32 @@ def test_the_limit_of_memory_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_the_limit_of_processor_time_ends_a_loop(tmp_path: Path) -> None:
+def test_the_processor_time_limit_ends_a_loop(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "spin", "", SandboxLimits(processor_seconds=1))
     assert code == "too-slow" and "more than 1 s of processor time" in message
 
 
-def test_the_limit_of_time_ends_a_process_that_waits(tmp_path: Path) -> None:
+def test_the_time_limit_ends_a_waiting_process(tmp_path: Path) -> None:
     assert refusal(tmp_path, "sleep", 600, SandboxLimits(seconds=1))[0] == "too-slow"
 
 
-def test_the_limit_of_the_answer_is_told(tmp_path: Path) -> None:
+def test_the_answer_limit_is_reported(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "long text", 2 << 20, SandboxLimits(answer_bytes=1 << 20))
     assert code == "too-large" and "1,048,576 B for its text" in message
 
 
-def test_a_large_file_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+def test_large_file_is_refused_before_a_process_starts(tmp_path: Path) -> None:
     assert refusal(tmp_path, "long text", 1, SandboxLimits(file_bytes=4))[0] == "too-large"
 
 
-def test_a_crash_is_told_with_its_signal(tmp_path: Path) -> None:
+def test_a_crash_is_reported_with_its_signal(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "crash", "", LIMITS)
     assert code == "reader-ended" and "SIGABRT" in message
 
 
 @only_linux
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_the_process_ends_with_the_command(end: int, tmp_path: Path) -> None:
+def test_the_process_ends_with_its_parent(end: int, tmp_path: Path) -> None:
     file = tmp_path / "file.json"
     file.write_text(json.dumps([("sleep", "600")]))
     code = f"import pathlib, tilewright.engine.processes.sandbox as s; s.confined_text({MODULE!r}, pathlib.Path({str(file)!r}))"
