@@ -84,7 +84,7 @@ def read(text: str, name: str, *, as_post: bool) -> Constants | None:
 
 
 @given(texts=module_texts())
-def test_given_python_above_a_program_then_its_constants_are_right_or_refused(texts: tuple[str, str]) -> None:
+def test_law_constants_above_a_program_are_right_or_refused(texts: tuple[str, str]) -> None:
     above, between = texts
     expected = computed(f"{above}record(M, N)\n{between}record(M, N)\n")
     first, second = (PROGRAM.format(name=name) for name in ("first", "second"))

@@ -47,7 +47,7 @@ def shifted(func: PrimFunc, n: int) -> PrimFunc:
 
 
 @given(programs(), st.data(), st.integers(0, 7))
-def test_given_a_changed_program_when_proved_then_a_run_agrees(program, data, n) -> None:
+def test_law_proofs_of_changed_programs_agree_with_a_run(program, data, n) -> None:
     sch = scheduled(data, program)
     other, original = shifted(sch.func, n), sch.original[sch.func_name]
     note(to_script(other))

@@ -42,12 +42,12 @@ def require_within_budgets(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples(HOSTILE, *QUICK))
-def test_hostile_programs_keep_within_the_budgets(name: str) -> None:
+def test_hostile_programs_stay_within_the_budgets(name: str) -> None:
     require_within_budgets(HOSTILE[name]())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [FOUND, *BATCHES], ids=lambda seeds: f"from {seeds[0]}")
-def test_random_programs_keep_within_the_budgets(seeds: Sequence[int]) -> None:
+def test_random_programs_stay_within_the_budgets(seeds: Sequence[int]) -> None:
     for seed in seeds:
         require_within_budgets(random_tower(seed))
