@@ -102,7 +102,7 @@ def same(left: Any, right: Any) -> bool:
     return tvm_ffi.structural_equal(left, right, map_free_vars=True)
 
 
-def test_a_property_is_kept_or_the_text_is_refused() -> None:
+def test_property_is_kept_or_the_text_is_refused() -> None:
     kept = 0
     for text in programs() if IS_DEEP else [*programs()][::5]:
         try:
@@ -119,7 +119,7 @@ def test_a_property_is_kept_or_the_text_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_text_of_a_kernel_of_the_paged_cache_keeps_its_program() -> None:
+def test_text_of_a_paged_cache_kernel_keeps_its_program() -> None:
     """TVM prints the type of an implicit offset no more, so its reading of its own text is what ours must equal."""
     kept = refused = 0
     for _, make in cache_kernels():

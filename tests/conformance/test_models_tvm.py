@@ -118,7 +118,7 @@ def arrays_of(network: Network) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", samples(MODELS, "attention with a mask"))
-def test_the_graph_of_a_model_computes_what_tvm_does(name: str) -> None:
+def test_graph_of_a_model_computes_the_same_in_tvm(name: str) -> None:
     module = lowered(name)
     network = parse_network(module.script(show_meta=False))
     arrays = {**arrays_of(network), **CONSTANTS.get(name, {})}

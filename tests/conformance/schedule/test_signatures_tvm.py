@@ -56,7 +56,7 @@ def test_the_exceptions_are_real() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
-def test_help_tells_what_it_does_and_gives(name: str) -> None:
+def test_help_has_what_a_primitive_does_and_returns(name: str) -> None:
     text = inspect.getdoc(getattr(Schedule, name)) or ""
     for part in ("Rewrite", "Returns", "Source"):
         assert part in text, f"{name} has no {part}"

@@ -53,7 +53,7 @@ CALLS: dict[str, tuple[Call, bool, bool]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calls_on_vectors_do_as_in_tvm(name: str):
+def test_calls_on_vectors_agree_with_tvm(name: str):
     call, *expected = CALLS[name]
     ours, theirs = Schedule(parse(STAGED).program), tvm_schedule(STAGED)
     assert [accepts(ours, call, (ScheduleError,)), accepts(theirs, call, REFUSALS)] == expected
@@ -83,7 +83,7 @@ def shipped_names() -> frozenset[str]:
 
 @pytest.mark.slow
 @INTRINSICS
-def test_each_intrinsic_of_tvm_is_one_here():
+def test_each_intrinsic_of_tvm_exists_here():
     names, own = shipped_names(), Intrinsics()
     assert len(names) > 100
     for name in sorted(names):
