@@ -1,4 +1,4 @@
-"""Traces as text and as JSON, without TVM: decisions become values, what is not there is named."""
+"""TVM traces as text and as JSON, without TVM: decisions become values, unsupported lines are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants above TVMScript: each has the value that Python gives it where the program is defined, or the program is refused."""
+"""Python constants above TVMScript: each has the value that Python gives it where the program is defined, or the program is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces that a fuzzer found, minimised: each once ended in an error of Python's own, and is refused with its instruction."""
+"""Minimised traces from a fuzzer: each once ended in a Python error and is now refused with its instruction."""
 
 from __future__ import annotations
 

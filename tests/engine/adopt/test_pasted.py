@@ -1,4 +1,4 @@
-"""Posts as they were posted: they read, or the line that does not is named."""
+"""Forum posts as pasted text: they are read, or the unreadable line is named."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_einsum_form_applies() -> None:
     assert found.names["i0"].name == "i0" and found.names["i3"].name == "i3"
 
 
-# The second post: a module out of relax, and what became of it.
+# The second post: a module from relax, and its printed schedule.
 
 
 def test_python_that_builds_the_module_is_reported() -> None:

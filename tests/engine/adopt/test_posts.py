@@ -1,4 +1,4 @@
-"""Posts with prose, code and printed output: their parts, and the programs in them with the schedule of each."""
+"""Posts with prose, code and printed output: their parts, the programs in them, and the schedule of each."""
 
 # ruff: noqa: E501, RUF001
 

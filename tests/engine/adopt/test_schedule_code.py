@@ -1,4 +1,4 @@
-"""Schedule code as people write it: nested calls, loops, functions, printed traces, and code that builds or measures."""
+"""Handwritten schedule code: nested calls, loops, functions, printed traces, and code that builds or measures."""
 
 # ruff: noqa: E501
 
