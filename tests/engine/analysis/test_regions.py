@@ -1,4 +1,4 @@
-"""What a block touches, for T.reads and T.writes that were left out. `tests/conformance/test_script_tvm.py` compares with TVM."""
+"""Inferred regions of blocks without T.reads and T.writes. `tests/conformance/test_script_tvm.py` compares with TVM."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
 
 
 def test_region_indexed_by_two_tables_holds_both():
-    """Tables of one shape are not one table: what each says is another element."""
+    """Tables of equal shape are distinct: each selects another element."""
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def f(B: T.Buffer((9,), "uint8"), X: T.Buffer((9,), "int32"), Y: T.Buffer((9,), "int32"), C: T.Buffer((9,), "uint8")):

@@ -1,4 +1,4 @@
-"""Blocks that say less than they touch: what they leave out is added, so that later calls see it."""
+"""Blocks with incomplete regions: missing regions are added, so that later calls see the dependence."""
 
 from __future__ import annotations
 
