@@ -1,4 +1,4 @@
-"""Laws of integer reasoning, held against plain evaluation of every point."""
+"""Laws of integer reasoning, against plain evaluation of every point."""
 
 from __future__ import annotations
 

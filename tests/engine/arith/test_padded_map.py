@@ -1,4 +1,4 @@
-"""padded_inverse: each element has its place, each other place is told by the condition, for splits, fusions, offsets and tails."""
+"""padded_inverse: each element has a place, and a condition selects the other places, for splits, fusions, offsets and tails."""
 
 from __future__ import annotations
 
