@@ -1,4 +1,4 @@
-"""Random inputs have values that the program can use: indices within their axes, divisors other than zero."""
+"""Random inputs have values that the program can use: indices within their axes, nonzero divisors."""
 
 from __future__ import annotations
 

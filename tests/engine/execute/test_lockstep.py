@@ -1,4 +1,4 @@
-"""Loops that look as if they could run in lockstep, one for each thing that forbids it: `run` must do what the naive interpreter does."""
+"""Loops that seem to allow lockstep, one for each obstacle: `run` agrees with the naive interpreter."""
 
 from __future__ import annotations
 

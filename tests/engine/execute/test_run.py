@@ -1,4 +1,4 @@
-"""What `run` computes and refuses, by example. Programs are TVMScript."""
+"""Results and refusals of `run`, by example. Programs are TVMScript."""
 
 from __future__ import annotations
 

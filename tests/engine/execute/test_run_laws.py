@@ -1,4 +1,4 @@
-"""`run` means what the naive interpreter means, on random programs and on random schedules of them."""
+"""`run` agrees with the naive interpreter, on random programs and on random schedules of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `verify` answers: tested, failed with where and by how much, or unknown with why."""
+"""Verdicts of `verify`: tested, failed with place and error, or unknown with a reason."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def copy(count: int, shift: int = 0, extent: int = 8) -> PrimFunc:
 
 
 def with_store_value(func: PrimFunc, change) -> PrimFunc:
-    """`func` with the last store's value changed."""
+    """Return `func` with another value in its last store."""
     last = [node for node in walk(func) if isinstance(node, BufferStore)][-1]
 
     def leave(node):
@@ -122,7 +122,7 @@ def test_bfloat16_is_unknown():
 
 
 def test_reordered_sums_of_random_inputs_are_exact():
-    """What makes a difference in `verify` a fault: eighths have exact products and sums."""
+    """Eighths have exact products and sums, so any difference in `verify` is an error."""
     inputs = random_inputs(matmul(16, 16, 2048))
     assert np.array_equal(inputs["A"] @ inputs["B"], (inputs["A"].astype("float64") @ inputs["B"]).astype("float32"))
 
