@@ -1,4 +1,4 @@
-"""The database of found schedules: keys of programs and machines, the file, and searches that begin with what others found."""
+"""The database of found schedules: keys of programs and machines, the file, and searches that start from its records."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
 
 
 def broken(file: Path, kind: str) -> None:
-    """Writes a file that is no database of this version."""
+    """Write a file that is no database of this version."""
     with Database(file) as database:
         database.commit(record(gemm()))
     base = sqlite3.connect(file)

@@ -1,4 +1,4 @@
-"""The space that follows from a program and a machine: a schedule as a person would write it, every point of it legal or refused."""
+"""The space derived from a program and a machine: a schedule as a person would write it, every point legal or refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def program(name: str) -> PrimFunc:
 
 @cache
 def derived(name: str, machine: str) -> DerivedSpace:
-    """The space around the main block alone; tests/engine/explore/derive/test_derive_rules.py has those that rules write."""
+    """The space around the main block alone; tests/engine/explore/derive/test_derive_rules.py has the spaces of the rules."""
     return derive_space(program(name), load_machine(machine), rules=())
 
 
@@ -75,7 +75,7 @@ def test_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> No
     outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, auto.space.default))
     assert outcome.fits, outcome
     assert auto.space.schedule_at(auto.space.default).schedule.check().status in ("proved", "tested")
-    # On the engine that is for it: not on the one that does everything.
+    # On the matrix engine, not on the scalar engine.
     report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, load_machine(machine))
     assert {k.engine for k in report.tasks if k.block == auto.space.schedule_at(auto.space.default).names["C"]} <= {
         "array",
@@ -89,7 +89,7 @@ def test_epilogue_of_a_product_runs_tile_by_tile() -> None:
     report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, machine)
     assert {k.block: k.engine for k in report.tasks}["relu"] == "vector"
     assert not [f for f in report.findings if f.severity == "error"]
-    # Of the product nothing goes out before the relu has been there.
+    # The product is stored only after the relu.
     assert {t.buffer for t in report.traffic if t.destination == "global"} == {"D"} or len(report.traffic) == 3
 
 
@@ -129,7 +129,7 @@ def test_operands_that_fit_may_be_copied_whole_before_the_loops() -> None:
 
 
 def test_python_runs_the_text_as_it_is_read() -> None:
-    """`python file.py` runs the lines as they are: layouts are lambdas there, orders are lists."""
+    """`python file.py` runs the lines unchanged: layouts are lambdas there, orders are lists."""
     auto = derived("gemm", "gemmini")
     names = {"sch": Schedule(program("gemm")), "tilewright": tilewright}
     exec(auto.text, names)

@@ -1,4 +1,4 @@
-"""A study on a Dask cluster that there is already: the same result, also when a worker of it dies."""
+"""A study on an existing Dask cluster: the same result, also when one of its workers dies."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_study_continues_without_its_lost_scheduler(tmp_path: Path) -> None:
 def cluster() -> Iterator[Any]:
     import distributed
 
-    # It listens on this machine alone, on ports that are free, and shows nothing.
+    # It listens on this machine only, on free ports, without a dashboard.
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
         worker_dashboard_address=None, scheduler_kwargs={"dashboard": False}, silence_logs=50,
@@ -94,7 +94,7 @@ def test_answers_of_workers_that_died_later_count(cluster: Any) -> None:
     here = explore(SPACE, GEMMINI, SETTINGS)
 
     def watch(progress: Progress) -> None:
-        if progress.done == 9:  # the first of eight: the others are answered meanwhile
+        if progress.done == 9:  # the first of eight: the others finish meanwhile
             time.sleep(1)
             for worker in cluster.workers.values():
                 os.kill(worker.pid, signal.SIGKILL)

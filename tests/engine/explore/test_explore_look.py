@@ -1,4 +1,4 @@
-"""What is seen of a candidate before it is tried: near enough to what a replay finds to choose by, and what is shared stays what it is."""
+"""Cost estimates of candidates before trials: close enough to the replay to choose by. Shared prefixes stay unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ESTIMATOR = Estimator(SPACE, GEMMINI)
 
 
 def go(ahead: CandidatePool, count: int, estimator: Estimator) -> None:
-    """Make so many walks."""
+    """Run `count` walks."""
     ahead.add([estimate for walk in ahead.walks(count) for estimate in estimates_of(walk, estimator)])
 
 
@@ -56,14 +56,14 @@ def test_estimator_schedules_are_those_of_the_space(numbers: list[int], most: in
                 expected = SPACE.schedule_at(point)
             except TilewrightError as error:
                 assert isinstance(found, Refused) and found.error.code == error.code
-                assert found.line == len(SPACE.lines) - 1  # only the last one, of slots, is ever refused here
+                assert found.line == len(SPACE.lines) - 1  # only the last line, of slots, is ever refused here
             else:
                 assert not isinstance(found, Refused)
                 assert structural_equal(found.schedule.func, expected.schedule.func)
 
 
 def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, CostEstimate | None]]:
-    """Candidates all over a space: what came of each, and how it had looked."""
+    """Candidates from the whole space, each with its outcome and its estimate."""
     estimator, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
     points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
     return [(point, bench.tried(EvaluationRequest(n, point)), estimator.at(point)) for n, point in enumerate(points)]

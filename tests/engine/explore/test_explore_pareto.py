@@ -1,4 +1,4 @@
-"""The front holds what no other result dominates, in whatever order results come."""
+"""The front holds the vectors that no other result dominates, in any order of results."""
 
 from __future__ import annotations
 

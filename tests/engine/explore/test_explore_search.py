@@ -1,4 +1,4 @@
-"""A search finds what there is to find: pruned or not, in one piece or several, the same from the same seed."""
+"""A search finds the best point, with or without pruning, in one run or several, and repeats with the same seed."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ SAMPLED = Settings(exhaustive=0, trials=16, batch=8)
 
 @cache
 def everything() -> tuple[Outcome, ...]:
-    """What comes of each point, replayed whether it may be good or not."""
+    """The outcome of each point, without pruning."""
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     return tuple(bench.tried(EvaluationRequest(n, point)) for n, point in enumerate(SPACE.points()))
 
 
 @cache
 def whole() -> Study:
-    """The search of all points."""
+    """The exhaustive search."""
     return explore(SPACE, GEMMINI, Settings(batch=8))
 
 
@@ -69,7 +69,7 @@ def nsga2() -> Study:
 
 @cache
 def of_both() -> Study:
-    """The search of all points for two objectives."""
+    """The exhaustive search for two objectives."""
     return explore(SPACE, GEMMINI, Settings(objectives=BOTH))
 
 
@@ -78,7 +78,7 @@ def known() -> dict[Point, Outcome]:
 
 
 class Backwards:
-    """Workers whose answers come in another order."""
+    """Workers whose answers come in reverse order."""
 
     def __init__(self, settings: Settings) -> None:
         self._bench = Evaluator(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
@@ -95,7 +95,7 @@ def test_a_small_space_is_searched_exhaustively() -> None:
     assert study.method == "exhaustive" and study.ended and len(study.trials) == study.total == SPACE.size
     assert study.best is not None and study.best.outcome.figures is not None
     assert (study.best.outcome.figures.cycles, study.best.number) == least
-    # What is left out could not have been better, and something was.
+    # Some points are pruned, and none of them is better.
     pruned = [t for t in study.trials if t.outcome.status == "pruned"]
     assert pruned and all((o := everything()[t.number]).figures and o.figures.cycles >= least[0] for t in pruned)
 
@@ -198,7 +198,7 @@ def test_stop_ends_an_evaluation_at_that_checkpoint(polls: int) -> None:
     study = explore(SPACE, GEMMINI, Settings(batch=8), stop=stop)
     expected = whole().trials
     assert study.trials == expected[: len(study.trials)] and len(study.trials) < len(expected)
-    # After the evaluation is left, the batch and the search ask once each.
+    # After the evaluation ends, the batch and the search poll once each.
     assert not study.ended and polled <= polls + 2
 
 
@@ -234,7 +234,7 @@ def test_stopped_study_resumes_with_the_same_trials(
     monkeypatch.setattr(Evaluator, "tried", lambda self, question: asked.append(question) or tried(self, question))
     again = explore(SPACE, GEMMINI, SAMPLED, store=store)
     assert len(first.trials) == after and again.trials == uncut.trials
-    # What was known was not tried again.
+    # Known points are not evaluated again.
     assert [q.number for q in asked] == list(range(after, 16))
 
 

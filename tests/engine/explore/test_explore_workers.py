@@ -1,4 +1,4 @@
-"""Processes that try candidates: they come to what is found here, one that dies is replaced, and nothing is counted twice."""
+"""Worker processes that evaluate candidates: results equal those of one process, dead workers are replaced, nothing counts twice."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def alone() -> Study:
 
 @contextmanager
 def hand_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
-    """A hand whose tasks may take so much."""
+    """A worker with these limits on its tasks."""
     made = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
     try:
         yield made
@@ -119,7 +119,7 @@ def test_candidate_whose_process_dies_is_retried(hand: WorkerProcess) -> None:
 
 
 def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Workers are run by a "python" that is this shell script."""
+    """Run this shell script as the Python of workers."""
     python = folder / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
@@ -129,7 +129,7 @@ def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
 def test_candidate_that_ends_every_worker_is_worker_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Settings(exhaustive=0, trials=3, batch=3)
     job = len(encoded(job_of(SPACE, GEMMINI, asked))) + HEAD_BYTES
-    # It reads its job, says so, and dies of the first question, as one that the system ends for its memory does.
+    # The process reads its job, reports ready, and dies of the first request, as one that the system kills for its memory does.
     stands_in(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
     study = explore(SPACE, GEMMINI, asked, workers=2)
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
@@ -174,7 +174,7 @@ def test_candidate_over_its_time_leaves_its_process() -> None:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
-        other = SPACE.point_at(SPACE.size - 1)  # the process keeps what it knows of the first point
+        other = SPACE.point_at(SPACE.size - 1)  # the process caches the prefix of the first point
         assert short.answer(EvaluationRequest(1, other)).code == "too-slow" and short.pid == first
 
 

@@ -1,4 +1,4 @@
-"""The bound of a program holds for every schedule: for those written by hand, for derived ones, and for engines of little use."""
+"""The lower bound of a program holds for every schedule: handwritten, derived, and on slow engines."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_softmax_needs_a_vector_for_each_step_of_its_functions() -> None:
     work = program_bound(program, load_machine("dual-bank-npu")).work
     assert (
         0.7 * 26 * vectors < work <= 28 * vectors
-    )  # exp and div take 12 each, the sum and the maximum 1; the scalar core helps
+    )  # exp and div need 12 each, the sum and the maximum 1; the scalar core helps
 
 
 def test_unread_elements_and_branch_choices_do_not_count() -> None:
@@ -139,5 +139,5 @@ def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):
 """
     program = parse(text).program
     assert isinstance(program, PrimFunc)
-    read = 32 * 8  # windows reach 33 rows and 9 columns of P: all rows of X, and 8 of its columns
+    read = 32 * 8  # windows cover 33 rows and 9 columns of P: all rows of X, and 8 of its columns
     assert program_bound(program, load_machine("dual-bank-npu")).movement == -(-(read + 16 * 4) * 4 // 26)

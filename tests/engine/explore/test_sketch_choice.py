@@ -1,4 +1,4 @@
-"""A sketch that is chosen for one kernel and used for another one of equal structure."""
+"""A sketch chosen for one kernel and used for another of equal structure."""
 
 from __future__ import annotations
 

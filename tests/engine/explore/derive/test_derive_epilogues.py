@@ -1,4 +1,4 @@
-"""Products whose results blocks process element by element: the product in tiles of its sums, what follows at the same tile."""
+"""Products with elementwise epilogues: the product in tiles of its sums, the epilogue at the same tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of a CPU, whose lanes are those of the program's vectorized loops."""
+"""CPU vectors, whose lanes are those of the program's vectorized loops."""
 
 from __future__ import annotations
 

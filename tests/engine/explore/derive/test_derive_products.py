@@ -1,4 +1,4 @@
-"""Products whose iterators index a factor in steps, as in grouped convolutions, and programs that have several copies of one buffer."""
+"""Products whose iterators index a factor in steps, as in grouped convolutions, and programs with several copies of one buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that derive a space over the whole program: what each writes, and that every schedule they lead to is right."""
+"""The rules that derive a space over the whole program: the lines that each writes, and the legality of every derived schedule."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_blocks_with_separate_ports_hold_one_slot_each() -> None:
     assert 'A_banks = tilewright.choose("A banks", [[0, 1], None])\nsch.double_buffer(A_in, banks=A_banks)' in text
     assert 'choose("B banks", [[2, 3], None])' in text
     assert 'sch.double_buffer("C", slots=C_slots, banks=C_banks)' in text
-    shared = draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store")  # its blocks share ports
+    shared = draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store")  # blocks with shared ports
     assert "banks" not in lines(shared)
 
 

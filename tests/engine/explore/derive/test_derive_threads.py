@@ -1,4 +1,4 @@
-"""Derived schedules for GPUs: blocks of threads, reductions across threads, and products on tensor cores in warps."""
+"""Derived schedules for GPUs: thread blocks, reductions across threads, and products on tensor cores in warps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holes and the spaces they make: read as data, filled byte for byte, and meaning what Python would make of them."""
+"""Holes and their spaces: read as data, filled byte for byte, with the meaning that Python gives them."""
 
 from __future__ import annotations
 

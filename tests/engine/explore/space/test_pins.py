@@ -1,4 +1,4 @@
-"""Pinned holes: the part of a space that keeps some values, searched, resumed and begun with what a database knows."""
+"""Pinned holes: the part of a space with fixed values, searched, resumed, and started from a database."""
 
 from __future__ import annotations
 
