@@ -1,4 +1,4 @@
-"""C of scheduled programs: compiles without a warning, runs, and gives what `execute` gives, integers bit for bit."""
+"""C code of scheduled programs: it compiles without a warning, runs, and equals `execute`, integers bit for bit."""
 
 from __future__ import annotations
 
@@ -179,13 +179,13 @@ def test_compiled_intrinsics_give_the_values_of_execute(tmp_path: Path, dtype: s
         try:
             expected = run(func, arrays)["C"]
         except (TilewrightError, TypeError, ValueError):
-            continue  # NumPy has no such function of integers, or none of floats
+            continue  # NumPy lacks this function for integers or for floats
         if dtype not in FLOATS and expected.dtype != np.dtype(dtype):
             continue
         try:
             made.append(c_function(func))
         except TilewrightError as error:
-            # Functions of real numbers on integers go through floats in NumPy.
+            # NumPy computes functions of real numbers on integers in floats.
             assert error.code == "no-c" and (dtype not in FLOATS or op == "popcount"), op
             continue
         funcs.append((op, func, expected))
@@ -216,7 +216,7 @@ def test_law_a_compiled_schedule_gives_the_results_of_run(tmp_path: Path, data: 
         return
     for accesses in ("free", "exact"):
         made = c_function(sch.func, accesses=accesses)
-        # A name of its own: a library that is open is not read again.
+        # A new file name: a loaded library is not read again.
         library = compiled([made.text], tmp_path, f"case_{len(list(tmp_path.iterdir()))}", ("-O2",))
         found = call(library, made, arrays)
         for name, values in expected.items():

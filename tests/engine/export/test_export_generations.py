@@ -1,4 +1,4 @@
-"""Exports for each generation of TVM: its words, its methods, and what is said where it lacks one."""
+"""Exports for each generation of TVM: its names, its methods, and comments on missing ones."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_names_of_older_versions() -> None:
 
 
 def test_call_that_a_version_lacks_continues_from_its_program() -> None:
-    """A call that a version does not have: the file takes the program that it gave, and the user's variables are looked up in it."""
+    """After a call that a version lacks, the file continues from the resulting program and looks up the user's variables in it."""
     sch = Schedule(parse(MATMUL).program)
     i, j, k = sch.get_loops("C")
     jo, ji = sch.split(j, factors=[None, 16], disable_predication=True)

@@ -1,4 +1,4 @@
-"""What an export for TVM leaves out, the program that TVM runs then, and the pipelines that keep the slots."""
+"""Losses of an export for TVM: the program that TVM runs, and the pipelines that keep the slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which step of a schedule each wait of a report comes from."""
+"""The schedule step that causes each wait of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as text: each figure of the report that a person asks for first is in it."""
+"""A report as text has each of the primary figures."""
 
 from __future__ import annotations
 
