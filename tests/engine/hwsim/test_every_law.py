@@ -38,7 +38,7 @@ def blur(image: T.Buffer((4, 12, 3), "uint8"), blurred: T.Buffer((4, 12, 3), "ui
                 y, x, c = T.axis.remap("SSS", [i, j, k])
                 blurred[y, x, c] = sums[y, x, c]
 """
-"""A sum of neighbours, which are pixels of the border where there are none."""
+"""A sum of neighbours; outside of the image these are pixels of the border."""
 
 
 def compared(seed: int) -> Compared | None:

@@ -1,4 +1,4 @@
-"""The worked examples on their machines: what their texts promise is in the report."""
+"""The worked examples on their machines: reports have the figures that the texts promise."""
 
 from __future__ import annotations
 

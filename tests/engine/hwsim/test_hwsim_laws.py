@@ -58,7 +58,7 @@ def scheduled(draw: st.DrawFn, most: int = 6) -> PrimFunc:
 
 
 def _lowers(func: PrimFunc) -> bool:
-    """Whether what an earlier call marked, such as a pipeline, still fits what later ones made of it."""
+    """Whether annotations of earlier calls, such as a pipeline, are still valid after later ones."""
     try:
         lower(func)
     except LowerError:
@@ -67,7 +67,7 @@ def _lowers(func: PrimFunc) -> bool:
 
 
 def stores_run(func: PrimFunc) -> Counter[str]:
-    """How often each buffer is stored to, initialisations left out: by running every loop. In a pipeline these are stores like others."""
+    """The number of stores to each buffer, without initialisations, by running every loop. In a pipeline these count as stores."""
     loops = [n for n in walk(func.body) if isinstance(n, For)]
     assume(not any(key in PIPELINE_KEYS for loop in loops for key, _ in loop.annotations))
     found: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def stores_run(func: PrimFunc) -> Counter[str]:
                 elif stmt.else_case is not None:
                     run(stmt.else_case, env)
             case LetStmt():
-                # What is read from memory decides no loop and no branch in these programs.
+                # Loads decide no loop and no branch in these programs.
                 known = not any(isinstance(n, BufferLoad) for n in walk(stmt.value))
                 run(stmt.body, {**env, stmt.var: value(stmt.value, env)} if known else env)
             case BufferStore():
@@ -119,7 +119,7 @@ def written_bytes(report: Report) -> Counter[str]:
 
 
 def threads_meet(func: PrimFunc) -> bool:
-    """Whether threads may do something once that the loops say several times: virtual ones, and loops of one tag in each other."""
+    """Whether threads may execute once what the loops repeat: virtual threads, and nested loops of one tag."""
 
     def tags(stmt: Stmt | None) -> list[str]:
         return [n.thread_tag for n in walk(stmt) if isinstance(n, For) and n.thread_tag] if stmt is not None else []
@@ -136,7 +136,7 @@ def sizes(func: PrimFunc) -> dict[str, int]:
 @few(4)
 @given(scheduled())
 def test_law_every_store_is_in_exactly_one_task(func: PrimFunc):
-    """On a machine with but a scalar engine, the bytes written are the stores that run; edges, predicates and layouts included."""
+    """On a machine with only a scalar engine, the bytes written are those of the executed stores, with edges, predicates and layouts."""
     size = sizes(func)
     wanted = Counter({name: count * size[name] for name, count in stores_run(func).items()})
     written = written_bytes(simulate(func, only(roomy(), "scalar")))
@@ -170,7 +170,7 @@ def test_law_buffers_have_the_sizes_and_slots_of_lowering(func: PrimFunc):
 @few(4)
 @given(scheduled())
 def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc):
-    """By walking every loop: which iterations are alike, and which of them do nothing, is left to the replay."""
+    """By walking every loop; the replay decides which iterations are equivalent or empty."""
     program = tasks_of(func, roomy())
 
     def walked(nodes, at: dict) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -1,4 +1,4 @@
-"""Software pipelines and slots in banks, simulated: what overlaps, where slots lie, and that the memory is what lowering makes."""
+"""Simulated software pipelines and slots in banks: overlap, addresses of slots, and the memory that lowering allocates."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_stages_that_no_longer_fit_are_refused_with_a_reason():
 
 
 def far_away(latency: int) -> Machine:
-    """A machine on which a copy of an 8 x 8 tile takes 64 + 10 cycles and its product 60."""
+    """A machine on which a copy of an 8 x 8 tile lasts 64 + 10 cycles and its product 60."""
     machine = plain()
     for path, value in (
         ("memories.ddr.latency_cycles", latency), ("engines.matrix.cycles_per_tile", 55), ("memories.pad.capacity_bytes", 65_536),

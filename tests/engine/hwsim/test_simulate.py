@@ -1,4 +1,4 @@
-"""Small programs on a machine with round figures, reckoned by hand to the cycle."""
+"""Small programs on a machine with round figures, calculated by hand to the cycle."""
 
 from __future__ import annotations
 
@@ -144,14 +144,14 @@ def test_an_overflow_is_a_finding():
 
 def test_two_slots_that_never_overlap_are_a_finding():
     machine = plain()
-    # The matrix unit is done with B before the next of A is loaded: B's second slot is of no use...
+    # The matrix unit finishes B before the next load of A: B's second slot is useless...
     (finding,) = simulate(staged_matmul(double=True).func, machine).findings
     assert (finding.code, finding.buffers) == ("double-buffer-idle", ("B_local",))
     assert finding.fix == ("sch.unannotate('B_local', \"double_buffer_scope\")",)
     sch = staged_matmul(double=True)
     sch.unannotate("B_local", "double_buffer_scope")
     assert simulate(sch.func, machine).cycles == 691
-    # ...but with a slower one it is.
+    # ...but not with a slower unit.
     assert (
         simulate(staged_matmul(double=True).func, machine.replace("engines.matrix.cycles_per_tile", 100)).findings == ()
     )
@@ -194,7 +194,7 @@ def test_annotated_loop_selects_the_engine_of_its_blocks():
     sch = staged_matmul()
     sch.annotate(sch.get_loops("C")[0], "engine", "scalar")
     report = simulate(sch.func, plain())
-    # One engine runs all of the loop now, so it is one task.
+    # One engine runs the whole loop now, so it is one task.
     assert {t.block: t.engine for t in report.tasks} == {"A_local + B_local + C": "scalar", "C_local": "dma"}
 
 

@@ -1,4 +1,4 @@
-"""Static allocation: lifetimes that overlap share no address, and a memory holds what fits into it."""
+"""Static allocation: overlapping lifetimes share no address, and a memory holds the buffers that fit."""
 
 from __future__ import annotations
 

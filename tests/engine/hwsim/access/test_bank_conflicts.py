@@ -1,4 +1,4 @@
-"""The finding about bank conflicts: what is lost in all tasks of a block, with the call that takes it away."""
+"""The finding about bank conflicts: the cycles lost in all tasks of a block, and the call that removes them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_finding_names_all_conflicting_operands():
     schedule = evaluate(load_document(EXAMPLES / "what_moves_what.py")).schedule
     assert schedule is not None
     found = findings(schedule, "matrix-vector-npu")
-    # Those of block B are beside a copy that takes longer: without them the program is not faster.
+    # Those of block B overlap a longer copy: without them the program is not faster.
     assert [(f.blocks, set(f.buffers), f.fix) for f in found] == [(("C",), {"B", "W_local", "C_local"}, ())]
     report = simulate(schedule.func, load_machine("matrix-vector-npu"))
     conflicts = {row.block: tuple(row.buffers) for row in report.conflicts}

@@ -1,4 +1,4 @@
-"""Interleaved banks with ports of their own: engines wait for each other only on the same bank."""
+"""Interleaved banks with separate ports: engines wait for each other only on the same bank."""
 
 from __future__ import annotations
 

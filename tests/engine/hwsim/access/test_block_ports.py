@@ -1,4 +1,4 @@
-"""Physical blocks with ports of their own: what shares a block shares its port, what lies apart does not."""
+"""Physical blocks with separate ports: buffers in one block share its port, buffers in different blocks do not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_copy_into_the_block_being_read_waits_for_its_port():
     fast = machine(width=4).replace("matrix.cycles_per_tile", 1).replace("ddr.read_bytes_per_cycle", 64)
     fast = fast.replace("dma.bytes_per_cycle", 64)
     crowded, apart = (simulate(product(banks).func, fast) for banks in ((0, 0), (1, 1)))
-    # Everything of 2 + 2 tiles in and out of one block, or two of them in each block.
+    # All of 2 + 2 tiles in and out of one block, or two of them in each block.
     assert crowded.cycles > 1.4 * apart.cycles
     assert sum(e.stall["port"] for e in crowded.engines.values()) > 0
 

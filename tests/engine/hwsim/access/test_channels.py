@@ -1,4 +1,4 @@
-"""Channels of a DMA, and outstanding requests: against two engines on a bus, against sums by hand, and against a replay of every task."""
+"""DMA channels and outstanding requests: against two engines on a bus, hand calculations, and a replay of every task."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_lint_fixes_are_tried_with_all_channels():
 def test_outstanding_requests_limit_the_rate_by_littles_law(outstanding: int, cycles: int):
     found = machine(dma__outstanding_requests=outstanding, ddr__latency_cycles=100, ddr__burst_bytes=64)
     tasks = [t for t in simulate(func(), found).segments.between(0, 10**6) if t.block == "B_local"]
-    # 8 rows of 8 floats: they follow each other, so that a tile is 4 bursts.
+    # 8 rows of 8 floats are contiguous, so a tile is 4 bursts.
     assert {t.end - t.start for t in tasks} == {10 + cycles}
 
 

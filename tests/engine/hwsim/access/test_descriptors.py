@@ -1,4 +1,4 @@
-"""What a DMA is told, and what matrix tiles are good for: boxes of runs against the points of the copy, bursts, edges."""
+"""DMA descriptors and the utilisation of matrix tiles: boxes of runs against the points of the copy, bursts, edges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.engine.script import parse
 
 
 def copy(shape: tuple[int, ...], tile: tuple[int, ...], order: tuple[int, ...]) -> str:
-    """A copy of the corner of A that a tile takes, its axes stored in another order."""
+    """A copy of the corner of A that a tile reads, its axes stored in another order."""
     names = ", ".join(f"v{n}" for n in range(len(tile)))
     loops = ", ".join(f"i{n}" for n in range(len(tile)))
     return f'''
@@ -41,7 +41,7 @@ def main(A: T.Buffer({shape}, "float32"), B: T.Buffer({tuple(tile[n] for n in or
 def told(
     source: str, dimensions: int = 0, burst: int = 1, turning: int = 0, longest: int = 0
 ) -> tuple[Descriptor, int]:
-    """The descriptor of the copy in, and how long it takes."""
+    """The descriptor of the copy in, and its duration."""
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", dimensions)
     machine = machine.replace("dma.transpose_bytes_per_cycle", turning).replace("dma.max_extent", longest)
     program, _ = replayed(parse(source).program, machine.replace("ddr.burst_bytes", burst))

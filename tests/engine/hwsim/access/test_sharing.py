@@ -1,4 +1,4 @@
-"""Who may have to share a port, and when the requests of those who do are done."""
+"""Port contention: the engines that may share a port, and the completion of their requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def port_user(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = 
 
 
 def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
-    """When the request of each engine is done, (since when, how many cycles) being asked for, a cycle at a time."""
+    """The completion cycle of each engine's request (start, cycles), simulated cycle by cycle."""
     done: dict[int, int] = {}
     left: dict[int, int] = {}
     holder, last, until = -1, -1, 0
@@ -76,7 +76,7 @@ def test_all_tasks_request_a_port_with_one_rival():
 
 
 def asking(engine: int, duration: int, *cycles: int) -> Variant:
-    """A task that asks for so many cycles of port 0, 1, …."""
+    """A task that requests `cycles[n]` cycles of port n."""
     return Variant(engine, duration, demands=tuple((port, n) for port, n in enumerate(cycles) if n))
 
 
@@ -84,7 +84,7 @@ def test_port_causes_no_stall_in_work_longer_than_all_turns():
     """Twice two cycles, each behind two of the other: eight."""
     assert holding_up([asking(0, 8, 4), asking(1, 20, 10)], [2]) == {}
     assert holding_up([asking(0, 7, 4), asking(1, 20, 10)], [2]) == {0: {0, 1}}
-    # A request of one cycle is in between for as long only, but another like it may be, the next time.
+    # A request of one cycle delays for one cycle only, but the next request may be delayed again.
     assert holding_up([asking(0, 6, 4), asking(1, 20, 1)], [2]) == {}
     assert holding_up([asking(0, 5, 4), asking(1, 20, 1)], [2]) == {0: {0, 1}}
 

@@ -1,4 +1,4 @@
-"""Where elements lie and who takes them at once, held against the figures of reports."""
+"""Addresses of elements and their concurrent accesses, against the figures of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops around a task that move its accesses by a part of a burst or of a row of the banks, against every address."""
+"""Loops around a task that shift its accesses by part of a burst or of a row of the banks, against every address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOLE = 10**9
 
 
 def machine(burst: int = 1, banks: int = 1, row: int = 0, pad: str = "") -> Machine:
-    """`plain` whose vector unit works on both memories: the far one has bursts, the scratchpad has interleaved banks."""
+    """`plain` with a vector unit that reaches both memories: the far one has bursts, the scratchpad interleaved banks."""
     text = PLAIN.replace("capacity_bytes = 1_048_576\n", f"capacity_bytes = 1_048_576\nburst_bytes = {burst}\n")
     if row:
         text = text.replace("banks = 2", f'banks = {banks}\nmapping = "interleave"\ninterleave_bytes = {row}\n{pad}')

@@ -1,4 +1,4 @@
-"""Vectors that reach into a memory with bursts: the sectors that a warp's accesses move, by hand and against every address."""
+"""Vectors that access a memory with bursts: the sectors that a warp moves, by hand and against every address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Moved = tuple[str, str, int, int, int]
 
 
 def kernel(threads: int, read: str, write: str = "t", dtype: str = "float32") -> str:
-    """Block of threads by block of threads (4 of them) copies and adds one; `read` and `write` are indices over block b and thread t."""
+    """Each thread block (of 4) copies and adds one; `read` and `write` are indices over block b and thread t."""
     return f'''
 @T.prim_func
 def main(A: T.Buffer((4, 8192), "{dtype}"), B: T.Buffer((4, 8192), "{dtype}")):
@@ -55,7 +55,7 @@ def test_shifted_warp_moves_two_lines_of_128_bytes():
     assert moved(kernel(32, "t + 1"), burst=128)[0] == ("A", "read", 4, 4 * 128, 4 * 2 * 128)
 
 
-# Doubles go by half warps: two requests of 128 bytes each.
+# Doubles are accessed by half warps: two requests of 128 bytes each.
 def test_wider_elements_take_several_requests_of_a_warp():
     assert moved(kernel(32, "t", dtype="float64"))[0] == ("A", "read", 8, 4 * 256, 4 * 256)
 
@@ -91,7 +91,7 @@ def test_threads_down_a_column_move_a_sector_for_each_element():
     assert "bursts of" not in report_text(rows)
 
 
-# What stays the same while a thread goes on is in its registers: of a sum over 16 the result moves once.
+# Values that a thread's loop does not change are in its registers: a sum over 16 moves its result once.
 def test_accumulator_in_global_memory_moves_once():
     text = kernel(32, "t").replace(
         'T.block("B"):', 'T.block("B"):\n                T.reads(A[b, 0:8192], B[b, 0:8192])'

@@ -1,4 +1,4 @@
-"""Caches and streams: against a cache and an interpreter that do one access after the other, and skipping against not skipping."""
+"""Caches and streams: against a cache and an interpreter that process one access after the other, with and without skipping."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST, LAST = Geometry(256, 2, 16), Geometry(1024, 4, 32)
 
 
 class NaiveLevel:
-    """A cache as a textbook has it; `behind` is the next."""
+    """A textbook cache; `behind` is the next level."""
 
     def __init__(self, geometry: Geometry, behind: NaiveLevel | None) -> None:
         self.line, self.ways, self.behind = geometry.line, geometry.ways, behind
@@ -75,7 +75,9 @@ class DataError(Exception):
 
 
 class Tracer:
-    """The accesses of a lowered program, one by one: of a statement sure loads left to right, each once, chosen ones, the store."""
+    """The accesses of a lowered program, one by one. For a statement: unconditional loads left to right, each once, chosen ones, the
+    store.
+    """
 
     def __init__(self, bases: dict[str, int]) -> None:
         self.bases, self.trace = bases, []
@@ -156,7 +158,7 @@ class Tracer:
 
 
 def once(loads):
-    """Without those that are written alike."""
+    """The loads without duplicates of equal text."""
     found = []
     for load in loads:
         if not any(alike(load, other) for other in found):
@@ -284,7 +286,7 @@ LAYOUT_AND_ORDER = (
 
 
 def streams(draw: st.DrawFn) -> str:
-    """A nest that reads and writes at multiples of its loops."""
+    """A nest that reads and writes at multiples of its loop variables."""
     loops = [("i", draw(st.integers(2, 40))), ("j", draw(st.integers(1, 12))), ("k", draw(st.integers(1, 6)))]
     steps = {n: [draw(st.sampled_from([0, 0, 1, 2, 4, 8, 16, 32, 64])) for _ in loops] for n in "ABC"}
     sizes = {n: 1 + sum((extent - 1) * s for (_, extent), s in zip(loops, steps[n], strict=True)) for n in "ABC"}

@@ -1,4 +1,4 @@
-"""Caches in the report: what tasks wait for is what the misses cost, and how much was gone through is said."""
+"""Caches in the report: stalls of tasks equal the cost of their misses, and the report has the number of simulated accesses."""
 
 from __future__ import annotations
 

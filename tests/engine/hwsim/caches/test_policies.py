@@ -1,4 +1,4 @@
-"""Tree pseudo-LRU, FIFO, exclusive and inclusive levels against caches as a textbook has them: ways, bits, and lines that move."""
+"""Tree pseudo-LRU, FIFO, exclusive and inclusive levels against textbook caches: ways, bits, and lines that move."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tree:
         self.bits = [0] * ways
 
     def access(self, line: int) -> tuple[bool, int | None]:
-        """Whether it was there, and what it evicted."""
+        """(hit, evicted line)."""
         hit = line in self.lines
         way = self.lines.index(line) if hit else self.free()
         victim, self.lines[way] = (None if hit else self.lines[way]), line

@@ -1,4 +1,4 @@
-"""The prefetcher: what it requests, what it saves, and how reports show it."""
+"""The prefetcher: its requests, the misses that it saves, and its part in reports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_next_line_prefetch_in_reverse_misses_every_line():
 
 
 class StrideTable:
-    """The last address and step of each load and store; returns what an access prefetches."""
+    """The last address and step of each load and store; `access` returns the prefetched address."""
 
     def __init__(self) -> None:
         self.last: dict[str, int] = {}

@@ -23,7 +23,7 @@ from tilewright.engine.script import parse
 
 
 def warped(func: PrimFunc, machine: Machine, tasks: tuple[CachedTask, ...] = ()) -> CacheCounts:
-    """The counts by warping alone, whatever it costs."""
+    """The counts by warping alone, at any cost."""
     accesses = accesses_of(cached_nest(func), machine, None, {}, tasks)
     chain = chain_of(accesses)
     assert chain is not None

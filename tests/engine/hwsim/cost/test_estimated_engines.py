@@ -1,4 +1,4 @@
-"""The estimate of a block with an engine annotation is that of its engine."""
+"""The estimate of a block with an engine annotation is for that engine."""
 
 from __future__ import annotations
 

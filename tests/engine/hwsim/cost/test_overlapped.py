@@ -1,4 +1,4 @@
-"""Approximate cycles of work that overlaps, or not: phases, and tasks that wait for each other."""
+"""Approximate cycles of overlapping work: phases, and tasks that wait for each other."""
 
 from __future__ import annotations
 

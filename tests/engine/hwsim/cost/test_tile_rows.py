@@ -1,4 +1,4 @@
-"""Bank conflicts of matrix engines: rows of tiles in interleaved banks, against a look at every address."""
+"""Bank conflicts of matrix engines: rows of tiles in interleaved banks, against counting at every address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ setup_cycles = 5
 
 
 def banked(banks: int = 32, row: int = 8, systolic: bool = False) -> Machine:
-    """A TCDM like Snitch's: so many banks, one row of so many bytes each per cycle."""
+    """A TCDM like Snitch's: `banks` banks, each with one row of `row` bytes per cycle."""
     text = PLAIN.replace("capacity_bytes = 8_192\nbanks = 2", f'capacity_bytes = {banks * row * 2048}\nbanks = {banks}\n'
                          f'mapping = "interleave"\ninterleave_bytes = {row}\n')  # fmt: skip
     if systolic:

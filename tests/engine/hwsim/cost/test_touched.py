@@ -1,4 +1,4 @@
-"""Bytes that a vector task accesses: windows that loops around move apart, buffers of its own, iterations that conditions leave out."""
+"""Bytes that a vector task accesses: windows that outer loops shift, private buffers, excluded iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports, queues and `[buses.NAME]` in machine files: read, checked with the line of what is wrong, varied by `replace`."""
+"""Ports, queues and `[buses.NAME]` in machine files: read, refused with their line, varied by `replace`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`[caches.NAME]` in machine files: read, checked with the line of what is wrong, varied by `replace`."""
+"""`[caches.NAME]` in machine files: read, refused with their line, varied by `replace`."""
 
 from __future__ import annotations
 

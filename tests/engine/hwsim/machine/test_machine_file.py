@@ -1,4 +1,4 @@
-"""Machine files: wrong ones are refused with the line; `replace` checks as a file does."""
+"""Machine files: invalid ones are refused with the line; `replace` checks like a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/machine-file.md is what the types say, every key has its meaning, and the page's own file is a machine."""
+"""docs/machine-file.md matches the types, every key is documented, and the file on the page is a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines that come with Tilewright: a source beside each figure, and a small program on each, its tasks reckoned by hand."""
+"""The machine presets: a source beside each figure, and a small program on each, its tasks calculated by hand."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tilewright.engine.script import parse
 PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta")
 
 NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
-"""Names, and what is connected to what: these are the machine's structure."""
+"""The machine's structure: names and connections."""
 
 GROUPS = ("memories", "engines", "caches", "buses")
 
 
 def sections(name: str) -> dict[str, dict[str, Any]]:
-    """The sections of a preset's file, as it stands there."""
+    """The sections of a preset's file, unparsed."""
     table = tomllib.loads((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"))
     found = {"": {key: value for key, value in table.items() if key not in GROUPS}}
     for group in GROUPS:
@@ -50,7 +50,7 @@ def test_every_figure_of_a_preset_has_a_source(name: str):
 
 
 def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
-    """The engine and the cost of the one kind of task that each block makes."""
+    """The engine and the cost of each block's only kind of task."""
     program, _ = replayed(sch.func, load_machine(preset))
     found = {
         program.templates[v.template].name: (program.machine.engines[v.engine].name, v.cost) for v in program.variants

@@ -1,4 +1,4 @@
-"""A moment of the clock on a timeline that is drawn folded: a replay that plays every task is the oracle."""
+"""Times of a timeline with compressed repeats: a replay of every task is the oracle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def both_ways(seed: int, ports: int) -> tuple[Simulated, Simulated] | None:
 
 
 def density(simulated: Simulated) -> Density:
-    """How busy each engine is."""
+    """The busy cycles of each engine."""
     clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     variants = clocks._table if hasattr(clocks, "_table") else []

@@ -1,4 +1,4 @@
-"""Both replay cores against hand-worked pipelines, a replay by the cycle, and the laws that hold for every sequence of tasks."""
+"""Both replay cores against hand calculations, a replay by the cycle, and the laws for every sequence of tasks."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ queues = st.lists(st.integers(1, 3), min_size=ENGINES, max_size=ENGINES)
 
 @st.composite
 def sharing(draw: st.DrawFn) -> tuple[tuple[Variant, ...], list[int], list[int], list[int]]:
-    """(variants, sequence, queues, bursts) of a program whose tasks ask for ports."""
+    """(variants, sequence, queues, bursts) of a program whose tasks request ports."""
     table, sequence = draw(programs)
     bursts = draw(st.lists(st.integers(1, 4), max_size=2))
     asking: list[Variant] = []
@@ -179,7 +179,7 @@ def test_law_no_engine_finishes_before_its_work_is_done(program: tuple[tuple[Var
 
 @given(programs)
 def test_law_each_start_is_the_latest_of_its_constraints(program: tuple[tuple[Variant, ...], list[int]]):
-    """An independent statement of the rules, quadratic: every earlier task is looked at."""
+    """An independent statement of the rules, quadratic: every earlier task is checked."""
     table, sequence = program
     starts = replay(table, sequence, ENGINES, CELLS).starts
     for i, number in enumerate(sequence):

@@ -1,4 +1,4 @@
-"""What is skipped is skipped exactly: a replay that plays every task is the oracle."""
+"""Skipped repeats are exact: a replay of every task is the oracle."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def timeline(simulated: Simulated) -> ReplayTimeline:
 
 
 def tasks(simulated: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(start by the clock, variant, iterations of the loops around) of every task that the program runs."""
+    """(start, variant, iterations of the surrounding loops) of every task of the program."""
     line = timeline(simulated)
     return [(int(line.starts[r.row]) + r.later, int(line.numbers[r.row]), r.place) for r in line.unrolled()]
 
@@ -49,16 +49,16 @@ def stalls(simulated: Simulated) -> Counter[tuple[int, str, int, int]]:
 
 
 def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
-    """All played, and as little as can be; None when all is too much for a test."""
+    """All tasks replayed, and as few as possible; None if all are too many for a test."""
     try:
         return replay_tasks(program, MOST, WHOLE), replay_tasks(program, MOST, 0)
     except MachineError:
         return None
 
 
-# A port whose requests were all done was not moved on before a lone task had its turn: the turns went on behind another engine.
+# A port with no pending request did not advance before a lone task ran: its turns continued behind another engine.
 @example(5010, 2)
-# An engine whose task had just ended was taken for one that asks for nothing any more.
+# An engine whose task had just ended was treated as one without further requests.
 @example(6246, 2)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 3]))
 def test_law_skipping_agrees_with_a_plain_replay(seed: int, ports: int) -> None:

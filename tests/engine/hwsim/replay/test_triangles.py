@@ -1,4 +1,4 @@
-"""Triangular loops: their iterations are skipped, although trip counts differ, and every figure equals that of a replay of all tasks."""
+"""Triangular loops: their iterations are skipped although trip counts differ, and every figure equals that of a replay of all tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tilewright.engine.script import parse
 MOST = 8_000
 
 SEEDS = (1027, 2003, 2009, 2010, 2016, 2023, 2028, 2031)
-"""Of nests in which all forms of inner loops come and, in most, rows of the triangle are skipped."""
+"""Of nests with all forms of inner loops; in most, rows of the triangle are skipped."""
 
 
 @lru_cache(maxsize=len(SEEDS))
@@ -45,7 +45,7 @@ def known(seed: int) -> tuple[Report, Report]:
 
 
 def tasks(report: Report) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(start, end, iterations of the loops around) of every task that the program runs."""
+    """(start, end, iterations of the surrounding loops) of every task of the program."""
     line = report.timeline
     return [(int(line.starts[r.row]) + r.later, int(line.ends[r.row]) + r.later, r.place) for r in line.unrolled()]
 

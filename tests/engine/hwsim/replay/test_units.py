@@ -1,4 +1,4 @@
-"""Engines that are one unit in hardware: they work in turn, from one queue, and say how long they waited for each other."""
+"""Engines of one hardware unit: they alternate, share one queue, and report their waits for each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def joined(machine: Machine, *engines: str) -> Machine:
     return machine
 
 
-# 8 elements one by one: a load, an addition and a store each, 24 cycles. A vector with a zero in it: 3 cycles to set up, and one.
+# 8 elements one by one: a load, an addition and a store each, 24 cycles. A vector with a zero in it: 3 cycles of set-up, and one.
 INDEPENDENT = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
@@ -86,7 +86,7 @@ def test_unit_with_two_queues_is_refused_at_its_line():
 
 
 def tiled() -> PrimFunc:
-    """More tasks than are played: the unit's engines come in turn again and again."""
+    """More tasks than are replayed: the unit's engines alternate."""
     sch = Schedule(parse(matmul(512, 512, 512)).program)
     loops = [sch.split(loop, [None, 8]) for loop in sch.get_loops("C")]
     sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))

@@ -1,4 +1,4 @@
-"""The critical path: without gaps, the same with repeats skipped as with every task replayed, and each step is what the next waits for."""
+"""The critical path: without gaps, independent of skipped repeats; each step releases the next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
 LIMIT = 4_000
-"""Runs with more tasks take too long for a test."""
+"""Runs with more tasks are too slow for a test."""
 
 SEEDS = (0, 1, 2, 6, 10, 20)
 """Of tiled programs and of triangles."""
@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2, 6, 10, 20)
 
 @cache
 def reports(seed: int) -> tuple[Report, Report] | None:
-    """The report of a random program with as few tasks replayed as can be, and with all."""
+    """The reports of a random program with as few tasks replayed as possible, and with all."""
     rng = Random(seed)
     try:
         if seed % 3 == 0:

@@ -1,4 +1,4 @@
-"""The figures of a report beside the cycles: bounds, least traffic, roofline, energy, sensitivity; whether all is played or not."""
+"""The figures of a report beside the cycles: bounds, compulsory traffic, roofline, energy, sensitivity; with and without skipping."""
 
 from __future__ import annotations
 

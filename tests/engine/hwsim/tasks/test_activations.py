@@ -1,4 +1,4 @@
-"""Functions on the way out of an accumulator: an elementwise block that a DMA applies by itself is one copy."""
+"""Functions applied while an accumulator is stored: an elementwise block that a DMA can apply is one copy."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_smaller_source_or_a_quotient_prevents_a_dma_copy(expression: str) -> No
 
 
 def test_bias_per_channel_is_read_once_beside_the_source() -> None:
-    """4 096 bytes of the source and 256 of the bias pass one port at 4 a cycle; apart from it, only the source takes time."""
+    """4 096 bytes of the source and 256 of the bias pass one port at 4 a cycle; on separate ports only the source counts."""
     source, on = block('T.Cast("int8", V[vj] + A[vi, vj])'), machine("bias", "cast")
     _, cost = engine_and_cost(source, on)
     assert cost.duration == 10 + 1024 + 64

@@ -1,4 +1,4 @@
-"""Which iterations are alike: what runs say is so, and clamped windows have an inside."""
+"""Classes of equivalent iterations: runs agree, and clamped windows have an interior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that are held back at edges: counted by their period inside, and beside the edges one by one, as if all were listed."""
+"""Windows clamped at edges: counted by their period inside, and one by one at the edges, as if all were listed."""
 
 from __future__ import annotations
 

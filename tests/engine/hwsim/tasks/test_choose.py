@@ -1,4 +1,4 @@
-"""Which engine does what, and why: annotation, preference, turns of engines that are alike; what is missing where none reaches."""
+"""Engine selection and its reasons: annotation, preference, alternation of equal engines; the missing calls where no engine reaches."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ tile_depth = 8
 cycles_per_tile = 8
 element_bytes = 4
 """
-"""What the matrix unit works on comes through two memories, a DMA for each step."""
+"""The operands of the matrix unit pass two memories, with a DMA for each step."""
 
 
 def staged() -> Schedule:
@@ -82,7 +82,7 @@ def chosen(sch: Schedule, machine: Machine) -> dict[str, tuple[str, str]]:
 
 
 def follow(sch: Schedule, fix: tuple[str, ...]) -> None:
-    """Makes the calls that a refusal names."""
+    """Make the calls that a refusal names."""
     for line in fix:
         call = ast.parse(line, mode="eval").body
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
@@ -96,7 +96,7 @@ def test_blocks_alternate_between_two_equal_engines():
         "B_local": "dma", "A_local": "dma_2", "C_local": "dma", "C": "matrix",
     }  # fmt: skip
     assert found["A_local"][1] == "a copy; dma_2 reaches all operands, alternating with dma"
-    # The two loads overlap now: each takes 74 cycles.
+    # The two loads overlap now: each needs 74 cycles.
     both = simulate(staged().func, machine.replace("ddr.read_bytes_per_cycle", 64))
     assert both.engines["dma_2"].tasks == 1 and both.engines["dma"].tasks == 2
 

@@ -129,7 +129,7 @@ def test_law_a_box_contains_all_accesses(sizes: list[int], data: st.DataObject):
 
 
 def test_longer_loop_of_a_sliding_window_makes_the_runs():
-    # Repeated with new variables: which came first depended on where they lay in memory.
+    # Repeated with new variables: their order depended on their addresses in memory.
     for _ in range(20):
         loops, analyzer = nest([3, 64])
         r, x = loops

@@ -1,4 +1,4 @@
-"""Programs in TVM's usual form for GPUs: what blocks of threads make of tasks, against numbers reckoned by hand."""
+"""Programs in TVM's usual form for GPUs: the tasks of thread blocks, against hand calculations."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
 
 
 def transposed(padding: int = 0) -> Schedule:
-    """By way of shared memory, 32 x 32 threads a block; the copy is staged under the loops of its threads."""
+    """Through shared memory, 32 x 32 threads a block; the copy is staged under the loops of its threads."""
     sch = Schedule(parse(TRANSPOSE).program)
     i, j = sch.get_loops("B")
     (bi, ti), (bj, tj) = sch.split(i, [2, 32]), sch.split(j, [2, 32])
@@ -176,7 +176,7 @@ def main(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
 
 def test_nested_loops_of_one_thread_tag_are_the_same_threads():
     report = on_gpu(Schedule(parse(nested(32, 32)).program))
-    # 32 threads take one cycle for their 32 additions; 128 bytes read and 128 written at 13 a cycle take 20.
+    # 32 threads need one cycle for their 32 additions; 128 bytes read and 128 written at 13 a cycle need 20.
     assert kinds(report) == [("B", "lanes", 4, 4 * 20)]
     assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(512, 0), (0, 512)]
 

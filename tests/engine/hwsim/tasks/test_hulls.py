@@ -1,4 +1,4 @@
-"""Conditions that cut a box of iterations: the simulator counts what is executed, or says that it does not."""
+"""Conditions that cut a box of iterations: the simulator counts the executed ones, or reports an upper bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operand traffic of matrix engines: the tiles and the registers of the engine decide, not the number of tasks."""
+"""Operand traffic of matrix engines depends on the tiles and the registers of the engine, not on the number of tasks."""
 
 from __future__ import annotations
 

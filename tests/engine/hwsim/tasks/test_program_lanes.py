@@ -35,7 +35,7 @@ def cycles(factor: int, lanes: str) -> int:
     ("factor", "operations"), [(1, 24 * 64), (2, 24 * 32), (16, 24 * 4), (20, 24 * 7), (32, 24 * 4)]
 )
 def test_operation_takes_the_vectorized_lanes_of_the_program(factor: int, operations: int) -> None:
-    """Sixteen floats are an operation: twenty are two, and the four that are left of a row are one."""
+    """Sixteen floats are an operation: twenty are two, and the remaining four of a row are one."""
     assert cycles(factor, "program") == operations
 
 

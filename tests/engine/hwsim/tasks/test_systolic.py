@@ -1,4 +1,4 @@
-"""Matrix products on systolic arrays: what folds, what each fold takes, what a program's loops make of a product."""
+"""Matrix products on systolic arrays: the folds, the cycles of each, and the product that a program's loops define."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ arrays = st.integers(1, 12)
 
 
 def square(m: int, k: int) -> PrimFunc:
-    """Sums of squares: each result has a product of its own, a row by itself."""
+    """Sums of squares: each result is its own product, a row by itself."""
     source = f"""from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def square(A: T.Buffer(({m}, {k}), "int8"), C: T.Buffer(({m},), "int32")):
@@ -43,7 +43,7 @@ def square(A: T.Buffer(({m}, {k}), "int8"), C: T.Buffer(({m},), "int32")):
 def test_law_array_cycles_are_those_of_a_step_by_step_account(
     m: int, n: int, k: int, rows: int, columns: int, dataflow: Dataflow
 ) -> None:
-    """Each fold: a stationary operand goes in row by row, then the last step's operands reach the farthest cell."""
+    """Each fold loads a stationary operand row by row, then the last step's operands reach the farthest cell."""
     down, across, steps = {
         "output_stationary": (m, n, k), "weight_stationary": (k, n, m), "input_stationary": (k, m, n),
     }[dataflow]  # fmt: skip
@@ -87,7 +87,7 @@ def test_each_result_of_a_square_is_its_own_product() -> None:
 
 
 def test_first_of_swapped_factors_is_still_the_input() -> None:
-    """Which operand stays is a matter of the order in which the program multiplies."""
+    """The order of factors in the program decides which operand is stationary."""
     machine = array_machine(8, 8, "weight_stationary")
     source = gemm(64, 8, 8)
     assert simulate(source, machine).cycles == 8 + 64 + 14
@@ -116,7 +116,8 @@ def test_an_unknown_dataflow_is_refused(value: str) -> None:
 
 def in_sequence(rows: int, columns: int, streams: list[int]) -> int:
     """Cycles from the first stream to the last result, fold by fold, as ONNXim's SystolicWS.cc issues preloads and computes: the next fold
-    starts when the one before it has streamed and its own weights are loaded, and a stream is at least 4 cycles long."""
+    starts when the one before it has streamed and its weights are loaded, and a stream is at least 4 cycles long.
+    """
     start = 0
     for before in streams[:-1]:
         start += max(before, 4, rows)
@@ -145,7 +146,7 @@ def test_two_registers_preload_during_streaming() -> None:
     report = simulate(func, doubled(16, staged=True))
     tasks = [s for s in report.segments.between() if s.engine == "array"]
     assert [(s.end - s.start, s.ready - s.end) for s in tasks[1:]] == [(16, 30)] * 7
-    # A slot is free for the next load when its task ends; its two loads take two cycles, and the preload 16.
+    # A slot is free for the next load when its task ends; its two loads need two cycles, and the preload 16.
     assert max(after.start - before.end for before, after in pairwise(tasks)) <= 3
     loaded = min(s.ready for s in report.segments.between() if s.engine == "dma" and "B_local#0" in s.writes)
     assert tasks[0].start == loaded + 16

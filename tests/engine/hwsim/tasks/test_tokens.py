@@ -1,4 +1,4 @@
-"""Tokens: engines take cycles to wait for each other and to signal, against sums by hand and a replay of every task."""
+"""Tokens: cycles that engines spend on waits and signals, against hand calculations and a replay of every task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chain(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
 
 
 def synchronised(waits: int, signals: int, machine: Machine | None = None) -> Machine:
-    """The machine with engines that take these cycles for a token."""
+    """The machine with engines that spend these cycles on a token."""
     found = machine or plain()
     for engine in found.engines:
         found = found.replace(f"engines.{engine.name}.wait_cycles", waits)
@@ -34,7 +34,7 @@ def synchronised(waits: int, signals: int, machine: Machine | None = None) -> Ma
 
 
 def staged(steps: int) -> PrimFunc:
-    """A load, a product by two and a store in each of so many steps."""
+    """A load, a product by two and a store in each of `steps` steps."""
     sch = Schedule(parse(CHAIN).program)
     outer, _ = sch.split(sch.get_loops("B")[0], factors=[steps, None])
     sch.compute_at(sch.cache_read("B", 0, "local"), outer)

@@ -1,4 +1,4 @@
-"""Vector engines: rows are summed by vectors and a tree, operations have rates, and types have lanes of their own."""
+"""Vector engines: rows are summed by vectors and a tree; operations have rates, and types have lanes."""
 
 from __future__ import annotations
 
