@@ -1,4 +1,4 @@
-"""Nodes are values: identity is the handle, structure is a function, what did not change is the same object."""
+"""Nodes are values: identity is the handle, structural equality is a function, unchanged nodes are the same object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traversal goes by the types that the classes write for their fields; this asks the types themselves."""
+"""Traversal follows the annotated types of the fields; this test derives them from the types."""
 
 from __future__ import annotations
 
