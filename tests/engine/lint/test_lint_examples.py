@@ -1,4 +1,4 @@
-"""The examples that come with Tilewright: what is said of each, judged one by one. A lint that nags is a defect."""
+"""The findings on the shipped examples, judged one by one. False positives are defects."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ pytestmark = pytest.mark.xdist_group("lint examples")
 
 SAID = {
     "box_blur": {
-        # Three rows for each pixel, as the discussion has it: nine tenths of the cycles. Conflicts come of that, too.
+        # Three rows for each pixel, as in the discussion: nine tenths of the cycles. They also cause conflicts.
         "recompute": "warning",
         "bank-conflict": "info",
     },
     "explore_tiles": {"one-bank": "warning"},  # as its holes are by default: one slot each, side by side
-    "fused_matmul_relu_roundtrip": {"round-trip": "warning"},  # what the example is about
-    "place_the_copies": {"capacity-overflow": "error"},  # two copies that are still to be placed
+    "fused_matmul_relu_roundtrip": {"round-trip": "warning"},  # the topic of the example
+    "place_the_copies": {"capacity-overflow": "error"},  # two copies without a place yet
 }
-"""All that is to be said; of the other examples nothing."""
+"""All expected findings; the other examples have none."""
 
 
 @cache

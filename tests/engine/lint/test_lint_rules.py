@@ -1,4 +1,4 @@
-"""Each lint on a program that has what it looks for, with the fix that ends it, and on one next to it that has not."""
+"""Each lint on a program with its symptom, with the fix that ends it, and on a similar one without."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def of(code: str, found: tuple[LintFinding, ...]) -> LintFinding:
 
 
 def fixed(sch: Schedule, fix: Fix) -> Schedule:
-    """The schedule after a fix whose calls come at its end."""
+    """The schedule after a fix whose calls are appended."""
     assert fix.revision is None
     after = sch.copy()
     new: dict[Any, Any] = {}
@@ -153,13 +153,13 @@ NAMES = [pytest.param(name, marks=pytest.mark.slow if name == "stencil of points
 
 @cache
 def said(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
-    """One of the programs, its machine, and what is found."""
+    """One of the programs, its machine, and its findings."""
     sch, preset = PROGRAMS[name]()
     machine = load_machine(preset)
     return sch, machine, lint(sch, machine)
 
 
-# What does not run.
+# Programs that do not run.
 
 
 def test_chain_places_two_copies_that_do_not_fit():
@@ -249,7 +249,7 @@ def f(a: T.handle, b: T.handle, n: T.int32):
     assert {f.code for f in lint(sch, load_machine(NPU), {"n": 4096})} == {"scalar-engine"}
 
 
-# What runs and wastes.
+# Programs that run and waste cycles.
 
 
 def test_operands_out_of_reach_are_copied_on_chip():
@@ -412,7 +412,7 @@ def test_tiles_in_one_block_of_a_stalled_engine_get_slots_in_both():
     assert codes(after, NPU) == set()
 
 
-# The table, and how findings come.
+# The table, and the order of findings.
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Two of the five discussions: what the lints say of the schedules as they were posted, and what their fixes make of them."""
+"""Two of the five discussions: the findings on the posted schedules, and the programs after their fixes."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_window_without_skipped_pixels_has_no_finding(window: int, step: int) ->
 
 
 def test_windows_apart_are_a_finding_without_a_call() -> None:
-    """A window of two pixels in steps of three along one axis: the two of them are no product of a step."""
+    """A window of two pixels in steps of three along one axis: they are no product of a step."""
     text = staged(1, 2).replace("A[vy * 2 + vdy, vx * 2 + vdx, vc]", "A[vy * 2, vx + vdx, vc] + A[vy * 2, vx, vc]")
     notebook = evaluate(read_document(text))
     assert notebook.schedule is not None

@@ -1,4 +1,4 @@
-"""Calls that end a stall: tried on copies, faster, and the stall is at most half of what it was."""
+"""Calls that end a stall: tried on copies and faster, with at most half of the stall left."""
 
 from __future__ import annotations
 
