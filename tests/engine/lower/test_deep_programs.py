@@ -1,4 +1,4 @@
-"""Long programs work; what is nested deeper than Python's stack is refused, by every door that programs go through."""
+"""Long programs work; nests deeper than Python's stack are refused by every function that accepts programs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_500_blocks_in_a_row_are_run_and_simulated():
 
 
 def deep(kind: str, levels: int) -> PrimFunc:
-    """Two blocks, with so many loops around them or operations in them."""
+    """Two blocks, with `depth` loops around them or operations in them."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, For) and kind == "loops":
@@ -115,7 +115,7 @@ def test_a_deep_program_works_or_is_refused(door: str, kind: str, levels: int):
     try:
         DOORS[door](func)
     except TilewrightError as error:
-        # The simulator refuses nests that it cannot look at as a whole before they are too deep for Python.
+        # The simulator refuses nests that it cannot analyse as a whole before they are too deep for Python.
         assert (error.code, door) == ("too-many-loops", "simulate") or (
             error.code == "too-deep" and "nested too deeply" in str(error)
         )

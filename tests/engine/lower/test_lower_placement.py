@@ -1,4 +1,4 @@
-"""Where buffers are allocated, and how large: plan, compaction."""
+"""Placement and size of buffer allocations: plan, compaction."""
 
 from __future__ import annotations
 

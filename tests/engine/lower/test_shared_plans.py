@@ -1,4 +1,4 @@
-"""Plans that schedules with other scopes share equal those of planning anew."""
+"""Plans shared by schedules with other scopes equal fresh plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with symbolic sizes, given numbers: costs, runs and proofs of them."""
+"""Programs with values for symbolic sizes: their costs, runs and proofs."""
 
 from __future__ import annotations
 

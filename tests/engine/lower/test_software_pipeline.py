@@ -1,4 +1,4 @@
-"""Software pipelines: prologue, body and epilogue, how many versions buffers get, and what may not be overlapped."""
+"""Software pipelines: prologue, body and epilogue, the versions of buffers, and illegal overlaps."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_banks_of_another_memory_are_refused(banks):
     assert caught.value.code == "bad-bank"
 
 
-# The law: stages that are accepted change nothing.
+# The law: accepted stages keep the meaning.
 
 
 @st.composite
