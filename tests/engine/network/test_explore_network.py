@@ -1,4 +1,4 @@
-"""The search of a network: the order of kernels, the budget over all, resuming, and refusals that end nothing."""
+"""The search of a network: the order of kernels, the total budget, resuming, and refusals that do not stop the search."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def network() -> Network:
 
 @dataclass
 class Searched:
-    """A search that ended with the first schedule of each kernel, its progress, and where it stored what it found."""
+    """A search that ended with the first schedule of each kernel, its progress, and its store."""
 
     whole: Network
     study: NetworkStudy

@@ -1,4 +1,4 @@
-"""Model files of several formats: what each frontend reads, the package that is missing, and files that would run code."""
+"""Model files of several formats: the contents that each frontend reads, missing packages, and files that would run code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks as C: compiled by the machine's compiler, the program computes what the graph does on NumPy."""
+"""Networks as C: the compiled program computes the results of the graph on NumPy."""
 
 from __future__ import annotations
 

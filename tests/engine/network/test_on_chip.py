@@ -32,8 +32,9 @@ DESCRIPTOR = 4096
 
 
 def busy_cycles(report: Report, machine: Machine) -> np.ndarray:
-    """For each cycle of a call whether a task occupies the DMA that copies into the vtcm, or one of the ports of the copy: any access to
-    the largest memory, whose one port has both directions, and writes of the vtcm, or reads too if it has one port."""
+    """For each cycle of a call, whether a task occupies the DMA that copies into the vtcm, or a port of the copy: any access to the
+    largest memory, whose one port has both directions, and writes of the vtcm, or reads too if it has one port.
+    """
     program = report.segments.program
     dma = next(e.name for e in program.machine.engines if e.name.startswith("dma"))
     far, near = machine.memory("ddr"), machine.memory("vtcm")
@@ -96,7 +97,7 @@ def call_programs(case: Case, known: Simulations) -> dict[int, PrimFunc]:
 
 
 def require_room(plan: OnChipPlan, report: NetworkReport) -> None:
-    """Tensors that live at the same time have disjoint addresses, and nothing ends behind a memory."""
+    """Tensors that live at the same time have disjoint addresses, and nothing exceeds a memory."""
     for a, b in combinations(plan.tensors, 2):
         meet = a.first <= b.last and b.first <= a.last and a.row == b.row
         assert not meet or a.address + a.bytes <= b.address or b.address + b.bytes <= a.address

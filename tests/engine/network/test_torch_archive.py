@@ -1,4 +1,4 @@
-"""Archives of torch.export: known entries and fields are copied, whatever PyTorch would run is refused or left out."""
+"""Archives of torch.export: known entries and fields are copied, anything that PyTorch would run is refused or left out."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def call() -> Json:
 
 
 def program() -> Json:
-    """What PyTorch 2.14 writes for x + w, with a batch of any size."""
+    """The JSON that PyTorch 2.14 writes for x + w, with a batch of any size."""
     graph = {
         "inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "x"}}],
         "outputs": [{"as_tensor": {"name": "add"}}],
