@@ -1,4 +1,4 @@
-"""Proofs of single rewrites, refutations with their witness, and what is out of reach."""
+"""Proofs of single rewrites, refutations with their witness, and unsupported cases."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ TOGETHER = r"""
 
 
 def test_pieces_that_isl_cannot_coalesce_are_proved() -> None:
-    """isl 2026.2 ends the process when it coalesces the union of what becomes known of these two, so it is not asked to."""
+    """isl 2026.2 ends the process when it coalesces the union of the relations known of these two, so it is not called."""
     assert prove(read(BLURS + TOGETHER), read(BLURS + ONE_BY_ONE)).status == "proved"
 
 

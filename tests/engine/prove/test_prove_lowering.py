@@ -1,4 +1,4 @@
-"""The shipped examples, and buffers with several slots, are proved as they are scheduled and after each pass of lowering."""
+"""The shipped examples, and buffers with several slots, are proved after scheduling and after each pass of lowering."""
 
 from __future__ import annotations
 
