@@ -1,4 +1,4 @@
-"""Loops change their order or run at once around blocks whose iterators are these loops, split and fused."""
+"""Reordered and parallel loops around blocks whose iterators are these loops, split and fused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks and buffers are given in each of TVM's ways, and lead to the same program."""
+"""Blocks and buffers in each of TVM's forms lead to the same program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concurrent and reordered iterations, decided exactly: what is right is accepted, what is wrong has a witness, the rest says so."""
+"""Concurrent and reordered iterations, decided exactly: legal orders are accepted, illegal ones have a witness, others are undecided."""
 
 from __future__ import annotations
 

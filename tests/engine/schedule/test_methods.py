@@ -1,4 +1,4 @@
-"""Each primitive is a method of schedules, with the signature, the types and the docstring of its function."""
+"""Each primitive is a method of schedules, with its signature, types and docstring."""
 
 from __future__ import annotations
 

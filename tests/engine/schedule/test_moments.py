@@ -1,4 +1,4 @@
-"""Going back to a moment of a schedule, and on with one that went another way."""
+"""Earlier steps of a schedule, and moves to a schedule that continued differently."""
 
 from __future__ import annotations
 

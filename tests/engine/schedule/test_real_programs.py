@@ -1,4 +1,4 @@
-"""Whole workloads through the whole house: read, print, schedule, verify, lower, simulate. `conformance` has real TVM's view."""
+"""Whole workloads end to end: read, print, schedule, verify, lower, simulate. `conformance` compares with TVM."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def test_advice_on_a_missing_memory_leads_to_a_report(name: str) -> None:
 
 
 def apply_text(sch: tilewright.Schedule, line: str) -> None:
-    """One line of advice, as the notebook would take it."""
+    """One line of advice, parsed as in the notebook."""
     (call,) = read_calls(line)
     call_method(sch, call.method, call.args, call.kwargs)

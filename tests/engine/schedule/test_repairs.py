@@ -1,4 +1,4 @@
-"""Refusals say which calls, made first, make the refused one legal; whatever they propose does so."""
+"""Refusals propose calls that make the refused call legal."""
 
 from __future__ import annotations
 

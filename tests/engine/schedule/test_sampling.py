@@ -1,4 +1,4 @@
-"""Random decisions: what they give, how they are traced, repeated and exported, and how a location is used."""
+"""Random decisions: their results, traces, repetition and export, and the use of a location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipelines under later calls: the stages go with the parts of the loop, and what could not be lowered is refused."""
+"""Pipelines under later calls: stages follow the parts of the loop, and calls that would prevent lowering are refused."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_law_pipelines_can_be_lowered_after_accepted_calls(given_stages, data):
             assert meaning.fault_of(sch, flat) == ""
 
 
-@few(2)  # each asks for every loop
+@few(2)  # each needs every loop
 @given(st.data())
 def test_law_verdicts_on_pipelines_agree_with_the_calls(data):
     sch = piped([0, 1, 2])

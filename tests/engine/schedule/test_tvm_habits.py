@@ -1,4 +1,4 @@
-"""What an engineer who knows TVM types: text and objects of TVM as programs, scripts, traces, and mistakes with handles and keywords."""
+"""The habits of TVM users: TVM's text and objects as programs, scripts, traces, and mistakes with handles and keywords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedule calls on programs with vectors: blocks of vectors move as others do, and no call tears a vector apart."""
+"""Schedule calls on programs with vectors: blocks of vectors move as others do, and no call splits a vector."""
 
 from __future__ import annotations
 

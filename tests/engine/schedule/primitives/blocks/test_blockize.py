@@ -1,4 +1,4 @@
-"""blockize: blocks of blocks, and what is refused."""
+"""blockize: blocks of blocks, and refusals."""
 
 from __future__ import annotations
 

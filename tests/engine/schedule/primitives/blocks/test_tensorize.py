@@ -1,4 +1,4 @@
-"""tensorize: a block done by an instruction, what it means, and what is refused."""
+"""tensorize: a block executed by an instruction, its meaning, and refusals."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_an_unregistered_name_is_refused():
 
 
 def test_tensorized_region_past_the_end_of_its_buffer_is_refused():
-    """A view past the end would be copied whole by a later cache_read."""
+    """A later cache_read would copy a view past the end in full."""
     program = """
 from tvm.script import tirx as T
 

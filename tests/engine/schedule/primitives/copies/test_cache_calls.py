@@ -1,4 +1,4 @@
-"""cache_read, cache_write, decompose_reduction and double_buffer: where the copies stand, who uses them, what is refused."""
+"""cache_read, cache_write, decompose_reduction and double_buffer: the positions and readers of copies, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""reindex, reindex_cache_read, reindex_cache_write, cache_inplace: where the copies stand, what is in them, what is refused."""
+"""reindex, reindex_cache_read, reindex_cache_write, cache_inplace: the positions and contents of copies, and refusals."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_cache_inplace_copies_on_both_sides():
 
 
 def test_cache_inplace_of_parallel_updates_is_refused():
-    """A lane that does nothing, by the block's condition, would still copy what another one has changed meanwhile."""
+    """A lane masked by the block's condition would still copy an element that another lane has changed."""
     sch = schedule(SUM_IN_LANES)
     (i, lane, _) = sch.get_loops("C")
     sch.decompose_reduction("C", i)

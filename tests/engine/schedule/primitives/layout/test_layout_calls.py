@@ -1,4 +1,4 @@
-"""set_scope and transform_layout: who uses the buffer follows, bijections only, separators kept."""
+"""set_scope and transform_layout: uses of the buffer follow, only bijections are legal, separators are kept."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_an_illegal_call_is_refused_with_its_code(name):
 
 @st.composite
 def bijections(draw: st.DrawFn, extents: list[int]):
-    """A map that turns the axes, splits some by a divisor and joins two neighbours; with a separator now and then."""
+    """A map that permutes the axes, splits some by a divisor and fuses two neighbours; sometimes with a separator."""
     order = draw(st.permutations(range(len(extents))))
     factors = [draw(st.sampled_from([f for f in range(1, e + 1) if e % f == 0])) for e in extents]
     join, separator = draw(st.booleans()), draw(st.booleans())

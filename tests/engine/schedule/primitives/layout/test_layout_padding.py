@@ -1,4 +1,4 @@
-"""transform_layout with padding and of parameters: who gives the padding its value, and what a caller has to know."""
+"""transform_layout with padding and of parameters: the writer of the padding, and the obligations of a caller."""
 
 from __future__ import annotations
 

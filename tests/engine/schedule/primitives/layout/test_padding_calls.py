@@ -1,4 +1,4 @@
-"""decompose_padding and pad_einsum: what they make, what keeps the meaning, what is refused."""
+"""decompose_padding and pad_einsum: the new blocks, the meaning kept, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""split, fuse, reorder and the loop kinds: what they make, and a table of what they refuse."""
+"""split, fuse, reorder and the loop kinds: their results, and a table of refusals."""
 
 from __future__ import annotations
 

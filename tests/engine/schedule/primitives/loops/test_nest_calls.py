@@ -1,4 +1,4 @@
-"""tile, add_unit_loop, loop_partition, merge, and the names that loops get: what they make, and a table of what they refuse."""
+"""tile, add_unit_loop, loop_partition, merge, and the names of loops: their results, and a table of refusals."""
 
 from __future__ import annotations
 

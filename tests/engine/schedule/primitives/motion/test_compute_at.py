@@ -1,4 +1,4 @@
-"""compute_at and reverse_compute_at: where blocks come to stand, over what they run, what is refused; legal_targets says the same."""
+"""compute_at and reverse_compute_at: the position and domain of moved blocks, and refusals; legal_targets agrees."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_threads_that_share_a_tile_fill_all_of_it():
 
 
 def two_sums(sch: Schedule):
-    """matmul's k outermost, relu to be put under it."""
+    """The matmul with k outermost; relu is to move under it."""
     i, j, k = sch.get_loops("matmul")
     sch.reorder(k, i, j)
     return k, i, j

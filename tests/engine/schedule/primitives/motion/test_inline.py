@@ -1,4 +1,4 @@
-"""compute_inline and reverse_compute_inline: whose expression goes where, what is refused."""
+"""compute_inline and reverse_compute_inline: the inlined expressions, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that pads reads nothing at the border: moved after its producer it would leave the border out, as TVM 0.27 does."""
+"""A padding block reads nothing at the border: a move after its producer would omit the border, as in TVM 0.27."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_producer_of_padding_is_moved_or_inlined() -> None:
 
 
 def test_a_crop_moves_to_its_producer() -> None:
-    """All that a crop reads is there."""
+    """A crop reads only existing elements."""
     sch = Schedule(
         parse(
             PADDED.replace("T.if_then_else(1 <= v and v < 9, B[v - 1], T.float32(0))", "B[v + 2]").replace("10", "5")

@@ -1,4 +1,4 @@
-"""Moves and inlining where sizes are symbolic, indices count down, or a block has one trip."""
+"""Moves and inlining with symbolic sizes, descending indices, or blocks of one iteration."""
 
 from __future__ import annotations
 

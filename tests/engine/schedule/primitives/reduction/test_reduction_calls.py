@@ -1,4 +1,4 @@
-"""rfactor, fuse_reduction_epilogue and decompose_reduction of argmax: what they make, what keeps the meaning, what is refused."""
+"""rfactor, fuse_reduction_epilogue and decompose_reduction of argmax: their results, the meaning kept, and refusals."""
 
 from __future__ import annotations
 
