@@ -1,4 +1,4 @@
-"""Addresses of buffers, quoted sizes and rich annotations: read as TVM prints them, written back as they were; what must not touch them."""
+"""Addresses of buffers, quoted sizes and rich annotations: read as TVM prints them, printed unchanged; calls that would break them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of texts that are only read and printed: they keep their text, and everything that needs their meaning refuses the program."""
+"""Opaque parts of texts: their text is kept, and everything that needs their meaning refuses the program."""
 
 # ruff: noqa: E501
 

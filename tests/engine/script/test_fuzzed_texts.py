@@ -1,4 +1,4 @@
-"""Texts that a fuzzer found, minimised: each once ended in an error of Python's own, and is refused at its place."""
+"""Minimised texts from a fuzzer: each once ended in a Python error and is now refused at its place."""
 
 from __future__ import annotations
 

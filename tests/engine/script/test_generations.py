@@ -1,4 +1,4 @@
-"""Texts of other generations: the form of 2021, scalars of TVM 0.27, relax functions beside tensor programs, pastes without indentation."""
+"""Texts of other generations: the form of 2021, scalars of TVM 0.27, relax functions beside tensor programs, unindented pastes."""
 
 from __future__ import annotations
 

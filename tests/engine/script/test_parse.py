@@ -1,4 +1,4 @@
-"""What text means: every construct of the subset, in both dialects."""
+"""The meaning of text: every construct of the subset, in both dialects."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def block(signature: str, body: str = "A[vi, vj] = T.float32(1)") -> BlockRealiz
 
 
 def value(text: str) -> Any:
-    """What is stored by `A[0, 0] = text`."""
+    """The value stored by `A[0, 0] = text`."""
     stores = [
         s for s in walk_stmts(function(f"for i in range(4):\n    A[i, 0] = {text}").body) if isinstance(s, BufferStore)
     ]

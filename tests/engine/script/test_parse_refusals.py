@@ -1,4 +1,4 @@
-"""What cannot be read is a ParseError with the place; hostile text ends in one too."""
+"""Unreadable text is a ParseError with its place; so is hostile text."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_misspelt_name_is_refused_with_the_nearest_one() -> None:
 
 
 def test_stores_without_indentation_have_a_fix() -> None:
-    """Blocks tell where they stand (tests/engine/adopt/test_pasted.py); bare stores do not."""
+    """Blocks show their position (tests/engine/adopt/test_pasted.py); bare stores do not."""
     error = refused(
         "\n".join(line.strip() for line in f"{HEADER}for i in range(4):\nA[i, 0] = 1.0\nA[0, 1] = 2.0".splitlines())
     )

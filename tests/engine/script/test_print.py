@@ -1,4 +1,4 @@
-"""What programs look like as text, and where each node stands in it."""
+"""The text of programs, and the position of each node in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relax functions as graphs: what is read, what is printed and read back, and what is refused with its line."""
+"""Relax functions as graphs: read, printed and read back, or refused with a line."""
 
 # ruff: noqa: E501
 

@@ -1,4 +1,4 @@
-"""Vectors and launched threads: read as TVM prints them, and written back as they were."""
+"""Vectors and launched threads: read as TVM prints them, and printed unchanged."""
 
 from __future__ import annotations
 
