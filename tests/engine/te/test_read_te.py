@@ -1,4 +1,4 @@
-"""TE text as posted: what it computes, and what its schedule becomes."""
+"""Posted TE text: its computation, and the translation of its schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constructs of TVM's TE tutorials: quotients in shapes, intermediate tensors as parameters, intrinsics, calls of other code, scans."""
+"""Constructs of TVM's TE tutorials: quotients in shapes, intermediate tensors as parameters, intrinsics, external calls, scans."""
 
 # ruff: noqa: E501
 

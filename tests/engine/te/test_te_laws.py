@@ -1,4 +1,4 @@
-"""Laws of translated schedules: they mean what the text computes, and a refusal names a line of it."""
+"""Laws of translated schedules: they keep the meaning of the text, and a refusal names a line of it."""
 
 from __future__ import annotations
 

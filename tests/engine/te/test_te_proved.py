@@ -1,4 +1,4 @@
-"""The matmul of the forum post, symbolic M, K and N: each call of its schedule is proved for all sizes."""
+"""The matmul of the forum post with symbolic M, K and N: each call of its schedule is proved for all sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TE text says that is not read: the code, and the line it stands on."""
+"""Refused TE text: the code and the line of the refusal."""
 
 from __future__ import annotations
 
