@@ -117,11 +117,11 @@ def test_nothing_is_raised_after_the_body() -> None:
                 spin(lambda stop=stop: time.thread_time() > stop)
         except OverBudgetError:
             pass
-        sum(range(1000))  # an interrupt that comes late would end the test here
+        sum(range(1000))  # a late interrupt would end the test here
 
 
 def test_interrupted_bodies_release_their_locks() -> None:
-    """The watch thread raises while a body ends: whatever both hold then must be released."""
+    """The watch thread raises while a body ends: any lock that it holds must be released."""
     for extra in range(0, 60, 1 if IS_DEEP else 10):
         with suppress(OverBudgetError), within(Budget(0.06), "the short loop"):
             stop = time.thread_time() + 0.06 + 0.00005 * extra
@@ -138,7 +138,7 @@ def test_interrupted_bodies_release_their_locks() -> None:
 
 
 def test_profiler_works_after_a_dropped_interrupt() -> None:
-    """Python would look for an exception at each call, and never begin a function under a profiler."""
+    """Python would check for an exception at each call, and never start a function under a profiler."""
     code = """
 import sys
 from tilewright.engine.processes import Budget, uninterrupted, within

@@ -1,4 +1,4 @@
-"""Confined processes: what they try outside of their folder is refused, their limits end them, and they end with their parent."""
+"""Confined processes: actions outside of their folder are refused, their limits end them, and they end with their parent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reachable() -> Iterator[None]:
 
 
 def tried(folder: Path, *actions: tuple[str, object], limits: SandboxLimits = LIMITS) -> dict[str, str]:
-    """What came of each action in one confined process."""
+    """The result of each action in one confined process."""
     file = folder / "file.json"
     file.write_text(json.dumps([(name, str(argument)) for name, argument in actions]))
     return dict(zip((name for name, _ in actions), json.loads(confined_text(MODULE, file, limits)), strict=True))
@@ -65,7 +65,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def came_of(outside: Path) -> dict[str, str]:
-    """What came of every action that a confined process survives."""
+    """The result of every action that a confined process survives."""
     secret = outside / "secret.txt"
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
