@@ -1,4 +1,4 @@
-"""TVM's own modules and traces taken over: the replayed schedule gives the module that TVM has."""
+"""Import of TVM's modules and traces: the replayed schedule gives TVM's module."""
 
 from __future__ import annotations
 

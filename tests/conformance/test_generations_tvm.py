@@ -1,4 +1,4 @@
-"""The export's tables of TVM's methods, held against the installed TVM; every primitive with its place in them."""
+"""The export's tables of TVM's methods, against the installed TVM; every primitive with its entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties that are no part of a program's computation are kept: offsets, alignment, strides, scopes, attributes. TVM is the judge."""
+"""Properties that do not affect a program's computation are kept: offsets, alignment, strides, scopes, attributes. TVM decides."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_property_is_kept_or_the_text_is_refused() -> None:
 
 @pytest.mark.slow
 def test_text_of_a_paged_cache_kernel_keeps_its_program() -> None:
-    """TVM prints the type of an implicit offset no more, so its reading of its own text is what ours must equal."""
+    """TVM no longer prints the type of an implicit offset, so its reading of its own text is the reference."""
     kept = refused = 0
     for _, make in cache_kernels():
         try:

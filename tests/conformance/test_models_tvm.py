@@ -1,4 +1,4 @@
-"""Models that TVM lowers: each is read as a graph, and its results on NumPy are those of TVM's virtual machine."""
+"""Models lowered by TVM: each is read as a graph, and its results on NumPy equal those of TVM's virtual machine."""
 
 from __future__ import annotations
 

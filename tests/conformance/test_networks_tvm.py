@@ -1,4 +1,4 @@
-"""Operators of networks, lowered by TVM: each is read, computes what TVM's compiled code does, and gets a verdict without an exception."""
+"""Operators of networks, lowered by TVM: each is read, computes the results of TVM's compiled code, and gets a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in and out, with real TVM as the judge: what we print it reads as the same program, and what it prints we read as the same."""
+"""Parsing and printing against TVM: each reads the other's print as the same program."""
 
 # ruff: noqa: E501
 
@@ -39,7 +39,7 @@ def test_tvm_reads_our_print_of_a_sample_as_the_same_program(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLASSIC)
 def test_tvm_reads_the_current_print_of_a_classic_sample(name: str) -> None:
-    """TVM reads the classic dialect no more; its reading of our translation is read back by us as the same program."""
+    """TVM no longer reads the classic dialect; its reading of the translated text is read back as the same program."""
     mine = ours(CLASSIC[name])
     theirs = tvm.script.from_source(to_script(mine))
     difference = first_difference(ours(theirs.script()), mine)
@@ -275,7 +275,7 @@ def test_both_read_each_others_print_of_every_construct(name: str) -> None:
 
 
 def without_regions(text: str) -> str:
-    """The text with T.reads and T.writes left out, to be found by the reader."""
+    """The text without T.reads and T.writes, which the reader infers."""
     return "\n".join(line for line in text.splitlines() if not line.strip().startswith(("T.reads(", "T.writes(")))
 
 

@@ -1,4 +1,4 @@
-"""A program with numbers for its sizes is what TVM's `specialize` makes, and the exported file leaves it."""
+"""A program with values for its sizes equals TVM's `specialize`, and the exported file returns it."""
 
 from __future__ import annotations
 

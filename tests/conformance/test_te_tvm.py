@@ -1,4 +1,4 @@
-"""The program of TE text is the one that TVM's te.create_prim_func makes when the same text is executed; exported schedules run on TVM."""
+"""The program of TE text equals that of TVM's te.create_prim_func for the same text; exported schedules run on TVM."""
 
 # ruff: noqa: E501
 
@@ -168,7 +168,7 @@ SCHEDULES = {
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_calls_are_accepted_by_tvm_with_the_same_result(name: str, tmp_path: Path) -> None:
     found = read_te(SCHEDULES[name])
-    file = tmp_path / "exported.py"  # TVM reads the source of what is decorated
+    file = tmp_path / "exported.py"  # TVM needs the source of decorated functions
     file.write_text(to_tvm_python(found.schedule, found.names), encoding="utf-8")
     theirs = runpy.run_path(str(file))["sch"].mod
     assert_same_program(to_script(found.schedule.mod), theirs)

@@ -1,4 +1,4 @@
-"""Cooperative cancellation: checkpoints end a cancelled job, follow each other after a bounded number of steps, and leave caches usable."""
+"""Cooperative cancellation: checkpoints end a cancelled job, occur after a bounded number of steps, and leave caches usable."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LONG_WORKS = (
 
 
 class Countdown(CancellationToken):
-    """A token that is cancelled at its checkpoint number `last`, counted from 1; 0 is never."""
+    """A token that is cancelled at its checkpoint number `last`, counted from 1; 0 never cancels."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -239,7 +239,7 @@ def report(schedule: Schedule) -> object:
 def test_law_cancelled_work_has_the_same_result_later(
     work: Callable[[Schedule], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A wait for a child process has as many checkpoints as it takes time.
+    # A wait for a child process has a number of checkpoints that depends on its duration.
     monkeypatch.setattr(_children, "is_child", True)
     expected, schedule, whole = work(schedule_of("place_the_copies")), schedule_of("place_the_copies"), Countdown()
     with running_under(whole):

@@ -1,4 +1,4 @@
-"""Python above a program decides its constants: what is read is what Python computes, or it is refused."""
+"""Constants of Python code above a program: they have the values that Python computes, or the program is refused."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read(text: str, name: str, *, as_post: bool) -> Constants | None:
             sliced = next(program for program in programs_in(text).programs if program.name == name)
             return constants_of(read_program(sliced).program)
         found = read_as_far_as_possible(text)
-        # If the text stops before its schedule, that is told, and the program is the first one.
+        # If the text stops before its schedule, a note says so, and the program is the first one.
         return constants_of(found.program) if found.stopped is None or found.schedule.func.name == name else None
     except TilewrightError as error:
         assert error.refusal.code != "internal-error", error

@@ -1,6 +1,6 @@
-"""A few hundred mutated inputs of each reader, the same in every run: each is read or refused with an error of ours.
+"""A few hundred mutated inputs of each reader, the same in every run: each is read, or refused by an error of Tilewright.
 
-`python bench/fuzz.py READER` goes on with millions; docs/fuzzing.md has what it found and how far it came.
+`python bench/fuzz.py READER` continues with millions; docs/fuzzing.md has its finds and its coverage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tilewright import TilewrightError
 from tilewright.engine.ir import Refusal, internal_error
 
 FEWER = {"import": 60, "notebook": 150, "pasted": 150}
-"""Those that read a whole notebook for each input."""
+"""Readers of a whole notebook for each input."""
 
 
 @pytest.mark.deep

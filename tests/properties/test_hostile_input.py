@@ -1,6 +1,6 @@
-"""Whatever is sent, the server answers: a message or a text ends in a state that can be drawn, in a time that others can wait for.
+"""The server answers any input: a message or a text ends in a state that can be drawn, within a bounded time.
 
-`HYPOTHESIS_PROFILE=deep` runs them for long; docs/security.md has the figures of such a run.
+`HYPOTHESIS_PROFILE=deep` runs more of them; docs/security.md has the figures of such a run.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NAMES = sorted({f.encode_name for message in REQUESTS.values() for f in msgspec.
 
 SOURCES = tuple(example.text for example in EXAMPLES)
 
-pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of what is meant to be large
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # for large fields
 
 PATIENCE_SECONDS = 20.0
-"""A message that holds the others up for longer is a fault; far above what is seen, for machines that are busy with other things."""
+"""The longest time of a message, in seconds; far above the measured times, for busy machines."""
 
 
 class Stopwatch:

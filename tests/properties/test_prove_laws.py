@@ -1,5 +1,6 @@
-"""A law of proofs: what is proved survives a run, also when a program was changed at random. That accepted calls are not refuted the
-machine of schedules tries."""
+"""A law of proofs: a proved program agrees with a run, also after a random change. The schedule machine tests that accepted calls are not
+refuted.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def scheduled(data: st.DataObject, program: PrimFunc) -> Schedule:
 
 
 def shifted(func: PrimFunc, n: int) -> PrimFunc:
-    """The function with one of its loads moved by one element, around the end."""
+    """The function with one of its loads shifted by one element, modulo the extent."""
     loads = [node for node in walk(func) if isinstance(node, BufferLoad) and node.indices]
     if not loads:
         return func

@@ -1,4 +1,4 @@
-"""A law of rolling buffers: the meaning is kept, lowered too, where tiles of cascades overlap."""
+"""A law of rolling buffers: the meaning is kept, also after lowering, where tiles of cascades overlap."""
 
 from __future__ import annotations
 

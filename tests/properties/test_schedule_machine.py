@@ -1,4 +1,4 @@
-"""Random programs, random calls over all primitives: meaning kept, refusals change nothing, texts and traces make the same again."""
+"""Random programs, random calls over all primitives: the meaning is kept, refusals change nothing, texts and traces round-trip."""
 
 from __future__ import annotations
 

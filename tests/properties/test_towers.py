@@ -1,4 +1,4 @@
-"""Random small programs that nest and repeat: whatever they cost, they keep within the budgets of a server."""
+"""Random small programs that nest and repeat stay within the budgets of a server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SLACK_S = 2.0
 """The system ends a child process up to two seconds after its limit."""
 
 FOUND = (31,)
-"""Seeds that needed most, or broke a budget once."""
+"""Seeds with the highest cost, or that once exceeded a budget."""
 
 QUICK = ("14 disjunctions", "2^20 irregular copies")
-"""Those that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
+"""Seeds that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
 
 BATCHES = [range(first, first + 10) for first in range(0, 10_000 if IS_DEEP else 10, 10)]
 
 
 @pytest.fixture(autouse=True)
 def short_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict that ends at its budget need not take all of it."""
+    """A verdict that ends at its budget may use less than all of it."""
     if not IS_DEEP:
         monkeypatch.setattr(proof, "PROOF_SECONDS", 0.3)
         monkeypatch.setattr(proof, "RUN_SECONDS", 0.3)

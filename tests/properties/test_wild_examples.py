@@ -1,4 +1,4 @@
-"""Calls on wild programs that once changed their meaning: each found by the laws of wild programs, made small and kept."""
+"""Calls on wild programs that once changed the meaning: found by the laws of wild programs, minimised and kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs, random calls, two judges: Tilewright and TVM make the same of each, save for the differences in docs/differences.md."""
+"""Random programs and calls: Tilewright and TVM agree on each, except for the differences in docs/differences.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random decisions: a seed gives TVM's draws, and decisions are fitted as in TVM."""
+"""Random decisions: a seed gives TVM's draws, and decisions are adapted as in TVM."""
 
 from __future__ import annotations
 

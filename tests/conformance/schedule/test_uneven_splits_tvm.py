@@ -1,4 +1,4 @@
-"""Fused loops split unevenly: what TVM accepts of elementwise blocks, we accept, with the same program."""
+"""Fused loops split unevenly: calls on elementwise blocks that TVM accepts are accepted, with the same program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors are read and scheduled as TVM has them; TVM's own tensor intrinsics are read, and put where TVM puts them."""
+"""Vectors are read and scheduled as in TVM; TVM's tensor intrinsics are read, and placed where TVM places them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ INTRINSICS = pytest.mark.xdist_group("tensor_intrinsics")
 
 @cache
 def shipped_names() -> frozenset[str]:
-    """The tensor intrinsics that come with TVM. Their import takes seconds: one worker does it, when a test needs them."""
+    """The tensor intrinsics of TVM. Their import costs seconds: one worker does it, when a test needs them."""
     shipped = importlib.import_module("tvm.s_tir.tensor_intrin")
     modules = [importlib.import_module(f"{shipped.__name__}.{m.name}") for m in pkgutil.iter_modules(shipped.__path__)]
     words = {v for m in modules for v in vars(m).values() if isinstance(v, str)}

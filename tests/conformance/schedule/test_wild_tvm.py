@@ -1,4 +1,4 @@
-"""Wild programs, random calls, two judges: Tilewright and TVM make the same of each, save for the differences in docs/differences.md."""
+"""Wild programs and random calls: Tilewright and TVM agree on each, except for the differences in docs/differences.md."""
 
 from __future__ import annotations
 

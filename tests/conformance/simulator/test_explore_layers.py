@@ -1,4 +1,4 @@
-"""The recorded tables of explored layers, held to what a small part of them gives when it is run again."""
+"""The recorded tables of explored layers, against a repeated run of a small part of them."""
 
 from __future__ import annotations
 

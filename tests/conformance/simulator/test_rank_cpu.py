@@ -1,4 +1,4 @@
-"""The recorded ranking of TVM's candidates for a CPU: what the simulator says of some of them today, and how agreement is counted."""
+"""The recorded ranking of TVM's candidates for a CPU: the simulator reproduces some of them, and the measure of agreement."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ does not."""
 
 
 def loaded_bytes(size: Triple, tile: Triple, order: str) -> int:
-    """What is read from the DRAM when a tile is loaded again only where a loop that it depends on, or one around that, goes on."""
+    """The DRAM reads of a tile that is loaded again only when a loop that it depends on, or an outer one, advances."""
     extent, part = dict(zip("MNK", size, strict=True)), dict(zip("MNK", tile, strict=True))
     total = 0
     for dimensions in ("MK", "KN"):
