@@ -75,17 +75,17 @@ def test_cluster_finds_the_same_also_when_a_worker_dies(cluster: Any) -> None:
     assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
     here = explore(SPACE, GEMMINI, SETTINGS)
     killed: list[int] = []
-    told: list[int] = []
+    reported: list[int] = []
 
     def watch(progress: Progress) -> None:
-        told.append(progress.trial.number)
+        reported.append(progress.trial.number)
         if progress.done == 11:
             pid = next(iter(cluster.workers.values())).pid
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
     there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
-    assert killed and sorted(told) == list(range(16))
+    assert killed and sorted(reported) == list(range(16))
     assert there.trials == here.trials and there.best == here.best
 
 

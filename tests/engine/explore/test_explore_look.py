@@ -35,12 +35,12 @@ LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
 ESTIMATOR = Estimator(SPACE, GEMMINI)
 
 
-def go(ahead: CandidatePool, count: int, estimator: Estimator) -> None:
+def run_walks(pool: CandidatePool, count: int, estimator: Estimator) -> None:
     """Run `count` walks."""
-    ahead.add([estimate for walk in ahead.walks(count) for estimate in estimates_of(walk, estimator)])
+    pool.add([estimate for walk in pool.walks(count) for estimate in estimates_of(walk, estimator)])
 
 
-def looking(space: Space, machine: str) -> Estimator:
+def estimator_of(space: Space, machine: str) -> Estimator:
     return Estimator(space, load_machine(machine))
 
 
@@ -64,7 +64,7 @@ def test_estimator_schedules_are_those_of_the_space(numbers: list[int], most: in
 
 def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, CostEstimate | None]]:
     """Candidates from the whole space, each with its outcome and its estimate."""
-    estimator, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
+    estimator, bench = estimator_of(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
     points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
     return [(point, bench.tried(EvaluationRequest(n, point)), estimator.at(point)) for n, point in enumerate(points)]
 
@@ -93,7 +93,7 @@ def test_estimated_cycles_rank_as_simulated_cycles() -> None:
 
 
 def test_two_accumulator_slots_overlap_stores() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
     assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in estimator.scales
     shorter = 0
@@ -111,7 +111,7 @@ def test_two_accumulator_slots_overlap_stores() -> None:
 
 
 def test_overflow_makes_fuller_points_unpromising() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     by_size = sorted(
         {(estimate.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
          if (estimate := estimator.at(point)) and estimate.fits and estimate.slots["local.vtcm"] == 4 and point[LATE] == 0}
@@ -127,7 +127,7 @@ def test_overflow_makes_fuller_points_unpromising() -> None:
 
 
 def test_overflow_of_one_slot_leaves_two_slots_promising() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     seen = [
         (point, estimate)
         for n in range(0, LAYER.size, 5)
@@ -163,7 +163,7 @@ def test_points_that_differ_in_layouts_only_have_one_estimate() -> None:
     other = tuple(1 if n == LATE else at for n, at in enumerate(one))
     assert LAYER.holes[LATE].name == "banks" and LATE not in shared.seen
     assert shared.early(one) is shared.early(other)
-    estimator = looking(LAYER, "dual-bank-npu")
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     assert estimator.at(one) is estimator.at(other)
 
 
@@ -171,10 +171,10 @@ def test_points_that_differ_in_layouts_only_have_one_estimate() -> None:
 @settings(max_examples=200 if IS_DEEP else 8)
 def test_law_the_best_estimates_come_first_without_duplicates(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
-        ahead = CandidatePool(SPACE.default, random.Random(seed))
+        pool = CandidatePool(SPACE.default, random.Random(seed))
         for count in (1, *more):
-            go(ahead, count, ESTIMATOR)
-        return list(ahead.best(inf))
+            run_walks(pool, count, ESTIMATOR)
+        return list(pool.best(inf))
 
     found = walked()
     ranks = [rank for rank, _ in found]
@@ -184,21 +184,21 @@ def test_law_the_best_estimates_come_first_without_duplicates(seed: int, more: l
 
 
 def test_walks_end_after_the_whole_space_is_estimated() -> None:
-    ahead = CandidatePool(SPACE.default, random.Random(0))
+    pool = CandidatePool(SPACE.default, random.Random(0))
     for _ in range(30):
-        go(ahead, 4, ESTIMATOR)
+        run_walks(pool, 4, ESTIMATOR)
     fit = {
         ESTIMATOR.mixed(p, SPACE.default)
         for p in SPACE.points()
         if (estimate := ESTIMATOR.at(p)) is not None and estimate.fits
     }
-    assert {point for _, point in ahead.best(inf)} == fit
+    assert {point for _, point in pool.best(inf)} == fit
     least = min(estimate.rank for point in fit if (estimate := ESTIMATOR.at(point)) is not None)
-    assert {rank for rank, _ in ahead.best(least)} == {least}
+    assert {rank for rank, _ in pool.best(least)} == {least}
 
 
 def test_the_sampler_estimates_only_in_walks() -> None:
-    estimator = looking(SPACE, "gemmini")
+    estimator = estimator_of(SPACE, "gemmini")
     sampled = Sampled(SPACE, Settings(exhaustive=0), estimator)
     while (batch := sampled.batch(16)).points:
         assert batch.walks or len(batch.points) < 16
@@ -207,13 +207,13 @@ def test_the_sampler_estimates_only_in_walks() -> None:
 
 
 def test_walks_begin_with_the_best_and_visit_unknown_points() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
-    ahead = CandidatePool(LAYER.default, random.Random(3))
-    (first,) = ahead.walks(3)
+    estimator = estimator_of(LAYER, "dual-bank-npu")
+    pool = CandidatePool(LAYER.default, random.Random(3))
+    (first,) = pool.walks(3)
     assert (first.start, first.known) == (LAYER.default, ())
     known = dict(estimates_of(first, estimator))
-    ahead.add(known.items())
-    walks = list(ahead.walks(3))
+    pool.add(known.items())
+    walks = list(pool.walks(3))
     least = min(map(rank_of, known.values()))
     for walk in walks:
         assert dict(walk.known) == {point: rank_of(estimate) for point, estimate in known.items()}
@@ -226,12 +226,12 @@ def test_walks_begin_with_the_best_and_visit_unknown_points() -> None:
 
 def test_space_without_visible_parameters_has_one_estimate() -> None:
     space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
-    estimator = looking(space, "gemmini")
-    ahead = CandidatePool(space.default, random.Random(0))
+    estimator = estimator_of(space, "gemmini")
+    pool = CandidatePool(space.default, random.Random(0))
     assert not estimator.scales
-    go(ahead, 4, estimator)
-    (again,) = ahead.walks(1)
-    assert len(list(ahead.best(inf))) == 1 and not list(estimates_of(again, estimator))
+    run_walks(pool, 4, estimator)
+    (again,) = pool.walks(1)
+    assert len(list(pool.best(inf))) == 1 and not list(estimates_of(again, estimator))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_estimate_of_a_refused_pipeline_rejects_nothing_else(arguments: str) -> 
         'i, j, k = sch.get_loops(C)\njo, ji = sch.split(j, [None, tile], names=["jo", "ji"])\n'
     )
     space = space_of(SPACE.program, read_calls(f"{lines}sch.pipeline({arguments})\n"))
-    estimator, bench = looking(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
+    estimator, bench = estimator_of(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
     for point in space.points():
         assert bench.tried(EvaluationRequest(0, point)).status == "refused"
         assert estimator.at(point) is None or estimator.is_promising(point)
@@ -261,7 +261,7 @@ def test_estimate_of_a_decomposed_reduction_is_close_to_the_whole() -> None:
 
 
 def test_overestimate_makes_points_promising_again() -> None:
-    estimator = looking(SPACE, "gemmini")
+    estimator = estimator_of(SPACE, "gemmini")
     estimate = estimator.at(SPACE.default)
     assert estimate is not None and not estimator.is_promising(SPACE.default, estimate.busy)
     half = Figures(estimate.busy // 2, 1, "dma", 0.0, 0, {})

@@ -11,9 +11,9 @@ vectors = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0
 
 
 @given(vectors, st.randoms(use_true_random=False))
-def test_the_front_is_not_dominated_in_any_order(found: list[tuple[int, ...]], chance) -> None:
+def test_the_front_is_not_dominated_in_any_order(found: list[tuple[int, ...]], rng) -> None:
     ranked = list(enumerate(found))
-    chance.shuffle(ranked)
+    rng.shuffle(ranked)
     front: Front[int] = Front()
     for rank, vector in ranked:
         front.add(vector, rank, rank)

@@ -51,7 +51,7 @@ def everything() -> tuple[Outcome, ...]:
 
 
 @cache
-def whole() -> Study:
+def exhaustive() -> Study:
     """The exhaustive search."""
     return explore(SPACE, GEMMINI, Settings(batch=8))
 
@@ -90,7 +90,7 @@ class Backwards:
 
 
 def test_a_small_space_is_searched_exhaustively() -> None:
-    study = whole()
+    study = exhaustive()
     least = min((o.figures.cycles, n) for n, o in enumerate(everything()) if o.fits and o.figures is not None)
     assert study.method == "exhaustive" and study.ended and len(study.trials) == study.total == SPACE.size
     assert study.best is not None and study.best.outcome.figures is not None
@@ -157,7 +157,7 @@ def test_law_a_predicted_overflow_is_one_in_the_report(number: int, scratchpad: 
 
 
 def test_the_order_of_answers_changes_nothing() -> None:
-    for one in (whole(), sampled(), *([nsga2()] if IS_DEEP else [])):
+    for one in (exhaustive(), sampled(), *([nsga2()] if IS_DEEP else [])):
         other = explore(SPACE, GEMMINI, one.settings, workers=Backwards(one.settings))
         assert (one.trials == other.trials and one.offers == other.offers) or one.front == other.front
 
@@ -179,10 +179,14 @@ def test_sampler_with_enough_trials_visits_all_points() -> None:
 
 
 def test_progress_is_reported_for_each_trial_and_may_stop() -> None:
-    told: list[Progress] = []
-    study = explore(SPACE, GEMMINI, watch=told.append, stop=lambda: len(told) > 11)
-    assert not study.ended and [p.done for p in told] == list(range(1, 13)) and told[-1].total == SPACE.size
-    assert sum(told[-1].counts.values()) == 12 and told[-1].best == study.best and told[-1].front == study.front
+    reported: list[Progress] = []
+    study = explore(SPACE, GEMMINI, watch=reported.append, stop=lambda: len(reported) > 11)
+    assert not study.ended and [p.done for p in reported] == list(range(1, 13)) and reported[-1].total == SPACE.size
+    assert (
+        sum(reported[-1].counts.values()) == 12
+        and reported[-1].best == study.best
+        and reported[-1].front == study.front
+    )
     assert study.offers and study.offers[0].trial == study.best
 
 
@@ -196,7 +200,7 @@ def test_stop_ends_an_evaluation_at_that_checkpoint(polls: int) -> None:
         return polled >= polls
 
     study = explore(SPACE, GEMMINI, Settings(batch=8), stop=stop)
-    expected = whole().trials
+    expected = exhaustive().trials
     assert study.trials == expected[: len(study.trials)] and len(study.trials) < len(expected)
     # After the evaluation ends, the batch and the search poll once each.
     assert not study.ended and polled <= polls + 2
@@ -206,16 +210,18 @@ def test_study_ends_at_its_time_limit_and_resumes_with_more(tmp_path: Path) -> N
     store = tmp_path / "study.sqlite"
     short = explore(SPACE, GEMMINI, Settings(batch=8, seconds=1e-9), store=store)
     assert short.ended and len(short.trials) == 1 and short.total == SPACE.size
-    told: list[Progress] = []
-    some = explore(SPACE, GEMMINI, Settings(batch=8, seconds=0.05), store=store, watch=told.append)
+    reported: list[Progress] = []
+    some = explore(SPACE, GEMMINI, Settings(batch=8, seconds=0.05), store=store, watch=reported.append)
     assert some.ended and 0 < len(some.trials) < SPACE.size
-    assert explore(SPACE, GEMMINI, Settings(batch=8), store=store).trials == whole().trials
+    assert explore(SPACE, GEMMINI, Settings(batch=8), store=store).trials == exhaustive().trials
 
 
 def test_checks_of_offers_are_reported_and_may_be_stopped() -> None:
-    told: list[Verifier] = []
-    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=told.append)
-    assert [c.done for c in told] == list(range(len(study.offers))) and {c.total for c in told} == {len(study.front)}
+    reported: list[Verifier] = []
+    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=reported.append)
+    assert [c.done for c in reported] == list(range(len(study.offers))) and {c.total for c in reported} == {
+        len(study.front)
+    }
     assert len(study.offers) == len(study.front) > 1
     fewer = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=lambda c: c.done == 1)
     assert [o.trial for o in fewer.offers] == [study.offers[0].trial] and fewer.front == study.front
@@ -226,16 +232,16 @@ def test_stopped_study_resumes_with_the_same_trials(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "study.sqlite"
-    told: list[Progress] = []
+    reported: list[Progress] = []
     uncut = sampled()
-    first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=told.append, stop=lambda: len(told) >= after)
-    asked: list[EvaluationRequest] = []
+    first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=reported.append, stop=lambda: len(reported) >= after)
+    requests: list[EvaluationRequest] = []
     tried = Evaluator.tried
-    monkeypatch.setattr(Evaluator, "tried", lambda self, question: asked.append(question) or tried(self, question))
+    monkeypatch.setattr(Evaluator, "tried", lambda self, question: requests.append(question) or tried(self, question))
     again = explore(SPACE, GEMMINI, SAMPLED, store=store)
     assert len(first.trials) == after and again.trials == uncut.trials
     # Known points are not evaluated again.
-    assert [q.number for q in asked] == list(range(after, 16))
+    assert [q.number for q in requests] == list(range(after, 16))
 
 
 @pytest.mark.parametrize("trials", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7, 15))])
@@ -249,13 +255,13 @@ def test_a_study_resumes_with_more_trials(tmp_path: Path, trials: int) -> None:
 def test_the_file_of_another_study_is_refused(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     explore(SPACE, GEMMINI, SAMPLED, store=store, stop=lambda: True)
-    for space, machine, asked in (
+    for space, machine, config in (
         (gemm_space(m=16), GEMMINI, SAMPLED),
         (SPACE, GEMMINI.replace("engines.mvin.setup_cycles", 9), SAMPLED),
         (SPACE, GEMMINI, Settings(exhaustive=0, trials=16, batch=8, seed=3)),
     ):
         with pytest.raises(StoreError, match="other-study"):
-            explore(space, machine, asked, store=store)
+            explore(space, machine, config, store=store)
     text = tmp_path / "text"
     text.write_text("no database " * 200)
     with pytest.raises(StoreError, match="not-a-study"):
@@ -281,7 +287,7 @@ def test_only_a_candidate_of_too_many_tasks_fails() -> None:
 
 
 def test_wrong_result_is_replaced_by_the_next_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = whole()
+    right = exhaustive()
     assert right.best is not None
     wrong = right.best.point
     check = search_module.verdict_of
@@ -306,5 +312,9 @@ def test_study_continues_after_an_internal_error(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(trials_module, "simulate_tasks", faulty)
     study = explore(SPACE, GEMMINI)
-    told = [t.outcome for t in study.trials if t.outcome.code == "internal-error"]
-    assert len(told) == 3 and all("ZeroDivisionError" in o.message for o in told) and len(study.trials) == SPACE.size
+    failures = [t.outcome for t in study.trials if t.outcome.code == "internal-error"]
+    assert (
+        len(failures) == 3
+        and all("ZeroDivisionError" in o.message for o in failures)
+        and len(study.trials) == SPACE.size
+    )

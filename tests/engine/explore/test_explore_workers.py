@@ -61,20 +61,20 @@ def alone() -> Study:
 
 
 @contextmanager
-def hand_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
+def worker_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
     """A worker with these limits on its tasks."""
-    made = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
+    process = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
     try:
-        yield made
+        yield process
     finally:
-        made.close()
-        made.release()
+        process.close()
+        process.release()
 
 
 @pytest.fixture
-def hand() -> Iterator[WorkerProcess]:
-    with hand_within(SETTINGS.limits) as made:
-        yield made
+def worker() -> Iterator[WorkerProcess]:
+    with worker_within(SETTINGS.limits) as process:
+        yield process
 
 
 @pytest.mark.slow
@@ -87,12 +87,12 @@ def test_workers_find_what_one_process_finds() -> None:
 
 def test_killed_workers_change_nothing_and_leave_no_process() -> None:
     workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
-    told: list[int] = []
+    reported: list[int] = []
     killed: list[int] = []
     seen: set[int] = set()
 
     def watch(progress: Progress) -> None:
-        told.append(progress.trial.number)
+        reported.append(progress.trial.number)
         seen.update(workers.pool.pids)
         if progress.done in (3, 11) and workers.pool.pids:
             victim = workers.pool.pids[progress.done % len(workers.pool.pids)]
@@ -101,24 +101,24 @@ def test_killed_workers_change_nothing_and_leave_no_process() -> None:
 
     study = explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=watch)
     assert len(set(killed)) >= 2 and study.trials == alone().trials
-    assert sorted(told) == list(range(16)) and "worker-lost" not in {t.outcome.code for t in study.trials}
+    assert sorted(reported) == list(range(16)) and "worker-lost" not in {t.outcome.code for t in study.trials}
     assert len(seen) > 2
     for pid in seen:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
 
-def test_candidate_whose_process_dies_is_retried(hand: WorkerProcess) -> None:
+def test_candidate_whose_process_dies_is_retried(worker: WorkerProcess) -> None:
     question = EvaluationRequest(0, SPACE.default)
     expected = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(question)
-    assert hand.answer(question) == expected
-    first = hand.pid
+    assert worker.answer(question) == expected
+    first = worker.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    assert hand.answer(question) == expected and hand.pid != first
+    assert worker.answer(question) == expected and worker.pid != first
 
 
-def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def replace_python(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """Run this shell script as the Python of workers."""
     python = folder / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
@@ -127,42 +127,42 @@ def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
 
 
 def test_candidate_that_ends_every_worker_is_worker_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Settings(exhaustive=0, trials=3, batch=3)
-    job = len(encoded(job_of(SPACE, GEMMINI, asked))) + HEAD_BYTES
+    config = Settings(exhaustive=0, trials=3, batch=3)
+    job = len(encoded(job_of(SPACE, GEMMINI, config))) + HEAD_BYTES
     # The process reads its job, reports ready, and dies of the first request, as one that the system kills for its memory does.
-    stands_in(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
-    study = explore(SPACE, GEMMINI, asked, workers=2)
+    replace_python(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
+    study = explore(SPACE, GEMMINI, config, workers=2)
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
 
 
 def test_stopped_study_does_not_wait_for_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
-    asked: list[int] = []
-    study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(asked.append(1)) or len(asked) > 3)
-    assert study.trials == () and not study.ended and len(asked) == 4
+    replace_python(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    polls: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(polls.append(1)) or len(polls) > 3)
+    assert study.trials == () and not study.ended and len(polls) == 4
 
 
 def test_stopped_study_does_not_wait_for_a_starting_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: WorkerProcess
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: WorkerProcess
 ) -> None:
-    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
-    made: list[subprocess.Popen[bytes]] = []
+    replace_python(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    processes: list[subprocess.Popen[bytes]] = []
 
     def started(*args: Any, **keywords: Any) -> subprocess.Popen[bytes]:
-        made.append(process(*args, **keywords))
-        hand.close()
-        return made[-1]
+        processes.append(process(*args, **keywords))
+        worker.close()
+        return processes[-1]
 
     process = subprocess.Popen
     monkeypatch.setattr(process_module.subprocess, "Popen", started)
-    answer = hand.answer(EvaluationRequest(0, SPACE.default))
+    answer = worker.answer(EvaluationRequest(0, SPACE.default))
     assert isinstance(answer, Outcome) and answer.code == "worker-lost"
-    assert [process.returncode for process in made] == [-signal.SIGKILL]
+    assert [process.returncode for process in processes] == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize("script", ["exit 9", "exec sleep 60"], ids=["it ends", "it says nothing"])
 def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stands_in(tmp_path, monkeypatch, script)
+    replace_python(tmp_path, monkeypatch, script)
     monkeypatch.setattr(workers_module, "START_SECONDS", 0.2)
     with pytest.raises(WorkersError) as refused:
         explore(SPACE, GEMMINI, SETTINGS, workers=1)
@@ -170,7 +170,7 @@ def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, mon
 
 
 def test_candidate_over_its_time_leaves_its_process() -> None:
-    with hand_within(EvaluationLimits(seconds=0.001)) as short:
+    with worker_within(EvaluationLimits(seconds=0.001)) as short:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
@@ -200,7 +200,7 @@ def test_a_candidate_without_memory_is_too_large(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("times", "workers"), [(1, "0"), pytest.param(3, "1", marks=pytest.mark.slow)])
 def test_killed_study_resumes_with_the_same_trials(tmp_path: Path, times: int, workers: str) -> None:
     store = tmp_path / "study.sqlite"
-    chance = Random(4)
+    rng = Random(4)
     seen: list[str] = []
     for _ in range(times):
         process = subprocess.Popen(
@@ -210,14 +210,14 @@ def test_killed_study_resumes_with_the_same_trials(tmp_path: Path, times: int, w
             text=True,
         )
         assert process.stdout is not None
-        seen += [process.stdout.readline() for _ in range(chance.randint(2, 9))]
-        time.sleep(chance.random() / 50)
+        seen += [process.stdout.readline() for _ in range(rng.randint(2, 9))]
+        time.sleep(rng.random() / 50)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    told: list[int] = []
-    study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: told.append(p.trial.number))
-    assert study.trials == alone().trials and sorted(told) == list(range(16)) and all(seen)
+    reported: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: reported.append(p.trial.number))
+    assert study.trials == alone().trials and sorted(reported) == list(range(16)) and all(seen)
 
 
 def test_intrinsics_are_part_of_a_job() -> None:
@@ -254,19 +254,19 @@ def test_law_a_worker_computes_the_same_cost(program, tile: int) -> None:
 
 @given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=200 if IS_DEEP else 4)
-def test_law_a_worker_walks_the_same_points(number: int, looks: int, seed: int) -> None:
-    walk = LocalSearch(SPACE.point_at(number), looks, seed)
+def test_law_a_worker_walks_the_same_points(number: int, budget: int, seed: int) -> None:
+    walk = LocalSearch(SPACE.point_at(number), budget, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
     answer = answer_from(walk, encoded(answer_within(60.0, there, task_from(encoded(walk)))))
     points = [point for point, _ in answer]
-    assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= looks
+    assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= budget
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
 def test_walk_over_its_time_limit_returns_what_it_found() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
-    with hand_within(EvaluationLimits(seconds=0.05)) as short:
+    with worker_within(EvaluationLimits(seconds=0.05)) as short:
         answer = short.answer(walk)
         assert isinstance(answer, tuple) and list(answer) == list(HERE.estimates(walk))[: len(answer)]
         assert len(answer) < SPACE.size and short.pid is not None

@@ -51,9 +51,9 @@ def space(name: str) -> tuple[Space, Machine]:
 
 def some_points(of: Space) -> list[Point]:
     """Points from the whole space, and points of small tiles, which fit."""
-    chance = Random(of.size)
-    small = [tuple(chance.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
-    return sorted({*small, *map(of.point_at, chance.sample(range(of.size), min(of.size, POINTS // 2)))})
+    rng = Random(of.size)
+    small = [tuple(rng.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
+    return sorted({*small, *map(of.point_at, rng.sample(range(of.size), min(of.size, POINTS // 2)))})
 
 
 def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
