@@ -124,9 +124,9 @@ def test_integer_arithmetic_is_equal_bit_for_bit(tmp_path: Path, options: tuple[
     funcs += [
         (a, of_elements(a, b, lambda x, y, b=b: Cast(b, Add(x, y)), f"{a}_to_{b}")) for a in INTEGERS for b in INTEGERS
     ]
-    made = [c_function(f) for _, f in funcs]
+    exported = [c_function(f) for _, f in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f in funcs)))], tmp_path, options=options)
-    for (dtype, func), c in zip(funcs, made, strict=True):
+    for (dtype, func), c in zip(funcs, exported, strict=True):
         arrays = values_of(dtype)
         np.testing.assert_array_equal(call(library, c, arrays)["C"], run(func, arrays)["C"], func.name)
 
@@ -136,9 +136,9 @@ def test_compiled_float_arithmetic_is_equal_and_half_floats_round(tmp_path: Path
     kinds = (*EXACT_ON_FLOATS, Mod, FloorDiv, FloorMod)
     funcs = [(d, of_elements(d, d, k, f"{k.__name__.lower()}_of_{d}")) for d in FLOATS for k in kinds]
     funcs += [(d, of_elements(d, d, lambda x, y: Add(Mul(x, y), Mul(Sub(x, y), x)), f"several_of_{d}")) for d in FLOATS]
-    made = [c_function(f) for _, f in funcs]
+    exported = [c_function(f) for _, f in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f in funcs)))], tmp_path)
-    for (dtype, func), c in zip(funcs, made, strict=True):
+    for (dtype, func), c in zip(funcs, exported, strict=True):
         arrays = values_of(dtype)
         np.testing.assert_array_equal(call(library, c, arrays)["C"], run(func, arrays)["C"], func.name)
 
@@ -173,7 +173,7 @@ def test_compiled_intrinsics_give_the_values_of_execute(tmp_path: Path, dtype: s
     arrays = values_of(dtype)
     if dtype not in FLOATS:
         arrays["B"] = np.clip(arrays["B"], 1, 40).astype(dtype)
-    funcs, made = [], []
+    funcs, exported = [], []
     for op in (o for o in KNOWN_INTRINSICS if o not in NO_VALUE):
         func = _intrinsic(op, dtype)
         try:
@@ -183,7 +183,7 @@ def test_compiled_intrinsics_give_the_values_of_execute(tmp_path: Path, dtype: s
         if dtype not in FLOATS and expected.dtype != np.dtype(dtype):
             continue
         try:
-            made.append(c_function(func))
+            exported.append(c_function(func))
         except TilewrightError as error:
             # NumPy computes functions of real numbers on integers in floats.
             assert error.code == "no-c" and (dtype not in FLOATS or op == "popcount"), op
@@ -191,7 +191,7 @@ def test_compiled_intrinsics_give_the_values_of_execute(tmp_path: Path, dtype: s
         funcs.append((op, func, expected))
     assert len(funcs) >= (28 if dtype in FLOATS else 10), [op for op, _, _ in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f, _ in funcs)))], tmp_path)
-    for (op, _, expected), c in zip(funcs, made, strict=True):
+    for (op, _, expected), c in zip(funcs, exported, strict=True):
         found = call(library, c, arrays)["C"]
         if dtype in FLOATS:
             np.testing.assert_allclose(found, expected, rtol=8 * float(np.finfo(dtype).eps), err_msg=op)
@@ -215,20 +215,20 @@ def test_law_a_compiled_schedule_gives_the_results_of_run(tmp_path: Path, data: 
     if expected is None:
         return
     for accesses in ("free", "exact"):
-        made = c_function(sch.func, accesses=accesses)
+        exported = c_function(sch.func, accesses=accesses)
         # A new file name: a loaded library is not read again.
-        library = compiled([made.text], tmp_path, f"case_{len(list(tmp_path.iterdir()))}", ("-O2",))
-        found = call(library, made, arrays)
+        library = compiled([exported.text], tmp_path, f"case_{len(list(tmp_path.iterdir()))}", ("-O2",))
+        found = call(library, exported, arrays)
         for name, values in expected.items():
-            assert equal_arrays(found[name], values), (name, made.text)
+            assert equal_arrays(found[name], values), (name, exported.text)
 
 
 @needs_cc
 def test_symbolic_sizes_are_parameters(tmp_path: Path):
     sch = Schedule(parse(BLUR).program)
     sch.split(sch.get_loops("blur")[1], [None, 8], names=["xo", "xi"])
-    made = c_function(sch.func)
-    assert "int32_t H" in made.text and "for (int32_t xi = 0; xi < 8; ++xi)" in made.text
+    exported = c_function(sch.func)
+    assert "int32_t H" in exported.text and "for (int32_t xi = 0; xi < 8; ++xi)" in exported.text
     image = np.random.default_rng(0).integers(0, 256, (13, 34), dtype=np.uint8)
     found = run_c(sch.func, {"A": image, "B": np.zeros((13, 32), np.uint8)}, tmp_path)
     np.testing.assert_array_equal(found["B"], run(sch.func, {"A": image})["B"])
@@ -300,9 +300,9 @@ def checked(a: T.handle):
 """
     )
     func = parse(source).program
-    made = c_function(func)
-    library = compiled([made.text], tmp_path)
-    assert made.can_fail
+    exported = c_function(func)
+    library = compiled([exported.text], tmp_path)
+    assert exported.can_fail
     for values, status in (([1, 2, 3, 4], 0), ([1, 2, 9, 4], 2)):
         array = np.array(values, np.int32)
         assert library.checked(array.ctypes.data_as(ctypes.c_void_p)) == status
@@ -343,6 +343,6 @@ def test_exact_accesses_are_volatile_and_in_order():
     text = to_c(func, accesses="exact", storage="arguments")
     order = [text.index(t) for t in ("A_value = A[i]", "B_value = B[i]", "C[i] = add_i32(A_value, B_value)")]
     assert order == sorted(order) and text.count("volatile") == 3
-    made = c_function(func, accesses="exact")
-    lines = made.text.splitlines()
-    assert [lines[n - 1].strip().partition(" = ")[2][:2] for n in made.line_of[""]] == ["A[", "B[", "ad"]
+    exported = c_function(func, accesses="exact")
+    lines = exported.text.splitlines()
+    assert [lines[n - 1].strip().partition(" = ")[2][:2] for n in exported.line_of[""]] == ["A[", "B[", "ad"]

@@ -49,10 +49,10 @@ def test_separators_can_be_dropped_and_axes_remain_distinct() -> None:
 
 
 @given(st.text(), st.sets(st.sampled_from(["x", "x_1", "i", "_", "_1"])))
-def test_unique_names_are_new_variables(name: str, taken: set[str]) -> None:
-    found = unique_name(name, taken)
+def test_unique_names_are_new_variables(name: str, used: set[str]) -> None:
+    found = unique_name(name, used)
     assert found.isidentifier() and found.isascii() and not keyword.iskeyword(found)
-    assert found not in taken
+    assert found not in used
 
 
 @given(st.text())

@@ -61,12 +61,12 @@ def test_the_text_of_an_origin_is_the_traced_call():
 
 def test_attribution_changes_only_the_origins():
     report = reported(tiled())
-    told, plain = attributed_to(report, tiled()).to_json(), report.to_json()
-    for data in (told, plain):
+    attributed_json, plain = attributed_to(report, tiled()).to_json(), report.to_json()
+    for data in (attributed_json, plain):
         for engine in data["engines"].values():
             for wait in engine["waits"]:
                 wait.pop("origin")
-    assert told == plain
+    assert attributed_json == plain
 
 
 def test_report_without_a_schedule_has_no_origins():
@@ -89,9 +89,9 @@ def test_text_of_an_attributed_report_names_the_step():
 def test_parts_of_the_original_program_have_no_step():
     program = parse(matmul(8, 8, 8)).program
     assert isinstance(program, PrimFunc)
-    made = steps_of([program, program, program])
-    assert step_of(made, "C", "C") == 0
-    report = attributed(with_wait(Wait("data", "C", "C", 3)), made, str)
+    steps = steps_of([program, program, program])
+    assert step_of(steps, "C", "C") == 0
+    report = attributed(with_wait(Wait("data", "C", "C", 3)), steps, str)
     assert every_wait(report)[0].origin == Origin(0)
     assert "the program" in report_text(report)
 
