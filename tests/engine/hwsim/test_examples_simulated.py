@@ -45,9 +45,9 @@ def test_double_buffered_example_fills_one_block_ahead():
     for s in report.segments:
         if s.engine == "matrix":
             (slot,) = (r[-1] for r in s.reads if r.startswith("A"))
-            beside = [t for t in fills if t.start < s.end and t.filled > s.start]
-            assert all(str(t.slot) != slot for t in beside)
-            overlapping += len(beside) * s.times
+            concurrent = [t for t in fills if t.start < s.end and t.filled > s.start]
+            assert all(str(t.slot) != slot for t in concurrent)
+            overlapping += len(concurrent) * s.times
     assert overlapping > 100 and report.overlap > 0.6
     assert report.traffic[0].bytes == 256 * 512 * 4 * 4  # all of A, once for each of the four column tiles
 
@@ -57,13 +57,13 @@ def test_two_halves_overlap_in_half_the_memory_of_two_tiles():
     assert report.overlap > 0.3
     for s in report.segments:
         if s.engine == "matrix":
-            beside = [
+            concurrent = [
                 t
                 for t in report.occupancy.tiles
                 if t.start < s.end and t.filled > s.start and t.buffer == "A_local.vtcm"
             ]
             half = s.indices[-1][1]
-            assert all(t.row == f"local.vtcm[{1 - half}]" for t in beside)
+            assert all(t.row == f"local.vtcm[{1 - half}]" for t in concurrent)
 
 
 def test_fused_matmul_keeps_the_intermediate_on_chip():

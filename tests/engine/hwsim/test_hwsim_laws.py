@@ -187,8 +187,8 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     line = simulate(func, roomy(), whole=0).timeline
     fresh = tasks_of(func, roomy())
     played = timeline_of(fresh, replay_tasks(fresh, whole=0))
-    said = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
-    assert [(c.duration, c.operations, place) for c, place in said] == [
+    unrolled = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
+    assert [(c.duration, c.operations, place) for c, place in unrolled] == [
         (program.variants[n].cost.duration, program.variants[n].cost.operations, place) for n, place in every
     ]
     assert int(line.times.sum()) == len(every)

@@ -61,9 +61,9 @@ def test_deeper_pipelines_have_one_slot_more_than_stages(depth):
     assert {label for *_, label, _ in lives(found, "A_local.vtcm")} == {f"A_local.vtcm#{n}" for n in range(depth + 1)}
     tiles = lives(found, "A_local.vtcm")
     assert len(tiles) == 16, "a tile for each step, however many slots"
-    made = {a.buffer.name: a for a in allocations(sch.func)}["A_local.vtcm"]
-    assert made.slots == depth + 1
-    assert found.memory["local.vtcm[0]"].peak_bytes == 2 * 4 * (build.int_value(made.lowered.shape[0]) or 0)
+    allocation = {a.buffer.name: a for a in allocations(sch.func)}["A_local.vtcm"]
+    assert allocation.slots == depth + 1
+    assert found.memory["local.vtcm[0]"].peak_bytes == 2 * 4 * (build.int_value(allocation.lowered.shape[0]) or 0)
 
 
 @pytest.mark.parametrize("with_stages", [False, True])

@@ -114,8 +114,8 @@ def test_reports_have_used_fragmented_and_free_bytes() -> None:
     report = simulate(parse(GAP.format(stages=lines)).program, machine)
     memory = report.memory["local"]
     assert memory.used_bytes == 2 * 32 * 4 and memory.fragmented_bytes == 32 * 4 and memory.free_bytes == 1024 - 96 * 4
-    told = report.to_json()["memory"]["local"]
-    assert (told["used_bytes"], told["fragmented_bytes"], told["free_bytes"]) == (256, 128, 640)
+    written = report.to_json()["memory"]["local"]
+    assert (written["used_bytes"], written["fragmented_bytes"], written["free_bytes"]) == (256, 128, 640)
     line = next(x for x in report_text(report).splitlines() if x.startswith("local ") and x.endswith("%"))
     assert line.split() == ["local", "384", "256", "128", "640", "1,024", "38", "%"]
 

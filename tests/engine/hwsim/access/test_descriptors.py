@@ -38,7 +38,7 @@ def main(A: T.Buffer({shape}, "float32"), B: T.Buffer({tuple(tile[n] for n in or
 '''
 
 
-def told(
+def descriptor_of(
     source: str, dimensions: int = 0, burst: int = 1, turning: int = 0, longest: int = 0
 ) -> tuple[Descriptor, int]:
     """The descriptor of the copy in, and its duration."""
@@ -63,7 +63,7 @@ def told(
     ],
 )
 def test_box_of_a_copied_tile_has_the_dimensions_it_needs(shape, tile, order, box):
-    found, duration = told(copy(shape, tile, order))
+    found, duration = descriptor_of(copy(shape, tile, order))
     assert found.shape == box and found.run_bytes == box[-1] * 4 and found.runs == prod(box[:-1])
     assert found.wanted_bytes == found.read_bytes == prod(tile) * 4
     assert duration == 10 + prod(tile)  # four bytes a cycle
@@ -71,14 +71,14 @@ def test_box_of_a_copied_tile_has_the_dimensions_it_needs(shape, tile, order, bo
 
 @pytest.mark.parametrize(("dimensions", "descriptors"), [(0, 1), (1, 8 * 16), (2, 8), (3, 1)])
 def test_dma_of_few_dimensions_takes_several_descriptors(dimensions: int, descriptors: int):
-    found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions)
+    found, duration = descriptor_of(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("columns", "moved"), [(32, 1.0), (16, 1.0), (8, 2.0), (4, 4.0), (12, 64 / 48)])
 def test_short_runs_move_whole_bursts_of_64_bytes(columns: int, moved: float):
-    found, duration = told(copy((64, 64), (16, columns), (0, 1)), burst=64)
+    found, duration = descriptor_of(copy((64, 64), (16, columns), (0, 1)), burst=64)
     assert found.read_bytes == moved * found.wanted_bytes and found.written_bytes == found.wanted_bytes
     assert duration == 10 + found.read_bytes // 4
 
@@ -91,7 +91,7 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
     tile = tuple(n for n, _ in sizes)
     shape = tuple(n + more for n, more in sizes)
     order = tuple(data.draw(st.permutations(range(len(tile)))))
-    found, duration = told(copy(shape, tile, order), dimensions, burst)
+    found, duration = descriptor_of(copy(shape, tile, order), dimensions, burst)
     steps = {axis: prod(shape[axis + 1 :]) for axis in range(len(tile))}
     points = sorted(sum(p[a] * steps[a] for a in range(len(tile))) for p in product(*map(range, tile)))
     assert prod(found.shape) == len(points) and found.wanted_bytes == 4 * len(points)
@@ -117,14 +117,14 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
     ],
 )
 def test_short_dimensions_split_a_copy_into_descriptors(longest: int, dimensions: int, descriptors: int):
-    found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
+    found, duration = descriptor_of(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("turning", "cycles"), [(0, 64 * 32 * 64 // 4), (8, 64 * 32), (4, 64 * 32), (1, 64 * 32 * 4)])
 def test_transposer_moves_whole_runs_at_its_rate(turning: int, cycles: int):
-    found, duration = told(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
+    found, duration = descriptor_of(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
     assert found.transposed == (turning > 0) and found.shape == ((32, 64) if turning else (32, 64, 1))
     assert duration == 10 * found.descriptors + cycles and found.descriptors == (1 if turning else 32)
 
@@ -134,7 +134,7 @@ def test_transposer_moves_whole_runs_at_its_rate(turning: int, cycles: int):
     [((16, 8), (1, 0), 8), ((16, 32), (0, 1), 16 * 32), ((1, 8), (1, 0), 8), ((16, 1), (1, 0), 1)],
 )
 def test_transposer_is_unused_for_runs_equal_on_both_sides(tile, order, run: int):
-    found, _ = told(copy((64, 32), tile, order), turning=4)
+    found, _ = descriptor_of(copy((64, 32), tile, order), turning=4)
     assert found.run_bytes == run * 4 and found.transposed == (min(tile) > 1 and order == (1, 0))
 
 
@@ -146,7 +146,10 @@ def test_law_a_transposer_moves_the_runs_of_the_source(
     shape = tuple(n + more for n, more in sizes)
     order = tuple(data.draw(st.permutations(range(len(tile)))))
     text = copy(shape, tile, order)
-    (alone, slow), (found, duration) = told(text, dimensions, burst), told(text, dimensions, burst, turning)
+    (alone, slow), (found, duration) = (
+        descriptor_of(text, dimensions, burst),
+        descriptor_of(text, dimensions, burst, turning),
+    )
     steps = {axis: prod(shape[axis + 1 :]) for axis in range(len(tile))}
     points = sorted(sum(p[a] * steps[a] for a in range(len(tile))) for p in product(*map(range, tile)))
     starts = [n for n, p in enumerate(points) if n == 0 or p != points[n - 1] + 1]

@@ -17,18 +17,18 @@ def port_user(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = 
     return PortUser(unit, (BUS,), frozenset(reads), frozenset(writes))
 
 
-def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
+def cycle_by_cycle(burst: int, requested: list[tuple[int, int]]) -> dict[int, int]:
     """The completion cycle of each engine's request (start, cycles), simulated cycle by cycle."""
     done: dict[int, int] = {}
     left: dict[int, int] = {}
     holder, last, until = -1, -1, 0
-    for now in range(13 + sum(cycles for _, cycles in asked)):
+    for now in range(13 + sum(cycles for _, cycles in requested)):
         if holder >= 0 and until == now:
             if not left[holder]:
                 done[holder] = now
                 del left[holder]
             holder = -1
-        left |= {engine: cycles for engine, (since, cycles) in enumerate(asked) if since == now}
+        left |= {engine: cycles for engine, (since, cycles) in enumerate(requested) if since == now}
         if holder < 0 and left:
             holder = last = min(left, key=lambda engine: (engine <= last, engine))
             granted = min(burst, left[holder])
@@ -37,15 +37,15 @@ def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
 
 
 @given(st.integers(1, 4), requests)
-def test_law_requests_finish_as_at_a_port_stepped_by_cycle(burst: int, asked: list[tuple[int, int]]):
+def test_law_requests_finish_as_at_a_port_stepped_by_cycle(burst: int, requested: list[tuple[int, int]]):
     port, found = Port(burst), dict[int, int]()
-    for now in sorted({since for since, _ in asked}):
-        for engine, (since, cycles) in enumerate(asked):
+    for now in sorted({since for since, _ in requested}):
+        for engine, (since, cycles) in enumerate(requested):
             if since == now:
                 port.request(engine, cycles, now)
         port.settle(now)
         found.update(port.dones())
-    assert found == by_the_cycle(burst, asked)
+    assert found == cycle_by_cycle(burst, requested)
 
 
 def test_a_port_is_free_after_its_last_request():
@@ -75,26 +75,26 @@ def test_all_tasks_request_a_port_with_one_rival():
     assert contended([staged, compute, store]) == {BUS: (0, 1, 2)}
 
 
-def asking(engine: int, duration: int, *cycles: int) -> Variant:
+def requesting(engine: int, duration: int, *cycles: int) -> Variant:
     """A task that requests `cycles[n]` cycles of port n."""
     return Variant(engine, duration, demands=tuple((port, n) for port, n in enumerate(cycles) if n))
 
 
 def test_port_causes_no_stall_in_work_longer_than_all_turns():
     """Twice two cycles, each behind two of the other: eight."""
-    assert holding_up([asking(0, 8, 4), asking(1, 20, 10)], [2]) == {}
-    assert holding_up([asking(0, 7, 4), asking(1, 20, 10)], [2]) == {0: {0, 1}}
+    assert holding_up([requesting(0, 8, 4), requesting(1, 20, 10)], [2]) == {}
+    assert holding_up([requesting(0, 7, 4), requesting(1, 20, 10)], [2]) == {0: {0, 1}}
     # A request of one cycle delays for one cycle only, but the next request may be delayed again.
-    assert holding_up([asking(0, 6, 4), asking(1, 20, 1)], [2]) == {}
-    assert holding_up([asking(0, 5, 4), asking(1, 20, 1)], [2]) == {0: {0, 1}}
+    assert holding_up([requesting(0, 6, 4), requesting(1, 20, 1)], [2]) == {}
+    assert holding_up([requesting(0, 5, 4), requesting(1, 20, 1)], [2]) == {0: {0, 1}}
 
 
 def test_a_port_of_one_engine_causes_no_stall():
-    assert holding_up([asking(0, 4, 4), asking(0, 5, 3)], [1]) == {}
+    assert holding_up([requesting(0, 4, 4), requesting(0, 5, 3)], [1]) == {}
 
 
 def test_last_of_ports_requested_alike_represents_all():
-    kinds = [asking(0, 4, 4, 1, 4), asking(1, 4, 3, 1, 3)]
+    kinds = [requesting(0, 4, 4, 1, 4), requesting(1, 4, 3, 1, 3)]
     assert holding_up(kinds, [2, 2, 2]) == {2: {0, 1}}
     assert holding_up(kinds, [2, 2, 1]) == {0: {0, 1}, 2: {0, 1}}
-    assert holding_up([*kinds, asking(1, 4, 3, 0, 2)], [2, 2, 2]) == {0: {0, 1}, 2: {0, 1}}
+    assert holding_up([*kinds, requesting(1, 4, 3, 0, 2)], [2, 2, 2]) == {0: {0, 1}, 2: {0, 1}}

@@ -86,8 +86,8 @@ def test_threads_down_a_column_move_a_sector_for_each_element():
     assert [t.cycles for t in columns.tasks] == [64 * 316]
     assert {(m.wanted_bytes, m.moved_bytes) for m in columns.bursts} == {(64 * 256, 8 * 64 * 256)}
     assert {e.read_bytes for e in columns.accesses if e.buffer == "A"} == {64 * 256}
-    told = report_text(columns)
-    assert "bursts of" in told and "131,072" in told
+    text = report_text(columns)
+    assert "bursts of" in text and "131,072" in text
     assert "bursts of" not in report_text(rows)
 
 

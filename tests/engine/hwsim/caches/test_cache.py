@@ -200,7 +200,7 @@ def naive_counts(
     return front, behind
 
 
-def asked(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
+def request(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
     nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     return Asked(np.arange(len(addresses)), np.array(addresses, np.int64), np.array(dirty, np.bool_), nothing)
 
@@ -221,9 +221,9 @@ def test_law_a_level_misses_and_evicts_as_in_the_textbook(seed: int, ways: int, 
     naive = NaiveLevel(geometry, naive_back)
     for _ in range(4):
         batch = [(generator.randrange(spread), generator.random() < 0.3) for _ in range(generator.randrange(120))]
-        missed = front.ask(asked([a for a, _ in batch], [w for _, w in batch]))
+        missed = front.ask(request([a for a, _ in batch], [w for _, w in batch]))
         positions = missed.which
-        through = asked([batch[p][0] for p in positions], [False] * len(positions))
+        through = request([batch[p][0] for p in positions], [False] * len(positions))
         last = back.ask(Asked(positions, through.address, through.dirty, missed.returned))
         before = dict(naive.counts), dict(naive_back.counts), naive.written_back, naive_back.written_back
         for address, written in batch:

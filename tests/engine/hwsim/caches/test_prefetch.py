@@ -74,7 +74,7 @@ class StrideTable:
 )
 def test_stride_prefetches_are_those_of_a_table_by_instruction(step: str):
     found = counts(1, step=step, prefetcher="stride")
-    table, held, missed, ahead = StrideTable(), set[int](), 0, 0
+    table, held, missed, prefetched = StrideTable(), set[int](), 0, 0
     for i in range(256):
         at = eval(step, {"T": SimpleNamespace(if_then_else=lambda c, a, b: a if c else b), "i": i})
         # A and B fit into the first level, which keeps every line.
@@ -82,16 +82,16 @@ def test_stride_prefetches_are_those_of_a_table_by_instruction(step: str):
         held.add(line)
         coming = table.access("A", at * 4)
         if coming is not None:
-            ahead += coming // 32 not in held
+            prefetched += coming // 32 not in held
             held.add(coming // 32)
-    assert of_a(found, "first") == (missed, ahead)
+    assert of_a(found, "first") == (missed, prefetched)
 
 
 def test_stride_prefetch_of_columns_fetches_a_line_at_each_step():
     column = "i % 16 * 16 + i // 16"
     assert of_a(counts(0, step=column), "first") == (LINES, 0)
-    missed, ahead = of_a(counts(1, step=column, prefetcher="stride"), "first")
-    assert missed < LINES // 4 and missed + ahead >= LINES
+    missed, prefetched = of_a(counts(1, step=column, prefetcher="stride"), "first")
+    assert missed < LINES // 4 and missed + prefetched >= LINES
 
 
 def test_a_long_stride_is_not_prefetched():
@@ -102,10 +102,10 @@ def test_a_long_stride_is_not_prefetched():
 
 def test_tasks_wait_only_for_demand_misses():
     func = parse(SUM.replace("STEP", "i")).program
-    without, ahead = simulate(func, machine(0)), simulate(func, machine(1))
-    assert ahead.cycles < without.cycles
-    assert ahead.caches is not None and ahead.caches.total("first").prefetches == 2 * LINES
-    assert "prefetched lines" in report_text(ahead) and "prefetched lines" not in report_text(without)
+    without, prefetching = simulate(func, machine(0)), simulate(func, machine(1))
+    assert prefetching.cycles < without.cycles
+    assert prefetching.caches is not None and prefetching.caches.total("first").prefetches == 2 * LINES
+    assert "prefetched lines" in report_text(prefetching) and "prefetched lines" not in report_text(without)
 
 
 def test_inclusive_level_explains_why_every_access_is_simulated():

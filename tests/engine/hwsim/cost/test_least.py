@@ -41,8 +41,8 @@ def held(func: PrimFunc, machine: Machine) -> Report:
 
 @given(st.sampled_from(sorted(OPERANDS)), st.integers(0, 2**32))
 def test_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
-    chance = Random(seed)
+    rng = Random(seed)
     try:
-        held(tiled(chance, *OPERANDS[preset]), varied(chance, load_machine(preset)))
+        held(tiled(rng, *OPERANDS[preset]), varied(rng, load_machine(preset)))
     except MachineError:
         return

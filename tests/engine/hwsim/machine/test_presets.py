@@ -129,9 +129,14 @@ def test_tile_on_the_dual_bank_npu_is_whole_bursts():
         sch.compute_at(sch.cache_read("C", n, "local.vtcm"), j)
     sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), j)
     _, cost = costs(sch, "dual-bank-npu")["B_local.vtcm"]
-    told = cost.descriptor
-    assert told is not None and (told.shape, told.run_bytes, told.runs, told.descriptors) == ((32, 16), 32, 32, 1)
-    assert (told.wanted_bytes, told.read_bytes, told.written_bytes) == (1024, 2048, 1024)
+    descriptor = cost.descriptor
+    assert descriptor is not None and (
+        descriptor.shape,
+        descriptor.run_bytes,
+        descriptor.runs,
+        descriptor.descriptors,
+    ) == ((32, 16), 32, 32, 1)
+    assert (descriptor.wanted_bytes, descriptor.read_bytes, descriptor.written_bytes) == (1024, 2048, 1024)
     assert cost.duration == 40 + -(-2048 // 26)
 
 

@@ -109,18 +109,18 @@ def sharing(draw: st.DrawFn) -> tuple[tuple[Variant, ...], list[int], list[int],
     """(variants, sequence, queues, bursts) of a program whose tasks request ports."""
     table, sequence = draw(programs)
     bursts = draw(st.lists(st.integers(1, 4), max_size=2))
-    asking: list[Variant] = []
+    variants: list[Variant] = []
     for v in table:
         setup = draw(st.integers(0, v.duration - 1))
         demands = tuple(
             (port, draw(st.integers(1, v.duration - setup))) for port in range(len(bursts)) if draw(st.booleans())
         )
-        asking.append(
+        variants.append(
             msgspec.structs.replace(
                 v, setup=setup, demands=demands, writes=tuple(c for c in v.writes if c not in v.reads)
             )
         )
-    return tuple(asking), sequence[:20], draw(queues), bursts
+    return tuple(variants), sequence[:20], draw(queues), bursts
 
 
 @given(sharing(), st.booleans())

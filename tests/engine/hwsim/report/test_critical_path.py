@@ -82,13 +82,13 @@ def test_shares_are_those_of_the_steps() -> None:
     assert found is not None
     path, cycles = found[0].critical_path, found[0].cycles
     edges = [cycles * n // 37 for n in range(38)]
-    told = path.shares(edges)
+    shares = path.shares(edges)
     names = [engine.name for engine in found[0].program.machine.engines]
     for n, (low, high) in enumerate(itertools.pairwise(edges)):
         of: Counter[str] = Counter()
         for step in path.steps(low, high):
             of[path.engine_of(step)] += min(step.until, high) - max(step.start, low)
-        assert [round(share * (high - low)) for share in told[n]] == [of[name] for name in names]
+        assert [round(share * (high - low)) for share in shares[n]] == [of[name] for name in names]
 
 
 GEMM = """

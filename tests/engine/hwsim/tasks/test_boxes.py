@@ -86,13 +86,13 @@ def test_law_conflicts_of_boxes_and_rest_are_those_of_all_accesses(seed: int) ->
 
 
 def test_random_windows_have_boxes_and_conflicts() -> None:
-    made = 0
+    with_box = 0
     lost = 0
 
     def noted(*args: object) -> object:
-        nonlocal made
+        nonlocal with_box
         box = boxes.inside(*args)  # type: ignore[arg-type]
-        made += box is not None
+        with_box += box is not None
         return box
 
     with pytest.MonkeyPatch.context() as patch:
@@ -100,4 +100,4 @@ def test_random_windows_have_boxes_and_conflicts() -> None:
         patch.setattr(lanes, "inside", noted)
         for seed in range(40):
             lost += bool(counted(seed)[0])
-    assert made > 5 and lost > 5
+    assert with_box > 5 and lost > 5

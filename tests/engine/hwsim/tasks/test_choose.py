@@ -190,17 +190,17 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 """
     machine = only(plain(), "dma", "vector")
     sch = Schedule(parse(text).program)
-    made: list[str] = []
+    calls: list[str] = []
     for _ in range(4):
         try:
             report = simulate(sch.func, machine)
             break
         except MachineError as error:
-            made += error.refusal.fix
+            calls += error.refusal.fix
             follow(sch, error.refusal.fix)
     else:
-        raise AssertionError(made)
-    assert made == [
+        raise AssertionError(calls)
+    assert calls == [
         "sch.cache_read('M', 0, 'local')",
         "sch.set_scope('M', 0, 'local')",
         "sch.cache_write('B', 0, 'local')",
