@@ -64,9 +64,9 @@ def test_unchanged_statements_keep_their_size() -> None:
     sch = Schedule(parse(MATMUL_RELU).program)
     before = ProgramSize(sch.func.body)
     sch.split(sch.get_loops(sch.get_child_blocks("root")[0])[0], [None, 4])
-    after, anew = ProgramSize(sch.func.body, before), ProgramSize(sch.func.body)
-    assert after.nodes == anew.nodes == sum(1 for _ in walk(sch.func.body))
-    assert after.largest[0] <= anew.largest[0]
+    after, fresh = ProgramSize(sch.func.body, before), ProgramSize(sch.func.body)
+    assert after.nodes == fresh.nodes == sum(1 for _ in walk(sch.func.body))
+    assert after.largest[0] <= fresh.largest[0]
 
 
 def test_towers_above_the_size_limit_are_refused() -> None:
