@@ -152,7 +152,7 @@ NAMES = [pytest.param(name, marks=pytest.mark.slow if name == "stencil of points
 
 
 @cache
-def said(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
+def findings_on(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
     """One of the programs, its machine, and its findings."""
     sch, preset = PROGRAMS[name]()
     machine = load_machine(preset)
@@ -163,7 +163,7 @@ def said(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
 
 
 def test_chain_places_two_copies_that_do_not_fit():
-    sch, machine, found = said("whole copies")
+    sch, machine, found = findings_on("whole copies")
     finding = of("capacity-overflow", found)
     assert finding.severity == "error" and finding.memory == "local.vtcm"
     assert finding.message.startswith(
@@ -253,11 +253,11 @@ def f(a: T.handle, b: T.handle, n: T.int32):
 
 
 def test_operands_out_of_reach_are_copied_on_chip():
-    plain, _, found = said("unscheduled")
+    plain, _, found = findings_on("unscheduled")
     finding = of("scalar-engine", found)
     assert finding.blocks == ("C",) and set(finding.buffers) == {"A", "B", "C"}
     assert "scalar-engine" not in codes(fixed(plain, finding.fixes[0]), NPU)
-    assert "scalar-engine" not in {f.code for f in said("tiles")[2]}
+    assert "scalar-engine" not in {f.code for f in findings_on("tiles")[2]}
 
 
 def test_double_buffer_without_overlap_is_reduced_to_one_slot():
@@ -323,7 +323,7 @@ def transpose(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float
 
 
 def test_copy_by_single_elements_moves_to_long_runs():
-    finding = of("short-runs", said("column")[2])
+    finding = of("short-runs", findings_on("column")[2])
     assert finding.severity == "warning" and finding.blocks == ("B_local.vtcm",)
     assert "copies 4 bytes in 1 run of 4 bytes with bursts of 64 bytes" in finding.message
     best = finding.fixes[0]
@@ -331,12 +331,12 @@ def test_copy_by_single_elements_moves_to_long_runs():
         'sch.compute_at("B_local.vtcm", '
     )
     assert best.cycles * 100 < (best.cycles_before or 0)
-    assert "short-runs" not in {f.code for f in said("tiles")[2]}
+    assert "short-runs" not in {f.code for f in findings_on("tiles")[2]}
 
 
 @pytest.mark.parametrize("under", ["i", pytest.param("j", marks=pytest.mark.slow)])
 def test_call_that_recomputes_rows_is_left_out(under: str):
-    finding = of("recompute", said({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
+    finding = of("recompute", findings_on({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
     assert (
         "B computes each element 2.8 times" in finding.message
         and "3072 iterations for 1088 elements" in finding.message
@@ -393,7 +393,7 @@ def test_guard_needed_only_by_the_last_iteration_is_separated():
 
 
 def test_unused_blocks_and_buffers_are_named():
-    found = said("unused")[2]
+    found = findings_on("unused")[2]
     unused = {f.blocks for f in found if f.code == "unused-block"}
     assert unused == {("B",), ("E",)}, "B is read by E only, which nobody reads"
     (buffer,) = [f for f in found if f.code == "unused-buffer"]
@@ -402,7 +402,7 @@ def test_unused_blocks_and_buffers_are_named():
 
 
 def test_tiles_in_one_block_of_a_stalled_engine_get_slots_in_both():
-    sch, _, found = said("tiles")
+    sch, _, found = findings_on("tiles")
     finding = of("one-bank", found)
     assert any("banks=" in call for call in finding.fixes[0].calls)
     after = fixed(sch, finding.fixes[0])
@@ -417,7 +417,7 @@ def test_tiles_in_one_block_of_a_stalled_engine_get_slots_in_both():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_findings_are_ordered_by_severity_and_written_as_json(name: str):
-    found = said(name)[2]
+    found = findings_on(name)[2]
     ranks = [("error", "warning", "info").index(f.severity) for f in found]
     assert ranks == sorted(ranks) and found
     for finding in found:
@@ -428,10 +428,10 @@ def test_findings_are_ordered_by_severity_and_written_as_json(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_findings_of_a_report_are_available_at_once(name: str):
-    sch, machine, found = said(name)
-    told = simulator_findings(sch, machine, simulate(sch.func, machine))
-    assert {(f.code, f.message) for f in told} <= {(f.code, f.message) for f in found}
-    assert not any(f.fixes or f.hints for f in told)
+    sch, machine, found = findings_on(name)
+    early = simulator_findings(sch, machine, simulate(sch.func, machine))
+    assert {(f.code, f.message) for f in early} <= {(f.code, f.message) for f in found}
+    assert not any(f.fixes or f.hints for f in early)
 
 
 def test_a_stop_ends_further_trials():
@@ -456,7 +456,7 @@ def test_no_lint_changes_its_schedule():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fix_ends_its_finding_at_its_cost_and_keeps_the_meaning(name: str):
-    sch, machine, found = said(name)
+    sch, machine, found = findings_on(name)
     known = {rule.code for rule in LINTS}
     for finding in found:
         assert finding.code in known and finding.message
@@ -487,7 +487,7 @@ def test_calls_are_proposed_before_a_program_fits():
 
 def test_overflow_is_not_also_reported_as_held_whole():
     for name in ("whole copies", "column"):
-        found = said(name)[2]
+        found = findings_on(name)[2]
         over = {f.memory for f in found if f.code == "capacity-overflow"}
         assert not [f for f in found if f.code == "whole-buffer" and any(scope in f.message for scope in over)]
 
