@@ -27,15 +27,15 @@ def tiled() -> Schedule:
     return sch
 
 
-def require_anew(sch: Schedule) -> None:
-    anew = planned(sch.func)
-    assert structural_equal(sch.plan.func, anew.func)
+def require_fresh_plan(sch: Schedule) -> None:
+    fresh = planned(sch.func)
+    assert structural_equal(sch.plan.func, fresh.func)
     assert {old.name: small.scope for old, small in sch.plan.buffers.items()} == {
-        old.name: small.scope for old, small in anew.buffers.items()
+        old.name: small.scope for old, small in fresh.buffers.items()
     }
-    assert structural_equal(sch.plan.piped.func, anew.piped.func)
+    assert structural_equal(sch.plan.piped.func, fresh.piped.func)
     assert sorted(b.name for b in sch.plan.piped.buffers.values()) == sorted(
-        b.name for b in anew.piped.buffers.values()
+        b.name for b in fresh.piped.buffers.values()
     )
 
 
@@ -47,9 +47,9 @@ def test_scopes_of_one_kind_reuse_the_plan(stages: list[int]) -> None:
     other.set_scope("total", 0, "local.acc")
     assert other.plan.source is not None
     for sch in (first, other):
-        require_anew(sch)
+        require_fresh_plan(sch)
         sch.pipeline(sch.get_loop("io"), stages=stages)
-        require_anew(sch)
+        require_fresh_plan(sch)
     assert {b.scope for b in other.plan.piped.buffers.values()} >= ({"local.acc"} if 2 in stages else set())
 
 
@@ -59,4 +59,4 @@ def test_buffer_that_leaves_global_memory_is_planned_again() -> None:
     _ = sch.plan
     sch.set_scope("power", 0, "local.acc")
     assert sch.plan.source is None
-    require_anew(sch)
+    require_fresh_plan(sch)
