@@ -307,13 +307,13 @@ def test_too_few_steps_are_unknown_and_check_runs_both() -> None:
 
 def test_proofs_in_sequence_share_an_isl_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """islpy 2026.2 frees no context: each costs 100 KB for as long as the process lives."""
-    made: list[object] = []
+    contexts: list[object] = []
     context = decide.isl.Context
     monkeypatch.setattr(presburger, "_CONTEXTS", [])
-    monkeypatch.setattr(decide.isl, "Context", lambda: made.append(context()) or made[-1])
+    monkeypatch.setattr(decide.isl, "Context", lambda: contexts.append(context()) or contexts[-1])
     for _ in range(3):
         assert decide.decide(read(BLURS + ONE_BY_ONE), read(BLURS + ONE_BY_ONE), (), 1_000_000) is None
-    assert len(made) == 1
+    assert len(contexts) == 1
 
 
 def test_other_parameters_are_unknown() -> None:
@@ -332,10 +332,10 @@ def test_a_chain_too_long_to_follow_is_unknown() -> None:
     lines = ["@T.prim_func(s_tir=True)", 'def main(X0: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):']
     lines += [f"    X{n} = T.sblock_alloc_buffer((8,))" for n in range(1, stages)]
     for n in range(stages):
-        made = "Y" if n == stages - 1 else f"X{n + 1}"
+        target = "Y" if n == stages - 1 else f"X{n + 1}"
         lines += [
             "    for i in range(8):", f'        with T.sblock("B{n}"):',
-            "            vi = T.axis.spatial(8, i)", f"            {made}[vi] = X{n}[vi] + T.float32({n})",
+            "            vi = T.axis.spatial(8, i)", f"            {target}[vi] = X{n}[vi] + T.float32({n})",
         ]  # fmt: skip
     func = read("\n".join(lines) + "\n")
     proof = prove(func, func)
