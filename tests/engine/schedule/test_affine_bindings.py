@@ -19,7 +19,7 @@ def main(A: T.Buffer(({n}, {m}), "float32"), B: T.Buffer(({n}, {m}), "float32"))
 """
 
 
-def made(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
+def bound(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
     condition = f"            T.where({where})\n" if where else ""
     return Schedule(parse(TEXT.format(n=n, m=m, vi=vi, vj=vj, where=condition)).program)
 
@@ -27,10 +27,10 @@ def made(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
 @pytest.mark.parametrize(
     "sch",
     [
-        pytest.param(made("i * 4 + j", "k", 24, 4), id="split"),
-        pytest.param(made("(i * 4 + j) // 3", "(i * 4 + j) % 3 * 4 + k", 8, 12), id="fused"),
-        pytest.param(made("i * 4 + j", "k", 22, 4, "i * 4 + j < 22"), id="an uneven split"),
-        pytest.param(made("i", "j * 4 + k", 6, 16, "i < 5"), id="a condition on one loop"),
+        pytest.param(bound("i * 4 + j", "k", 24, 4), id="split"),
+        pytest.param(bound("(i * 4 + j) // 3", "(i * 4 + j) % 3 * 4 + k", 8, 12), id="fused"),
+        pytest.param(bound("i * 4 + j", "k", 22, 4, "i * 4 + j < 22"), id="an uneven split"),
+        pytest.param(bound("i", "j * 4 + k", 6, 16, "i < 5"), id="a condition on one loop"),
     ],
 )
 def test_split_and_fused_loops_are_reordered_and_parallelized(sch: Schedule) -> None:
@@ -42,14 +42,14 @@ def test_split_and_fused_loops_are_reordered_and_parallelized(sch: Schedule) -> 
 CALLS = (lambda s: s.reorder("k", "i"), lambda s: s.parallel("i"), lambda s: s.vectorize("k"))
 
 ONCE = {
-    "a gap": made("i * 4 + j", "k * 16", 24, 64),
-    "a condition that ties two iterators": made("i", "j * 4 + k", 6, 16, "i + k < 7"),
+    "a gap": bound("i * 4 + j", "k * 16", 24, 64),
+    "a condition that ties two iterators": bound("i", "j * 4 + k", 6, 16, "i + k < 7"),
 }
 
 REFUSED = {
-    "a loop squared": (made("i * i * 4 + j", "k", 104, 4), "undecided: the bindings or indices are not affine"),
+    "a loop squared": (bound("i * i * 4 + j", "k", 104, 4), "undecided: the bindings or indices are not affine"),
     "the same instance twice": (
-        made("i + j", "k", 9, 4, "i + k < 7"),
+        bound("i + j", "k", 9, 4, "i + k < 7"),
         "iterations (i = 0, j = 1, k = 0) and (i = 1, j = 0, k = 0) run the same instance of 'B'",
     ),
 }
@@ -79,19 +79,19 @@ def test_other_bindings_are_refused_with_a_witness(name: str) -> None:
 
 
 def test_squared_outer_loop_is_judged_apart_from_inner_loops() -> None:
-    sch = made("i * i * 4 + j", "k", 104, 4)
+    sch = bound("i * i * 4 + j", "k", 104, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"
 
 
 def test_reorder_within_overlapping_windows_is_accepted() -> None:
-    sch = made("i * 2 + j", "k", 14, 4)
+    sch = bound("i * 2 + j", "k", 14, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"
 
 
 def test_parallel_windows_of_digits_are_accepted_as_in_tvm() -> None:
-    sch = made("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
+    sch = bound("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
     sch.vectorize("k")
     assert sch.verify().status == "tested"
 

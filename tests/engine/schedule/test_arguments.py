@@ -59,12 +59,12 @@ def test_buffer_is_given_by_position_name_or_object(name: str) -> None:
     ways: list[Callable[[Schedule], Any]] = [lambda s: 0, lambda s: "B", named_b]
     if name in EITHER:
         ways = [lambda s: ("write", 0), lambda s: "B", named_b]
-    made = []
+    modules = []
     for way in ways:
         sch = schedule()
         call(sch, way(sch))
-        made.append(sch.mod)
-    assert all(first_difference(made[0], other) is None for other in made[1:])
+        modules.append(sch.mod)
+    assert all(first_difference(modules[0], other) is None for other in modules[1:])
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES, *EITHER])

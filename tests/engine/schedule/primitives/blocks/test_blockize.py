@@ -25,9 +25,9 @@ def refusal(sch: Schedule, target: object) -> str:
 
 def test_blockized_tile_of_a_sum_has_its_own_init():
     sch = tiled()
-    made = sch.blockize(sch.get_loops("C")[3])
-    assert made == "C_o"
-    block = sch.get(made)
+    outer = sch.blockize(sch.get_loops("C")[3])
+    assert outer == "C_o"
+    block = sch.get(outer)
     assert [iv.iter_type for iv in block.iter_vars] == ["spatial", "spatial", "reduce"]
     assert block.init is not None
     assert sch.get("C").init is None
@@ -37,9 +37,9 @@ def test_blockized_tile_of_a_sum_has_its_own_init():
 
 def test_merged_sibling_blocks_run_in_order():
     sch = Schedule(parse(ELEMENTWISE_CHAIN).program)
-    made = sch.blockize(["C", "B"])
-    assert made == "outer_B_C_"
-    assert sch.get_child_blocks(made) == ["B", "C"]
+    outer = sch.blockize(["C", "B"])
+    assert outer == "outer_B_C_"
+    assert sch.get_child_blocks(outer) == ["B", "C"]
     assert sch.verify().status == "tested"
 
 

@@ -63,9 +63,9 @@ def test_transform_layout_adds_axis_separators():
     sch = schedule(MATMUL)
     copy = sch.cache_read("C", 0, "local.vtcm")
     sch.transform_layout(copy, ("write", 0), lambda i, k: [k // 64 % 2, AXIS_SEPARATOR, i, k % 64])
-    made = buffer(sch, "A_local.vtcm")
-    assert made.axis_separators == (1,)
-    assert shape(sch, made.name) == [2, 128, 64]
+    staged = buffer(sch, "A_local.vtcm")
+    assert staged.axis_separators == (1,)
+    assert shape(sch, staged.name) == [2, 128, 64]
     assert region(sch, copy) == ["v1 // 64", "v0", "v1 % 64"]
     assert sch.verify().status == "tested"
 

@@ -59,10 +59,10 @@ def names(sch: Schedule, block: str) -> list[str]:
 def test_tile_places_named_tiles_outside():
     sch = schedule()
     i, j, _ = sch.get_loops("C")
-    made = sch.tile(i, j, factors=[32, 20], names=["io", "jo", "ii", "ji"])
+    tiles = sch.tile(i, j, factors=[32, 20], names=["io", "jo", "ii", "ji"])
     assert names(sch, "C") == ["io", "jo", "ii", "ji", "k"]
-    assert [v.name for v in made] == ["io", "jo", "ii", "ji"]
-    assert [build.int_value(sch.get(v).extent) for v in made] == [4, 7, 32, 20]
+    assert [v.name for v in tiles] == ["io", "jo", "ii", "ji"]
+    assert [build.int_value(sch.get(v).extent) for v in tiles] == [4, 7, 32, 20]
     assert sch.verify().status == "tested"
     assert [step.method for step in sch.trace.steps if step.changes] == ["tile"]
 

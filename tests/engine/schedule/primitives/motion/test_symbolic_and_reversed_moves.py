@@ -50,8 +50,8 @@ def test_moves_with_symbolic_sizes_cover_each_axis_by_its_loop():
 
 def test_triangle_of_symbolic_size_does_not_cover_a_whole_read():
     sch = schedule(SYMBOLIC.replace("for i, j in T.grid(n, m):", "for i in range(n):\n      for j in range(i + 1):", 1))
-    made, read = sch.index.realize("B"), sch.index.realize("D")
-    assert not is_covered(sch.index, made, read, made.block.writes[0].buffer)
+    writer, reader = sch.index.realize("B"), sch.index.realize("D")
+    assert not is_covered(sch.index, writer, reader, writer.block.writes[0].buffer)
 
 
 def test_constant_loop_does_not_cover_a_symbolic_domain():

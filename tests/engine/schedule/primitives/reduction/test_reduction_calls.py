@@ -86,8 +86,8 @@ def assert_refused(code: str, call) -> ScheduleError:
 def test_rfactor_computes_partial_sums_that_the_block_reduces():
     sch = rowsum()
     ko, ki = sch.split("k", [5, 4])
-    made = sch.rfactor(ki, 0)
-    assert made == "B_rf"
+    factored = sch.rfactor(ki, 0)
+    assert factored == "B_rf"
     (partial,) = sch.index.block("B_rf").writes
     assert partial.buffer.name == "B_rf"
     assert [e.value for e in partial.buffer.shape] == [4, 6]
