@@ -64,7 +64,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def came_of(outside: Path) -> dict[str, str]:
+def results(outside: Path) -> dict[str, str]:
     """The result of every action that a confined process survives."""
     secret = outside / "secret.txt"
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -84,47 +84,47 @@ def came_of(outside: Path) -> dict[str, str]:
     return found
 
 
-def test_an_answer_is_the_text(came_of: dict[str, str]) -> None:
-    assert came_of["long text"] == "x" * 20
+def test_an_answer_is_the_text(results: dict[str, str]) -> None:
+    assert results["long text"] == "x" * 20
 
 
 @pytest.mark.parametrize("action", ["write", "remove", "link", "connect", "fork in Python", "program"])
-def test_python_changes_connects_and_starts_nothing(action: str, came_of: dict[str, str], outside: Path) -> None:
-    assert came_of[action].startswith("PermissionError")
+def test_python_changes_connects_and_starts_nothing(action: str, results: dict[str, str], outside: Path) -> None:
+    assert results[action].startswith("PermissionError")
     assert (outside / "secret.txt").read_text() == "secret"
 
 
 @needs_landlock
-def test_native_code_writes_nothing_outside(came_of: dict[str, str], outside: Path) -> None:
-    assert came_of["write native"] == "Permission denied"
+def test_native_code_writes_nothing_outside(results: dict[str, str], outside: Path) -> None:
+    assert results["write native"] == "Permission denied"
     assert not (outside / "new.txt").exists()
 
 
 @needs_landlock
 @pytest.mark.parametrize("action", ["read", "read native"])
-def test_a_file_of_the_user_cannot_be_read(action: str, came_of: dict[str, str]) -> None:
-    assert "ermission denied" in came_of[action]
+def test_a_file_of_the_user_cannot_be_read(action: str, results: dict[str, str]) -> None:
+    assert "ermission denied" in results[action]
 
 
-def test_its_own_folder_is_writable_and_removed(came_of: dict[str, str]) -> None:
-    assert came_of["write here"] == "done"
-    work, home = json.loads(came_of["folder"])
+def test_its_own_folder_is_writable_and_removed(results: dict[str, str]) -> None:
+    assert results["write here"] == "done"
+    work, home = json.loads(results["folder"])
     assert work == home and not Path(work).exists()
 
 
-def test_the_size_of_a_file_is_limited(came_of: dict[str, str]) -> None:
-    assert came_of["large file"].startswith("OSError")
+def test_the_size_of_a_file_is_limited(results: dict[str, str]) -> None:
+    assert results["large file"].startswith("OSError")
 
 
-def test_variables_are_not_inherited(came_of: dict[str, str]) -> None:
-    variables = json.loads(came_of["variables"])
+def test_variables_are_not_inherited(results: dict[str, str]) -> None:
+    variables = json.loads(results["variables"])
     assert "secret" not in variables.values() and variables["HOME"] != os.environ["HOME"]
 
 
 @needs_filter
 @pytest.mark.parametrize("action", ["fork", "program native", "socket native", "signal"])
-def test_native_code_starts_and_reaches_nothing(action: str, came_of: dict[str, str]) -> None:
-    assert came_of[action] == "Operation not permitted"
+def test_native_code_starts_and_reaches_nothing(action: str, results: dict[str, str]) -> None:
+    assert results[action] == "Operation not permitted"
 
 
 @only_linux
