@@ -122,12 +122,12 @@ def test_property_is_kept_or_the_text_is_refused() -> None:
 def test_text_of_a_paged_cache_kernel_keeps_its_program() -> None:
     """TVM no longer prints the type of an implicit offset, so its reading of its own text is the reference."""
     kept = refused = 0
-    for _, make in cache_kernels():
+    for _, build in cache_kernels():
         try:
-            made = make()
+            kernel = build()
         except ValueError:
             continue  # the tile does not fit the target
-        text = getattr(made, "mod", made).script()
+        text = getattr(kernel, "mod", kernel).script()
         try:
             printed = to_script(parse(text))
         except ParseError as error:

@@ -205,8 +205,10 @@ def test_operator_of_topi_is_read_by_its_definition_in_tvm(name: str) -> None:
     )
     if theirs:
         given = tvm.te.placeholder((4, 8), "float32", "A")
-        made = eval(theirs, {"topi": tvm.topi, "p": lambda *shape: given})
-        assert_same_program(to_script(found.program), tvm.ir.IRModule({"main": tvm.te.create_prim_func([given, made])}))
+        result = eval(theirs, {"topi": tvm.topi, "p": lambda *shape: given})
+        assert_same_program(
+            to_script(found.program), tvm.ir.IRModule({"main": tvm.te.create_prim_func([given, result])})
+        )
 
 
 def test_an_operator_can_be_scheduled_by_its_axes() -> None:

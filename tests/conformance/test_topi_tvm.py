@@ -29,11 +29,11 @@ def p(*shape: int, dtype: str = "float32", name: str = "A") -> Any:
 def of(operator: Any, *inputs: Any, **options: Any) -> Callable[[], list[Any]]:
     """The inputs and outputs of `operator(*inputs, **options)`."""
 
-    def made() -> list[Any]:
+    def tensors() -> list[Any]:
         result = operator(*inputs, **options)
         return [*inputs, *(result if isinstance(result, list | tuple | tvm.ir.Array) else [result])]
 
-    return made
+    return tensors
 
 
 def image(*shape: int) -> Any:

@@ -43,8 +43,8 @@ class Stopwatch:
         self._began = time.process_time()
 
     def __exit__(self, *_: object) -> None:
-        taken = time.process_time() - self._began
-        assert taken < PATIENCE_SECONDS, f"{taken:.1f} s"
+        spent = time.process_time() - self._began
+        assert spent < PATIENCE_SECONDS, f"{spent:.1f} s"
 
 
 @few(4)

@@ -30,6 +30,6 @@ def test_law_rolling_buffers_keep_the_meaning_also_lowered(program, data):
         except ScheduleError:
             continue
         note(to_script(sch.mod))
-        for made in (sch.func, lower(sch.func)):
-            verdict = verify(made, program)
+        for result in (sch.func, lower(sch.func)):
+            verdict = verify(result, program)
             assert verdict.status == "tested", verdict.detail

@@ -22,14 +22,14 @@ FOUND = (31,)
 """Seeds with the highest cost, or that once exceeded a budget."""
 
 QUICK = ("14 disjunctions", "2^20 irregular copies")
-"""Seeds that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
+"""Programs that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
 
 BATCHES = [range(first, first + 10) for first in range(0, 10_000 if IS_DEEP else 10, 10)]
 
 
 @pytest.fixture(autouse=True)
 def short_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict that ends at its budget may use less than all of it."""
+    """Shorten the budget of proofs, except in deep runs."""
     if not IS_DEEP:
         monkeypatch.setattr(proof, "PROOF_SECONDS", 0.3)
         monkeypatch.setattr(proof, "RUN_SECONDS", 0.3)

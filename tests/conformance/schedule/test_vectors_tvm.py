@@ -88,9 +88,9 @@ def test_each_intrinsic_of_tvm_exists_here():
     assert len(names) > 100
     for name in sorted(names):
         theirs = tvm.s_tir.TensorIntrin.get(name)
-        made = own.register(name, theirs.desc.script(), theirs.impl.script())
-        assert first_difference(made.desc, parse(to_script(made.desc)).program) is None, name
-        assert first_difference(made.impl, parse(to_script(made.impl)).program) is None, name
+        registered = own.register(name, theirs.desc.script(), theirs.impl.script())
+        assert first_difference(registered.desc, parse(to_script(registered.desc)).program) is None, name
+        assert first_difference(registered.impl, parse(to_script(registered.impl)).program) is None, name
 
 
 def dot_text(lanes: int, depth: int, types: tuple[str, str, str]) -> str:

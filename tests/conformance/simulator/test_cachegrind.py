@@ -60,8 +60,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def test_counts_of_the_exported_c_are_those_of_the_model(bench: Bench, run: Run):
     counts = bench.counts(run)
     assert set(counts) == set(CASES)
-    for name, made in zip(CASES, bench.at(run.skew), strict=True):
-        assert modelled(program(name), made, run.first, run.last) == counts[name], name
+    for name, bases in zip(CASES, bench.at(run.skew), strict=True):
+        assert modelled(program(name), bases, run.first, run.last) == counts[name], name
         assert all(c.reads + c.writes > 0 for c in counts[name].values())
 
 

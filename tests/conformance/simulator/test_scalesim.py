@@ -135,7 +135,7 @@ def test_installed_scale_sim_gives_the_recorded_answers() -> None:
     if python is None:
         pytest.skip(f"SCALE-Sim is not installed; ${PYTHON} names a Python that has it")
     for row in recorded()[30:36]:
-        asked = [str(row[key]) for key in ("rows", "columns", "dataflow", "m", "n", "k")]
-        command = [python, str(BENCH / "record_scalesim.py"), "--print", *asked]
+        arguments = [str(row[key]) for key in ("rows", "columns", "dataflow", "m", "n", "k")]
+        command = [python, str(BENCH / "record_scalesim.py"), "--print", *arguments]
         found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
         assert {**found, "seconds": 0} == {**row, "seconds": 0}
