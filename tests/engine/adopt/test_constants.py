@@ -114,7 +114,7 @@ def test_each_program_has_the_constants_defined_before_it() -> None:
 
 
 @pytest.mark.parametrize("line", ["from config import M", "import numpy as M", "from config import *"])
-def test_import_after_a_constant_leaves_the_program_refused(line: str) -> None:
+def test_import_after_a_constant_is_refused(line: str) -> None:
     text = f"{IMPORTS}M = 8\n{line}\n{PROGRAM.partition('sch =')[0]}"
     with pytest.raises(ParseError, match="the value of M is not known for certain: line 4 imports it"):
         parse(text)

@@ -57,7 +57,7 @@ def test_malformed_trace_is_refused_with_its_instruction(
     assert not instructions or f"instruction {len(instructions) - 1}" in refusal.message
 
 
-def test_deeply_nested_or_very_long_trace_is_refused() -> None:
+def test_deep_or_very_long_trace_is_refused() -> None:
     with pytest.raises(TilewrightError, match="not-a-trace"):
         from_tvm_trace("[" * 400 + "]" * 400, MATMUL)
     with pytest.raises(TilewrightError, match="not a TVM trace"):
@@ -78,7 +78,7 @@ def test_deeply_nested_or_very_long_trace_is_refused() -> None:
         ("set_scope", {"block": "C", "buffer_index": 0, "storage_scope": None}, "a name or a string"),
     ],
 )
-def test_refused_argument_type_names_the_accepted_ones(method: str, arguments: dict[str, Any], expected: str) -> None:
+def test_refused_argument_names_accepted_types(method: str, arguments: dict[str, Any], expected: str) -> None:
     schedule = Schedule(parse(MATMUL).program)
     with pytest.raises(TilewrightError) as caught:
         call_method(schedule, method, (), arguments)

@@ -117,7 +117,7 @@ def test_program_and_schedule_in_one_text() -> None:
 
 @pytest.mark.parametrize("name", [*CURRENT, *CLASSIC])
 @pytest.mark.parametrize("dialect", ["current", "classic"])
-def test_printed_samples_are_read_without_indentation(name: str, dialect: str) -> None:
+def test_printed_samples_are_read_unindented(name: str, dialect: str) -> None:
     text = to_script(parse({**CURRENT, **CLASSIC}[name]).program, "current" if dialect == "current" else "classic")
     assert first_difference(parse(flat(text)).program, parse(text).program) is None
 

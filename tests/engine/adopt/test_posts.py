@@ -114,7 +114,7 @@ def test_pieces_of_a_schedule_between_prose_are_joined() -> None:
     assert {"split", "compute_at", "vectorize"} <= {*steps}
 
 
-def test_te_and_tensorir_in_one_post_are_both_found() -> None:
+def test_te_and_tensorir_in_one_post() -> None:
     text = f"In TE it would be written like this:\n\n{SCALE}{TILED}\nand in TensorIR:\n\n{DOUBLED}"
     te, script = programs_in(text).programs
     assert (te.name, script.name) == ("C", "double")
@@ -199,6 +199,6 @@ def test_prose_has_four_words_or_the_end_of_a_sentence(line: str) -> None:
     ],
     ids=["letters", "quotes", "blanks", "digits", "lines", "braces"],
 )
-def test_post_with_a_long_line_is_read_within_a_budget(line: str) -> None:
+def test_long_line_is_read_within_a_budget(line: str) -> None:
     with within(Budget(20.0), "reading in time that is not linear"):
         assert programs_in(f"Some words of prose.\n\n{line}\n\n{SCALE}", "post.txt").programs
