@@ -50,6 +50,6 @@ def test_call_that_breaks_an_undeclared_dependence_is_refused(call):
     assert sch.verify().status == "tested"
 
 
-def test_complete_regions_leave_the_function_unchanged():
+def test_complete_regions_change_nothing():
     func = Schedule(parse(SILENT).program).func
     assert honest_signatures(func) is func
