@@ -24,7 +24,7 @@ def test_a_split_index_folds_back():
 
 
 @pytest.mark.parametrize("size", [N, build.add(N, 1), build.mul(N, Z)])
-def test_symbolic_quotient_and_remainder_make_the_whole(size):
+def test_symbolic_quotient_and_remainder_recombine(size):
     whole = build.add(build.mul(build.floordiv(X, size), size), build.floormod(X, size))
     assert simplify(whole) is X
     assert same(simplify(build.add(build.mul(whole, 3), Y)), build.add(build.mul(X, 3), Y))
@@ -32,7 +32,7 @@ def test_symbolic_quotient_and_remainder_make_the_whole(size):
     assert not same(simplify(other), X)
 
 
-def test_map_that_fuses_symbolic_extents_has_an_inverse():
+def test_symbolic_fused_map_has_an_inverse():
     fused = IndexMap((X, Y, Z), (build.add(build.mul(build.add(build.mul(X, N), Y), 4), Z),))
     back = inverse(fused, [upto(2), build.make_range(0, N), upto(4)])
     assert back is not None
