@@ -74,7 +74,7 @@ def test_matmul_is_the_product_and_leaves_its_inputs():
     assert np.array_equal(a, before)
 
 
-def test_old_values_of_an_output_array_can_be_read():
+def test_old_values_of_an_output_are_readable():
     func = program("A: (4,) int32; B: (4,) int32", "    for i in range(4):\n        B[i] = B[i] + A[i]\n")
     result = run(func, {"A": np.arange(4, dtype="int32"), "B": np.full(4, 10, "int32")})
     assert result["B"].tolist() == [10, 11, 12, 13]
@@ -103,7 +103,7 @@ def test_a_float_sum_is_added_in_program_order():
     assert np.array_equal(run(func, {"A": a})["B"], expected)
 
 
-def test_reset_after_an_update_happens_at_its_iteration():
+def test_reset_after_an_update_keeps_its_iteration():
     func = program(
         "A: (8,) int32; B: (1,) int32",
         "    for k in range(8):\n        B[0] = B[0] + A[k]\n        if k == 0:\n            B[0] = 100\n",
@@ -179,7 +179,7 @@ def test_each_step_of_float16_is_rounded():
     assert run(func, {"A": a})["B"][0] == expected
 
 
-def test_branch_not_chosen_in_padding_is_not_computed():
+def test_unchosen_branch_of_padding_is_not_computed():
     func = program(
         "A: (6,) float32; B: (8,) float32",
         "    for i in range(8):\n        B[i] = T.if_then_else(1 <= i and i < 7, A[i - 1], T.float32(0))\n",

@@ -53,7 +53,7 @@ def with_store_value(func: PrimFunc, change) -> PrimFunc:
     return rewrite(func, leave)
 
 
-def test_same_program_is_tested_without_a_difference():
+def test_same_program_has_no_difference():
     verdict = verify(matmul(), matmul())
     assert (verdict.status, verdict.max_abs_error) == ("tested", 0.0)
     assert "seed 0" in verdict.detail
