@@ -252,7 +252,7 @@ def test_search_continues_without_a_writable_folder(tmp_path: Path) -> None:
     assert study.warm_start.problem.code == "database-unusable" and not study.warm_start.written
 
 
-def test_records_that_cannot_be_decoded_are_skipped(tmp_path: Path) -> None:
+def test_undecodable_records_are_skipped(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
         database.commit(record(gemm()), record(gemm(m=128)))
@@ -309,7 +309,7 @@ def test_the_largest_value_is_also_a_start(tmp_path: Path) -> None:
         assert warm.points(large) == ((3, 0, 0), (2, 0, 0))
 
 
-def test_groups_of_another_sizes_schedule_come_first(tmp_path: Path) -> None:
+def test_groups_of_other_sizes_come_first(tmp_path: Path) -> None:
     file, machine = tmp_path / "found.sqlite3", load_machine("dual-bank-npu")
     rows, longer = parse(ROWS).program, parse(ROWS.replace("(8,", "(16,")).program
     derived = derive_space(rows, machine)

@@ -144,7 +144,7 @@ def test_python_runs_the_text_as_it_is_read() -> None:
     st.integers(0, 2**40),
 )
 @settings(max_examples=400 if IS_DEEP else 12)
-def test_every_point_is_a_right_schedule_or_a_refusal(name: str, machine: str, number: int) -> None:
+def test_points_are_right_or_refused(name: str, machine: str, number: int) -> None:
     auto = derived(name, machine)
     point = auto.space.point_at(number % auto.space.size)
     outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, point))
@@ -173,7 +173,7 @@ def test_tiles_that_exceed_a_small_memory_are_not_proposed() -> None:
     assert Evaluator(auto.space, small, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 
 
-def test_tiles_are_for_the_faster_of_two_matrix_engines() -> None:
+def test_tiles_use_the_faster_matrix_engine() -> None:
     machine = load_machine("dual-bank-npu")
     matrix = machine.engine("matrix")
     assert isinstance(matrix, MatrixEngine)

@@ -71,7 +71,7 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_cluster_finds_the_same_also_when_a_worker_dies(cluster: Any) -> None:
+def test_cluster_survives_the_death_of_a_worker(cluster: Any) -> None:
     assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
     here = explore(SPACE, GEMMINI, SETTINGS)
     killed: list[int] = []

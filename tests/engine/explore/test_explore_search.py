@@ -143,7 +143,7 @@ def test_law_reused_prefixes_change_no_outcome(numbers: list[int]) -> None:
     st.sampled_from([1024, 2048, 4096, 8192]),
 )
 @settings(max_examples=400 if IS_DEEP else 15)
-def test_law_a_predicted_overflow_is_one_in_the_report(number: int, scratchpad: int, accumulator: int) -> None:
+def test_law_predicted_overflows_are_reported(number: int, scratchpad: int, accumulator: int) -> None:
     machine = GEMMINI.replace("memories.scratchpad.capacity_bytes", scratchpad)
     machine = machine.replace("memories.accumulator.capacity_bytes", accumulator)
     point = SPACE.point_at(number)
@@ -172,7 +172,7 @@ def test_sampler_repeats_no_point_and_begins_with_the_default() -> None:
     assert several.method == "nsga2" and len({t.point for t in several.trials}) == 8
 
 
-def test_sampler_with_enough_trials_visits_all_points() -> None:
+def test_sampler_eventually_visits_all_points() -> None:
     space = gemm_space('C = sch.get_block("C")\nx = choose("x", [1, 2, 3])\ny = choose("y", ["a", "b"])\n')
     study = explore(space, GEMMINI, Settings(exhaustive=0, trials=100, batch=4))
     assert study.ended and sorted(t.point for t in study.trials) == sorted(space.points())
@@ -191,7 +191,7 @@ def test_progress_is_reported_for_each_trial_and_may_stop() -> None:
 
 
 @pytest.mark.parametrize("polls", [1, 40, 400])
-def test_stop_ends_an_evaluation_at_that_checkpoint(polls: int) -> None:
+def test_stop_ends_evaluation_at_its_checkpoint(polls: int) -> None:
     polled = 0
 
     def stop() -> bool:
@@ -272,7 +272,7 @@ def test_the_file_of_another_study_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["speed", "peak local.vtcm", "peak global", "cycles local", "peak ", ""])
-def test_unknown_objective_is_refused_before_any_trial(name: str) -> None:
+def test_unknown_objective_is_refused_at_once(name: str) -> None:
     with pytest.raises(ObjectiveError) as caught:
         explore(SPACE, GEMMINI, Settings(objectives=(name,)))
     assert "peak local.scratchpad[0]" in caught.value.refusal.expected

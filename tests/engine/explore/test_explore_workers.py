@@ -264,7 +264,7 @@ def test_law_a_worker_walks_the_same_points(number: int, budget: int, seed: int)
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
-def test_walk_over_its_time_limit_returns_what_it_found() -> None:
+def test_walk_over_its_time_is_cut_short() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
     with worker_within(EvaluationLimits(seconds=0.05)) as short:
         answer = short.answer(walk)

@@ -121,7 +121,7 @@ def ratio(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32"), Z:
     assert best <= program_bound(program, load_machine("dual-bank-npu")).work < best + 1
 
 
-def test_unread_rows_of_a_padded_image_do_not_count() -> None:
+def test_unread_rows_of_padding_do_not_count() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):

@@ -62,7 +62,7 @@ def test_kernels_of_other_operations_differ_in_structure(part: str, other: str) 
     assert workload_of(product(64)).structure != workload_of(product(64, text)).structure
 
 
-def test_sketch_of_one_kernel_is_written_for_another() -> None:
+def test_sketch_is_transferred_to_another_kernel() -> None:
     first = derived()
     assert first.choice is not None and first.choice.partition == 0
     second = derive_space(rows(12), load_machine(NPU), choice=first.choice)

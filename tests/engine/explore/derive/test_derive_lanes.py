@@ -87,7 +87,7 @@ def test_sum_along_rows_is_split_into_lanes_first() -> None:
     st.integers(0, 2**40),
 )
 @settings(max_examples=100 if IS_DEEP else 8, deadline=None)
-def test_every_cpu_point_is_right_and_within_the_bound(name: str, number: int) -> None:
+def test_cpu_points_are_right_and_within_the_bound(name: str, number: int) -> None:
     space = derived(name).space
     point = space.point_at(number % space.size)
     outcome = Evaluator(space, CPU, ("cycles",)).tried(EvaluationRequest(0, point))

@@ -73,7 +73,7 @@ def test_blocks_depend_on_the_loops_of_their_consumers() -> None:
     assert flow.of_block_read("S", k) == frozenset()
 
 
-def test_program_has_one_group_for_each_product_or_one() -> None:
+def test_each_product_has_its_own_group() -> None:
     index = Schedule(program("hand/rows/attention")).index
     whole, apart = partitions(index)
     assert whole == (Members(index.block_names[1:]),)
@@ -183,7 +183,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
-def test_default_fits_and_beats_tiles_of_the_main_block(name: str) -> None:
+def test_default_beats_tiles_of_the_main_block(name: str) -> None:
     machine = load_machine(NPU)
     found = derived(name)
     outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
@@ -227,7 +227,7 @@ def test_sums_of_long_rows_may_be_tiled_along_the_row() -> None:
 
 
 @pytest.mark.slow
-def test_long_rows_that_do_not_fit_are_summed_in_tiles() -> None:
+def test_oversized_rows_are_summed_in_tiles() -> None:
     found = derived("hand/rows/row_sum", "gemmini")
     outcome = Evaluator(found.space, load_machine("gemmini"), ("cycles",)).tried(
         EvaluationRequest(0, found.space.default)
@@ -236,7 +236,7 @@ def test_long_rows_that_do_not_fit_are_summed_in_tiles() -> None:
     assert outcome.figures.cycles < 600_000
 
 
-def test_program_remains_where_no_derived_schedule_fits() -> None:
+def test_program_remains_if_nothing_derived_fits() -> None:
     machine = load_machine(NPU)
     kept = tuple(e for e in machine.engines if e.name in ("dma", "scalar"))
     bare = msgspec.structs.replace(machine, engines=kept)

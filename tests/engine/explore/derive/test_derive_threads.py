@@ -95,7 +95,7 @@ def test_all_work_of_the_default_is_in_thread_blocks(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
-def test_threads_exchange_values_through_shared_memory(name: str) -> None:
+def test_threads_exchange_in_shared_memory(name: str) -> None:
     sch = default_schedule(name)
     written = [w.buffer for b in sch.index.block_names[1:] for w in sch.index.block(b).writes]
     assert {b.scope.partition(".")[0] for b in written} <= {"global", "shared", "wmma"}

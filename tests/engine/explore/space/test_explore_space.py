@@ -21,7 +21,7 @@ def hole(text: str):
     return hole_of(call)
 
 
-def test_lines_with_holes_give_values_and_their_texts() -> None:
+def test_holes_have_values_and_their_texts() -> None:
     assert [(h.name, h.target, h.values) for h in SPACE.holes[:3]] == [
         ("ti", "ti", (32, 8, 16)), ("tj", "tj", (16, 32)), ("tk", "tk", (32,)),
     ]  # fmt: skip
@@ -54,7 +54,7 @@ def test_umlauts_before_a_value_leave_its_text_unchanged() -> None:
         'x = tilewright.choose("x", values)', 'x = choose("x", [1], name="y")',
     ],
 )  # fmt: skip
-def test_what_is_no_hole_is_refused_with_its_place(text: str) -> None:
+def test_invalid_hole_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(HoleError) as caught:
         space_of(SPACE.program, read_calls(text, "note.py", 7))
     assert caught.value.code == "bad-hole" and caught.value.refusal.place is not None

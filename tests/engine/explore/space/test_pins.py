@@ -62,7 +62,7 @@ def test_pinned_space_has_the_pins_in_the_order_of_the_holes() -> None:
         ({"A at": ['"ko"', '"jo"']}, ('"ko"', '"jo"')),
     ],
 )
-def test_hole_is_pinned_by_value_text_or_several_values(pins: dict[str, object], texts: tuple[str]) -> None:
+def test_holes_are_pinned_by_values_or_texts(pins: dict[str, object], texts: tuple[str]) -> None:
     (name,) = pins
     assert pins_of(pinned(SPACE, pins)) == {name: texts}
 
@@ -104,7 +104,7 @@ def test_pinned_points_have_the_schedules_of_the_whole() -> None:
     )
 
 
-def test_pinned_part_of_a_part_keeps_the_whole_space() -> None:
+def test_nested_pins_keep_the_whole_space() -> None:
     smaller = pinned(PART, {"tj": 32})
     assert smaller.whole is SPACE and pins_of(smaller) == {**pins_of(PART), "tj": ("32",)}
     with pytest.raises(SpaceError, match="no-such-value"):
