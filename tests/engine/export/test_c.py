@@ -169,7 +169,7 @@ def _intrinsic(op: str, dtype: str) -> PrimFunc:
 
 @needs_cc
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", *FLOATS])
-def test_compiled_intrinsics_give_the_values_of_execute(tmp_path: Path, dtype: str):
+def test_compiled_intrinsics_equal_execute(tmp_path: Path, dtype: str):
     arrays = values_of(dtype)
     if dtype not in FLOATS:
         arrays["B"] = np.clip(arrays["B"], 1, 40).astype(dtype)

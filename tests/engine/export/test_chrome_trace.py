@@ -56,7 +56,7 @@ def test_a_window_of_repeats_is_written_unrolled():
     assert all(e["ts"] < start + 400 and e["ts"] + e["dur"] > start - 400 for e in found)
 
 
-def test_tasks_above_the_event_limit_are_written_once():
+def test_excess_tasks_are_written_once():
     report = simulate(staged(8 * 1000).func, plain(), whole=0)
     found = events(chrome_trace(report, most=100), "X")
     assert len(found) == len(report.segments)

@@ -82,7 +82,7 @@ def test_nothing_is_added_where_no_slots_are_lost() -> None:
     assert with_pipelines(scheduled()) == ()
 
 
-def test_pipelines_of_fewer_buffers_follow_and_may_fit() -> None:
+def test_pipelines_of_fewer_buffers_may_fit() -> None:
     schedule, machine = opened(evaluate(load_document(HAND / "gemm" / "gemmini_requantized.py")))
     whole, *fewer = with_pipelines(schedule)
     added = [[step_text(s) for s in one.trace.steps[len(schedule.trace) :]] for one in (whole, *fewer)]

@@ -75,7 +75,7 @@ def test_report_without_a_schedule_has_no_origins():
     assert "brought in by" not in report_text(report)
 
 
-def test_text_of_an_attributed_report_names_the_step():
+def test_report_text_names_the_step():
     sch = tiled()
     report = attributed_to(reported(sch), sch)
     (wait,) = [w for w in every_wait(report) if (w.cause, w.buffer) == ("data", "B_local.vtcm")]
@@ -99,7 +99,7 @@ def test_parts_of_the_original_program_have_no_step():
 @pytest.mark.parametrize(
     "wait", [Wait("issue", "", "queue of dma", 3), Wait("port", "", "C", 3), Wait("unit", "", "C", 3)]
 )
-def test_waits_for_queues_ports_or_engines_have_no_step(wait: Wait):
+def test_waits_without_a_buffer_have_no_step(wait: Wait):
     assert every_wait(attributed(with_wait(wait), {"C": 4}, str))[0].origin is None
 
 
