@@ -35,7 +35,7 @@ def test_the_report_of_an_example_adds_up(name: str):
     assert_adds_up(report_of(name))
 
 
-def test_double_buffered_example_fills_one_block_ahead():
+def test_double_buffered_example_fills_ahead():
     report = report_of("vtcm_double_buffer")
     assert {(t.label, t.row) for t in report.occupancy.tiles if t.buffer.startswith(("A", "B"))} == {
         (f"{b}_local.vtcm#{slot}", f"local.vtcm[{slot}]") for b in "AB" for slot in (0, 1)

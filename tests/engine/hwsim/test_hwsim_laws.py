@@ -196,7 +196,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
 
 @few(4)
 @given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "gpu-sm", "roomy", "tight"]))
-def test_law_a_report_is_that_of_every_task_replayed(func: PrimFunc, name: str):
+def test_law_reports_do_not_depend_on_skipping(func: PrimFunc, name: str):
     own = {"roomy": roomy(), "tight": roomy().replace("pad.capacity_bytes", 32)}
     machine = own[name] if name in own else load_machine(name)
     try:
@@ -293,7 +293,7 @@ def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, 
 
 
 @given(loop_programs())
-def test_law_any_loop_program_has_a_report_or_a_refusal(func: PrimFunc):
+def test_law_programs_are_reported_or_refused(func: PrimFunc):
     assume(
         not any(isinstance(n, For) and any(isinstance(m, BufferLoad) for m in walk(n.extent)) for n in walk(func.body))
     )

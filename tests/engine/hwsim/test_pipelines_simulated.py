@@ -131,7 +131,7 @@ def test_round_of_slots_takes_a_load_its_latency_and_a_product(slots, latency):
     assert many - few - whole == 60 * max(load * slots, load + latency + product) // slots
 
 
-def test_third_slot_takes_the_memory_of_a_third_tile():
+def test_third_slot_needs_a_third_tile():
     peaks = [simulate(streamed(slots).func, far_away(0)).memory["local[0]"].peak_bytes for slots in (1, 2, 3)]
     assert peaks[2] - peaks[1] == peaks[1] - peaks[0] == 8 * 8 * 4
 

@@ -184,13 +184,13 @@ def test_wide_strided_accesses_conflict_within_a_phase(size: int, stride: int, d
     ("source", "target", "lost"),
     [(0x10020, 0x10000, 0), (0x10020, 0x10E20, 1), (0x10020, 0x20020, 0)],
 )
-def test_published_mixed_addresses_conflict_in_one_bank(source: int, target: int, lost: int):
+def test_published_mixed_addresses_conflict(source: int, target: int, lost: int):
     block = [VectorOperand(32, source, ()), VectorOperand(32, target, (), written=True)]
     assert affine_conflicts(ASCEND, [], [], block, 1).cycles == lost
 
 
 @pytest.mark.parametrize(("first", "second", "lost"), [(0x10020, 0x20020, 1), (0x10020, 0x10000, 0)])
-def test_published_read_addresses_conflict_in_one_group(first: int, second: int, lost: int):
+def test_published_read_addresses_conflict(first: int, second: int, lost: int):
     assert (
         affine_conflicts(ASCEND, [], [], [VectorOperand(32, first, ()), VectorOperand(32, second, ())], 1).cycles
         == lost

@@ -87,7 +87,7 @@ shapes = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), min_size=1, m
 
 
 @given(shapes, st.integers(0, 3), st.sampled_from([1, 8, 16]), st.data())
-def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, burst: int, data: st.DataObject):
+def test_law_boxes_have_the_points_of_the_copy(sizes, dimensions: int, burst: int, data: st.DataObject):
     tile = tuple(n for n, _ in sizes)
     shape = tuple(n + more for n, more in sizes)
     order = tuple(data.draw(st.permutations(range(len(tile)))))
@@ -116,7 +116,7 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
         (1, 0, 8 * 16 * 4),
     ],
 )
-def test_short_dimensions_split_a_copy_into_descriptors(longest: int, dimensions: int, descriptors: int):
+def test_short_dimensions_split_the_copy(longest: int, dimensions: int, descriptors: int):
     found, duration = descriptor_of(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
@@ -192,7 +192,7 @@ def test_last_tile_of_a_loop_has_the_utilisation_of_the_edge():
 
 
 @pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "matrix-vector-npu"])
-def test_more_dimensions_of_a_box_take_more_descriptors(preset: str):
+def test_more_dimensions_take_more_descriptors(preset: str):
     machine = load_machine(preset)
     assert {e.dimensions for e in machine.engines if isinstance(e, DmaEngine)} == {2}
     scope = next(m.scope for m in machine.memories if m.name in ("vtcm", "scratchpad", "local"))

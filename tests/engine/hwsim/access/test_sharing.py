@@ -93,7 +93,7 @@ def test_a_port_of_one_engine_causes_no_stall():
     assert holding_up([requesting(0, 4, 4), requesting(0, 5, 3)], [1]) == {}
 
 
-def test_last_of_ports_requested_alike_represents_all():
+def test_last_of_equal_ports_represents_all():
     kinds = [requesting(0, 4, 4, 1, 4), requesting(1, 4, 3, 1, 3)]
     assert holding_up(kinds, [2, 2, 2]) == {2: {0, 1}}
     assert holding_up(kinds, [2, 2, 1]) == {0: {0, 1}, 2: {0, 1}}

@@ -105,7 +105,7 @@ def test_accesses_of_a_copy_are_its_runs() -> None:
     assert Counter(listing.access.tolist()) == dict.fromkeys(range(64), 64)
 
 
-def test_access_of_matrix_work_is_a_tile_of_the_engine() -> None:
+def test_access_of_matrix_work_is_a_tile() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     placement = placement_named(report, "A_local.vtcm")
     (use,) = (u for u in accesses_of(report.program, placement) if not u.written)
@@ -116,7 +116,7 @@ def test_access_of_matrix_work_is_a_tile_of_the_engine() -> None:
 
 
 @pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
-def test_bytes_of_all_buffers_are_the_reported_traffic(path: Path) -> None:
+def test_bytes_of_buffers_are_the_traffic(path: Path) -> None:
     _, report = example(path)
     program = report.program
     placements = [placement_of(program, b) for b in program.places.by_buffer]

@@ -56,7 +56,7 @@ def test_shifted_warp_moves_two_lines_of_128_bytes():
 
 
 # Doubles are accessed by half warps: two requests of 128 bytes each.
-def test_wider_elements_take_several_requests_of_a_warp():
+def test_wider_elements_need_several_requests():
     assert moved(kernel(32, "t", dtype="float64"))[0] == ("A", "read", 8, 4 * 256, 4 * 256)
 
 

@@ -25,7 +25,7 @@ def both(func: PrimFunc) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", samples(range(40), *range(6)))
-def test_estimate_shares_addresses_of_sequential_stages(seed: int) -> None:
+def test_estimate_shares_addresses_of_stages(seed: int) -> None:
     estimated, reported = both(parse(staged(Random(seed), "local")).program)
     assert estimated == reported
 

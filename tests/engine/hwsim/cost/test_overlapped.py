@@ -23,7 +23,7 @@ def test_one_slot_serializes_reader_and_next_task() -> None:
     assert overlapped([], [product, applied, down]) == (1200, 1680)
 
 
-def test_independent_work_fills_idle_time_of_a_chain() -> None:
+def test_independent_work_fills_idle_time() -> None:
     product = UnitWork(0, "matrix", 8, 100)
     applied = UnitWork(0, "vector", 8, 60, (product,))
     other = UnitWork(0, "matrix", 8, 30)

@@ -149,7 +149,7 @@ def main(A: T.Buffer((8, 12), "int32"), B: T.Buffer((12, 8), "int32"), C: T.Buff
 """
 
 
-def test_row_follows_the_inner_of_two_equal_loops_first():
+def test_row_follows_the_inner_of_equal_loops():
     machine = banked(2, 4, systolic=True).replace("matrix.dataflow", "output_stationary")
     found: set[int] = set()
     for _ in range(12):  # the order of a set of loops differs between programs

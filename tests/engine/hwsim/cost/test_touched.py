@@ -20,7 +20,7 @@ def touched(text: str, buffer: str) -> list[int]:
     return [t.size_bytes for v in variants for t in v.cost.touched if t.buffer.name == buffer and not t.written]
 
 
-def test_accesses_that_a_loop_moves_apart_are_both_read() -> None:
+def test_diverging_accesses_are_both_read() -> None:
     found = touched(
         """
 @T.prim_func

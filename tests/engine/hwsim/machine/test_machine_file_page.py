@@ -40,7 +40,7 @@ def test_program_runs_on_the_machine_of_the_page() -> None:
     assert {name for name, engine in simulate(sch.func, machine).engines.items() if engine.tasks} == {"dma", "core"}
 
 
-def test_missing_required_key_is_refused_at_its_section() -> None:
+def test_missing_key_is_refused_at_its_section() -> None:
     lines = SMALLEST.splitlines()
     for number, line in enumerate(lines):
         if line and not line.startswith(("[", "source", "latency_cycles")):

@@ -117,7 +117,7 @@ def test_one_of_many_iterations_is_found_in_constant_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
-def test_every_task_of_an_example_with_repeats_is_found(name: str) -> None:
+def test_tasks_of_examples_with_repeats_are_found(name: str) -> None:
     from_text = next(e for e in load_examples() if e.name == name)
     report = _report_of(from_text.text)
     line, segments = report.timeline, report.segments

@@ -34,7 +34,7 @@ def test_two_slots_hide_the_shorter_of_load_and_computation():
     assert timeline.stalls_of(DMA) == {}
 
 
-def test_latency_delays_a_reader_but_frees_the_engine():
+def test_latency_delays_only_the_reader():
     load = Variant(DMA, 10, latency=5, writes=(0,))
     other = Variant(DMA, 10, latency=5, writes=(1,))
     compute = Variant(MATRIX, 6, reads=(0, 1))
@@ -54,7 +54,7 @@ def test_update_in_place_on_one_engine_does_not_wait_for_latency():
     assert timeline.starts == [0, 4, 17, 20]
 
 
-def test_overwrite_by_another_engine_waits_for_the_data():
+def test_overwrite_waits_for_the_data():
     fill = Variant(DMA, 4, latency=9, writes=(0,))
     overwrite = Variant(MATRIX, 2, writes=(0,))
     timeline = replay((fill, overwrite), [0, 1], 2, 1)
@@ -171,7 +171,7 @@ def test_law_busy_stalls_and_idle_sum_to_the_makespan(program: tuple[tuple[Varia
 
 
 @given(programs)
-def test_law_no_engine_finishes_before_its_work_is_done(program: tuple[tuple[Variant, ...], list[int]]):
+def test_law_makespan_covers_the_work_of_engines(program: tuple[tuple[Variant, ...], list[int]]):
     timeline = replay(*program, ENGINES, CELLS)
     assert timeline.cycles >= max(timeline.busy)
     assert timeline.cycles <= sum(program[0][v].duration + program[0][v].latency for v in program[1])
@@ -215,7 +215,7 @@ def test_law_a_faster_engine_never_makes_the_program_slower(
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=20), st.integers(0, 9))
-def test_law_a_second_slot_never_makes_a_chain_slower(steps: list[tuple[int, int]], latency: int):
+def test_law_second_slot_is_never_slower(steps: list[tuple[int, int]], latency: int):
     def run(slots: int) -> int:
         table: list[Variant] = []
         for i, (load, compute) in enumerate(steps):

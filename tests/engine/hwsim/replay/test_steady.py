@@ -120,7 +120,7 @@ def test_random_programs_have_merged_loops() -> None:
     assert sum(nests(task_program(Random(seed)).tree) for seed in range(200)) > 20
 
 
-def test_more_distinct_tasks_than_allowed_are_refused() -> None:
+def test_too_many_distinct_tasks_are_refused() -> None:
     with pytest.raises(MachineError, match="more than 10 distinct tasks"):
         replay_tasks(_two_loads(1000), 10, 0)
 

@@ -182,7 +182,7 @@ def test_cycles_of_causal_attention_are_a_quadratic_polynomial() -> None:
     assert differences.tolist() == [0]
 
 
-def test_times_of_a_growing_repeat_are_sums_of_a_series() -> None:
+def test_growing_repeats_sum_a_series() -> None:
     inner = Repeat(0, 20, 25, Series(((5, ()),)), 2, 3, 5, 1, (99,), 1, more={1: 2})
     outer = Repeat(1, 10, 40, length_of(30, [inner]), 3, 2, 6, 0, (9,), 1, moves={5: (2,)})
     assert weights((inner, outer), [(3, 5), (2, 6)], 8).tolist() == [1, 1, 4, 24, 24, 4, 1, 1]

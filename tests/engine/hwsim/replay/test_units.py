@@ -69,7 +69,7 @@ def test_the_compute_module_of_vta_is_one_unit():
     assert [machine.unit_names[n] for n in machine.units] == ["load", "compute", "compute", "compute", "store"]
 
 
-def test_queue_of_a_unit_is_varied_for_all_its_engines():
+def test_queue_of_a_unit_is_varied_as_a_whole():
     machine = load_machine("vta").replace("engines.alu.queue_tasks", 3)
     assert machine.queues == (8, 3, 8)
     assert {e.queue_tasks for e in machine.engines if e.unit} == {3}

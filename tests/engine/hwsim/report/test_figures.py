@@ -65,7 +65,7 @@ def test_energy_of_bytes_and_operations_sums_to_the_total():
     assert report.energy_pj == sum(report.energy.values())
 
 
-def test_dma_bound_program_needs_dma_and_memory_rates():
+def test_dma_bound_program_needs_both_rates():
     parameters = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
     assert parameters["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
     assert parameters["memories.ddr.read_bytes_per_cycle"].saved == 0
@@ -74,7 +74,7 @@ def test_dma_bound_program_needs_dma_and_memory_rates():
     assert simulate(staged(32, 24, 16), plain().replace(best.path, best.better)).cycles == best.cycles
 
 
-def test_waiting_for_bursts_at_a_shared_port_is_a_stall():
+def test_waiting_for_bursts_is_a_stall():
     machine = load_machine("gemmini")
     assert isinstance(machine, Machine)
     report = simulate(staged_for_gemmini(), machine)

@@ -117,7 +117,7 @@ def test_annotation_selects_one_of_two_equal_engines():
     }
 
 
-def test_annotated_kind_selects_an_engine_of_that_kind():
+def test_annotated_kind_selects_an_engine():
     sch = staged()
     sch.annotate("C_local", "engine", "vector")
     with pytest.raises(MachineError) as caught:
@@ -138,7 +138,7 @@ def test_unreachable_faster_engine_is_explained():
     )
 
 
-def test_missing_calls_lead_through_memories_in_steps():
+def test_missing_calls_stage_through_memories():
     machine = read_machine(STEPWISE)
     sch = Schedule(parse(matmul(8, 8, 8)).program)
     with pytest.raises(MachineError) as caught:

@@ -91,7 +91,7 @@ def test_no_run_of_a_copy_crosses_axis_separators():
         )
 
 
-def test_loop_in_both_groups_of_axes_steps_through_both():
+def test_loop_in_two_axis_groups_steps_in_both():
     loops, analyzer = nest([4])
     (i,) = loops
     diagonal = Buffer("D", (build.as_expr(4), build.as_expr(4)), axis_separators=(1,))
@@ -128,7 +128,7 @@ def test_law_a_box_contains_all_accesses(sizes: list[int], data: st.DataObject):
         assert len(touched) <= found == min(box, prod(sizes) * taps)
 
 
-def test_longer_loop_of_a_sliding_window_makes_the_runs():
+def test_runs_follow_the_longer_window_loop():
     # Repeated with new variables: their order depended on their addresses in memory.
     for _ in range(20):
         loops, analyzer = nest([3, 64])

@@ -109,7 +109,7 @@ blocks = st.integers(1, 6)
 
 
 @given(sizes, sizes, sizes, st.integers(1, 3), blocks, blocks, blocks, blocks)
-def test_law_a_larger_register_block_never_reads_more(
+def test_law_larger_register_blocks_never_read_more(
     m: int, n: int, k: int, batch: int, rows: int, columns: int, more_rows: int, more_columns: int
 ):
     product = Product(m, n, k, batch)

@@ -152,7 +152,7 @@ def test_two_registers_preload_during_streaming() -> None:
     assert tasks[0].start == loaded + 16
 
 
-def test_one_register_loads_streams_and_drains_in_turn() -> None:
+def test_one_register_serializes_its_phases() -> None:
     func = tiled_gemm(16, 16, 128, (16, 16, 16), "MNK", doubled=True)
     single = simulate(func, array_machine(16, 16, "weight_stationary", staged=True))
     tasks = [s for s in single.segments.between() if s.engine == "array"]

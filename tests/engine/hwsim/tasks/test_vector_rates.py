@@ -203,7 +203,7 @@ def test_stated_passes_replace_the_squared_width(table: dict[str, int], passes: 
         ("matrix.cycles_by_type", {"float16": "fast"}, "bad-figure"),
     ],
 )
-def test_table_with_a_wrong_name_or_figure_is_refused(figure: str, value: object, code: str):
+def test_table_with_a_wrong_entry_is_refused(figure: str, value: object, code: str):
     with pytest.raises(MachineError) as caught:
         machine().replace(figure, value)
     assert caught.value.refusal.code == code
