@@ -87,7 +87,7 @@ def test_only_the_handles_of_a_program_are_free(func):
     assert free_vars(func.body) == set()
 
 
-def test_difference_of_a_changed_constant_has_its_path():
+def test_difference_of_constants_has_its_path():
     i = Var("i")
     found = first_difference(build.add(i, 3), build.add(i, 4))
     assert found is not None
