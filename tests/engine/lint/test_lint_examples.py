@@ -51,7 +51,7 @@ def test_examples_have_only_findings_of_an_expert(name: str):
 
 
 @pytest.mark.slow
-def test_finding_without_a_fix_names_what_was_tried():
+def test_finding_without_a_fix_names_its_trials():
     (finding,) = [f for f in linted("box_blur")[1] if not f.fixes]
     assert finding.code == "bank-conflict"
     tried = re.fullmatch(r"(\d+) changes tried: (\d+) without effect on the finding, (\d+) not faster", finding.no_fix)

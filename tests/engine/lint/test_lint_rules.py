@@ -371,7 +371,7 @@ def test_on_chip_tile_is_proposed_where_faster():
             assert fix.gain >= 0.02 or any(p.after < p.before for p in fix.peaks)
 
 
-def test_split_that_does_not_divide_gets_one_that_does():
+def test_indivisible_split_gets_a_divisor():
     sch = schedule(DOUBLE)
     (i,) = sch.get_loops("B")
     sch.split(i, [None, 64])

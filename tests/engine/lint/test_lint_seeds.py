@@ -88,7 +88,7 @@ def test_seed_003_set_scope_alone_is_offered_too():
     assert scopes(local)["matmul_intermediate"] == "local"
 
 
-def test_seed_003_without_the_round_trip_has_no_finding():
+def test_seed_003_on_chip_has_no_finding():
     _, schedule, machine = opened(3, 2)
     assert lint(schedule, machine) == ()
 
@@ -127,7 +127,7 @@ def test_seed_002_with_separators_has_no_bank_finding(case: int):
     assert lint(schedule, machine) == ()
 
 
-def test_seed_002_double_buffered_has_no_block_finding():
+def test_seed_002_double_buffered_has_no_finding():
     _, schedule, machine = opened(2, 1)
     apart = schedule.copy()
     for copy in ("A_local.vtcm", "B_local.vtcm"):

@@ -57,7 +57,7 @@ def test_tiles_with_one_slot_name_their_block_and_the_saved_cycles() -> None:
 
 @settings(max_examples=1000 if IS_DEEP else 10, deadline=None)
 @given(st.integers(0, 2**32))
-def test_law_every_reported_bank_conflict_costs_cycles(seed: int) -> None:
+def test_law_reported_conflicts_cost_cycles(seed: int) -> None:
     try:
         report = simulate(random_program(Random(seed)), random_machine(Random(seed)))
     except MachineError:

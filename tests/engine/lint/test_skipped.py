@@ -70,7 +70,7 @@ def test_copy_of_the_pixels_that_a_step_reads_is_proposed() -> None:
 
 
 @pytest.mark.parametrize(("window", "step"), [(1, 1), (2, 2), (3, 2)])
-def test_window_without_skipped_pixels_has_no_finding(window: int, step: int) -> None:
+def test_dense_window_has_no_finding(window: int, step: int) -> None:
     notebook = evaluate(read_document(staged(window, step)))
     assert notebook.schedule is not None and found(notebook.schedule) == []
 
