@@ -65,7 +65,7 @@ def test_a_thousand_blocks_in_a_row_are_lowered():
 
 
 @pytest.mark.slow
-def test_500_blocks_in_a_row_are_run_and_simulated():
+def test_500_blocks_are_run_and_simulated():
     func = chain(500)
     sch = Schedule(func)
     sch.parallel(sch.get_loops("b7")[0])

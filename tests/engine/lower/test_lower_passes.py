@@ -42,7 +42,7 @@ def test_a_lowered_matmul_is_plain_loops():
     ]
 
 
-def test_unknown_pass_is_refused_with_the_known_names():
+def test_unknown_pass_is_refused_with_names():
     with pytest.raises(LowerError) as caught:
         lower(Schedule(parse(MATMUL).program).func, until="Flatten")
     assert caught.value.code == "unknown-pass"
@@ -107,7 +107,7 @@ def test_loops_of_one_iteration_are_removed():
     assert_same_results(sch.func)
 
 
-def test_one_branch_guards_the_body_of_an_uneven_split():
+def test_one_branch_guards_an_uneven_split():
     sch = Schedule(parse(MATMUL).program)
     sch.split(sch.get_loops(sch.get_block("C"))[0], [None, 60])
     found = lines(sch.func)

@@ -75,7 +75,7 @@ def test_buffer_of_a_reduction_is_outside_its_loops():
     assert tiles(sch.func) == {"C": ((1, 96), i.name)}
 
 
-def test_buffer_of_a_dead_reduction_is_outside_its_loop():
+def test_dead_reduction_buffer_is_outside_its_loop():
     func = program("""(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8,), "float32")):
     S = T.sblock_alloc_buffer((8,))
     for i in range(8):
@@ -189,12 +189,12 @@ SUMS = """(A: T.Buffer((1024,), "int32"), C: T.Buffer((1024,), "int32")):
 """
 
 
-def test_condition_on_a_sum_of_loops_bounds_its_digits():
+def test_condition_on_a_sum_bounds_its_digits():
     (found,) = allocations(program(SUMS))
     assert found.tile == (1, 16, 16)
 
 
-def test_else_branch_of_an_or_negates_both_conditions():
+def test_else_of_an_or_negates_both_conditions():
     func = program("""(A: T.Buffer((64, 64), "int32"), C: T.Buffer((64, 64), "int32")):
     B = T.sblock_alloc_buffer((64, 64), "int32")
     for i, j in T.grid(64, 64):

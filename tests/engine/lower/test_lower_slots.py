@@ -94,7 +94,7 @@ def test_two_slots_give_the_same_result():
 
 
 @pytest.mark.parametrize("slots", [3, 4])
-def test_more_slots_are_one_axis_with_the_same_result(slots):
+def test_more_slots_are_one_axis(slots):
     sch = staged(double=False)
     original = sch.func
     sch.double_buffer("A_local.vtcm", slots=slots)

@@ -85,7 +85,7 @@ VERSIONS = {
 
 @pytest.mark.parametrize("name", VERSIONS)
 @pytest.mark.parametrize("trips", [1, 2, 3, 8])
-def test_stages_and_order_have_as_many_versions_as_live(name, trips):
+def test_versions_are_those_that_are_live(name, trips):
     stages, orders, versions = VERSIONS[name]
     func = program(CHAIN, trips, annotated(stages, orders))
     sizes = {b.name: build.int_value(b.shape[0]) for b in allocated_buffers(lower(func))}
@@ -230,7 +230,7 @@ def test_broken_dependence_names_an_element_and_its_iterations(body, notes, foun
     assert caught.value.code == "broken-dependence" and found in caught.value.refusal.found
 
 
-def test_stages_in_reverse_order_are_refused_with_a_fix():
+def test_reversed_stages_are_refused_with_a_fix():
     sch, copy = staged()
     loop = sch.get_loops("C")[0]
     before = sch.mod
