@@ -156,7 +156,7 @@ def test_a_network_adds_its_best_to_a_database(first: Searched) -> None:
 
 
 @pytest.mark.slow
-def test_network_starts_from_the_records_of_a_database(first: Searched, tmp_path: Path) -> None:
+def test_network_starts_from_a_database(first: Searched, tmp_path: Path) -> None:
     shutil.copy(first.database, tmp_path)
     second = searched(parse_network(LARGER.replace("scale", "times")), tmp_path).study
     assert all(k.study and "the schedule found before" in k.study.began_with for k in second.kernels)

@@ -34,7 +34,7 @@ module @jit_f {
 """
 
 
-def test_suffix_of_a_name_decides_whether_it_is_a_model() -> None:
+def test_suffix_decides_whether_a_file_is_a_model() -> None:
     assert set(model_suffixes()) == {".onnx", ".tflite", ".mlir", ".stablehlo", ".pt2"}
     assert is_model_file("net.TFLITE") and not is_model_file("net.py")
 

@@ -52,13 +52,13 @@ def test_each_call_names_the_calls_whose_results_it_reads() -> None:
     assert reading_calls(parse_network(MODEL).graph) == ((), (), (0, 1), (2,), (3,))
 
 
-def test_shapes_have_the_value_or_name_of_an_open_size() -> None:
+def test_shapes_have_open_sizes() -> None:
     graph = parse_network(OPEN).graph
     wide = graph.inputs[1]
     assert tensor_text(wide, {"n": 4}) == "8×8 float32" and tensor_text(wide, {}) == "(n * 2)×8 float32"
 
 
-def test_trace_of_an_inference_returns_counters_to_zero() -> None:
+def test_inference_trace_resets_counters() -> None:
     network = parse_network(MODEL)
     report = simulate_network(network, NPU)
     trace = json.loads(network_trace(network, report))

@@ -24,7 +24,7 @@ def test_changes_of_all_kernels_sum_to_the_difference() -> None:
     assert scale.change == 2 * (simulate(network["scale"], CPU).cycles - simulate(network["scale"], NPU).cycles)
 
 
-def test_scheduled_kernel_explains_the_whole_difference() -> None:
+def test_scheduled_kernel_explains_the_difference() -> None:
     network = parse_network(MODEL)
     schedule = Schedule(network["both"])
     for block in ("s", "p"):

@@ -34,7 +34,7 @@ def test_calls_of_weights_alone_are_not_part_of_an_inference() -> None:
     assert [c.kernel.name for c in report.ranked()] == ["both", "scale"]
 
 
-def test_each_value_of_an_open_size_is_its_own_kernel() -> None:
+def test_each_value_of_a_size_is_its_own_kernel() -> None:
     network = parse_network(OPEN)
     kernels = distinct_kernels(network, {"n": 4})
     assert [(dict(k.sizes), k.calls) for k in kernels] == [({"m": 4}, (0, 1)), ({"m": 8}, (2, 3))]

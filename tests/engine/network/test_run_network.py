@@ -56,7 +56,7 @@ def test_result_in_an_argument_has_the_arguments_new_values() -> None:
     np.testing.assert_array_equal(x, np.arange(16))
 
 
-def test_each_call_runs_with_its_value_of_an_open_size() -> None:
+def test_each_call_runs_with_its_open_size() -> None:
     network = parse_network(OPEN)
     x, z = np.full((4, 8), -1.5, "float32"), np.arange(64, dtype="float32").reshape(8, 8) - 32
     short, long = run_network(network, {"x": x, "z": z}, {"n": 4})
