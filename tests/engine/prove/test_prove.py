@@ -180,7 +180,7 @@ def main(X: T.Buffer((64,), "int32"), Y: T.Buffer((64,), "int32")):
 """
 
 
-def test_relation_of_a_recurrence_is_found_by_widening() -> None:
+def test_recurrence_is_proved_by_widening() -> None:
     backwards = SCAN.replace("vt = T.axis.spatial(64, t)", "vt = T.axis.spatial(64, 63 - t)")
     assert prove(read(backwards), read(SCAN)).status == "proved"
     tiled = SCAN.replace(
@@ -213,7 +213,7 @@ def main(A: T.Buffer((8, 32), "float32"), at: T.Buffer((8,), "int32"), best: T.B
 """
 
 
-def test_values_loaded_before_a_store_keep_their_source() -> None:
+def test_values_stored_later_are_those_loaded() -> None:
     sch = Schedule(read(ARGMAX))
     _, k = sch.get_loops("argmax")
     k0, _ = sch.split(k, [None, 8])
@@ -297,7 +297,7 @@ def main(A: T.Buffer((16,), "int32"), I: T.Buffer((16,), "int32"), C: T.Buffer((
     assert prove(read(gather), read(gather)).status == "proved", "an input that data choose from is an operator"
 
 
-def test_too_few_steps_are_unknown_and_check_runs_both() -> None:
+def test_too_few_steps_are_unknown() -> None:
     sch = matmul("int32")
     sch.split(sch.get_loops("D")[0], [None, 8])
     assert prove(sch.func, sch.original["main"], operations=100).detail == "the proof needs too many steps"
