@@ -84,7 +84,7 @@ def test_squared_outer_loop_is_judged_apart_from_inner_loops() -> None:
     assert sch.verify().status == "tested"
 
 
-def test_reorder_within_overlapping_windows_is_accepted() -> None:
+def test_reorder_within_overlapping_windows() -> None:
     sch = bound("i * 2 + j", "k", 14, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"

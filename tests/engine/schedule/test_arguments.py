@@ -69,7 +69,7 @@ def test_buffer_is_given_by_position_name_or_object(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*READS, *WRITES, *EITHER])
 @pytest.mark.parametrize("wrong", ["nobody", 7, ("sideways", 0)])
-def test_missing_buffer_is_refused_with_the_known_ones(name: str, wrong: Any) -> None:
+def test_missing_buffer_is_refused_with_names(name: str, wrong: Any) -> None:
     sch = schedule()
     before = sch.mod
     with pytest.raises(ScheduleError) as refused:

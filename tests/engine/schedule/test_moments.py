@@ -33,7 +33,7 @@ def test_a_missing_step_is_refused(count: int) -> None:
     assert refused.value.refusal.code == "no-such-step"
 
 
-def test_going_to_a_continued_copy_updates_all_holders() -> None:
+def test_go_to_a_copy_updates_all_holders() -> None:
     sch = split_chain()
     other = sch.copy()
     other.unroll(other.get_loop("ii"))
@@ -52,7 +52,7 @@ class Holder:
         self.times += 1
 
 
-def test_going_elsewhere_notifies_the_live_followers() -> None:
+def test_go_to_notifies_live_followers() -> None:
     sch, one, other = split_chain(), Holder(), Holder()
     sch.follow(one.notified)
     sch.follow(other.notified)
@@ -64,7 +64,7 @@ def test_going_elsewhere_notifies_the_live_followers() -> None:
     assert one.times == 1
 
 
-def test_going_to_another_program_is_refused_without_a_change() -> None:
+def test_go_to_another_program_is_refused() -> None:
     sch = split_chain()
     before = sch.mod
     with pytest.raises(ScheduleError) as refused:

@@ -54,7 +54,7 @@ def test_both_machines_run_the_schedule(name: str, machine: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples(REAL, "transpose"))
-def test_advice_on_a_missing_memory_leads_to_a_report(name: str) -> None:
+def test_advice_on_missing_memory_gives_a_report(name: str) -> None:
     sch = scheduled(name, "local")  # which the machine with two banks does not have
     for _ in range(12):
         try:

@@ -53,7 +53,7 @@ def test_factors_of_a_perfect_tile_multiply_to_the_extent(seed: int, n: int, mos
 
 
 @given(st.integers(0, 2**31), st.integers(0, 2), st.sampled_from((1, 2, 8)))
-def test_inner_part_of_a_partitioned_tile_is_a_multiple(seed: int, position: int, factor: int) -> None:
+def test_inner_partitioned_tile_is_a_multiple(seed: int, position: int, factor: int) -> None:
     sch = Schedule(MATMUL, seed=seed)
     factors = sch.sample_partitioned_tile(sch.get_loops("C")[0], 3, position, factor)
     assert prod(f or 0 for f in factors) == 128 and prod(f or 0 for f in factors[position:]) % factor == 0

@@ -133,7 +133,7 @@ def test_copy_in_a_part_that_works_on_views_has_its_own_stage():
     assert_sound(sch)
 
 
-def test_loops_copied_out_of_a_pipeline_are_no_pipeline():
+def test_loops_outside_of_a_pipeline_are_none():
     sch = piped([0, 1, 2])
     sch.reverse_compute_at("B", sch.get_loops("A")[0], preserve_unit_loops=True, keep_tiling=True)
     assert [f.annotations for f in sch.index.loops_of("B")] == [(), (), ()]

@@ -24,7 +24,7 @@ def refused(call: object, *args: object, **kwargs: object) -> ScheduleError:
     return caught.value
 
 
-def test_tvm_text_and_objects_are_accepted_as_programs() -> None:
+def test_tvm_text_and_objects_are_programs() -> None:
     expected = matmul().mod
     tvm_module = SimpleNamespace(script=lambda *, show_meta: MATMUL)
     for program in (MATMUL, tvm_module, SimpleNamespace(mod=tvm_module), matmul()):

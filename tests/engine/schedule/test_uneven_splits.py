@@ -72,7 +72,7 @@ def test_reorder_of_sums_across_blocks_is_refused_with_a_witness(rows: str, colu
     assert witness in refused.value.refusal.found
 
 
-def test_without_islpy_an_undecided_refusal_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_without_islpy_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "islpy", None)
     sch, loops = fused("row sums", "5", "12")
     with pytest.raises(ScheduleError) as refused:

@@ -110,7 +110,7 @@ def test_law_verdicts_around_vectors_agree_with_the_calls(text: str, data: st.Da
     assert_answers_confirmed(sch, data.draw(st.sampled_from(sch.index.block_names[1:])))
 
 
-def test_thread_indices_launched_in_a_block_stay_in_it():
+def test_thread_indices_stay_in_their_block():
     sch = Schedule(parse(SUMS).program)
     with pytest.raises(ScheduleError) as refused:
         sch.reindex("C", ("read", 0))

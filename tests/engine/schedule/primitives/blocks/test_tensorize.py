@@ -27,7 +27,7 @@ def refusal(sch: Schedule, intrin: TensorIntrin, position: int = 3) -> str:
     return refused.value.code
 
 
-def test_tensorized_matmul_is_tested_by_its_description():
+def test_tensorized_matmul_is_tested():
     sch = tiled()
     sch.decompose_reduction("C", sch.get_loops("C")[2])
     sch.tensorize(sch.get_loops("C")[3], mma())
@@ -70,7 +70,7 @@ def test_swapped_operands_are_the_same_sum():
     assert sch.verify().status == "tested"
 
 
-def test_replay_and_undo_use_the_intrinsic_of_the_call():
+def test_replay_and_undo_keep_the_intrinsic():
     own = Intrinsics()
     own.register("mma", MMA_DESC, MMA_CALL)
     sch = tiled(intrinsics=own)

@@ -154,13 +154,13 @@ def fetched(B: T.Buffer((8, 16), "int32"), C: T.Buffer((8, 16), "int32")):
 """
 
 
-def test_cooperative_fetch_by_excess_threads_copies_everything():
+def test_fetch_by_excess_threads_is_complete():
     sch = schedule(FETCHED.replace("LIMIT", "2"))
     sch.cache_read("C", 0, "warp")
     assert sch.verify().status == "tested"
 
 
-def test_cooperative_fetch_that_omits_rows_is_refused():
+def test_fetch_that_omits_rows_is_refused():
     sch = schedule(FETCHED.replace("LIMIT", "2").replace("b * 2 + c // 4", "b * 3"))
     with pytest.raises(ScheduleError) as refused:
         sch.cache_read("C", 0, "warp")

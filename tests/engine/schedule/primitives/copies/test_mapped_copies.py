@@ -91,7 +91,7 @@ def order(sch: Schedule) -> list[str]:
     return [name for name in sch.index.block_names if name != "root"]
 
 
-def test_reindex_of_a_transposed_read_follows_the_block():
+def test_reindex_of_a_transposed_read():
     sch = schedule(TURNED)
     copy = sch.reindex("B", ("read", 0))
     assert copy == "A_reindex_reindex", "TVM's name"
@@ -100,7 +100,7 @@ def test_reindex_of_a_transposed_read_follows_the_block():
     assert sch.verify().status == "tested"
 
 
-def test_reindex_of_the_output_of_a_sum_copies_after_it():
+def test_reindex_of_a_sum_copies_after_it():
     sch = schedule(MATMUL)
     copy = sch.reindex("C", "C")
     assert order(sch) == ["C", copy]
@@ -109,7 +109,7 @@ def test_reindex_of_the_output_of_a_sum_copies_after_it():
     assert sch.verify().status == "tested"
 
 
-def test_reindex_cache_read_places_elements_by_the_map():
+def test_reindex_cache_read_maps_elements():
     sch = schedule(TURNED)
     sch.split("i", [None, 4])
     copy = sch.reindex_cache_read("B", 0, "shared", lambda vi, vj: [vi // 4, AXIS_SEPARATOR, vj, vi % 4])

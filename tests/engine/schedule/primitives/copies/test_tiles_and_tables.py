@@ -66,7 +66,7 @@ def tiled() -> Schedule:
     return sch
 
 
-def test_read_at_copies_the_tile_of_a_sum_in_one_block():
+def test_read_at_copies_a_tile_in_one_block():
     sch = tiled()
     copy = sch.read_at(sch.get_loops("C")[1], "C", "A", "shared")
     assert copy == "A_shared"
@@ -76,7 +76,7 @@ def test_read_at_copies_the_tile_of_a_sum_in_one_block():
     assert sch.verify().status == "tested"
 
 
-def test_write_at_stores_the_tile_of_a_sum_in_one_block():
+def test_write_at_stores_a_tile_in_one_block():
     sch = tiled()
     copy = sch.write_at(sch.get_loops("C")[0], "C", 0, "local")
     assert sch.index.block_names == ("root", "C", copy)
@@ -145,7 +145,7 @@ def test_annotated_region_is_used_by_moves_and_compaction():
     assert "C = T.sblock_alloc_buffer((11,))" in to_script(plan(sch.func))
 
 
-def test_two_annotated_regions_note_their_position_once():
+def test_annotated_regions_note_a_position_once():
     sch = schedule(SAMPLED)
     sch.annotate_buffer_access("B", 0, "read", lambda v: [(v * 2 - 1, v * 2 + 2)])
     sch.annotate_buffer_access("B", 0, "read", lambda v: [(v * 2, v * 2 + 1)])
@@ -153,7 +153,7 @@ def test_two_annotated_regions_note_their_position_once():
     assert [item.value for item in noted] == [0]
 
 
-def test_hidden_read_only_table_leaves_the_declaration():
+def test_hidden_table_leaves_the_declaration():
     sch = schedule(GATHERED)
     sch.unsafe_hide_buffer_access("B", "read", [1])
     assert [r.buffer.name for r in sch.get("B").reads] == ["A"]

@@ -29,7 +29,7 @@ def region(sch: Schedule, block: str) -> list[str]:
     return [expr_text(r.min) for r in sch.index.block(block).writes[0].region]
 
 
-def test_set_scope_of_an_intermediate_updates_all_uses():
+def test_set_scope_updates_all_uses():
     sch = schedule()
     sch.set_scope("B", 0, "local")
     assert buffer(sch, "B").scope == "local"
@@ -52,7 +52,7 @@ def test_transform_layout_permutes_indices_and_shape():
     assert sch.verify().status == "tested"
 
 
-def test_transform_layout_infers_the_region_of_a_window():
+def test_transform_layout_infers_window_regions():
     sch = schedule(BOX_BLUR)
     sch.transform_layout("y_blur", "x_blur", lambda y, x, c: [x, c, y])
     read = sch.index.block("y_blur").reads[0]

@@ -136,7 +136,7 @@ def test_padding_of_a_predicated_writer_does_not_depend_on_it():
     assert sch.verify().status == "tested"
 
 
-def test_padded_intermediate_lowers_to_the_same_result():
+def test_padded_intermediate_lowers_the_same():
     sch = schedule(STAGED)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j // 4, AXIS_SEPARATOR, i % 4, j % 4], pad_value=0.0)
     given = np.arange(140, dtype="float32").reshape(14, 10)
@@ -173,7 +173,7 @@ def test_padding_without_a_value_holds_anything():
     assert sch.verify().status == "tested"
 
 
-def test_assumed_map_that_is_no_sum_of_splits_is_tested():
+def test_assumed_irregular_map_is_tested():
     sch = schedule(STAGED)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i, (i + j) % 10], assume_injective_transform=True)
     assert sch.verify().status == "tested"
@@ -255,7 +255,7 @@ VIEW_AT_A_PLACE = (
 )
 
 
-def test_element_offset_of_a_view_follows_the_layout():
+def test_indices_read_by_a_view_follow_the_layout():
     sch = schedule(VIEW_AT_A_PLACE)
     sch.transform_layout("B", ("read", "places"), lambda i: [i // 2, i % 2])
     assert "T.match_buffer(A[places[vi // 2, vi % 2] % 6, 0:3]" in to_script(sch.func)

@@ -47,7 +47,7 @@ def test_double_buffered_sums_of_tiles_alternate_between_slots(parts: int, block
 
 
 @pytest.mark.parametrize("seed", samples(range(20), *range(6)))
-def test_law_random_tiles_of_sums_give_the_same_result(seed: int) -> None:
+def test_law_tiles_of_sums_keep_the_result(seed: int) -> None:
     rng = Random(seed)
     parts, size = rng.choice((1, 2)), rng.choice((24, 40, 56))
     sch = accumulated(parts, rng.choice((5, 8, 16)), size)

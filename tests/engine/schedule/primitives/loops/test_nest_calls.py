@@ -154,7 +154,7 @@ def test_merge_of_outer_loops_leaves_inner_ones_separate():
     assert sch.verify().status == "tested"
 
 
-def test_merge_past_a_nest_of_other_buffers_is_accepted():
+def test_merge_past_an_unrelated_nest_is_accepted():
     sch = schedule(OVERWRITTEN)
     sch.merge("x", "p")
     assert sch.get_child_blocks("root") == ["B", "C", "D"]

@@ -42,7 +42,7 @@ def tiled_relu(sch: Schedule, factor: int):
     return i0, j0, i1, j1
 
 
-def test_compute_at_computes_what_each_iteration_needs():
+def test_compute_at_computes_the_needed_region():
     sch = schedule()
     _, j0, _, _ = tiled_relu(sch, 32)
     sch.compute_at("matmul", j0)
@@ -355,7 +355,7 @@ def with_a_reader(sch: Schedule, copy: str):
 
 
 @pytest.mark.parametrize("move", [fused_with_k, with_a_reader])
-def test_copy_that_would_leave_partial_sums_is_refused(move):
+def test_copy_that_leaves_partial_sums_is_refused(move):
     sch, copy = copied_matmul()
     with pytest.raises(ScheduleError) as refused:
         move(sch, copy)

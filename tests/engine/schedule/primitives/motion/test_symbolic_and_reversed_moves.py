@@ -54,7 +54,7 @@ def test_triangle_of_symbolic_size_does_not_cover_a_whole_read():
     assert not is_covered(sch.index, writer, reader, writer.block.writes[0].buffer)
 
 
-def test_constant_loop_does_not_cover_a_symbolic_domain():
+def test_constant_loop_covers_no_symbolic_domain():
     whole = 'n, m):\n        with T.sblock("D"):\n            vi, vj = T.axis.remap("SS", [i, j])'
     part = '4, m):\n        with T.sblock("D"):\n            vi = T.axis.spatial(n, i)\n            vj = T.axis.spatial(m, j)'
     sch = schedule(SYMBOLIC.replace(whole, part))
@@ -89,7 +89,7 @@ def test_loops_fused_over_a_symbolic_size_compute_their_element():
     assert expr_text(sch.index.realize("D").predicate) == "T.bool(True)"
 
 
-def test_part_of_a_fused_loop_does_not_cover_the_domain():
+def test_part_of_a_fused_loop_covers_no_domain():
     sch = schedule(
         FUSED.replace('range(n * 32):\n        with T.sblock("D")', 'range(n * 31):\n        with T.sblock("D")')
     )
@@ -112,7 +112,7 @@ def reversed_axes(X: T.Buffer((10, 12), "float32"), Z: T.Buffer((10, 12), "float
 """
 
 
-def test_descending_indices_reverse_the_moved_iterators():
+def test_descending_indices_reverse_iterators():
     sch = schedule(REVERSED)
     sch.compute_at("Y", sch.get_loops("Z")[0])
     assert values(sch, "Y") == ["9 - i", "ax0"]
@@ -163,7 +163,7 @@ def one_trip(A: T.Buffer((8, 8), "float32"), D: T.Buffer((1, 2), "float32")):
 """
 
 
-def test_unit_iterator_runs_where_its_input_is_computed():
+def test_unit_iterator_runs_at_its_input():
     sch = schedule(ONE_TRIP)
     sch.reverse_compute_at("D", sch.get_loops("B")[0])
     assert values(sch, "D")[0] == "i"
@@ -265,7 +265,7 @@ def fused(a: T.handle, d: T.handle):
 """
 
 
-def test_inlining_splits_axes_fused_by_a_symbolic_size() -> None:
+def test_inlining_splits_symbolic_fused_axes() -> None:
     sch = schedule(FUSED_AXES)
     sch.compute_inline("B")
     assert "A[v // n, v % n]" in to_script(sch.func)

@@ -135,7 +135,7 @@ def test_rfactor_of_uneven_splits_keeps_the_necessary_predicates(factor):
         assert_kept(s)
 
 
-def test_rfactor_of_first_best_needs_the_outermost_loop():
+def test_rfactor_of_first_best_needs_the_outer_loop():
     sch = Schedule(parse(FIRST_WINS).program)
     ko, ki = sch.split("k", [4, 6])
     refused = assert_refused("order-dependent", lambda: sch.rfactor(ki, 0))
@@ -144,7 +144,7 @@ def test_rfactor_of_first_best_needs_the_outermost_loop():
     assert_kept(sch)
 
 
-def test_rfactor_accepts_a_unit_loop_that_binds_nothing():
+def test_rfactor_accepts_an_unused_unit_loop():
     sch = Schedule(parse(FIRST_WINS).program)
     sch.rfactor(sch.add_unit_loop("argmax"), 0)
     assert_kept(sch)
@@ -286,7 +286,7 @@ ROLLING_REFUSED = {
 
 
 @pytest.mark.parametrize("name", ROLLING_REFUSED)
-def test_rolling_buffer_with_nothing_to_keep_is_refused(name):
+def test_useless_rolling_buffer_is_refused(name):
     code, make, block = ROLLING_REFUSED[name]
     sch = make()
     assert_refused(code, lambda: sch.rolling_buffer(block, 0))
