@@ -38,7 +38,7 @@ def test_a_missing_value_is_refused_at_its_place(region: str, value: str, code: 
     assert refusal.place is not None and refusal.place.line == (6 if region != "A[vi]" else 7)
 
 
-def test_flat_text_that_opens_with_an_init_is_refused() -> None:
+def test_flat_text_with_a_leading_init_is_refused() -> None:
     with pytest.raises(ParseError, match="not part of a program"):
         parse('([],"")\nwith T.init():\n[]()\n(())')
 

@@ -84,7 +84,7 @@ def test_block_of_the_2021_form_gets_its_own_loops() -> None:
     assert [loop.name for loop in Schedule(func).get_loops("C")] == ["i0", "i1", "i2"]
 
 
-def test_2021_form_with_a_class_equals_the_classic_text() -> None:
+def test_2021_class_form_equals_the_classic_text() -> None:
     assert first_difference(function(EARLY_TILED), function(CLASSIC_TILED)) is None
 
 

@@ -111,7 +111,7 @@ def test_text_that_is_no_program_is_refused_at_its_place(text: str, code: str, l
     assert error.refusal.place is not None and error.refusal.place.line == line, str(error)
 
 
-def test_misspelt_name_is_refused_with_the_nearest_one() -> None:
+def test_misspelt_name_gets_the_nearest_one() -> None:
     assert refused(HEADER + "    A[0, 0] = T.sqtr(1.0)\n").refusal.fix[0] == "T.sqrt"
     error = refused(CURRENT["matmul"].replace("B[vk, vj]\n", "B[vkk, vj]\n"))
     assert "vk" in error.refusal.fix

@@ -204,7 +204,7 @@ def test_an_empty_block_reads_back() -> None:
 
 
 @pytest.mark.parametrize("allocates", [True, False])
-def test_root_that_reading_would_not_make_is_written(allocates: bool) -> None:
+def test_unusual_root_is_written(allocates: bool) -> None:
     a, s = buffer(), buffer("S")
     only_block = BlockRealize((), build.TRUE, Block("x", (), (), (), store(a, FloatImm(1.0))))
     root = BlockRealize((), build.TRUE, Block("root", (), (), (), only_block, alloc_buffers=(s,) if allocates else ()))

@@ -34,7 +34,7 @@ def test_a_bare_call_has_no_targets() -> None:
     assert one("sch.reorder(i, j)").targets == ()
 
 
-def test_index_belongs_to_the_step_or_the_reference() -> None:
+def test_index_of_a_step_or_a_reference() -> None:
     step = one("j = sch.get_loops(b)[1]")
     assert (step.targets, step.index, step.args) == (("j",), 1, (Ref("b"),))
     assert one("sch.parallel(loops[0])").args == (Ref("loops", 0),)

@@ -98,7 +98,7 @@ def test_what_is_no_graph_of_kernels_is_refused_at_its_line(before: str, after: 
     assert refusal.place is not None and (refusal.place.line, refusal.place.file) == (LINE, "model.py")
 
 
-def test_missing_or_recursive_relax_function_is_refused() -> None:
+def test_no_or_recursive_relax_function_is_refused() -> None:
     with pytest.raises(ParseError, match="no relax function"):
         parse_network(HEAD + KERNELS)
     with pytest.raises(ParseError, match="no relax function other"):
