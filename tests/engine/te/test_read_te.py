@@ -97,7 +97,7 @@ def test_refused_build_with_three_channels_stores_y_innermost() -> None:
 
 
 @pytest.mark.parametrize(("text", "order"), [(TRANSPOSED, ["j", "i"]), (TRANSPOSED_STORAGE, ["i", "j"])])
-def test_cache_after_a_reorder_is_stored_in_that_order(text: str, order: list[str]) -> None:
+def test_cache_after_a_reorder_keeps_its_order(text: str, order: list[str]) -> None:
     """As the outputs in the post: B.global is [20, 10] in both, and computed j first, or i first."""
     found = read_te(text)
     assert "B_global = T.sblock_alloc_buffer((20, 10))" in to_script(found.schedule.mod)
@@ -164,7 +164,7 @@ fcuda = tvm.build(s, [A, B], "cuda")
     assert [loop.name for loop in schedule.get_loops("B_rf")][:3] == ["xo", "xi", "ki"]
 
 
-def test_condition_on_a_reduction_is_kept_unlike_in_tvm() -> None:
+def test_condition_on_a_reduction_is_kept() -> None:
     text = """
 A = te.placeholder((4, 8), "int32", name="A")
 k = te.reduce_axis((0, 8), "k")
@@ -213,7 +213,7 @@ def test_inputs_and_outputs_are_the_default_parameters() -> None:
     assert [b.name for b in program(MATMUL_VTCM).buffers] == ["A", "B", "C"]
 
 
-def test_tile_of_a_separated_layout_lowers_to_two_banks() -> None:
+def test_separated_layout_lowers_to_two_banks() -> None:
     text = """
 A = te.placeholder((64, 128), name="A")
 B = te.compute((64, 128), lambda i, j: A[i, j] + 1.0, name="B")
@@ -227,7 +227,7 @@ tvm.lower(s, [A, B])
     assert "(2, 4096)" in to_script(lower(schedule.func))
 
 
-def test_tvmscript_program_takes_precedence_over_te() -> None:
+def test_tvmscript_that_mentions_te_is_tvmscript() -> None:
     script = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    # once te.compute((4,), …)\n    A[0] = T.float32(0)\n'
     assert not is_te(script)
     assert structural_equal(parse(script).program, parse_script(script).program)

@@ -12,7 +12,7 @@ from tilewright.engine.prove import prove
 pytest.importorskip("islpy")
 
 
-def test_posted_symbolic_matmul_is_proved_for_all_sizes() -> None:
+def test_posted_matmul_is_proved_for_all_sizes() -> None:
     schedule = tilewright.read_te(MATMUL_VTCM).schedule
     assert schedule is not None
     changes = [s for s in schedule.states[1:] if s.trace.steps[-1].changes]
