@@ -29,14 +29,14 @@ def spin(until: Callable[[], bool] = lambda: False) -> None:
         pass
 
 
-def test_work_over_its_time_ends_and_names_the_budget() -> None:
+def test_work_over_its_time_names_the_budget() -> None:
     with pytest.raises(OverBudgetError) as over, within(Budget(0.1), "the loop"):
         spin()
     assert over.value.code == "over-budget"
     assert over.value.refusal.message == "the loop needs more than 0.1 s of processor time"
 
 
-def test_work_over_its_time_ends_at_its_next_checkpoint() -> None:
+def test_work_over_its_time_ends_at_a_checkpoint() -> None:
     """No exception comes between two checkpoints, where a callback or a finalizer could swallow it."""
     ended_by: list[str] = []
     with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):

@@ -37,7 +37,7 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float = 10.0, m
     return isolated(function, *arguments, seconds=seconds, what="the call", memory_bytes=memory_bytes)
 
 
-def test_call_returns_its_value_and_the_child_is_kept() -> None:
+def test_call_returns_and_keeps_the_child() -> None:
     assert call(work.add, 1, 2) == 3
     assert call(os.getpid) == call(os.getpid) != os.getpid()
 

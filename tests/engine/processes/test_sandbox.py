@@ -150,7 +150,7 @@ def test_the_answer_limit_is_reported(tmp_path: Path) -> None:
     assert code == "too-large" and "1,048,576 B for its text" in message
 
 
-def test_large_file_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+def test_large_file_is_refused_without_a_process(tmp_path: Path) -> None:
     assert refusal(tmp_path, "long text", 1, SandboxLimits(file_bytes=4))[0] == "too-large"
 
 
