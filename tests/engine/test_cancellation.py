@@ -172,7 +172,7 @@ class Finalized:
         raise self.error
 
 
-def test_python_does_not_report_an_ignored_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignored_cancellation_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda ignored: reported.append(ignored.exc_type))
     hide_ignored_cancellations()
@@ -236,7 +236,7 @@ def report(schedule: Schedule) -> object:
 
 
 @pytest.mark.parametrize("work", [targets, report, verdict_of])
-def test_law_cancelled_work_has_the_same_result_later(
+def test_law_cancelled_work_can_be_repeated(
     work: Callable[[Schedule], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A wait for a child process has a number of checkpoints that depends on its duration.
