@@ -1,4 +1,4 @@
-"""TVM's own modules and traces taken over: the replayed schedule gives the module that TVM has."""
+"""Import of TVM's modules and traces: the replayed schedule gives TVM's module."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_trace_of_tvm_gives_its_module(text: str, calls: Callable[[Any], None]
 
 
 @pytest.mark.parametrize("text", [MATMUL, MATMUL_RELU])
-def test_modules_functions_and_schedules_are_taken_over(text: str) -> None:
+def test_modules_functions_and_schedules_are_imported(text: str) -> None:
     module = tvm_parse(text)
     program = parse(text).program
     ours = program.functions[0] if isinstance(program, IRModule) else program
@@ -93,7 +93,7 @@ def test_modules_functions_and_schedules_are_taken_over(text: str) -> None:
         assert Schedule(found).func.params[0].dtype == "handle"
 
 
-def test_relax_functions_are_passed_over() -> None:
+def test_relax_functions_are_skipped() -> None:
     relax = pytest.importorskip("tvm.relax")
     nn = pytest.importorskip("tvm.relax.frontend.nn")
 
@@ -117,7 +117,7 @@ def test_relax_functions_are_passed_over() -> None:
 
 
 @pytest.mark.slow
-def test_an_intrinsic_that_only_tvm_has_is_taken_over() -> None:
+def test_intrinsic_that_only_tvm_has_is_imported() -> None:
     from tvm.s_tir.tensor_intrin import cuda  # registers the intrinsics
 
     assert cuda.WMMA_FILL_16x16x16_F32_INTRIN

@@ -37,7 +37,7 @@ def cuda_of(name: str, folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_softmax_is_one_kernel_whose_threads_combine_their_sums(tmp_path: Path) -> None:
+def test_softmax_is_one_kernel_across_threads(tmp_path: Path) -> None:
     source = cuda_of("softmax", tmp_path)
     assert source.count('extern "C" __global__ void __launch_bounds__(') == 2, "one kernel, declared and defined"
     assert "extern __shared__" in source and "__syncthreads()" in source
@@ -57,7 +57,7 @@ def kernel_of(text: str) -> Any:
 @pytest.mark.parametrize(
     "tag", samples(["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"], "threadIdx.x", "vthread")
 )
-def test_a_loop_around_the_same_threads_changes_no_kernel(tag: str, scope: str) -> None:
+def test_loop_around_the_same_threads_changes_no_kernel(tag: str, scope: str) -> None:
     rows = StagedRows(tag, scope, 32, 128, 1)
     around, alone = (kernel_of(rows.text(around=around)) for around in (True, False))
     if tag.startswith("threadIdx"):  # TVM may place a buffer outside of virtual threads that have one loop

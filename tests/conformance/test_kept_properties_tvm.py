@@ -1,4 +1,4 @@
-"""Properties that are no part of a program's computation are kept: offsets, alignment, strides, scopes, attributes. TVM is the judge."""
+"""Properties that do not affect a program's computation are kept: offsets, alignment, strides, scopes, attributes. TVM decides."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def same(left: Any, right: Any) -> bool:
     return tvm_ffi.structural_equal(left, right, map_free_vars=True)
 
 
-def test_a_property_is_kept_or_the_text_is_refused() -> None:
+def test_property_is_kept_or_the_text_is_refused() -> None:
     kept = 0
     for text in programs() if IS_DEEP else [*programs()][::5]:
         try:
@@ -119,15 +119,15 @@ def test_a_property_is_kept_or_the_text_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_text_of_a_kernel_of_the_paged_cache_keeps_its_program() -> None:
-    """TVM prints the type of an implicit offset no more, so its reading of its own text is what ours must equal."""
+def test_text_of_a_paged_cache_kernel_keeps_its_program() -> None:
+    """TVM no longer prints the type of an implicit offset, so its reading of its own text is the reference."""
     kept = refused = 0
-    for _, make in cache_kernels():
+    for _, build in cache_kernels():
         try:
-            made = make()
+            kernel = build()
         except ValueError:
             continue  # the tile does not fit the target
-        text = getattr(made, "mod", made).script()
+        text = getattr(kernel, "mod", kernel).script()
         try:
             printed = to_script(parse(text))
         except ParseError as error:

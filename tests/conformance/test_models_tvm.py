@@ -1,4 +1,4 @@
-"""Models that TVM lowers: each is read as a graph, and its results on NumPy are those of TVM's virtual machine."""
+"""Models lowered by TVM: each is read as a graph, and its results on NumPy equal those of TVM's virtual machine."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def arrays_of(network: Network) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", samples(MODELS, "attention with a mask"))
-def test_the_graph_of_a_model_computes_what_tvm_does(name: str) -> None:
+def test_graph_of_a_model_computes_the_same_in_tvm(name: str) -> None:
     module = lowered(name)
     network = parse_network(module.script(show_meta=False))
     arrays = {**arrays_of(network), **CONSTANTS.get(name, {})}

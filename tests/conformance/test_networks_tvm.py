@@ -1,4 +1,4 @@
-"""Operators of networks, lowered by TVM: each is read, computes what TVM's compiled code does, and gets a verdict without an exception."""
+"""Operators of networks, lowered by TVM: each is read, computes the results of TVM's compiled code, and gets a verdict."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def lowered(name: str) -> Any:
 
 @pytest.mark.skipif(not tvm.runtime.enabled("llvm"), reason="this build of TVM cannot make code for the CPU")
 @pytest.mark.parametrize("name", samples(OPERATORS, "softmax", "take"))
-def test_an_operator_of_a_network_computes_what_tvm_does(name: str) -> None:
+def test_operator_of_a_network_computes_the_same_in_tvm(name: str) -> None:
     module = lowered(name)
     program = tilewright.Schedule(tilewright.parse(module.script())).func
     assert prove(program, program).status in ("proved", "unknown")

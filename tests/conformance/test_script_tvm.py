@@ -1,4 +1,4 @@
-"""Text in and out, with real TVM as the judge: what we print it reads as the same program, and what it prints we read as the same."""
+"""Parsing and printing against TVM: each reads the other's print as the same program."""
 
 # ruff: noqa: E501
 
@@ -33,13 +33,13 @@ def assert_tvm_reads_it_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", CURRENT)
-def test_given_a_sample_then_tvm_reads_our_print_as_the_same_program(name: str) -> None:
+def test_tvm_reads_our_print_of_a_sample_as_the_same_program(name: str) -> None:
     assert_tvm_reads_it_the_same(CURRENT[name])
 
 
 @pytest.mark.parametrize("name", CLASSIC)
-def test_given_a_classic_sample_then_tvm_reads_its_current_print(name: str) -> None:
-    """TVM reads the classic dialect no more; its reading of our translation is read back by us as the same program."""
+def test_tvm_reads_the_current_print_of_a_classic_sample(name: str) -> None:
+    """TVM no longer reads the classic dialect; its reading of the translated text is read back as the same program."""
     mine = ours(CLASSIC[name])
     theirs = tvm.script.from_source(to_script(mine))
     difference = first_difference(ours(theirs.script()), mine)
@@ -270,17 +270,17 @@ CONSTRUCTS = {
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS)
-def test_given_every_construct_then_both_read_each_others_print_as_the_same_program(name: str) -> None:
+def test_both_read_each_others_print_of_every_construct(name: str) -> None:
     assert_tvm_reads_it_the_same(CONSTRUCTS[name])
 
 
 def without_regions(text: str) -> str:
-    """The text with T.reads and T.writes left out, to be found by the reader."""
+    """The text without T.reads and T.writes, which the reader infers."""
     return "\n".join(line for line in text.splitlines() if not line.strip().startswith(("T.reads(", "T.writes(")))
 
 
 @given(program=programs())
-def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> None:
+def test_law_missing_regions_are_inferred_as_in_tvm(program: PrimFunc) -> None:
     text = without_regions(to_script(program))
     simplify = tvm.tirx.transform.StmtSimplify()
     found, theirs = (tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(text)), text))
@@ -291,7 +291,7 @@ def test_law_regions_left_out_are_found_as_tvm_finds_them(program: PrimFunc) -> 
     tvm.ir.assert_structural_equal(simplify(found), wanted)
 
 
-def test_given_constants_that_tvm_would_refuse_to_fold_then_it_reads_them() -> None:
+def test_tvm_reads_printed_constants_that_it_would_not_fold() -> None:
     value = Sub(IntImm(0, "uint8"), IntImm(5, "uint8"))
     out, handle = Buffer("A", (IntImm(1),), "uint8"), Var("a", "handle")
     text = to_script(PrimFunc("f", (handle,), ((handle, out),), BufferStore(out, value, (IntImm(0),))))
@@ -321,7 +321,7 @@ def loops(A: T.Buffer((128, 64), "float32"), B: T.Buffer((128, 64), "float32"), 
 """
 
 
-def test_given_loops_inside_of_blocks_then_regions_as_tvm_finds_them() -> None:
+def test_regions_of_blocks_with_loops_inside_are_tvms() -> None:
     simplify = tvm.tirx.transform.StmtSimplify()
     found, theirs = (
         tvm.ir.IRModule({"main": tvm_read(t)}) for t in (to_script(ours(LOOPS_IN_BLOCKS)), LOOPS_IN_BLOCKS)
@@ -330,7 +330,7 @@ def test_given_loops_inside_of_blocks_then_regions_as_tvm_finds_them() -> None:
 
 
 @pytest.mark.parametrize("name", CURRENT)
-def test_given_a_lowered_program_then_tvm_reads_its_print(name: str) -> None:
+def test_tvm_reads_the_print_of_a_lowered_program(name: str) -> None:
     found = ours(CURRENT[name])
     func = found.functions[0] if isinstance(found, IRModule) else found
     for lowered in plan(func), lower(func):

@@ -1,4 +1,4 @@
-"""A program with numbers for its sizes is what TVM's `specialize` makes, and the exported file leaves it."""
+"""A program with values for its sizes equals TVM's `specialize`, and the exported file returns it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def f(a: T.handle, b: T.handle, n: T.int32):
     ],
     ids=["matmul", "two of three", "box blur", "int64 and a scalar"],
 )
-def test_the_exported_file_leaves_the_program_with_sizes(sch: Schedule, sizes: dict[str, int], tmp_path: Path) -> None:
+def test_exported_file_leaves_the_program_with_sizes(sch: Schedule, sizes: dict[str, int], tmp_path: Path) -> None:
     file = tmp_path / "exported.py"
     file.write_text(to_tvm_python(sch, sizes=sizes), encoding="utf-8")
     left = runpy.run_path(str(file))

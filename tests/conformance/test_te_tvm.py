@@ -1,4 +1,4 @@
-"""The program of TE text is the one that TVM's te.create_prim_func makes when the same text is executed; exported schedules run on TVM."""
+"""The program of TE text equals that of TVM's te.create_prim_func for the same text; exported schedules run on TVM."""
 
 # ruff: noqa: E501
 
@@ -138,14 +138,14 @@ f = te.create_prim_func([image, blur])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_program_is_the_one_that_tvm_makes(name: str) -> None:
+def test_the_program_is_that_of_tvm(name: str) -> None:
     names: dict[str, Any] = {"tvm": tvm, "te": tvm.te}
     exec(PROGRAMS[name], names)  # the oracle runs the text; Tilewright reads it
     theirs = tvm.ir.IRModule({"main": names["f"]})
     assert_same_program(to_script(parse(PROGRAMS[name]).program), theirs)
 
 
-def test_most_of_them_are_the_same_to_the_last_node() -> None:
+def test_most_programs_are_equal_to_the_last_node() -> None:
     """No simplification between: only regions and clamps are written in another order."""
     same = 0
     for text in PROGRAMS.values():
@@ -166,9 +166,9 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_the_calls_are_accepted_by_tvm_with_the_same_result(name: str, tmp_path: Path) -> None:
+def test_calls_are_accepted_by_tvm_with_the_same_result(name: str, tmp_path: Path) -> None:
     found = read_te(SCHEDULES[name])
-    file = tmp_path / "exported.py"  # TVM reads the source of what is decorated
+    file = tmp_path / "exported.py"  # TVM needs the source of decorated functions
     file.write_text(to_tvm_python(found.schedule, found.names), encoding="utf-8")
     theirs = runpy.run_path(str(file))["sch"].mod
     assert_same_program(to_script(found.schedule.mod), theirs)
@@ -196,7 +196,7 @@ TOPI = {
 
 
 @pytest.mark.parametrize("name", TOPI)
-def test_an_operator_of_topi_is_read_by_its_definition_in_tvm(name: str) -> None:
+def test_operator_of_topi_is_read_by_its_definition_in_tvm(name: str) -> None:
     text, theirs = TOPI[name]
     found = read_te(f"import tvm\nfrom tvm import te, topi\n{text}")
     assert found.schedule.check().status in ("proved", "tested")
@@ -205,8 +205,10 @@ def test_an_operator_of_topi_is_read_by_its_definition_in_tvm(name: str) -> None
     )
     if theirs:
         given = tvm.te.placeholder((4, 8), "float32", "A")
-        made = eval(theirs, {"topi": tvm.topi, "p": lambda *shape: given})
-        assert_same_program(to_script(found.program), tvm.ir.IRModule({"main": tvm.te.create_prim_func([given, made])}))
+        result = eval(theirs, {"topi": tvm.topi, "p": lambda *shape: given})
+        assert_same_program(
+            to_script(found.program), tvm.ir.IRModule({"main": tvm.te.create_prim_func([given, result])})
+        )
 
 
 def test_an_operator_can_be_scheduled_by_its_axes() -> None:
@@ -229,14 +231,14 @@ s[B].unroll(B.op.reduce_axis[0])
     "call",
     ["topi.nn.relu_(A)", "topi.nn.relu(A, A, A)", "topi.te.placeholder((4,))", "topi.nn.relu(te)", "topi._ffi_api(A)"],
 )
-def test_a_call_that_is_no_operator_is_refused_with_its_line(call: str) -> None:
+def test_call_that_is_no_operator_is_refused_with_its_line(call: str) -> None:
     with pytest.raises(ParseError) as caught:
         read_te(f"from tvm import te, topi\nA = te.placeholder((4, 8), name='A')\nB = {call}\n")
     assert caught.value.place is not None and caught.value.place.line == 3
 
 
 @pytest.mark.parametrize("name", ["testing.strided_slice_python", "utils.get_const_int", "nobody"])
-def test_a_function_of_topi_that_is_no_operator_is_not_called(name: str) -> None:
+def test_function_of_topi_that_is_no_operator_is_not_called(name: str) -> None:
     text = f"from tvm import te, topi\nA = te.placeholder((4, 8), name='A')\nB = topi.{name}(A)\n"
     with pytest.raises(ParseError) as refused:
         read_te(text)

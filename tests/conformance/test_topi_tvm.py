@@ -1,5 +1,4 @@
-"""The operators of TVM's own library as programs: we read what TVM prints, it reads what we print, they run, and every move that is
-offered keeps the result."""
+"""The operators of TVM's library as programs: each side reads the other's print, they run, and every offered move keeps the result."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ nn = topi.nn
 pytestmark = pytest.mark.tvm
 
 MOST_MOVES = 12 if IS_DEEP else 2
-"""Moves that are run for one program; all of them are asked for."""
+"""Moves that are run for one program; all of them are analysed."""
 
 
 def p(*shape: int, dtype: str = "float32", name: str = "A") -> Any:
@@ -30,11 +29,11 @@ def p(*shape: int, dtype: str = "float32", name: str = "A") -> Any:
 def of(operator: Any, *inputs: Any, **options: Any) -> Callable[[], list[Any]]:
     """The inputs and outputs of `operator(*inputs, **options)`."""
 
-    def made() -> list[Any]:
+    def tensors() -> list[Any]:
         result = operator(*inputs, **options)
         return [*inputs, *(result if isinstance(result, list | tuple | tvm.ir.Array) else [result])]
 
-    return made
+    return tensors
 
 
 def image(*shape: int) -> Any:
@@ -108,7 +107,7 @@ def test_an_operator_of_tvm_is_read_run_and_moved(name: str) -> None:
 
 
 def moves(sch: tilewright.Schedule) -> list[tilewright.Schedule]:
-    """The schedule after each move that is offered, and each inlining that is taken."""
+    """The schedule after each offered move and each accepted inlining."""
     found: list[tilewright.Schedule] = []
     for block in sch.index.block_names[1:]:
         for target in sch.legal_targets(block):

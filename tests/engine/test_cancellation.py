@@ -1,4 +1,4 @@
-"""Cooperative cancellation: checkpoints end a cancelled job, follow each other after a bounded number of steps, and leave caches usable."""
+"""Cooperative cancellation: checkpoints end a cancelled job, occur after a bounded number of steps, and leave caches usable."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LONG_WORKS = (
 
 
 class Countdown(CancellationToken):
-    """A token that is cancelled at its checkpoint number `last`, counted from 1; 0 is never."""
+    """A token that is cancelled at its checkpoint number `last`, counted from 1; 0 never cancels."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -84,7 +84,7 @@ class StepCounter(CancellationToken):
             self.steps += 1
 
 
-def test_a_checkpoint_without_a_token_does_nothing() -> None:
+def test_checkpoint_without_a_token_does_nothing() -> None:
     checkpoint()
     with running_under(CancellationToken()):
         checkpoint()
@@ -98,7 +98,7 @@ def test_a_checkpoint_of_a_cancelled_job_raises() -> None:
     checkpoint()
 
 
-def test_a_part_that_is_cut_short_ends_and_the_job_goes_on() -> None:
+def test_an_ended_part_leaves_the_job_running() -> None:
     steps: list[int] = []
     with running_under(CancellationToken()):
         with cut_short(lambda: len(steps) == 2):
@@ -150,7 +150,7 @@ def test_other_threads_do_not_run_under_the_token() -> None:
     assert passed.is_set()
 
 
-def test_a_callback_does_not_run_under_the_token_of_its_job() -> None:
+def test_callback_does_not_run_under_the_token_of_its_job() -> None:
     token = CancellationToken()
     with running_under(token):
         context = copy_context()  # as `call_soon_threadsafe` does
@@ -158,7 +158,7 @@ def test_a_callback_does_not_run_under_the_token_of_its_job() -> None:
     assert context.run(checkpoint) is None
 
 
-def test_an_exception_handler_does_not_swallow_a_cancellation() -> None:
+def test_exception_handler_does_not_swallow_a_cancellation() -> None:
     assert not issubclass(Cancelled, Exception)
 
 
@@ -172,7 +172,7 @@ class Finalized:
         raise self.error
 
 
-def test_python_reports_no_cancellation_that_it_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignored_cancellation_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda ignored: reported.append(ignored.exc_type))
     hide_ignored_cancellations()
@@ -182,7 +182,7 @@ def test_python_reports_no_cancellation_that_it_ignored(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", [*WORKS, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG_WORKS)])
-def test_the_steps_between_two_checkpoints_are_bounded(name: str) -> None:
+def test_steps_between_two_checkpoints_are_bounded(name: str) -> None:
     page, _, kind = name.partition(": ")
     texts = examples()
     work = page_works(texts[page], blocks=2)[kind] if page in texts else large_works()[name]
@@ -236,10 +236,10 @@ def report(schedule: Schedule) -> object:
 
 
 @pytest.mark.parametrize("work", [targets, report, verdict_of])
-def test_work_cancelled_at_any_checkpoint_has_the_same_result_later(
+def test_law_cancelled_work_can_be_repeated(
     work: Callable[[Schedule], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A wait for a child process has as many checkpoints as it takes time.
+    # A wait for a child process has a number of checkpoints that depends on its duration.
     monkeypatch.setattr(_children, "is_child", True)
     expected, schedule, whole = work(schedule_of("place_the_copies")), schedule_of("place_the_copies"), Countdown()
     with running_under(whole):

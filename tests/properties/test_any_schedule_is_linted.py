@@ -1,4 +1,4 @@
-"""Whatever calls led to, the lints have something to say of it or nothing, and never fail."""
+"""Lints never fail, on any schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python above a program decides its constants: what is read is what Python computes, or it is refused."""
+"""Constants of Python code above a program: they have the values that Python computes, or the program is refused."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read(text: str, name: str, *, as_post: bool) -> Constants | None:
             sliced = next(program for program in programs_in(text).programs if program.name == name)
             return constants_of(read_program(sliced).program)
         found = read_as_far_as_possible(text)
-        # If the text stops before its schedule, that is told, and the program is the first one.
+        # If the text stops before its schedule, a note says so, and the program is the first one.
         return constants_of(found.program) if found.stopped is None or found.schedule.func.name == name else None
     except TilewrightError as error:
         assert error.refusal.code != "internal-error", error
@@ -84,7 +84,7 @@ def read(text: str, name: str, *, as_post: bool) -> Constants | None:
 
 
 @given(texts=module_texts())
-def test_given_python_above_a_program_then_its_constants_are_right_or_refused(texts: tuple[str, str]) -> None:
+def test_law_constants_above_a_program_are_right_or_refused(texts: tuple[str, str]) -> None:
     above, between = texts
     expected = computed(f"{above}record(M, N)\n{between}record(M, N)\n")
     first, second = (PROGRAM.format(name=name) for name in ("first", "second"))

@@ -1,6 +1,6 @@
-"""A few hundred mutated inputs of each reader, the same in every run: each is read or refused with an error of ours.
+"""A few hundred mutated inputs of each reader, the same in every run: each is read, or refused by an error of Tilewright.
 
-`python bench/fuzz.py READER` goes on with millions; docs/fuzzing.md has what it found and how far it came.
+`python bench/fuzz.py READER` continues with millions; docs/fuzzing.md has its finds and its coverage.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tilewright import TilewrightError
 from tilewright.engine.ir import Refusal, internal_error
 
 FEWER = {"import": 60, "notebook": 150, "pasted": 150}
-"""Those that read a whole notebook for each input."""
+"""Readers of a whole notebook for each input."""
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", list(READERS))
-def test_given_mutated_inputs_then_each_is_read_or_refused(name: str) -> None:
+def test_law_mutated_inputs_are_read_or_refused(name: str) -> None:
     reader, random = READERS[name], Random(f"2026 {name}")
     seeds = tuple(reader.seeds())
     faults: dict[str, object] = {}
@@ -39,7 +39,7 @@ def test_given_mutated_inputs_then_each_is_read_or_refused(name: str) -> None:
     assert len(codes) > 1 or name == "messages", "inputs must be read and refused, in more ways than one"
 
 
-def test_given_a_fault_then_it_is_a_find_and_made_small() -> None:
+def test_a_fault_is_reported_and_minimised() -> None:
     def read(data: str | bytes) -> None:
         if "x" in str(data) and "y" in str(data):
             raise KeyError("both")
@@ -50,7 +50,7 @@ def test_given_a_fault_then_it_is_a_find_and_made_small() -> None:
 
 
 @pytest.mark.parametrize("cause", [KeyError("x"), None])
-def test_given_a_safety_net_then_what_it_caught_is_a_find_and_a_refusal_is_none(cause: Exception | None) -> None:
+def test_internal_errors_are_finds_and_refusals_are_not(cause: Exception | None) -> None:
     def caught(_: str | bytes) -> None:
         raise TilewrightError(internal_error(KeyError("x"), "reading")) from cause
 

@@ -1,6 +1,6 @@
-"""Whatever is sent, the server answers: a message or a text ends in a state that can be drawn, in a time that others can wait for.
+"""The server answers any input: a message or a text ends in a state that can be drawn, within a bounded time.
 
-`HYPOTHESIS_PROFILE=deep` runs them for long; docs/security.md has the figures of such a run.
+`HYPOTHESIS_PROFILE=deep` runs more of them; docs/security.md has the figures of such a run.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NAMES = sorted({f.encode_name for message in REQUESTS.values() for f in msgspec.
 
 SOURCES = tuple(example.text for example in EXAMPLES)
 
-pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of what is meant to be large
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # for large fields
 
 PATIENCE_SECONDS = 20.0
-"""A message that holds the others up for longer is a fault; far above what is seen, for machines that are busy with other things."""
+"""The longest time of a message, in seconds; far above the measured times, for busy machines."""
 
 
 class Stopwatch:
@@ -43,13 +43,13 @@ class Stopwatch:
         self._began = time.process_time()
 
     def __exit__(self, *_: object) -> None:
-        taken = time.process_time() - self._began
-        assert taken < PATIENCE_SECONDS, f"{taken:.1f} s"
+        spent = time.process_time() - self._began
+        assert spent < PATIENCE_SECONDS, f"{spent:.1f} s"
 
 
 @few(4)
 @given(st.sampled_from(["place_the_copies", "box_blur", "vtcm_double_buffer"]), st.lists(messages(), max_size=6))
-def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[str, Any]]) -> None:
+def test_law_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[str, Any]]) -> None:
     with onlooked(name) as session:
         for message in sent:
             with Stopwatch():
@@ -60,7 +60,7 @@ def test_any_messages_leave_a_page_that_can_be_drawn(name: str, sent: list[dict[
 
 @few(4)
 @given(mutated_texts(SOURCES))
-def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> None:
+def test_law_any_text_opens_and_can_be_drawn_or_is_refused(text: str) -> None:
     with Stopwatch():
         state = act(State(), OpenText(text))
         assert (state.notebook is None) == (state.notice is not None)
@@ -74,7 +74,7 @@ def test_any_text_opens_or_is_refused_and_what_opens_can_be_drawn(text: str) -> 
         max_size=5,
     )
 )
-def test_any_requests_are_done_refused_or_not_read(sent: list[tuple[str, dict[str, Any]]]) -> None:
+def test_law_any_requests_are_executed_refused_or_invalid(sent: list[tuple[str, dict[str, Any]]]) -> None:
     with onlooked("place_the_copies") as session:
         answers: list[Refusal | None] = []
         for name, given_fields in sent:
@@ -100,7 +100,7 @@ def test_any_requests_are_done_refused_or_not_read(sent: list[tuple[str, dict[st
         st.integers(0, 20_000).map(lambda n: b"[" * n),
     )
 )
-def test_any_body_is_a_message_or_is_not_read(body: bytes) -> None:
+def test_law_any_body_is_a_message_or_invalid(body: bytes) -> None:
     with suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         assert type(decode_request(body)).__name__
 
@@ -117,7 +117,7 @@ header_texts = st.one_of(
     st.one_of(st.sampled_from(["/", "/api", "/api/sessions", "/ws", "/login", "//evil/", "/?token=x", *NASTY[:6]]), st.text(max_size=30)),
     st.dictionaries(st.sampled_from(["Host", "Origin", "Cookie", "Authorization", "Sec-Fetch-Site", "Sec-Fetch-Mode"]), header_texts),
 )  # fmt: skip
-def test_whoever_does_not_know_the_token_gets_nothing_that_asks_for_it(
+def test_law_requests_without_the_token_are_refused(
     policy: AccessPolicy, method: str, target: str, headers: dict[str, str]
 ) -> None:
     decision = policy.decide(method, target, HTTPHeaders(headers))

@@ -1,5 +1,6 @@
-"""A law of proofs: what is proved survives a run, also when a program was changed at random. That accepted calls are not refuted the
-machine of schedules tries."""
+"""A law of proofs: a proved program agrees with a run, also after a random change. The schedule machine tests that accepted calls are not
+refuted.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def scheduled(data: st.DataObject, program: PrimFunc) -> Schedule:
 
 
 def shifted(func: PrimFunc, n: int) -> PrimFunc:
-    """The function with one of its loads moved by one element, around the end."""
+    """The function with one of its loads shifted by one element, modulo the extent."""
     loads = [node for node in walk(func) if isinstance(node, BufferLoad) and node.indices]
     if not loads:
         return func
@@ -47,7 +48,7 @@ def shifted(func: PrimFunc, n: int) -> PrimFunc:
 
 
 @given(programs(), st.data(), st.integers(0, 7))
-def test_given_a_changed_program_when_proved_then_a_run_agrees(program, data, n) -> None:
+def test_law_proofs_of_changed_programs_agree_with_a_run(program, data, n) -> None:
     sch = scheduled(data, program)
     other, original = shifted(sch.func, n), sch.original[sch.func_name]
     note(to_script(other))

@@ -1,4 +1,4 @@
-"""A law of rolling buffers: the meaning is kept, lowered too, where tiles of cascades overlap."""
+"""A law of rolling buffers: the meaning is kept, also after lowering, where tiles of cascades overlap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewright.engine.script import to_script
 
 
 @given(cascade_programs(), st.data())
-def test_given_tiles_that_overlap_when_their_buffers_roll_then_the_meaning_is_kept_lowered_too(program, data):
+def test_law_rolling_buffers_keep_the_meaning_also_lowered(program, data):
     sch = Schedule(program)
     *producers, last = [n for n in sch.index.block_names if n != "root"]
     tiles = [sch.split(loop, [None, data.draw(st.integers(1, 4))]) for loop in sch.get_loops(last)[:2]]
@@ -30,6 +30,6 @@ def test_given_tiles_that_overlap_when_their_buffers_roll_then_the_meaning_is_ke
         except ScheduleError:
             continue
         note(to_script(sch.mod))
-        for made in (sch.func, lower(sch.func)):
-            verdict = verify(made, program)
+        for result in (sch.func, lower(sch.func)):
+            verdict = verify(result, program)
             assert verdict.status == "tested", verdict.detail

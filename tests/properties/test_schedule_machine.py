@@ -1,4 +1,4 @@
-"""Random programs, random calls over all primitives: meaning kept, refusals change nothing, texts and traces make the same again."""
+"""Random programs, random calls over all primitives: the meaning is kept, refusals change nothing, texts and traces round-trip."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main(A: T.Buffer((128, 128), "int32"), C: T.Buffer((1000, 1000), "int32")):
 
 @settings(max_examples=1, deadline=None)
 @given(st.none())
-def test_given_a_block_moved_under_loops_of_others_when_it_takes_too_long_to_run_then_it_is_proved_or_told_and_given_up(
+def test_moved_block_too_slow_to_run_is_proved_or_dropped(
     _,
 ):
     machine = ScheduleMachine()

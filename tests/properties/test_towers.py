@@ -1,4 +1,4 @@
-"""Random small programs that nest and repeat: whatever they cost, they keep within the budgets of a server."""
+"""Random small programs that nest and repeat stay within the budgets of a server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SLACK_S = 2.0
 """The system ends a child process up to two seconds after its limit."""
 
 FOUND = (31,)
-"""Seeds that needed most, or broke a budget once."""
+"""Seeds with the highest cost, or that once exceeded a budget."""
 
 QUICK = ("14 disjunctions", "2^20 irregular copies")
-"""Those that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
+"""Programs that end at the budgets of proofs and of masks. `test_size` has those that are refused for their size."""
 
 BATCHES = [range(first, first + 10) for first in range(0, 10_000 if IS_DEEP else 10, 10)]
 
 
 @pytest.fixture(autouse=True)
 def short_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verdict that ends at its budget need not take all of it."""
+    """Shorten the budget of proofs, except in deep runs."""
     if not IS_DEEP:
         monkeypatch.setattr(proof, "PROOF_SECONDS", 0.3)
         monkeypatch.setattr(proof, "RUN_SECONDS", 0.3)
@@ -42,12 +42,12 @@ def require_within_budgets(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples(HOSTILE, *QUICK))
-def test_hostile_programs_keep_within_the_budgets(name: str) -> None:
+def test_hostile_programs_stay_within_the_budgets(name: str) -> None:
     require_within_budgets(HOSTILE[name]())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [FOUND, *BATCHES], ids=lambda seeds: f"from {seeds[0]}")
-def test_random_programs_keep_within_the_budgets(seeds: Sequence[int]) -> None:
+def test_random_programs_stay_within_the_budgets(seeds: Sequence[int]) -> None:
     for seed in seeds:
         require_within_budgets(random_tower(seed))

@@ -41,7 +41,7 @@ CALLS = st.sampled_from(("split", "split", "fuse", "reorder", "bind", "parallel"
     st.lists(CALLS, min_size=1, max_size=5),
     st.data(),
 )
-def test_given_uneven_splits_when_calls_are_accepted_then_the_result_is_kept(body, rows, columns, calls, data):
+def test_law_accepted_calls_on_uneven_splits_keep_the_result(body, rows, columns, calls, data):
     sch = Schedule(parse(uneven_program(body, rows, columns)).program)
     for call in ("fuse", "split", *calls):
         before = sch.func

@@ -1,4 +1,4 @@
-"""Calls on wild programs that once changed their meaning: each found by the laws of wild programs, made small and kept."""
+"""Calls on wild programs that once changed the meaning: found by the laws of wild programs, minimised and kept."""
 
 from __future__ import annotations
 
@@ -884,7 +884,7 @@ def declare_as_it_is(sch, block, position):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_a_call_that_would_change_the_meaning_when_made_then_it_is_refused(name):
+def test_call_that_would_change_the_meaning_is_refused(name):
     text, call, code = REFUSED[name]
     sch = Schedule(parse(text).program)
     with pytest.raises(ScheduleError) as refused:
@@ -1277,7 +1277,7 @@ def main(A: T.Buffer((T.int64(5),), "int32"), C: T.Buffer((T.int64(3),), "int32"
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_given_a_wild_program_when_changed_then_it_computes_the_same(name):
+def test_law_changed_wild_programs_compute_the_same(name):
     text, call = KEPT[name]
     sch = Schedule(parse(text).program)
     generator = np.random.default_rng(0)

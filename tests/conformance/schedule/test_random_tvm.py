@@ -1,4 +1,4 @@
-"""Random programs, random calls, two judges: Tilewright and TVM make the same of each, save for the differences in docs/differences.md."""
+"""Random programs and calls: Tilewright and TVM agree on each, except for the differences in docs/differences.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilewright.engine.script import to_script
 
 @pytest.mark.tvm
 @given(programs(), st.data())
-def test_given_random_calls_when_asked_then_both_make_the_same_of_them(program, data):
+def test_law_random_calls_agree_with_tvm(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(1, 5))):
         call = data.draw(calls(sch))

@@ -1,4 +1,4 @@
-"""Random decisions: a seed gives TVM's draws, and decisions are fitted as in TVM."""
+"""Random decisions: a seed gives TVM's draws, and decisions are adapted as in TVM."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def drawn(sch: Any, one_of: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", [1, 7, 42, 10**6, 10**9, 2**31 - 1])
-def test_given_a_seed_then_the_draws_are_those_of_tvm(seed: int) -> None:
+def test_draws_of_a_seed_are_those_of_tvm(seed: int) -> None:
     theirs = tvm.s_tir.Schedule(tvm.script.from_source(to_script(parse(MATMUL_RELU).program)), seed=seed)
     ours = Schedule(MATMUL_RELU, seed=seed)
     assert drawn(ours, lambda v: v) == drawn(theirs, lambda v: int(theirs.get(v)))
 
 
 @pytest.mark.parametrize("seed", [1, 7, 42, 10**6, 10**9, 2**31 - 1])
-def test_given_a_seed_then_the_locations_are_those_of_tvm(seed: int) -> None:
+def test_locations_of_a_seed_are_those_of_tvm(seed: int) -> None:
     theirs = tvm.s_tir.Schedule(tvm.script.from_source(to_script(parse(MATMUL_RELU).program)), seed=seed)
     ours = Schedule(MATMUL_RELU, seed=seed)
     for sch in (ours, theirs):
@@ -54,7 +54,7 @@ def test_given_a_seed_then_the_locations_are_those_of_tvm(seed: int) -> None:
 
 
 @pytest.mark.parametrize("decision", [[16, 8], [5, 7], [1, 64], [2, 3, 4], [1, 1, 1, 128]])
-def test_given_a_decision_then_it_is_fitted_as_in_tvm(decision: list[int]) -> None:
+def test_a_decision_is_adapted_as_in_tvm(decision: list[int]) -> None:
     theirs = tvm.s_tir.Schedule(tvm.script.from_source(to_script(parse(MATMUL_RELU).program)))
     ours = Schedule(MATMUL_RELU)
     for name, more in (

@@ -1,4 +1,4 @@
-"""Each schedule method takes what TVM's takes: the same parameter names, in the same order, with the same defaults."""
+"""Each schedule method has TVM's parameters: the same names, in the same order, with the same defaults."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ADDED = {
     "compute_at": {"keep_tiling": False},
     "reverse_compute_at": {"keep_tiling": False},
 }
-"""Keyword-only parameters of ours, with their defaults: TVM's own calls never meet them."""
+"""Keyword-only parameters of Tilewright, with their defaults: TVM's calls do not use them."""
 
 DEFAULTS = {"get_output_blocks": {"scope_block": "root"}}
-"""Where ours may be left out and TVM's may not."""
+"""Parameters that are optional here and required in TVM."""
 
 
 def parameters(method: Any) -> list[tuple[str, Any, Any]]:
@@ -56,7 +56,7 @@ def test_the_exceptions_are_real() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
-def test_help_tells_what_it_does_and_gives(name: str) -> None:
+def test_help_has_what_a_primitive_does_and_returns(name: str) -> None:
     text = inspect.getdoc(getattr(Schedule, name)) or ""
     for part in ("Rewrite", "Returns", "Source"):
         assert part in text, f"{name} has no {part}"

@@ -1,4 +1,4 @@
-"""tensorize gives what TVM gives, for intrinsics of two functions, but for docs/differences.md."""
+"""tensorize agrees with TVM for intrinsics of two functions, except for docs/differences.md."""
 
 from __future__ import annotations
 

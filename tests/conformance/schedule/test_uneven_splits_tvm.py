@@ -1,4 +1,4 @@
-"""Fused loops split unevenly: what TVM accepts of elementwise blocks, we accept, with the same program."""
+"""Fused loops split unevenly: calls on elementwise blocks that TVM accepts are accepted, with the same program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = {
     ),
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_calls_on_fused_loops_split_unevenly_agree(kind: str, sizes: tuple[str, str], factors: list) -> None:
+def test_calls_on_unevenly_split_fused_loops_agree(kind: str, sizes: tuple[str, str], factors: list) -> None:
     sch = Schedule(parse(uneven_program("elementwise", *sizes)).program)
     *_, outer, inner = sch.split(sch.fuse(*sch.get_loops("B")), factors)
     outcome = ask_both(sch, KINDS[kind](outer, inner))

@@ -1,4 +1,4 @@
-"""Vectors are read and scheduled as TVM has them; TVM's own tensor intrinsics are read, and put where TVM puts them."""
+"""Vectors are read and scheduled as in TVM; TVM's tensor intrinsics are read, and placed where TVM places them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CALLS: dict[str, tuple[Call, bool, bool]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calls_on_vectors_do_as_in_tvm(name: str):
+def test_calls_on_vectors_agree_with_tvm(name: str):
     call, *expected = CALLS[name]
     ours, theirs = Schedule(parse(STAGED).program), tvm_schedule(STAGED)
     assert [accepts(ours, call, (ScheduleError,)), accepts(theirs, call, REFUSALS)] == expected
@@ -74,7 +74,7 @@ INTRINSICS = pytest.mark.xdist_group("tensor_intrinsics")
 
 @cache
 def shipped_names() -> frozenset[str]:
-    """The tensor intrinsics that come with TVM. Their import takes seconds: one worker does it, when a test needs them."""
+    """The tensor intrinsics of TVM. Their import costs seconds: one worker does it, when a test needs them."""
     shipped = importlib.import_module("tvm.s_tir.tensor_intrin")
     modules = [importlib.import_module(f"{shipped.__name__}.{m.name}") for m in pkgutil.iter_modules(shipped.__path__)]
     words = {v for m in modules for v in vars(m).values() if isinstance(v, str)}
@@ -83,14 +83,14 @@ def shipped_names() -> frozenset[str]:
 
 @pytest.mark.slow
 @INTRINSICS
-def test_each_intrinsic_of_tvm_is_one_here():
+def test_each_intrinsic_of_tvm_exists_here():
     names, own = shipped_names(), Intrinsics()
     assert len(names) > 100
     for name in sorted(names):
         theirs = tvm.s_tir.TensorIntrin.get(name)
-        made = own.register(name, theirs.desc.script(), theirs.impl.script())
-        assert first_difference(made.desc, parse(to_script(made.desc)).program) is None, name
-        assert first_difference(made.impl, parse(to_script(made.impl)).program) is None, name
+        registered = own.register(name, theirs.desc.script(), theirs.impl.script())
+        assert first_difference(registered.desc, parse(to_script(registered.desc)).program) is None, name
+        assert first_difference(registered.impl, parse(to_script(registered.impl)).program) is None, name
 
 
 def dot_text(lanes: int, depth: int, types: tuple[str, str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Wild programs, random calls, two judges: Tilewright and TVM make the same of each, save for the differences in docs/differences.md."""
+"""Wild programs and random calls: Tilewright and TVM agree on each, except for the differences in docs/differences.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNREADABLE = (*REFUSALS, tvm.error.DiagnosticError)
 @pytest.mark.tvm
 @few(5)
 @given(wild_programs(), st.data())
-def test_given_a_wild_program_and_calls_when_asked_then_both_accept_or_refuse_as_documented(text, data):
+def test_law_wild_programs_are_accepted_or_refused_as_documented(text, data):
     sch = Schedule(parse(text).program)
     for _ in range(data.draw(st.integers(1, 4))):
         call = data.draw(calls(sch))

@@ -57,20 +57,20 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.mark.parametrize("run", samples(TESTED, TESTED[0]), ids=str)
-def test_every_count_of_the_exported_c_is_the_models(bench: Bench, run: Run):
+def test_counts_of_the_exported_c_are_those_of_the_model(bench: Bench, run: Run):
     counts = bench.counts(run)
     assert set(counts) == set(CASES)
-    for name, made in zip(CASES, bench.at(run.skew), strict=True):
-        assert modelled(program(name), made, run.first, run.last) == counts[name], name
+    for name, bases in zip(CASES, bench.at(run.skew), strict=True):
+        assert modelled(program(name), bases, run.first, run.last) == counts[name], name
         assert all(c.reads + c.writes > 0 for c in counts[name].values())
 
 
 @pytest.mark.skipif(not HAS_TOOLS, reason="needs valgrind and a C compiler")
-def test_given_the_recorded_counts_when_measured_again_then_they_are_the_same(bench: Bench):
+def test_recorded_counts_are_measured_again(bench: Bench):
     assert bench.counts(TESTED[0]) == recorded().counts[str(TESTED[0])]
 
 
-def test_given_the_page_then_it_is_about_the_recorded_counts():
+def test_the_page_is_about_the_recorded_counts():
     record, text = recorded(), PAGE.read_text()
     assert set(record.counts) == {str(r) for r in RUNS}
     assert record.origin in text and f"{len(CASES) * len(RUNS)} comparisons" in text

@@ -1,4 +1,4 @@
-"""The recorded tables of explored layers, held to what a small part of them gives when it is run again."""
+"""The recorded tables of explored layers, against a repeated run of a small part of them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def cycles_at(layer: Layer, machine: str, point: list[int]) -> int | None:
     return outcome.figures.cycles if outcome.fits and outcome.figures else None
 
 
-def test_given_the_best_points_of_the_table_when_tried_again_then_their_cycles_are_those_recorded() -> None:
+def test_best_points_of_the_table_have_the_recorded_cycles() -> None:
     rows = recorded("explore_layers")["rows"]
     assert {row["machine"] for row in rows} == set(TARGETS)
     for row in rows[:: max(1, len(rows) // (6 if IS_DEEP else 2))]:
         assert cycles_at(BY_NAME[row["layer"]], row["machine"], row["point"]) == row["cycles"], row["layer"]
 
 
-def test_given_recorded_rows_then_none_is_below_the_bounds_of_its_machine() -> None:
+def test_no_recorded_row_is_below_the_bounds_of_its_machine() -> None:
     for row in recorded("explore_layers")["rows"]:
         target, layer = TARGETS[row["machine"]], BY_NAME[row["layer"]]
         assert (row["bound"], row["reachable"]) == (target.bound(layer), target.reachable(layer))
@@ -48,7 +48,7 @@ def test_given_recorded_rows_then_none_is_below_the_bounds_of_its_machine() -> N
 
 
 @pytest.mark.slow
-def test_a_study_run_twice_finds_the_same_and_its_offers_are_checked() -> None:
+def test_repeated_study_finds_the_same_and_checks_its_offers() -> None:
     layer, target = Layer("small", 64, 64, 128), TARGETS["dual-bank-npu"]
     studies = [
         explore(layer_space(layer, target), study_machine(target.machine), Settings(trials=24, exhaustive=24, seed=3))

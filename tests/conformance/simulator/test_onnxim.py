@@ -74,14 +74,14 @@ moves fewer bytes; convolutions have no class "memory".
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("kind", "limit"), LIMITS)
-def test_cycles_of_tiles_with_one_bound_are_onnxims_within_two_percent(kind: str, limit: str) -> None:
+def test_cycles_are_onnxims_within_two_percent(kind: str, limit: str) -> None:
     found = cases(kind, limit)
     assert len(found) == LIMITS[kind, limit]
     errors = [abs(error(row)) for row in found[:: 1 if IS_DEEP else len(found) // SAMPLE]]
     assert mean(errors) < 0.02, errors
 
 
-def test_given_one_register_per_cell_when_simulated_then_onnxims_cycles_are_far_below() -> None:
+def test_cycles_with_one_register_per_cell_are_far_above_onnxims() -> None:
     """Without preloads the array is another one: the comparison above notices the difference."""
     row = next(r for r in cases("gemm", "array") if r["size"] == 32 and r["shape"][0] <= 32)
     core = onnxim.core(row)

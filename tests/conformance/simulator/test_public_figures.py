@@ -18,13 +18,13 @@ def error(rows: tuple[Figure, ...], name: str, unit: str) -> float:
     return found
 
 
-def test_given_the_page_when_computed_again_then_nothing_differs(rows: tuple[Figure, ...]) -> None:
+def test_page_is_computed_again_without_a_difference(rows: tuple[Figure, ...]) -> None:
     assert PAGE.read_text("utf-8") == public_figures_page(rows), (
         "run support/record/public_figures.py and review the difference"
     )
 
 
-def test_given_the_tpu_when_its_layers_wait_for_weights_then_they_are_near_the_published_speed(
+def test_tpu_layers_bound_by_weights_are_near_the_published_speed(
     rows: tuple[Figure, ...],
 ) -> None:
     """Simulated networks are never slower by more than 20 %: work that the paper measured is missing, none is added."""
@@ -34,12 +34,12 @@ def test_given_the_tpu_when_its_layers_wait_for_weights_then_they_are_near_the_p
     assert abs(error(rows, "TPU v1, CNN0", "TOPS")) < 0.2
 
 
-def test_given_vta_when_latency_is_hidden_then_utilisation_rises_as_published(rows: tuple[Figure, ...]) -> None:
+def test_hidden_latency_raises_utilisation_of_vta_as_published(rows: tuple[Figure, ...]) -> None:
     plain, hidden = (f for f in rows if f.name.startswith("VTA"))
     assert abs(plain.error) < 0.1 and abs(hidden.error) < 0.1
     assert hidden.simulated - plain.simulated == pytest.approx(hidden.published - plain.published, abs=5)
 
 
-def test_given_bank_conflicts_when_their_degree_grows_then_cycles_grow_with_it(rows: tuple[Figure, ...]) -> None:
+def test_cycles_grow_with_the_degree_of_bank_conflicts(rows: tuple[Figure, ...]) -> None:
     found = [f for f in rows if "bank conflict" in f.name]
     assert len(found) == 5 and all(f.error == 0 for f in found)

@@ -1,4 +1,4 @@
-"""The recorded ranking of TVM's candidates for a CPU: what the simulator says of some of them today, and how agreement is counted."""
+"""The recorded ranking of TVM's candidates for a CPU: the simulator reproduces some of them, and the measure of agreement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bench() -> Any:
     return module
 
 
-def test_tau_is_the_share_of_pairs_in_the_same_order_less_that_in_the_other() -> None:
+def test_tau_is_the_concordant_less_the_discordant_share() -> None:
     first, second = [1, 2, 3, 4, 5], [1, 3, 2, 5, 4]
     pairs = list(combinations(range(5), 2))
     agree = sum((first[a] < first[b]) == (second[a] < second[b]) for a, b in pairs)
@@ -43,7 +43,7 @@ def test_tau_is_the_share_of_pairs_in_the_same_order_less_that_in_the_other() ->
     assert bench().tau([1, 1, 2], [1, 2, 3]) == pytest.approx(2 / (2 * 3) ** 0.5)
 
 
-def test_given_the_recorded_candidates_when_simulated_again_then_their_work_is_that_recorded() -> None:
+def test_recorded_candidates_have_the_recorded_work() -> None:
     programs = json.loads(RECORDED.read_text())["programs"]
     assert len(programs) >= 3 and all(len(p["rows"]) >= 20 for p in programs)
     for program in programs:

@@ -48,7 +48,7 @@ def last_cycle(report: Report) -> int:
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOW)
-def test_given_a_gemm_of_one_task_when_simulated_then_its_cycles_are_scale_sims(dataflow: str) -> None:
+def test_cycles_of_a_gemm_of_one_task_are_scale_sims(dataflow: str) -> None:
     rows = [r for r in recorded() if r["dataflow"] == dataflow]
     assert len(rows) >= 60
     for row in rows[::EVERY]:
@@ -57,14 +57,14 @@ def test_given_a_gemm_of_one_task_when_simulated_then_its_cycles_are_scale_sims(
         assert last_cycle(report) == report.cycles - 1 == row["compute_cycles"], row
 
 
-def test_given_large_gemms_when_simulated_then_their_cycles_are_scale_sims() -> None:
+def test_cycles_of_large_gemms_are_scale_sims() -> None:
     rows = recorded("scalesim_large.json")
     assert {(n, dataflow) for n in (512, 1024) for dataflow in DATAFLOW} == {(r["m"], r["dataflow"]) for r in rows}
     for row in rows:
         assert last_cycle(simulated(row)) == row["compute_cycles"], row
 
 
-def test_given_a_gemm_when_simulated_then_the_array_reads_and_writes_what_scale_sim_says() -> None:
+def test_array_reads_and_writes_of_a_gemm_are_scale_sims() -> None:
     for row in recorded()[::EVERY]:
         accesses = {a.buffer: a for a in simulated(row).accesses}
         assert accesses["A"].read_bytes == row["ifmap_sram_reads"], row
@@ -77,7 +77,7 @@ def test_given_a_gemm_when_simulated_then_the_array_reads_and_writes_what_scale_
         assert accesses["C"].written_bytes // 4 == row["ofmap_sram_writes"] - extra, row
 
 
-def test_given_convolutions_when_simulated_then_their_cycles_and_reads_are_scale_sims() -> None:
+def test_cycles_and_reads_of_convolutions_are_scale_sims() -> None:
     """The array's rows are output pixels, its columns filters, the depth the window: a convolution is not rewritten to be one."""
     rows = recorded("scalesim_conv.json")
     assert len(rows) == 60
@@ -96,7 +96,7 @@ TILES = {"os": (8, 16, None), "ws": (None, 16, 8), "is": (16, None, 8)}
 
 
 @pytest.mark.parametrize("dataflow", samples(DATAFLOW, "ws"))
-def test_given_tiles_of_whole_folds_when_simulated_then_all_tasks_together_take_scale_sims_cycles(
+def test_tasks_of_whole_folds_take_scale_sims_cycles_together(
     dataflow: str,
 ) -> None:
     machine = array_machine(8, 8, DATAFLOW[dataflow], staged=True)
@@ -110,7 +110,7 @@ def test_given_tiles_of_whole_folds_when_simulated_then_all_tasks_together_take_
 
 
 @pytest.mark.parametrize("dataflow", samples(DATAFLOW, "os"))
-def test_given_any_tiles_when_simulated_then_they_take_what_scale_sim_gives_for_each(dataflow: str) -> None:
+def test_tasks_of_any_tiles_take_scale_sims_cycles_each(dataflow: str) -> None:
     """48 x 20 x 36 in tiles of 16 x 16 x 16: inner tiles are SCALE-Sim's 16^3, edge tiles smaller GEMMs of the recorded law."""
     known = {(r["m"], r["n"], r["k"]): r for r in recorded() if (r["rows"], r["dataflow"]) == (16, dataflow)}
     machine = array_machine(16, 16, DATAFLOW[dataflow], staged=True)
@@ -123,19 +123,19 @@ def test_given_any_tiles_when_simulated_then_they_take_what_scale_sim_gives_for_
     assert edges.engines["array"].busy == sum(whole)
 
 
-def test_given_elements_wider_than_the_cells_when_simulated_then_the_array_takes_several_passes() -> None:
+def test_elements_wider_than_the_cells_take_several_passes() -> None:
     machine = array_machine(8, 8, "output_stationary")
     assert simulate(gemm(16, 16, 16), machine).cycles == 4 * (16 + 14)
     assert simulate(gemm(16, 16, 16, "int16"), machine).cycles == 4 * 4 * (16 + 14)
     assert simulate(gemm(16, 16, 16, "int16"), machine.replace("array.element_bytes", 2)).cycles == 4 * (16 + 14)
 
 
-def test_given_an_installed_scale_sim_when_asked_then_it_still_says_what_was_recorded() -> None:
+def test_installed_scale_sim_gives_the_recorded_answers() -> None:
     python = os.environ.get(PYTHON) or (sys.executable if importlib.util.find_spec("scalesim") else None)
     if python is None:
         pytest.skip(f"SCALE-Sim is not installed; ${PYTHON} names a Python that has it")
     for row in recorded()[30:36]:
-        asked = [str(row[key]) for key in ("rows", "columns", "dataflow", "m", "n", "k")]
-        command = [python, str(BENCH / "record_scalesim.py"), "--print", *asked]
+        arguments = [str(row[key]) for key in ("rows", "columns", "dataflow", "m", "n", "k")]
+        command = [python, str(BENCH / "record_scalesim.py"), "--print", *arguments]
         found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
         assert {**found, "seconds": 0} == {**row, "seconds": 0}

@@ -39,7 +39,7 @@ does not."""
 
 
 def loaded_bytes(size: Triple, tile: Triple, order: str) -> int:
-    """What is read from the DRAM when a tile is loaded again only where a loop that it depends on, or one around that, goes on."""
+    """The DRAM reads of a tile that is loaded again only when a loop that it depends on, or an outer one, advances."""
     extent, part = dict(zip("MNK", size, strict=True)), dict(zip("MNK", tile, strict=True))
     total = 0
     for dimensions in ("MK", "KN"):
@@ -87,7 +87,7 @@ def test_cycles_of_a_double_buffered_gemm_are_timeloops(
             assert (over > 0) == (case in BURSTS) and over >= 0, (case, over)
 
 
-def test_given_a_compute_bound_gemm_when_simulated_then_fill_is_the_first_loads_and_drain_the_last_store() -> None:
+def test_compute_bound_gemm_fills_and_drains_once() -> None:
     size, tile = SHAPES[2]
     m, n, k = tile
     for order in ("MNK", "NMK"):
@@ -95,7 +95,7 @@ def test_given_a_compute_bound_gemm_when_simulated_then_fill_is_the_first_loads_
         assert ramps(report, "matrix") == ((m * k + k * n) // 16, m * n * 4 // 16)
 
 
-def test_given_the_bursts_that_fall_short_when_simulated_then_a_step_loads_more_than_it_computes() -> None:
+def test_short_bursts_load_more_than_a_step_computes() -> None:
     for size, order, (read, write) in BURSTS:
         tile = dict(SHAPES)[size]
         m, n, k = tile

@@ -81,7 +81,7 @@ def cycles_less_filling(report: Report, row: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("dataflow", samples(DATAFLOW, "ws"))
-def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as_zigzag_says(dataflow: str) -> None:
+def test_accesses_of_every_level_are_zigzags_for_any_loop_order(dataflow: str) -> None:
     rows = [r for r in recorded() if (r["dataflow"], r["sums"], r["block"]) == (dataflow, "pad", None)]
     assert len(rows) >= 18 and {r["order"] for r in rows} == {"MNK", "MKN", "NMK", "NKM", "KMN", "KNM"}
     for row in rows:
@@ -91,7 +91,7 @@ def test_given_tiles_and_an_order_when_simulated_then_every_level_is_accessed_as
 
 
 @pytest.mark.slow
-def test_blocks_of_tiles_access_all_three_memories_as_zigzag_says() -> None:
+def test_accesses_of_blocks_of_tiles_are_zigzags() -> None:
     """DRAM, L2 and pad, each pair of loop orders over blocks and over the tiles of a block."""
     rows = [r for r in recorded() if r["block"] is not None]
     assert len({(r["order"], r["block_order"]) for r in rows}) == 36
@@ -102,7 +102,7 @@ def test_blocks_of_tiles_access_all_three_memories_as_zigzag_says() -> None:
 
 
 @pytest.mark.slow
-def test_partial_sums_in_the_dram_access_every_level_as_zigzag_says() -> None:
+def test_accesses_with_partial_sums_in_dram_are_zigzags() -> None:
     """The program also sets all sums to zero before, which ZigZag leaves out though it counts their first fetch."""
     rows = [r for r in recorded() if r["sums"] == "dram"]
     assert len(rows) >= 36 and {r["order"] for r in rows} == {"MKN", "NKM", "KMN", "KNM"}
@@ -114,7 +114,7 @@ def test_partial_sums_in_the_dram_access_every_level_as_zigzag_says() -> None:
         assert zeroed.written_bytes == row["size"]["M"] * row["size"]["N"] * 4
 
 
-def test_given_an_installed_zigzag_when_asked_then_it_still_says_what_was_recorded() -> None:
+def test_installed_zigzag_gives_the_recorded_answers() -> None:
     python = os.environ.get(PYTHON) or (sys.executable if importlib.util.find_spec("zigzag") else None)
     if python is None:
         pytest.skip(f"ZigZag is not installed; ${PYTHON} names a Python that has it")

@@ -1,4 +1,4 @@
-"""Traces as text and as JSON, without TVM: decisions become values, what is not there is named."""
+"""TVM traces as text and as JSON, without TVM: decisions become values, unsupported lines are refused by name."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_an_index_map_may_name_sampled_factors() -> None:
 
 
 @pytest.mark.parametrize(("decision", "inlined"), [(-1, False), (-2, True)])
-def test_a_location_may_be_the_root_or_the_consumers(decision: int, inlined: bool) -> None:
+def test_location_may_be_the_root_or_the_consumers(decision: int, inlined: bool) -> None:
     text = f"""\
 b0 = sch.get_sblock(name="matmul", func_name="main")
 b1 = sch.get_sblock(name="relu", func_name="main")
@@ -118,7 +118,7 @@ sch.compute_at(block=b2, loop=l3, preserve_unit_loops=True, index=-1)
         ("l1, l2 = sch.get_loops(block=b0)", "unsupported-instruction", "3 values"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_replayed_is_named_with_its_line(line: str, code: str, named: str) -> None:
+def test_a_refused_line_of_a_trace_is_named(line: str, code: str, named: str) -> None:
     text = f'b0 = sch.get_sblock(name="C", func_name="matmul")\nl1, l2, l3 = sch.get_loops(block=b0)\n{line}\n'
     with pytest.raises(TilewrightError) as caught:
         from_tvm_trace(text, MATMUL)
@@ -126,7 +126,7 @@ def test_what_cannot_be_replayed_is_named_with_its_line(line: str, code: str, na
     assert named in str(caught.value) and "line 3" in str(caught.value)
 
 
-def test_json_that_has_an_index_map_or_is_none() -> None:
+def test_json_traces_with_index_maps_or_none() -> None:
     with pytest.raises(TilewrightError) as caught:
         from_tvm_trace([[["TransformLayout", ["b0"], [0, 1, "graph", 0], []]], []], MATMUL)
     assert caught.value.code == "unsupported-instruction" and "TransformLayout" in str(caught.value)
@@ -136,14 +136,14 @@ def test_json_that_has_an_index_map_or_is_none() -> None:
         assert caught.value.code == "not-a-trace"
 
 
-def test_a_refused_call_is_refused_by_the_schedule() -> None:
+def test_refused_call_is_refused_by_the_schedule() -> None:
     text = 'b0 = sch.get_sblock(name="C", func_name="matmul")\nsch.compute_inline(block=b0)\n'
     with pytest.raises(TilewrightError) as caught:
         from_tvm_trace(text, MATMUL)
     assert "line 2" in caught.value.__notes__[0]
 
 
-def test_from_tvm_takes_text_and_programs_and_names_what_it_does_not_take() -> None:
+def test_from_tvm_takes_text_and_programs_and_refuses_others() -> None:
     program = parse(MATMUL).program
     assert from_tvm(program) is program
     assert first_difference(from_tvm(MATMUL), program) is None
@@ -152,13 +152,13 @@ def test_from_tvm_takes_text_and_programs_and_names_what_it_does_not_take() -> N
     assert caught.value.code == "not-a-program"
 
 
-def test_given_loops_spread_into_a_call_then_they_are_its_arguments() -> None:
+def test_spread_loops_are_the_arguments_of_a_call() -> None:
     program = parse(MATMUL).program
     posted = 'sch = tir.Schedule(mod)\nloops = sch.get_loops("C")\nsch.reorder(*loops)\nsch.fuse(*loops)\n'
     assert len(read_pasted(posted, program).schedule.get_loops("C")) == 1
 
 
-def test_given_a_map_with_a_size_of_the_program_then_it_is_that_size() -> None:
+def test_index_map_may_name_a_size_of_the_program() -> None:
     program = """\
 @T.prim_func
 def main(a: T.handle, b: T.handle):

@@ -1,4 +1,4 @@
-"""Constants above TVMScript: each has the value that Python gives it where the program is defined, or the program is refused."""
+"""Python constants above TVMScript: each has the value that Python gives it where the program is defined, or the program is refused."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def size(program: object) -> int:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_given_statements_that_decide_a_constant_then_it_has_pythons_value(name: str) -> None:
+def test_constants_have_pythons_value(name: str) -> None:
     above, expected = KNOWN[name]
     text = IMPORTS + above + "\n" + PROGRAM
     assert size(read_pasted(text).program) == expected
@@ -95,7 +95,7 @@ def test_given_statements_that_decide_a_constant_then_it_has_pythons_value(name:
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_given_statements_that_may_change_a_constant_then_name_and_line_are_told(name: str) -> None:
+def test_statements_that_may_change_a_constant_are_refused(name: str) -> None:
     above, line = UNKNOWN[name]
     text = IMPORTS + above + "\n" + PROGRAM
     with pytest.raises(ParseError, match=rf"the value of M is not known for certain: line {line} ") as caught:
@@ -106,7 +106,7 @@ def test_given_statements_that_may_change_a_constant_then_name_and_line_are_told
         read_program(sliced)
 
 
-def test_given_a_constant_that_changes_between_programs_then_each_has_its_own() -> None:
+def test_each_program_has_the_constants_defined_before_it() -> None:
     second = PROGRAM.replace("double", "again")
     first = PROGRAM.partition("sch =")[0]
     assert size(read_pasted(f"{IMPORTS}M = 4\n{first}M = 8\n{second}").program) == 8
@@ -114,13 +114,13 @@ def test_given_a_constant_that_changes_between_programs_then_each_has_its_own() 
 
 
 @pytest.mark.parametrize("line", ["from config import M", "import numpy as M", "from config import *"])
-def test_given_an_import_after_a_constant_then_the_program_alone_is_refused_too(line: str) -> None:
+def test_import_after_a_constant_is_refused(line: str) -> None:
     text = f"{IMPORTS}M = 8\n{line}\n{PROGRAM.partition('sch =')[0]}"
     with pytest.raises(ParseError, match="the value of M is not known for certain: line 4 imports it"):
         parse(text)
 
 
-def test_given_another_languages_t_then_its_program_is_not_read_as_tvms() -> None:
+def test_program_of_another_language_with_t_is_refused() -> None:
     text = f"import tilelang.language as T\nM = 8\n{PROGRAM.partition('sch =')[0]}"
     with pytest.raises(ParseError) as caught:
         parse(text)

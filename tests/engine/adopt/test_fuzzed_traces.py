@@ -1,4 +1,4 @@
-"""Traces that a fuzzer found, minimised: each once ended in an error of Python's own, and is refused with its instruction."""
+"""Minimised traces from a fuzzer: each once ended in a Python error and is now refused with its instruction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refusal_of(*instructions: Any, decisions: Any = ()) -> Any:
         ([["SampleComputeLocation", ["b0"], [], ["v"]]], [[0, 0]], "unknown-name"),
     ],
 )
-def test_given_a_trace_of_another_make_then_it_is_refused_by_instruction(
+def test_malformed_trace_is_refused_with_its_instruction(
     instructions: list[Any], decisions: list[Any], code: str
 ) -> None:
     refusal = refusal_of(*instructions, decisions=decisions)
@@ -57,7 +57,7 @@ def test_given_a_trace_of_another_make_then_it_is_refused_by_instruction(
     assert not instructions or f"instruction {len(instructions) - 1}" in refusal.message
 
 
-def test_given_a_trace_nested_deeply_or_very_long_then_it_is_refused() -> None:
+def test_deep_or_very_long_trace_is_refused() -> None:
     with pytest.raises(TilewrightError, match="not-a-trace"):
         from_tvm_trace("[" * 400 + "]" * 400, MATMUL)
     with pytest.raises(TilewrightError, match="not a TVM trace"):
@@ -78,9 +78,7 @@ def test_given_a_trace_nested_deeply_or_very_long_then_it_is_refused() -> None:
         ("set_scope", {"block": "C", "buffer_index": 0, "storage_scope": None}, "a name or a string"),
     ],
 )
-def test_given_an_argument_of_another_type_then_the_refusal_says_which_and_what_is_taken(
-    method: str, arguments: dict[str, Any], expected: str
-) -> None:
+def test_refused_argument_names_accepted_types(method: str, arguments: dict[str, Any], expected: str) -> None:
     schedule = Schedule(parse(MATMUL).program)
     with pytest.raises(TilewrightError) as caught:
         call_method(schedule, method, (), arguments)
@@ -89,7 +87,7 @@ def test_given_an_argument_of_another_type_then_the_refusal_says_which_and_what_
     assert not schedule.trace.steps
 
 
-def test_given_a_primitive_with_a_missing_check_then_it_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_check_in_a_primitive_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise KeyError("a missing check")
 

@@ -1,4 +1,4 @@
-"""Posts as they were posted: they read, or the line that does not is named."""
+"""Forum posts as pasted text: they are read, or the unreadable line is named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(text: str, program: IRModule | PrimFunc | None = None) -> ParseError
 # The first post: the form of 2021.
 
 
-def test_the_early_program_reads_as_posted_and_its_unfinished_line_is_named() -> None:
+def test_unfinished_line_of_the_early_program_is_reported() -> None:
     program = EARLY_MATMUL_POST[: EARLY_MATMUL_POST.index('"""Print')]
     found = parse(program)
     assert isinstance(found.program, PrimFunc)
@@ -50,7 +50,7 @@ def test_the_early_program_reads_as_posted_and_its_unfinished_line_is_named() ->
     assert EARLY_MATMUL_POST.split("\n")[error.place.line - 1] == "ax0, ax1 = sch.split(...)"
 
 
-def test_the_early_program_with_its_schedule_made_whole() -> None:
+def test_early_program_with_a_completed_schedule() -> None:
     text = EARLY_MATMUL_POST.replace(
         "ax0, ax1 = sch.split(...)",
         'Z = sch.get_block("Z")\ni, j, k = sch.get_axes(Z)\na, b, c, d = sch.split(i, factors=[None, 2, 4, 8], names=["a", "b", "c", "d"])',
@@ -62,7 +62,7 @@ def test_the_early_program_with_its_schedule_made_whole() -> None:
 
 
 @pytest.mark.parametrize("text", [SPLIT_NAMES_POST, SPLIT_EINSUM_POST])
-def test_lines_about_a_schedule_that_is_not_there_are_named(text: str) -> None:
+def test_lines_of_a_missing_schedule_are_reported(text: str) -> None:
     error = refused(text, parse(MATMUL).program)
     assert error.code == "no-schedule-line" and error.place is not None and error.place.line == 1
 
@@ -73,16 +73,16 @@ def test_the_einsum_form_applies() -> None:
     assert found.names["i0"].name == "i0" and found.names["i3"].name == "i3"
 
 
-# The second post: a module out of relax, and what became of it.
+# The second post: a module from relax, and its printed schedule.
 
 
-def test_the_python_that_made_the_module_is_named() -> None:
+def test_python_that_builds_the_module_is_reported() -> None:
     error = refused(RELAX_POST)
     assert error.place is not None
     assert RELAX_POST.split("\n")[error.place.line - 1] == "class NNModule(nn.Module):"
 
 
-def test_the_schedule_of_the_post_gives_the_module_of_the_post() -> None:
+def test_posted_schedule_gives_the_posted_module() -> None:
     module = parse(RELAX_LOWERED)
     assert [n.text.split()[3] for n in module.notes] == ["forward"]
     found = read_pasted(RELAX_SCHEDULE_POST, module.program)
@@ -117,13 +117,13 @@ def test_program_and_schedule_in_one_text() -> None:
 
 @pytest.mark.parametrize("name", [*CURRENT, *CLASSIC])
 @pytest.mark.parametrize("dialect", ["current", "classic"])
-def test_printed_samples_read_without_their_indentation(name: str, dialect: str) -> None:
+def test_printed_samples_are_read_unindented(name: str, dialect: str) -> None:
     text = to_script(parse({**CURRENT, **CLASSIC}[name]).program, "current" if dialect == "current" else "classic")
     assert first_difference(parse(flat(text)).program, parse(text).program) is None
 
 
 @given(program=programs())
-def test_law_a_printed_program_reads_without_its_indentation_or_not_at_all(program: PrimFunc) -> None:
+def test_law_unindented_programs_are_read_or_refused(program: PrimFunc) -> None:
     text = to_script(program)
     try:
         found = parse(flat(text))
@@ -134,7 +134,7 @@ def test_law_a_printed_program_reads_without_its_indentation_or_not_at_all(progr
         assert found.notes
 
 
-def test_places_are_those_of_the_flat_text() -> None:
+def test_positions_are_those_of_the_unindented_text() -> None:
     text = flat(MATMUL).replace("T.float32(0", "T.float33(0")
     with pytest.raises(ParseError) as caught:
         parse(text)
@@ -147,13 +147,13 @@ def test_places_are_those_of_the_flat_text() -> None:
     "body",
     ["for i in range(4):\nA[i] = 1.0\nA[0] = 2.0", "for i in range(4):\nif i > 2:\nA[i] = 1.0\nelse:\nA[i] = 2.0"],
 )
-def test_where_stores_without_blocks_stand_is_not_guessed(body: str) -> None:
+def test_stores_without_blocks_are_refused(body: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n{body}\n')
     assert caught.value.code == "syntax" and "indent" in caught.value.refusal.fix[0]
 
 
-def test_given_several_statements_in_a_line_then_each_is_done_once() -> None:
+def test_each_statement_of_a_line_is_applied_once() -> None:
     making = 'sch = tvm.tir.Schedule(matmul)\nb = sch.get_block("C"); i, j, k = sch.get_loops(b)\n'
     calls = "ko, ki = sch.split(k, factors=[None, 16]); sch.reorder(i, ko, j, ki)\n"
     found = read_pasted(f"{MATMUL}\n{making}{calls}")

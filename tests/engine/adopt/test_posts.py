@@ -1,4 +1,4 @@
-"""Posts with prose, code and printed output: their parts, and the programs in them with the schedule of each."""
+"""Posts with prose, code and printed output: their parts, the programs in them, and the schedule of each."""
 
 # ruff: noqa: E501, RUF001
 
@@ -65,7 +65,7 @@ def steps_of(text: str) -> list[list[str]]:
     return [methods(read_program(program).schedule) for program in programs_in(text).programs]
 
 
-def test_given_a_post_without_fences_then_prose_code_and_output_are_told_apart() -> None:
+def test_unfenced_post_is_split_into_prose_code_and_output() -> None:
     text = f"How do I tile this? It’s slow.\n\n{SCALE}{TILED}\nIt prints\n\n{PRINTED}\nThanks, and see B.\n"
     assert [part.kind for part in split_post(text)] == ["prose", "code", "prose", "output", "prose"]
     lines = text.split("\n")
@@ -73,7 +73,7 @@ def test_given_a_post_without_fences_then_prose_code_and_output_are_told_apart()
         assert part.lines[0] == lines[part.first - 1]
 
 
-def test_given_fences_then_they_decide_and_margins_and_prompts_are_removed() -> None:
+def test_fences_decide_and_margins_and_prompts_are_removed() -> None:
     fenced = "\n".join(f"   {line}" for line in SCALE.splitlines())
     text = f"# A title\n\n1. Define it:\n\n   ```python\n{fenced}\n   ```\n\n```\n>>> s = te.create_schedule(C.op)\n<s>\n```\n\n```\nplain words\n```\n"
     parts = split_post(text)
@@ -82,7 +82,7 @@ def test_given_fences_then_they_decide_and_margins_and_prompts_are_removed() -> 
     assert parts[2].lines == ("s = te.create_schedule(C.op)",)
 
 
-def test_given_typographic_quotes_then_they_are_mended_in_code_only() -> None:
+def test_typographic_quotes_are_replaced_in_code_only() -> None:
     curly = SCALE.replace('name="B"', "name=“B”").replace('name="C"', "name=‘C’")
     text = f"It’s “C” that matters in the program below.\n\n{curly}{TILED}"
     prose, code = split_post(text)
@@ -92,7 +92,7 @@ def test_given_typographic_quotes_then_they_are_mended_in_code_only() -> None:
     assert methods(read_program(program).schedule) == methods(read_te(SCALE + TILED).schedule)
 
 
-def test_given_a_traceback_and_a_shell_then_they_are_output() -> None:
+def test_tracebacks_and_shell_sessions_are_output() -> None:
     text = (
         f"user@box:~/x$ cat x.py\n{SCALE}{TILED}user@box:~/x$ python x.py\nTraceback (most recent call last):\n"
         '  File "x.py", line 3, in <module>\n    s[C].split(x)\ntvm._ffi.base.TVMError: no such axis\n\nWhat is wrong with that?\n'
@@ -100,7 +100,7 @@ def test_given_a_traceback_and_a_shell_then_they_are_output() -> None:
     assert [part.kind for part in split_post(text)] == ["output", "code", "output", "prose"]
 
 
-def test_given_two_schedules_of_one_program_then_each_is_one_with_its_definitions() -> None:
+def test_each_schedule_of_a_program_has_its_own_definitions() -> None:
     text = f"First I tile it by hand:\n\n{SCALE}{TILED}\nThen I inline the producer:\n\n{INLINED}"
     first, second = programs_in(text).programs
     assert "compute_at" in methods(read_program(first).schedule)
@@ -108,20 +108,20 @@ def test_given_two_schedules_of_one_program_then_each_is_one_with_its_definition
     assert second.text.split("\n")[2 + 4] == text.split("\n")[2 + 4]  # lines keep their numbers
 
 
-def test_given_a_schedule_in_pieces_between_prose_then_the_pieces_are_one() -> None:
+def test_pieces_of_a_schedule_between_prose_are_joined() -> None:
     text = f"We define the computation first.\n\n{SCALE}\nAnd then we schedule it, with a split:\n\n{TILED}\nAt last the inner loop:\n\ns[C].vectorize(xi)\n"
     (steps,) = steps_of(text)
     assert {"split", "compute_at", "vectorize"} <= {*steps}
 
 
-def test_given_te_and_tensorir_in_one_post_then_both_are_found() -> None:
+def test_te_and_tensorir_in_one_post() -> None:
     text = f"In TE it would be written like this:\n\n{SCALE}{TILED}\nand in TensorIR:\n\n{DOUBLED}"
     te, script = programs_in(text).programs
     assert (te.name, script.name) == ("C", "double")
     assert methods(read_program(script).schedule)[-1] == "split"
 
 
-def test_given_a_program_that_lost_its_indentation_then_it_is_restored() -> None:
+def test_lost_indentation_is_restored() -> None:
     flat = "\n".join(line.strip() for line in DOUBLED.splitlines())
     assert [
         steps[-1]
@@ -129,7 +129,7 @@ def test_given_a_program_that_lost_its_indentation_then_it_is_restored() -> None
     ] == ["split"]
 
 
-def test_given_measurements_then_they_are_left_out() -> None:
+def test_measurements_are_left_out() -> None:
     measured = (
         "import timeit\nlog = []\ndef measure(func, name, log):\n    f = tvm.build(func, [A, C])\n    log.append((name, timeit.timeit()))\n"
         "measure(s, 'tiled', log)\nfor name, seconds in log:\n    print(name, seconds)\n"
@@ -137,7 +137,7 @@ def test_given_measurements_then_they_are_left_out() -> None:
     assert steps_of(SCALE + TILED + measured + INLINED)[1] == ["get_block", "compute_inline"]
 
 
-def test_given_a_line_that_is_refused_then_the_others_are_applied_with_a_note() -> None:
+def test_refused_line_is_noted_and_others_are_applied() -> None:
     text = f"{SCALE}{INLINED}s[C].vectorize(C.op.axis[7])\ns[C].unroll(C.op.axis[1])\n"
     (program,) = programs_in(f"My schedule of two stages:\n\n{text}").programs
     found = read_program(program)
@@ -145,21 +145,21 @@ def test_given_a_line_that_is_refused_then_the_others_are_applied_with_a_note() 
     assert [(note.place.line, "left out" in note.text) for note in found.notes] == [(11, True)]
 
 
-def test_given_a_schedule_of_a_program_that_python_makes_then_a_note_says_what_to_paste() -> None:
+def test_note_asks_for_the_script_of_a_built_program() -> None:
     text = f"The model is lowered by a pipeline.\n\nmod = pipeline(model)\nsch = tir.Schedule(mod)\nsch.split(i, [2, 8])\n\nThe result:\n\n{DOUBLED.partition('sch =')[0]}"
     found = programs_in(text)
     assert [program.name for program in found.programs] == ["double"]
     assert [(note.place.line, "mod.show()" in note.text) for note in found.notes] == [(4, True)]
 
 
-def test_given_an_undefined_size_in_a_quoted_line_then_it_is_a_size_with_a_note() -> None:
+def test_undefined_size_in_a_quoted_line_is_noted() -> None:
     text = 'The tutorial has these lines in it:\n\nA = te.placeholder((o, env.BATCH), name="A")\nB = te.compute((o, env.BATCH), lambda *i: A(*i), "B")\n'
     (program,) = programs_in(text).programs
     found = read_program(program)
     assert [note.text.split()[0] for note in found.notes] == ["o", "env"]
 
 
-def test_given_a_broken_line_of_code_then_it_is_among_those_that_are_named() -> None:
+def test_a_broken_line_of_code_is_reported() -> None:
     text = f"This is all of my code:\n\n{SCALE}{INLINED}s[C].vectorize(C.op.axis[1]\ns[C].unroll(C.op.axis[0])\n"
     assert [number for number, _ in unread_lines(split_post(text))] == [11]
 
@@ -167,12 +167,12 @@ def test_given_a_broken_line_of_code_then_it_is_among_those_that_are_named() -> 
 @pytest.mark.parametrize(
     "text", ["", "```", "```\n```", "(" * 2000, "x = {\n" * 500, '"""\n' * 301, "produce B {\n" * 300, ">>> \n" * 9]
 )
-def test_given_odd_text_then_there_is_no_program(text: str) -> None:
+def test_odd_text_has_no_program(text: str) -> None:
     assert programs_in(text).programs == ()
 
 
 @given(st.lists(st.sampled_from((*SCALE.splitlines(), *TILED.splitlines(), *DOUBLED.splitlines(), "", "```", "It’s prose, all of it here.", "}", "produce {", '"""', "(((", "\t")), max_size=40))  # fmt: skip
-def test_any_order_of_lines_is_split_without_loss(lines: list[str]) -> None:
+def test_law_splitting_a_post_loses_no_line(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = programs_in(text)
     numbers = [n for part in found.parts for n in range(part.first, part.first + len(part.lines))]
@@ -182,7 +182,7 @@ def test_any_order_of_lines_is_split_without_loss(lines: list[str]) -> None:
 
 
 @given(st.text(alphabet="ab1' ,-.(", max_size=24))
-def test_a_sentence_has_four_words_or_ends_as_one(line: str) -> None:
+def test_prose_has_four_words_or_the_end_of_a_sentence(line: str) -> None:
     expected = re.search(r"(?:[A-Za-z][\w\u2019'-]*[,:;]? +){3,}[A-Za-z]|^[^\W\d_][^=()\[\]]*[.?!:]$", line)
     assert is_sentence(line) == (expected is not None)
 
@@ -199,6 +199,6 @@ def test_a_sentence_has_four_words_or_ends_as_one(line: str) -> None:
     ],
     ids=["letters", "quotes", "blanks", "digits", "lines", "braces"],
 )
-def test_a_post_with_a_long_line_is_read_within_a_budget(line: str) -> None:
+def test_long_line_is_read_within_a_budget(line: str) -> None:
     with within(Budget(20.0), "reading in time that is not linear"):
         assert programs_in(f"Some words of prose.\n\n{line}\n\n{SCALE}", "post.txt").programs

@@ -1,4 +1,4 @@
-"""Schedule code as people write it: nested calls, loops, functions, printed traces, and code that builds or measures."""
+"""Handwritten schedule code: nested calls, loops, functions, printed traces, and code that builds or measures."""
 
 # ruff: noqa: E501
 
@@ -140,7 +140,7 @@ def calls(found: Snippet) -> str:
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_given_schedule_code_as_people_write_it_then_its_calls_are_made(name: str) -> None:
+def test_handwritten_schedule_code_is_applied(name: str) -> None:
     code, expected = CODES[name]
     found = read_pasted(MATMUL + code)
     assert calls(found) == expected
@@ -148,19 +148,19 @@ def test_given_schedule_code_as_people_write_it_then_its_calls_are_made(name: st
     assert found.schedule.verify().status == "tested"
 
 
-def test_given_a_loop_then_each_call_has_its_line_as_source() -> None:
+def test_each_call_of_a_loop_has_its_source_line() -> None:
     found = read_pasted(MATMUL + CODES["a loop over a range"][0])
     first = MATMUL.count("\n") + 1
     assert [place.line - first for place in found.sources] == [1, 3, 4, 4, 3, 4, 4]
 
 
-def test_given_code_that_builds_and_measures_then_a_note_names_its_lines() -> None:
+def test_code_that_builds_or_measures_is_noted_with_its_lines() -> None:
     found = read_pasted(MATMUL + CODES["code that builds and measures"][0])
     (note,) = found.notes
     assert "passed over (lines 23, 27, 28, 30, 31)" in note.text
 
 
-def test_given_two_functions_then_the_schedule_is_of_the_one_that_it_names() -> None:
+def test_schedule_belongs_to_the_function_that_it_names() -> None:
     second = MATMUL[MATMUL.index("@T") :].replace("matmul(", "second(").replace('"C"', '"D"').replace("0.0", "1.0")
     found = read_pasted(MATMUL + second + 'sch = tir.Schedule(second)\nsch.unroll(sch.get_loops("D")[0])\n')
     assert found.schedule.func.name == "second"
@@ -186,7 +186,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_code_that_cannot_be_read_then_it_stops_before_its_statement(name: str) -> None:
+def test_reading_stops_before_an_unreadable_statement(name: str) -> None:
     code, expected = REFUSED[name]
     found = read_as_far_as_possible(MATMUL + MAKE + 'sch.split(sch.get_loops("C")[0], [None, 8])\n' + code)
     assert calls(found) == "split" and found.stopped is not None
@@ -196,7 +196,7 @@ def test_given_code_that_cannot_be_read_then_it_stops_before_its_statement(name:
     assert found.rest[0].line > MATMUL.count("\n") + 2
 
 
-def test_given_a_method_of_a_schedule_that_is_not_made_then_the_missing_line_is_named() -> None:
+def test_method_of_a_missing_schedule_names_the_missing_line() -> None:
     with pytest.raises(TilewrightError) as caught:
         read_pasted(MATMUL + "sch.unroll(sch.get_loops('C')[0])\n")
     assert caught.value.code == "no-schedule-line" and "Schedule(matmul)" in caught.value.refusal.expected
@@ -224,7 +224,7 @@ def matmul(n):
         "A, B, C = matmul(64)\nmod = tvm.IRModule.from_expr(te.create_prim_func([A, B, C]))\nmod.show()\nsch = tir.Schedule(mod['main'])\n",
     ],
 )
-def test_given_a_computation_in_te_when_scheduled_as_tensorir_then_its_calls_are_made(make: str) -> None:
+def test_te_computation_may_be_scheduled_as_tensorir(make: str) -> None:
     found = read_pasted(
         TE + make + "for loop in sch.get_loops(sch.get_block('C'))[:2]:\n    sch.split(loop, [None, 8])\n"
     )

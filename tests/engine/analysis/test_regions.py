@@ -1,4 +1,4 @@
-"""What a block touches, for T.reads and T.writes that were left out. `tests/conformance/test_script_tvm.py` compares with TVM."""
+"""Inferred regions of blocks without T.reads and T.writes. `tests/conformance/test_script_tvm.py` compares with TVM."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64)), S: T.Buffer((16,), "int32"))
         ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 3)\nA[vi, vj] = 1.0', ["S[0:16]"], ["S[0:16]", "A[vi, vj]"]),
     ],
 )  # fmt: skip
-def test_given_a_block_then_its_regions(body: str, reads: list[str], writes: list[str]) -> None:
+def test_the_regions_of_a_block(body: str, reads: list[str], writes: list[str]) -> None:
     assert found(body) == (reads, writes)
 
 
-def test_given_a_block_inside_then_its_own_regions_count() -> None:
+def test_a_nested_blocks_declared_regions_count() -> None:
     text = """@T.prim_func(s_tir=True)
 def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
     for i in range(16):
@@ -66,8 +66,8 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64))):
     assert [expr_text(r) for r in (*reads, *writes)] == ["B[vi, 0:8]", "A[vi, 0:15]"]
 
 
-def test_given_elements_that_two_tables_tell_then_the_region_holds_both():
-    """Tables of one shape are not one table: what each says is another element."""
+def test_region_indexed_by_two_tables_holds_both():
+    """Tables of equal shape are distinct: each selects another element."""
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def f(B: T.Buffer((9,), "uint8"), X: T.Buffer((9,), "int32"), Y: T.Buffer((9,), "int32"), C: T.Buffer((9,), "uint8")):

@@ -1,4 +1,4 @@
-"""Blocks that say less than they touch: what they leave out is added, so that later calls see it."""
+"""Blocks with incomplete regions: missing regions are added, so that later calls see the dependence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def silent(A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
 """
 
 
-def test_given_a_block_that_says_nothing_then_what_it_touches_is_added():
+def test_missing_regions_of_a_block_are_added():
     sch = Schedule(parse(SILENT).program)
     assert "T.reads(B[0:16])" in to_script(sch.mod)
     assert "T.writes(C[0:16])" in to_script(sch.mod)
@@ -43,13 +43,13 @@ def test_given_a_block_that_says_nothing_then_what_it_touches_is_added():
 @pytest.mark.parametrize(
     "call", [lambda s: s.merge("i", "y"), lambda s: s.reverse_compute_at("D", "i")], ids=["merge", "reverse_compute_at"]
 )
-def test_given_a_dependence_through_a_silent_block_when_a_call_would_break_it_then_refused(call):
+def test_call_that_breaks_an_undeclared_dependence_is_refused(call):
     sch = Schedule(parse(SILENT).program)
     with pytest.raises(ScheduleError):
         call(sch)
     assert sch.verify().status == "tested"
 
 
-def test_given_honest_blocks_then_the_function_is_the_same_object():
+def test_complete_regions_change_nothing():
     func = Schedule(parse(SILENT).program).func
     assert honest_signatures(func) is func

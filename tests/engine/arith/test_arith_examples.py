@@ -24,7 +24,7 @@ def test_a_split_index_folds_back():
 
 
 @pytest.mark.parametrize("size", [N, build.add(N, 1), build.mul(N, Z)])
-def test_a_symbolic_quotient_and_its_remainder_are_the_whole(size):
+def test_symbolic_quotient_and_remainder_recombine(size):
     whole = build.add(build.mul(build.floordiv(X, size), size), build.floormod(X, size))
     assert simplify(whole) is X
     assert same(simplify(build.add(build.mul(whole, 3), Y)), build.add(build.mul(X, 3), Y))
@@ -32,7 +32,7 @@ def test_a_symbolic_quotient_and_its_remainder_are_the_whole(size):
     assert not same(simplify(other), X)
 
 
-def test_a_map_that_fuses_symbolic_extents_has_an_inverse():
+def test_symbolic_fused_map_has_an_inverse():
     fused = IndexMap((X, Y, Z), (build.add(build.mul(build.add(build.mul(X, N), Y), 4), Z),))
     back = inverse(fused, [upto(2), build.make_range(0, N), upto(4)])
     assert back is not None
@@ -55,11 +55,11 @@ def test_the_fine_part_never_carries():
     assert simplify(build.floormod(fused, 16), {Y: upto(16)}) is Y
 
 
-def test_a_loop_of_one_trip_is_its_value():
+def test_a_loop_of_one_iteration_is_its_value():
     assert build.is_const(simplify(build.add(X, 3), {X: upto(1)}), 3)
 
 
-def test_a_predicate_loses_what_cannot_matter():
+def test_a_predicate_loses_implied_conditions():
     condition = build.lt(build.add(build.mul(X, 16), Y), 96)
     assert same(simplify(condition, {X: upto(100), Y: upto(16)}), build.lt(X, 6))
 
@@ -96,7 +96,7 @@ def test_the_hull_of_a_tile():
     assert found.exact
 
 
-def test_a_banked_layout_and_the_way_back():
+def test_a_banked_layout_and_its_inverse():
     layout = IndexMap.from_function(lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k // 128, k % 64], 2)
     shape = map_shape(layout, [build.as_expr(64), build.as_expr(512)])
     assert [build.int_value(s) for s in shape] == [2, 64, 4, 64]

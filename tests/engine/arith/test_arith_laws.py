@@ -1,4 +1,4 @@
-"""Laws of integer reasoning, held against plain evaluation of every point."""
+"""Laws of integer reasoning, against plain evaluation of every point."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_is_proved_holds(condition, known):
 
 
 @given(integers, ranges)
-def test_the_hull_contains_every_value_and_its_ends_are_taken_when_exact(expr, known):
+def test_hull_contains_every_value_and_exact_ends_are_reached(expr, known):
     relaxed = {v: known[v] for v in (X, Z)}
     found = interval(expr, relaxed, known)
     assert found is not None
@@ -56,7 +56,7 @@ def test_a_linear_form_has_the_value(expr, known):
 
 
 @given(st.lists(integers, min_size=1, max_size=3), ranges)
-def test_what_is_called_a_bijection_is_one(values, known):
+def test_a_reported_bijection_is_one(values, known):
     found = detect_iter_map(values, known)
     if found is None:
         return
@@ -76,7 +76,7 @@ _splits = st.sampled_from([2, 4, 8])
 
 
 @given(st.permutations(range(5)), _splits, _splits, st.booleans(), st.sets(st.integers(0, 4)))
-def test_a_bijective_map_is_undone_by_its_inverse(order, first, second, fuse, counted_down):
+def test_the_inverse_undoes_a_bijective_map(order, first, second, fuse, counted_down):
     i, j, k = VARS
     domain = [build.make_range(0, n) for n in (16, 8, 3)]
     total = build.add(build.mul(j, 3), k)
@@ -97,7 +97,7 @@ def test_a_bijective_map_is_undone_by_its_inverse(order, first, second, fuse, co
 
 
 @given(integers)
-def test_simplify_gives_the_same_object_when_nothing_changes(expr):
+def test_simplify_returns_the_same_object_without_a_change(expr):
     simple = simplify(expr)
     again = simplify(simple)
     assert (again is simple) == structural_equal(again, simple)

@@ -1,4 +1,4 @@
-"""padded_inverse: each element has its place, each other place is told by the condition, for splits, fusions, offsets and tails."""
+"""padded_inverse: each element has a place, and a condition selects the other places, for splits, fusions, offsets and tails."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def maps(draw: st.DrawFn):
 
 
 @given(maps())
-def test_given_splits_that_need_not_divide_when_inverted_then_places_and_padding_are_exact(drawn):
+def test_inverse_of_uneven_splits_has_exact_padding(drawn):
     function, shape = drawn
     index_map = IndexMap.from_function(function, len(shape))
     found = padded_inverse(index_map, [IntImm(e) for e in shape])
@@ -69,22 +69,22 @@ def test_given_splits_that_need_not_divide_when_inverted_then_places_and_padding
 
 
 @given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 3))
-def test_given_one_split_when_inverted_then_it_is_understood(extent, factor, shift):
+def test_inverse_of_one_split(extent, factor, shift):
     assert inverted(lambda i: [(i + shift % factor) // factor, (i + shift % factor) % factor], extent)
 
 
-def test_given_a_tail_when_inverted_then_the_condition_is_as_tvm_writes_it():
+def test_inverse_of_a_tail_has_tvms_condition():
     found = inverted(lambda i: [i // 4, i % 4], 14)
     assert expr_text(found.padding) == "axis0 == 3 and 2 <= axis1"
     assert [expr_text(i) for i in found.inverse.indices] == ["axis0 * 4 + axis1"]
 
 
-def test_given_places_before_the_first_element_when_inverted_then_they_are_padding():
+def test_places_before_the_first_element_are_padding():
     found = inverted(lambda i: [(i + 1) // 4, (i + 1) % 4], 15)
     assert expr_text(found.padding) == "axis0 == 0 and axis1 < 1"
 
 
-def test_given_a_symbolic_extent_when_inverted_then_the_condition_names_it():
+def test_padding_condition_has_a_symbolic_extent():
     n = Var("n", "int32")
     found = inverted(lambda i: [i // 4, i % 4], n)
     for size in range(1, 10):
@@ -93,7 +93,7 @@ def test_given_a_symbolic_extent_when_inverted_then_the_condition_names_it():
             assert bool(value(found.padding, values)) == (high * 4 + low >= size)
 
 
-def test_given_a_symbolic_divisor_when_inverted_then_the_condition_names_it():
+def test_padding_condition_has_a_symbolic_divisor():
     n = Var("n", "int32")
     function = IndexMap((i := Var("i", "int32"),), (build.floordiv(i, n), build.floormod(i, n)))
     found = padded_inverse(function, [IntImm(16)])
@@ -104,7 +104,7 @@ def test_given_a_symbolic_divisor_when_inverted_then_the_condition_names_it():
             assert bool(value(found.padding, values)) == (high * size + low >= 16)
 
 
-def test_given_axes_joined_by_a_symbolic_extent_when_inverted_then_it_is_divided_by():
+def test_inverse_of_axes_fused_by_a_symbolic_extent():
     n = Var("n", "int32")
     i, j = Var("i", "int32"), Var("j", "int32")
     found = padded_inverse(IndexMap((i, j), (build.add(build.mul(i, n), j),)), [IntImm(4), n])
@@ -116,12 +116,12 @@ def test_given_axes_joined_by_a_symbolic_extent_when_inverted_then_it_is_divided
     "function",
     [lambda i: [i // 4], lambda i: [i % 4], lambda i: [i * 2], lambda i: [i * i], lambda i: [i // 4, (i + 2) % 4]],
 )
-def test_given_elements_that_share_a_place_or_leave_gaps_when_inverted_then_there_is_none(function):
+def test_map_with_collisions_or_gaps_has_no_inverse(function):
     assert padded_inverse(IndexMap.from_function(function, 1), [IntImm(14)]) is None
 
 
 @given(maps())
-def test_given_a_map_that_keeps_the_order_then_places_rise_with_the_elements(drawn):
+def test_an_order_preserving_map_is_monotone(drawn):
     function, shape = drawn
     index_map = IndexMap.from_function(function, len(shape))
     found = padded_inverse(index_map, [IntImm(e) for e in shape])
@@ -132,7 +132,7 @@ def test_given_a_map_that_keeps_the_order_then_places_rise_with_the_elements(dra
     assert at == sorted(at)
 
 
-def test_given_rows_split_then_the_order_is_kept_and_columns_in_front_do_not_keep_it():
+def test_split_rows_keep_the_order_and_leading_columns_do_not():
     shape = [IntImm(14), IntImm(10)]
     for function, kept in (
         (lambda i, j: [i // 4, i % 4, j], True),

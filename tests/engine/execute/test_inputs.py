@@ -1,4 +1,4 @@
-"""Random inputs have values that the program can use: indices within their axes, divisors other than zero."""
+"""Random inputs have values that the program can use: indices within their axes, nonzero divisors."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def program(value: str) -> PrimFunc:
         ("T.Cast('float32', I[vi])", -8, 8),
     ],
 )
-def test_given_integers_with_a_use_when_drawn_then_they_cover_the_values_that_it_allows(
-    value: str, low: int, high: int
-) -> None:
+def test_random_integers_cover_the_values_that_their_use_allows(value: str, low: int, high: int) -> None:
     func = program(value)
     drawn = random_inputs(func)["I"]
     assert low <= drawn.min() <= low + 2

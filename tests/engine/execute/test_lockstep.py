@@ -1,4 +1,4 @@
-"""Loops that look as if they could run in lockstep, one for each thing that forbids it: `run` must do what the naive interpreter does."""
+"""Loops that seem to allow lockstep, one for each obstacle: `run` agrees with the naive interpreter."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def inputs(dtype: str) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 @pytest.mark.parametrize("name", sorted(BODIES))
-def test_given_iterations_that_meet_when_run_then_their_order_is_kept(name: str, dtype: str):
+def test_dependent_iterations_keep_their_order(name: str, dtype: str):
     signature = f'A: T.Buffer((40,), "{dtype}"), B: T.Buffer((40,), "{dtype}"), C: T.Buffer((6, 2), "{dtype}"), P: T.Buffer((8,), "int32")'
     body = BODIES[name].replace("\n", "\n    ")
     func = parse(f"{HEADER}@T.prim_func(s_tir=True)\ndef main({signature}):\n    {body}\n").program
@@ -87,14 +87,14 @@ def arrays() -> dict[str, np.ndarray]:
     return {name: generator.integers(0, 8, 8).astype("int32") for name in "ABP"}
 
 
-def test_given_a_buffer_of_each_iteration_when_only_some_go_on_then_each_reads_its_own():
+def test_buffer_per_iteration_is_read_under_a_condition():
     i = Var("i")
     use = IfThenElse(build.ge(i, 3), BufferStore(B, BufferLoad(S, (ZERO,)), (i,)))
     func = func_of(build.serial(i, 8, Allocate((S,), build.seq([BufferStore(S, BufferLoad(A, (i,)), (ZERO,)), use]))))
     assert run(func, arrays())["B"].tolist() == run_naive(func, arrays())["B"].tolist()
 
 
-def test_given_a_buffer_allocated_anew_when_it_is_read_unwritten_then_the_old_value_is_no_excuse():
+def test_a_reallocated_buffer_has_no_old_value():
     i = Var("i")
     fill = IfThenElse(build.eq(i, 0), BufferStore(S, build.const(5, "int32"), (ZERO,)))
     total = build.add(build.mul(BufferLoad(B, (ZERO,)), 2), BufferLoad(S, (ZERO,)))  # keeps the loop in order
@@ -105,7 +105,7 @@ def test_given_a_buffer_allocated_anew_when_it_is_read_unwritten_then_the_old_va
         run(func, arrays())
 
 
-def test_given_a_let_that_reads_memory_when_the_loop_writes_it_then_each_iteration_has_its_value():
+def test_let_of_memory_that_the_loop_writes_is_per_iteration():
     i, x = Var("i"), Var("x")
     store = BufferStore(P, build.floormod(build.add(x, 1), 8), (build.floormod(build.add(i, 1), 8),))
     func = func_of(
@@ -115,7 +115,7 @@ def test_given_a_let_that_reads_memory_when_the_loop_writes_it_then_each_iterati
     assert all(ours[name].tolist() == theirs[name].tolist() for name in theirs)
 
 
-def test_given_a_let_that_reads_memory_when_only_some_iterations_go_on_then_each_has_its_value():
+def test_let_of_memory_under_a_condition_is_per_iteration():
     i, x = Var("i"), Var("x")
     store = IfThenElse(build.ge(i, 3), BufferStore(B, build.add(x, i), (i,)))
     func = func_of(build.serial(i, 8, LetStmt(x, BufferLoad(A, (i,)), store)))
@@ -124,7 +124,7 @@ def test_given_a_let_that_reads_memory_when_only_some_iterations_go_on_then_each
 
 @pytest.mark.parametrize("op", ["max", "min"])
 @pytest.mark.parametrize("count", [5, 700])
-def test_given_nan_and_signed_zeros_when_the_largest_is_sought_then_each_comparison_counts(op: str, count: int):
+def test_maximum_of_nan_and_signed_zeros_counts_each_comparison(op: str, count: int):
     text = (
         f'{HEADER}@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((6, {count}), "float32"), B: T.Buffer(({count},), "float32")):\n'
         f"    for k, i in T.grid(6, {count}):\n        B[i] = T.{op}(B[i], A[k, i])\n"

@@ -1,7 +1,4 @@
-"""`run` means what the naive interpreter means on programs made to trip a vectoriser.
-
-The arrays are the same to the last bit, or there is an error where the naive one sees one.
-"""
+"""`run` agrees with the naive interpreter on programs that are hard to vectorise: equal arrays to the last bit, or equal errors."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ def inputs(func: PrimFunc, seed: int, missing: bool):
     shapes = {b.name: (b.dtype, tuple(e.value for e in b.shape)) for b in func.buffers}
     arrays = {name: generator.integers(-8, 9, shape).astype(dtype) for name, (dtype, shape) in shapes.items()}
     for name, (dtype, shape) in shapes.items():
-        if dtype == "float32":  # sums that show the order they were made in
+        if dtype == "float32":  # sums that depend on the order of their terms
             arrays[name] = generator.standard_normal(shape).astype(dtype)
     if missing:
         del arrays["C"]
@@ -30,7 +27,7 @@ def inputs(func: PrimFunc, seed: int, missing: bool):
 
 
 @given(loop_programs(), st.integers(0, 3), st.booleans())
-def test_given_any_loops_when_run_then_the_naive_interpreter_agrees(func, seed, missing):
+def test_law_loops_run_as_in_the_naive_interpreter(func, seed, missing):
     arrays = inputs(func, seed, missing)
     try:
         expected = run_naive(func, arrays)

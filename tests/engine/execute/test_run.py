@@ -1,4 +1,4 @@
-"""What `run` computes and refuses, by example. Programs are TVMScript."""
+"""Results and refusals of `run`, by example. Programs are TVMScript."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def c(value: int, dtype: str = "int32"):
 # -- meaning
 
 
-def test_given_a_matmul_when_run_then_it_is_the_product_and_the_inputs_are_untouched():
+def test_matmul_is_the_product_and_leaves_its_inputs():
     func = parse(sources.matmul(20, 12, 7)).program
     a, b = numbers(20, 7), numbers(7, 12, seed=1)
     before = a.copy()
@@ -74,19 +74,19 @@ def test_given_a_matmul_when_run_then_it_is_the_product_and_the_inputs_are_untou
     assert np.array_equal(a, before)
 
 
-def test_given_an_output_array_when_run_then_its_old_values_are_there_to_read():
+def test_old_values_of_an_output_are_readable():
     func = program("A: (4,) int32; B: (4,) int32", "    for i in range(4):\n        B[i] = B[i] + A[i]\n")
     result = run(func, {"A": np.arange(4, dtype="int32"), "B": np.full(4, 10, "int32")})
     assert result["B"].tolist() == [10, 11, 12, 13]
 
 
-def test_given_a_scan_when_run_then_each_iteration_sees_the_one_before():
+def test_each_iteration_of_a_scan_reads_the_one_before():
     func = program("A: (64,) int32", "    for i in range(63):\n        A[i + 1] = A[i] + A[i + 1]\n")
     a = numbers(64, dtype="int32")
     assert np.array_equal(run(func, {"A": a})["A"], np.cumsum(a))
 
 
-def test_given_a_shift_in_place_when_run_then_the_order_of_the_loop_counts():
+def test_a_shift_in_place_keeps_the_loop_order():
     forwards = program("A: (5,) int32", "    for i in range(4):\n        A[i + 1] = A[i]\n")
     backwards = program("A: (5,) int32", "    for i in range(4):\n        A[i] = A[i + 1]\n")
     a = np.arange(5, dtype="int32")
@@ -94,7 +94,7 @@ def test_given_a_shift_in_place_when_run_then_the_order_of_the_loop_counts():
     assert run(backwards, {"A": a})["A"].tolist() == [1, 2, 3, 4, 4]
 
 
-def test_given_a_float_sum_when_run_then_it_is_added_in_the_order_of_the_program():
+def test_a_float_sum_is_added_in_program_order():
     func = parse(sources.ROW_SUM).program
     a = np.random.default_rng(0).standard_normal((128, 128)).astype("float32")
     expected = np.zeros(128, "float32")
@@ -103,7 +103,7 @@ def test_given_a_float_sum_when_run_then_it_is_added_in_the_order_of_the_program
     assert np.array_equal(run(func, {"A": a})["B"], expected)
 
 
-def test_given_a_reset_after_an_update_when_run_then_it_happens_at_its_iteration():
+def test_reset_after_an_update_keeps_its_iteration():
     func = program(
         "A: (8,) int32; B: (1,) int32",
         "    for k in range(8):\n        B[0] = B[0] + A[k]\n        if k == 0:\n            B[0] = 100\n",
@@ -112,7 +112,7 @@ def test_given_a_reset_after_an_update_when_run_then_it_happens_at_its_iteration
     assert run(func, {"A": a, "B": np.zeros(1, "int32")})["B"][0] == 100 + a[1:].sum()
 
 
-def test_given_a_sum_below_a_loop_in_order_when_run_then_it_is_added_in_the_order_of_the_program():
+def test_sum_below_an_ordered_loop_is_added_in_program_order():
     a, b, s = shaped("A", 6, 50, dtype="float32"), shaped("B", 1, dtype="float32"), shaped("S", 51, dtype="float32")
     k, i = Var("k"), Var("i")
     zero, one = c(0), build.const(1, "float32")
@@ -125,7 +125,7 @@ def test_given_a_sum_below_a_loop_in_order_when_run_then_it_is_added_in_the_orde
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
-def test_given_integers_when_they_overflow_then_they_wrap(dtype):
+def test_overflowing_integers_wrap(dtype):
     func = program(
         f"A: (3,) {dtype}; B: (3,) {dtype}; C: (1,) {dtype}",
         "    for i in range(3):\n        B[i] = A[i] * A[i] + A[i]\n    C[0] = A[0]\n"
@@ -139,7 +139,7 @@ def test_given_integers_when_they_overflow_then_they_wrap(dtype):
         assert result["C"][0] == (a[0] + a.sum(dtype=dtype)).astype(dtype)
 
 
-def test_given_divisions_of_negative_numbers_when_run_then_floor_and_trunc_differ():
+def test_floor_and_trunc_differ_for_negative_numbers():
     a, out = shaped("A", 4), shaped("B", 4, 4)
     i = Var("i")
     x, y = BufferLoad(a, (i,)), c(3)
@@ -149,7 +149,7 @@ def test_given_divisions_of_negative_numbers_when_run_then_floor_and_trunc_diffe
     assert result.tolist() == [[2, -3, 2, -2], [1, 2, 0, 0], [2, -2, 2, -2], [1, -1, 0, 0]]
 
 
-def test_given_casts_when_run_then_floats_truncate_and_integers_wrap():
+def test_casts_truncate_floats_and_wrap_integers():
     a, b, d = shaped("A", 3, dtype="float32"), shaped("B", 3, dtype="int32"), shaped("D", 3, dtype="int8")
     i = Var("i")
     body = build.seq(
@@ -163,7 +163,7 @@ def test_given_casts_when_run_then_floats_truncate_and_integers_wrap():
     assert result["D"].tolist() == [-1, 1, 44]
 
 
-def test_given_float16_when_run_then_each_step_rounds_to_float16():
+def test_each_step_of_float16_is_rounded():
     func = program(
         "A: (2048,) float16; B: (1,) float16",
         "    for k in range(2048):\n"
@@ -179,7 +179,7 @@ def test_given_float16_when_run_then_each_step_rounds_to_float16():
     assert run(func, {"A": a})["B"][0] == expected
 
 
-def test_given_padding_when_run_then_the_side_not_chosen_is_not_computed():
+def test_unchosen_branch_of_padding_is_not_computed():
     func = program(
         "A: (6,) float32; B: (8,) float32",
         "    for i in range(8):\n        B[i] = T.if_then_else(1 <= i and i < 7, A[i - 1], T.float32(0))\n",
@@ -188,7 +188,7 @@ def test_given_padding_when_run_then_the_side_not_chosen_is_not_computed():
     assert np.array_equal(run(func, {"A": a})["B"], np.pad(a, 1))
 
 
-def test_given_a_choice_by_data_when_run_then_each_element_takes_its_side():
+def test_a_choice_by_data_is_made_per_element():
     func = program(
         "A: (40, 8) int32; B: (40, 8) int32",
         "    for i, j in T.grid(40, 8):\n        B[i, j] = T.if_then_else(A[i, j] > 0, T.truncdiv(100, A[i, j]), 0)\n",
@@ -197,7 +197,7 @@ def test_given_a_choice_by_data_when_run_then_each_element_takes_its_side():
     assert np.array_equal(run(func, {"A": a})["B"], np.where(a > 0, 100 // np.where(a > 0, a, 1), 0))
 
 
-def test_given_indices_from_data_when_run_then_elements_are_gathered_and_scattered():
+def test_indices_from_data_gather_and_scatter():
     func = program(
         "A: (5,) float32; P: (5,) int32; B: (5,) float32",
         "    for i in range(5):\n        B[P[i]] = A[i]\n",
@@ -206,7 +206,7 @@ def test_given_indices_from_data_when_run_then_elements_are_gathered_and_scatter
     assert run(func, {"A": np.arange(5, dtype="float32"), "P": order})["B"].tolist() == [1, 3, 4, 0, 2]
 
 
-def test_given_a_matched_buffer_when_run_then_it_is_a_window_upon_its_source():
+def test_matched_buffer_is_a_window_of_its_source():
     a, window, i = shaped("A", 4, 6), shaped("W", 2, 3), Var("i")
     v = IterVar(Var("v"), Range(c(0), c(2)))
     region = BufferRegion(a, (Range(build.mul(v.var, 2), c(2)), Range(c(3), c(3))))
@@ -216,14 +216,14 @@ def test_given_a_matched_buffer_when_run_then_it_is_a_window_upon_its_source():
     assert [result["A"][1, 5], result["A"][3, 5], result["A"].sum()] == [7, 8, 15]
 
 
-def test_given_a_lowered_program_when_run_on_arrays_with_axes_then_they_lie_alike():
+def test_lowered_program_accepts_arrays_with_axes():
     flat, i = shaped("A", 12), Var("i")
     func = func_of(loops(i, 12, BufferStore(flat, build.add(BufferLoad(flat, (i,)), 1), (i,))), flat)
     a = numbers(3, 4, dtype="int32")
     assert np.array_equal(run(func, {"A": a})["A"], a + 1)
 
 
-def test_given_two_slots_used_in_turn_when_run_then_loads_see_the_right_slot():
+def test_loads_read_the_right_one_of_two_slots():
     a, b, slots = shaped("A", 8, 16), shaped("B", 8, 16), shaped("S", 2, 16)
     t, i, j = Var("t"), Var("i"), Var("j")
     slot = build.floormod(t, 2)
@@ -254,7 +254,7 @@ BLOCK = (
 )
 
 
-def test_given_an_index_outside_when_run_then_buffer_index_shape_block_and_node_are_named():
+def test_out_of_bounds_index_names_buffer_and_block():
     func = program("A: (8,) float32; B: (8,) float32", BLOCK)
     found = refusal(func, {"A": numbers(8)})
     assert found.code == "out-of-bounds"
@@ -262,7 +262,7 @@ def test_given_an_index_outside_when_run_then_buffer_index_shape_block_and_node_
     assert found.nodes[0] in set(walk(func)) and found.nodes[0].buffer.name == "A"
 
 
-def test_given_a_store_outside_under_a_predicate_that_forbids_it_when_run_then_it_is_fine():
+def test_out_of_bounds_store_under_a_predicate_is_legal():
     func = program(
         "A: (10,) float32; B: (10,) float32",
         "    for i, j in T.grid(3, 4):\n"
@@ -275,7 +275,7 @@ def test_given_a_store_outside_under_a_predicate_that_forbids_it_when_run_then_i
     assert np.array_equal(run(func, {"A": a})["B"], a)
 
 
-def test_given_elements_never_written_when_they_are_read_then_it_is_refused():
+def test_reading_unwritten_elements_is_refused():
     func = program(
         "A: (8,) int32; B: (8,) int32",
         '    S = T.sblock_alloc_buffer((8,), "int32")\n'
@@ -288,7 +288,7 @@ def test_given_elements_never_written_when_they_are_read_then_it_is_refused():
     assert (found.code, "S[7]" in found.message, "'B'" in found.message) == ("uninitialized-read", True, True)
 
 
-def test_given_a_buffer_of_a_block_when_the_block_runs_again_then_it_holds_no_value():
+def test_buffer_of_a_repeated_block_has_no_value():
     b, s, i, v = shaped("B", 4), shaped("S", 1), Var("i"), Var("v")
     first = build.eq(v, 0)
     body = build.seq(
@@ -302,7 +302,7 @@ def test_given_a_buffer_of_a_block_when_the_block_runs_again_then_it_holds_no_va
     assert (found.code, "i = 1" in found.message) == ("uninitialized-read", True)
 
 
-def test_given_an_init_that_never_happens_when_run_then_the_update_reads_nothing():
+def test_an_update_without_its_init_reads_nothing():
     func = program(
         "A: (8,) int32; B: (1,) int32",
         "    for k in range(8):\n"
@@ -314,7 +314,7 @@ def test_given_an_init_that_never_happens_when_run_then_the_update_reads_nothing
     assert refusal(func, {"A": np.arange(8, dtype="int32")}).code == "uninitialized-read"
 
 
-def test_given_a_divisor_of_zero_when_run_then_it_is_refused():
+def test_a_divisor_of_zero_is_refused():
     func = program("A: (4,) int32; B: (4,) int32", "    for i in range(4):\n        B[i] = T.truncdiv(7, A[i])\n")
     assert refusal(func, {"A": np.array([1, 2, 0, 4], "int32")}).code == "division-by-zero"
 
@@ -327,12 +327,12 @@ def test_given_a_divisor_of_zero_when_run_then_it_is_refused():
         ({"A": numbers(8), "X": numbers(8)}, "'X'"),
     ],
 )
-def test_given_arguments_that_do_not_fit_when_run_then_they_are_refused(arrays, part):
+def test_arguments_that_do_not_match_are_refused(arrays, part):
     found = refusal(program("A: (8,) float32; B: (8,) float32", BLOCK), arrays)
     assert found.code == "bad-argument" and part in str(found)
 
 
-def test_given_a_call_of_something_outside_when_run_then_it_is_unsupported():
+def test_an_external_call_is_unsupported():
     a, b, i = shaped("A", 4), shaped("B", 4), Var("i")
     call = Call("call_extern", (StringImm("mystery"), BufferLoad(a, (i,))), "int32")
     found = refusal(func_of(loops(i, 4, BufferStore(b, call, (i,))), a, b), {"A": numbers(4, dtype="int32")})
@@ -342,7 +342,7 @@ def test_given_a_call_of_something_outside_when_run_then_it_is_unsupported():
 # -- inputs
 
 
-def test_given_a_seed_when_inputs_are_drawn_then_they_are_small_and_the_same_again():
+def test_inputs_of_a_seed_are_small_and_repeatable():
     func = parse(sources.matmul(8, 8, 8)).program
     once, again, other = random_inputs(func, 3), random_inputs(func, 3), random_inputs(func, 4)
     assert list(once) == ["A", "B"]
@@ -351,6 +351,6 @@ def test_given_a_seed_when_inputs_are_drawn_then_they_are_small_and_the_same_aga
     assert np.abs(once["A"]).max() <= 2 and once["A"].dtype == np.float32
 
 
-def test_given_a_buffer_read_before_it_is_written_when_inputs_are_drawn_then_it_is_among_them():
+def test_buffer_read_before_it_is_written_is_an_input():
     func = program("A: (4,) int32; B: (4,) int32", "    for i in range(4):\n        B[i] = B[i] + A[i]\n")
     assert list(random_inputs(func)) == ["A", "B"]

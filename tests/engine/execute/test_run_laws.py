@@ -1,4 +1,4 @@
-"""`run` means what the naive interpreter means, on random programs and on random schedules of them."""
+"""`run` agrees with the naive interpreter, on random programs and on random schedules of them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def assert_same_as_naive(func, seed=0):
 
 
 @given(programs(), st.integers(0, 3))
-def test_given_any_program_when_run_then_it_is_what_the_naive_interpreter_computes(program, seed):
+def test_law_programs_run_as_in_the_naive_interpreter(program, seed):
     assert_same_as_naive(program, seed)
     assert verify(program, program, seed).status == "tested"
 
 
 @given(programs(), st.data())
-def test_given_any_schedule_when_run_then_it_is_what_the_naive_interpreter_computes(program, data):
+def test_law_schedules_run_as_in_the_naive_interpreter(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(1, 5))):
         try:

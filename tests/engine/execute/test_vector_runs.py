@@ -17,14 +17,14 @@ def arrays() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_given_vectors_when_run_then_each_lane_is_as_numpy_has_it(name: str):
+def test_each_lane_of_a_vector_is_computed_as_in_numpy(name: str):
     lines, expected = RUNS[name]
     given = arrays()
     found = run(parse(vector_text(*lines)).program, given)
     np.testing.assert_array_equal(found["B"], expected(given))
 
 
-def test_given_a_buffer_of_vectors_when_run_then_each_element_has_its_lanes():
+def test_each_element_of_a_buffer_of_vectors_has_its_lanes():
     lines = (
         'V = T.sblock_alloc_buffer((4,), "float32x4")',
         "for i in range(4):",
@@ -47,7 +47,7 @@ def test_given_a_buffer_of_vectors_when_run_then_each_element_has_its_lanes():
         ("B[0:T.vscale() * 4] = A[T.Ramp(0, 1, T.vscale() * 4)]", "unsupported"),
     ],
 )
-def test_given_what_cannot_be_run_then_it_says_so(line: str, code: str):
+def test_unsupported_vectors_are_reported(line: str, code: str):
     with pytest.raises(ExecuteError) as refused:
         run(parse(vector_text(line)).program, arrays())
     assert refused.value.code == code

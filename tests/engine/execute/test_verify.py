@@ -1,4 +1,4 @@
-"""What `verify` answers: tested, failed with where and by how much, or unknown with why."""
+"""Verdicts of `verify`: tested, failed with place and error, or unknown with a reason."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def copy(count: int, shift: int = 0, extent: int = 8) -> PrimFunc:
 
 
 def with_store_value(func: PrimFunc, change) -> PrimFunc:
-    """`func` with the last store's value changed."""
+    """Return `func` with another value in its last store."""
     last = [node for node in walk(func) if isinstance(node, BufferStore)][-1]
 
     def leave(node):
@@ -53,20 +53,20 @@ def with_store_value(func: PrimFunc, change) -> PrimFunc:
     return rewrite(func, leave)
 
 
-def test_given_the_same_program_when_verified_then_it_is_tested_without_a_difference():
+def test_same_program_has_no_difference():
     verdict = verify(matmul(), matmul())
     assert (verdict.status, verdict.max_abs_error) == ("tested", 0.0)
     assert "seed 0" in verdict.detail
 
 
 @pytest.mark.parametrize("name", sorted(sources.CURRENT))
-def test_given_a_sample_program_when_verified_against_itself_then_it_is_tested(name):
+def test_sample_program_is_tested_against_itself(name):
     program = parse(sources.CURRENT[name]).program
     func = program if isinstance(program, PrimFunc) else program.functions[0]
     assert verify(func, func, seed=5).status == "tested"
 
 
-def test_given_a_sum_in_another_order_when_verified_then_it_is_tested():
+def test_a_reordered_sum_is_tested():
     sch = Schedule(matmul(8, 8, 64))
     i, j, k = sch.get_loops("C")
     outer, inner = sch.split(k, [8, 8])
@@ -74,7 +74,7 @@ def test_given_a_sum_in_another_order_when_verified_then_it_is_tested():
     assert verify(sch.func, matmul(8, 8, 64)).status == "tested"
 
 
-def test_given_another_value_when_verified_then_it_fails_with_the_element_and_the_size_of_the_error():
+def test_another_value_fails_with_the_element_and_the_error():
     wrong = with_store_value(
         matmul(), lambda value: type(value)(value.a, BufferLoad(value.b.a.buffer, value.b.a.indices))
     )
@@ -83,52 +83,52 @@ def test_given_another_value_when_verified_then_it_fails_with_the_element_and_th
     assert "C[0, 0] is" in verdict.detail and verdict.max_abs_error > 0
 
 
-def test_given_one_wrong_element_when_verified_then_it_fails():
+def test_one_wrong_element_fails():
     verdict = verify(copy(8), with_store_value(copy(8), lambda value: BufferLoad(value.buffer, (IntImm(0),))))
     assert verdict.status == "failed" and "B[" in verdict.detail
 
 
-def test_given_an_access_outside_when_verified_then_it_fails_with_the_place():
+def test_out_of_bounds_access_fails_with_its_place():
     verdict = verify(copy(8, shift=1), copy(8))
     assert verdict.status == "failed" and "A[8]" in verdict.detail and "'B'" in verdict.detail
 
 
-def test_given_an_output_partly_left_out_when_verified_then_it_fails():
+def test_a_partly_missing_output_fails():
     verdict = verify(copy(7), copy(8))
     assert verdict.status == "failed" and "B[7] is not written" in verdict.detail
 
 
-def test_given_an_original_that_cannot_run_when_verified_then_it_is_unknown():
+def test_an_original_that_cannot_run_is_unknown():
     verdict = verify(copy(8), copy(8, shift=1))
     assert verdict.status == "unknown" and "original" in verdict.detail
 
 
-def test_given_a_call_outside_when_verified_then_it_is_unknown():
+def test_an_external_call_is_unknown():
     outside = with_store_value(copy(8), lambda value: Call("call_extern", (StringImm("f"), value), "int32"))
     verdict = verify(outside, copy(8))
     assert verdict.status == "unknown" and "call_extern" in verdict.detail
 
 
-def test_given_a_program_beyond_the_limit_when_verified_then_it_is_unknown_at_once():
+def test_program_beyond_the_limit_is_unknown_at_once():
     huge = matmul(4096, 4096, 4096)
     verdict = verify(huge, huge)
     assert verdict.status == "unknown" and "element operations" in verdict.detail
     assert verify(matmul(), matmul(), limit=1000).status == "unknown"
 
 
-def test_given_bfloat16_when_verified_then_it_is_unknown():
+def test_bfloat16_is_unknown():
     func = parse(sources.matmul(4, 4, 4, "bfloat16")).program
     assert verify(func, func).status == "unknown"
 
 
-def test_given_sums_of_random_inputs_when_reordered_then_they_are_exact():
-    """What makes a difference in `verify` a fault: eighths have exact products and sums."""
+def test_reordered_sums_of_random_inputs_are_exact():
+    """Eighths have exact products and sums, so any difference in `verify` is an error."""
     inputs = random_inputs(matmul(16, 16, 2048))
     assert np.array_equal(inputs["A"] @ inputs["B"], (inputs["A"].astype("float64") @ inputs["B"]).astype("float32"))
 
 
 @pytest.mark.parametrize("value", ["A[B[v]]", "A[v] // B[v]", "A[v] % B[v]"])
-def test_given_indices_and_divisors_among_the_inputs_then_it_is_tested_with_fitting_ones(value: str) -> None:
+def test_indices_and_divisors_are_tested_with_valid_inputs(value: str) -> None:
     text = (
         HEADER + "@T.prim_func(s_tir=True)\n"
         'def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):\n'
@@ -142,7 +142,7 @@ def test_given_indices_and_divisors_among_the_inputs_then_it_is_tested_with_fitt
     assert sch.verify().status == "tested", sch.verify().detail
 
 
-def test_given_a_program_that_leaves_its_buffers_whatever_the_inputs_then_the_first_fault_is_told() -> None:
+def test_out_of_bounds_access_for_all_inputs_is_reported() -> None:
     verdict = verify(copy(8, shift=1), copy(8, shift=1))
     assert verdict.status == "unknown" and "A[8]" in verdict.detail
 
@@ -157,14 +157,14 @@ SCALED = (
 )
 
 
-def test_given_a_scalar_parameter_when_verified_then_it_has_a_random_value_too():
+def test_a_scalar_parameter_has_a_random_value():
     func = parse(SCALED).program
     assert verify(func, func).status == "tested"
     assert random_inputs(func)["scale"].shape == ()
     assert verify(parse(SCALED.replace("* scale", "+ scale")).program, func).status == "failed"
 
 
-def test_given_threads_with_private_copies_when_run_then_all_run_at_once_or_in_order_with_the_same_result(monkeypatch):
+def test_threads_with_private_copies_may_run_in_order(monkeypatch):
     text = GPU_MATMUL.replace("nn = 64", "nn = 32").replace("factor=32", "factor=16")
     func = read_te(text).schedule.func
     steps: list[int] = []

@@ -1,4 +1,4 @@
-"""The database of found schedules: keys of programs and machines, the file, and searches that begin with what others found."""
+"""The database of found schedules: keys of programs and machines, the file, and searches that start from its records."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def text_of(program: PrimFunc, old: str, new: str) -> PrimFunc:
 # --- keys
 
 
-def test_given_other_names_then_the_workloads_are_equal() -> None:
+def test_workloads_with_other_names_are_equal() -> None:
     plain = gemm()
     renamed = text_of(text_of(text_of(plain, "vi", "row"), 'T.sblock("C")', 'T.sblock("product")'), "A", "left")
     one, other = workload_of(plain), workload_of(renamed)
@@ -89,7 +89,7 @@ def test_given_other_names_then_the_workloads_are_equal() -> None:
     assert other.blocks == ("product",) and "left" in other.names
 
 
-def test_given_other_sizes_or_types_then_the_structure_is_the_same_and_the_workload_is_not() -> None:
+def test_sizes_and_types_change_only_the_workload() -> None:
     base = workload_of(gemm())
     larger, wider = workload_of(gemm(m=128)), workload_of(gemm(dtype="int16"))
     assert base.structure == larger.structure == wider.structure
@@ -97,7 +97,7 @@ def test_given_other_sizes_or_types_then_the_structure_is_the_same_and_the_workl
     assert 0 < base.distance(larger) < base.distance(workload_of(gemm(m=256)))
 
 
-def test_given_another_computation_then_the_structure_differs() -> None:
+def test_another_computation_has_another_structure() -> None:
     convolution = parse(CONVOLUTION.format(h=16, w=16, c=16, fh=3, fw=3, f=32, oh=14, ow=14, s=1)).program
     strided = parse(CONVOLUTION.format(h=17, w=17, c=16, fh=3, fw=3, f=32, oh=8, ow=8, s=2)).program
     base = workload_of(gemm())
@@ -106,7 +106,7 @@ def test_given_another_computation_then_the_structure_differs() -> None:
     assert not workload_of(convolution).is_equal(workload_of(strided))
 
 
-def test_given_numbers_of_symbolic_sizes_then_they_are_part_of_the_key() -> None:
+def test_values_of_symbolic_sizes_are_part_of_the_key() -> None:
     symbolic = parse(
         "@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,), 'float32')\n"
         "    B = T.match_buffer(b, (n,), 'float32')\n    for i in range(n):\n        with T.block('B'):\n"
@@ -116,7 +116,7 @@ def test_given_numbers_of_symbolic_sizes_then_they_are_part_of_the_key() -> None
     assert small.structure == large.structure and not small.is_equal(large)
 
 
-def test_given_a_machine_then_its_name_and_words_are_no_part_of_the_key_and_its_figures_are() -> None:
+def test_machine_key_has_only_the_parameters() -> None:
     base = target_of(GEMMINI)
     assert base.is_equal(target_of(replace(GEMMINI, name="other", description="another")))
     faster = target_of(GEMMINI.replace("memories.scratchpad.capacity_bytes", 1 << 20))
@@ -127,7 +127,7 @@ def test_given_a_machine_then_its_name_and_words_are_no_part_of_the_key_and_its_
 # --- the file
 
 
-def test_given_no_file_then_the_database_is_empty_and_the_first_record_creates_it(tmp_path: Path) -> None:
+def test_missing_database_is_created_by_the_first_record(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
         assert database.records() == [] and not file.exists()
@@ -136,7 +136,7 @@ def test_given_no_file_then_the_database_is_empty_and_the_first_record_creates_i
         assert [r.cycles for r in database.records()] == [100]
 
 
-def test_given_many_schedules_of_one_program_then_the_fastest_are_kept(tmp_path: Path) -> None:
+def test_only_the_fastest_schedules_of_a_program_are_kept(tmp_path: Path) -> None:
     with Database(tmp_path / "found.sqlite3") as database:
         for cycles in range(200, 100, -10):
             database.commit(record(gemm(), LINES.replace('"rows"', f'"rows {cycles}"'), cycles))
@@ -145,7 +145,7 @@ def test_given_many_schedules_of_one_program_then_the_fastest_are_kept(tmp_path:
     assert kept[0] == 110 and sorted(kept) == [110, 120, 130, 140, 900] and len(kept) == KEPT + 1
 
 
-def test_given_records_then_a_query_returns_the_nearest_first(tmp_path: Path) -> None:
+def test_query_returns_the_nearest_records_first(tmp_path: Path) -> None:
     with Database(tmp_path / "found.sqlite3") as database:
         database.commit(*(record(gemm(m=m), cycles=m) for m in (256, 64, 128, 32)))
         found = database.query(workload_of(gemm(m=128)), target_of(GEMMINI), 3)
@@ -199,7 +199,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
 
 
 def broken(file: Path, kind: str) -> None:
-    """Writes a file that is no database of this version."""
+    """Write a file that is no database of this version."""
     with Database(file) as database:
         database.commit(record(gemm()))
     base = sqlite3.connect(file)
@@ -231,7 +231,7 @@ def broken(file: Path, kind: str) -> None:
         ("a text", "database-unusable"),
     ],
 )
-def test_a_search_goes_on_without_a_file_that_cannot_be_used(tmp_path: Path, kind: str, code: str) -> None:
+def test_search_continues_without_an_unusable_file(tmp_path: Path, kind: str, code: str) -> None:
     file = tmp_path / "found.sqlite3"
     broken(file, kind)
     before = file.read_bytes()
@@ -244,7 +244,7 @@ def test_a_search_goes_on_without_a_file_that_cannot_be_used(tmp_path: Path, kin
     assert refused.value.code == code
 
 
-def test_a_search_goes_on_without_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_search_continues_without_a_writable_folder(tmp_path: Path) -> None:
     study = explore(
         space(gemm()), GEMMINI, Settings(trials=1, exhaustive=0), database=tmp_path / "missing" / "found.sqlite3"
     )
@@ -252,7 +252,7 @@ def test_a_search_goes_on_without_a_folder_that_cannot_be_written(tmp_path: Path
     assert study.warm_start.problem.code == "database-unusable" and not study.warm_start.written
 
 
-def test_given_records_that_cannot_be_decoded_then_they_are_skipped(tmp_path: Path) -> None:
+def test_undecodable_records_are_skipped(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
         database.commit(record(gemm()), record(gemm(m=128)))
@@ -267,7 +267,7 @@ def test_given_records_that_cannot_be_decoded_then_they_are_skipped(tmp_path: Pa
 # --- searches
 
 
-def test_after_an_exact_hit_the_first_candidate_is_as_good_as_recorded(tmp_path: Path) -> None:
+def test_after_an_exact_hit_the_first_candidate_is_as_recorded(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     first = explore(space(gemm()), GEMMINI, database=file)
     assert first.best is not None and first.best.outcome.figures is not None and first.best.point != (0, 0, 0)
@@ -278,7 +278,7 @@ def test_after_an_exact_hit_the_first_candidate_is_as_good_as_recorded(tmp_path:
     assert second.warm_start.exact == 1 and "the schedule found before" in second.warm_start.text
 
 
-def test_the_lines_of_an_exact_hit_get_the_names_of_the_program(tmp_path: Path) -> None:
+def test_lines_of_an_exact_hit_have_the_programs_names(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     explore(space(gemm()), GEMMINI, database=file)
     other = text_of(gemm(), 'T.sblock("C")', 'T.sblock("product")')
@@ -291,7 +291,7 @@ def test_the_lines_of_an_exact_hit_get_the_names_of_the_program(tmp_path: Path) 
     assert figures is not None and figures.cycles <= known
 
 
-def test_given_another_size_then_the_nearest_values_are_evaluated_first(tmp_path: Path) -> None:
+def test_for_another_size_the_nearest_values_are_evaluated_first(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
         lines = found_lines(space(gemm()), (1, 0, 1))  # rows 32 of up to 128, two slots
@@ -301,7 +301,7 @@ def test_given_another_size_then_the_nearest_values_are_evaluated_first(tmp_path
     assert "the nearest found schedule" in study.warm_start.text
 
 
-def test_given_the_largest_value_then_the_largest_one_is_a_start_too(tmp_path: Path) -> None:
+def test_the_largest_value_is_also_a_start(tmp_path: Path) -> None:
     small, large = space(gemm(), LINES.replace(", 128]", "]")), space(gemm(m=128))
     with Database(tmp_path / "found.sqlite3") as database:
         database.commit(record(gemm(), found_lines(small, (2, 0, 0))))
@@ -309,7 +309,7 @@ def test_given_the_largest_value_then_the_largest_one_is_a_start_too(tmp_path: P
         assert warm.points(large) == ((3, 0, 0), (2, 0, 0))
 
 
-def test_the_groups_of_a_schedule_of_another_size_come_first(tmp_path: Path) -> None:
+def test_groups_of_other_sizes_come_first(tmp_path: Path) -> None:
     file, machine = tmp_path / "found.sqlite3", load_machine("dual-bank-npu")
     rows, longer = parse(ROWS).program, parse(ROWS.replace("(8,", "(16,")).program
     derived = derive_space(rows, machine)
@@ -320,7 +320,7 @@ def test_the_groups_of_a_schedule_of_another_size_come_first(tmp_path: Path) -> 
     assert other.choice == derived.choice
 
 
-def test_given_a_stopped_study_then_it_resumes_with_its_own_starts(tmp_path: Path) -> None:
+def test_stopped_study_resumes_with_its_own_starts(tmp_path: Path) -> None:
     file, store = tmp_path / "found.sqlite3", tmp_path / "study.sqlite3"
     some = Settings(trials=6, exhaustive=0)
     with Database(file) as database:
@@ -333,7 +333,7 @@ def test_given_a_stopped_study_then_it_resumes_with_its_own_starts(tmp_path: Pat
     assert [t.point for t in again.trials[:3]] == [t.point for t in first.trials]
 
 
-def test_given_cycles_that_are_not_those_of_the_schedule_then_the_record_is_corrected(tmp_path: Path) -> None:
+def test_a_record_with_wrong_cycles_is_corrected(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
         database.commit(record(gemm(), found_lines(space(gemm()), (0, 1, 0)), 1))
@@ -343,7 +343,7 @@ def test_given_cycles_that_are_not_those_of_the_schedule_then_the_record_is_corr
         assert min(r.cycles for r in database.records()) == study.best.outcome.figures.cycles
 
 
-def test_given_records_of_older_rules_then_those_of_the_present_ones_come_first(tmp_path: Path) -> None:
+def test_records_of_current_rules_come_before_older_ones(tmp_path: Path) -> None:
     with Database(tmp_path / "found.sqlite3") as database:
         database.commit(replace(record(gemm(), cycles=1), rules=RULES - 1), record(gemm(), LINES + "# x\n", 5))
         database.commit(record(gemm(), LINES.replace('"rows"', '"tile rows"'), 7))
@@ -383,7 +383,7 @@ choices = st.one_of(
 
 @settings(max_examples=500 if IS_DEEP else 5)
 @given(texts, choices, st.booleans(), st.integers(0, 2), st.integers(0, 1000))
-def test_a_record_from_anywhere_never_changes_the_result(
+def test_law_no_record_changes_the_result(
     tmp_path_factory: pytest.TempPathFactory,
     text: str,
     choice: SketchChoice | None,

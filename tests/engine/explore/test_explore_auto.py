@@ -1,4 +1,4 @@
-"""The space that follows from a program and a machine: a schedule as a person would write it, every point of it legal or refused."""
+"""The space derived from a program and a machine: a schedule as a person would write it, every point legal or refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def program(name: str) -> PrimFunc:
 
 @cache
 def derived(name: str, machine: str) -> DerivedSpace:
-    """The space around the main block alone; tests/engine/explore/derive/test_derive_rules.py has those that rules write."""
+    """The space around the main block alone; tests/engine/explore/derive/test_derive_rules.py has the spaces of the rules."""
     return derive_space(program(name), load_machine(machine), rules=())
 
 
@@ -70,12 +70,12 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize(("name", "machine"), [("gemm", "gemmini"), ("uneven gemm", "dual-bank-npu"), *SAMPLED])
-def test_the_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> None:
+def test_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> None:
     auto = derived(name, machine)
     outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, auto.space.default))
     assert outcome.fits, outcome
     assert auto.space.schedule_at(auto.space.default).schedule.check().status in ("proved", "tested")
-    # On the engine that is for it: not on the one that does everything.
+    # On the matrix engine, not on the scalar engine.
     report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, load_machine(machine))
     assert {k.engine for k in report.tasks if k.block == auto.space.schedule_at(auto.space.default).names["C"]} <= {
         "array",
@@ -83,18 +83,18 @@ def test_the_default_runs_on_the_machine_and_is_right(name: str, machine: str) -
     }
 
 
-def test_given_what_follows_a_product_then_it_is_done_tile_by_tile() -> None:
+def test_epilogue_of_a_product_runs_tile_by_tile() -> None:
     machine = load_machine("dual-bank-npu")
     auto = derived("relu", "dual-bank-npu")
     report = simulate(auto.space.schedule_at(auto.space.default).schedule.described, machine)
     assert {k.block: k.engine for k in report.tasks}["relu"] == "vector"
     assert not [f for f in report.findings if f.severity == "error"]
-    # Of the product nothing goes out before the relu has been there.
+    # The product is stored only after the relu.
     assert {t.buffer for t in report.traffic if t.destination == "global"} == {"D"} or len(report.traffic) == 3
 
 
 @pytest.mark.parametrize("machine", preset_names())
-def test_on_every_machine_there_is_something_to_choose(machine: str) -> None:
+def test_every_machine_has_a_choice(machine: str) -> None:
     auto = derived("float", machine)
     assert auto.space.size > 1
     outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, auto.space.default))
@@ -114,7 +114,7 @@ def test_the_text_is_the_space() -> None:
     )
 
 
-def test_what_fits_whole_may_be_copied_before_anything_begins() -> None:
+def test_operands_that_fit_may_be_copied_whole_before_the_loops() -> None:
     small, large = derived("gemm", "gemmini"), derived("large gemm", "gemmini")
     places = {hole.name: hole.texts for hole in small.space.holes}
     assert places["A at"][-1] == places["B at"][-1] == '"root"'
@@ -128,8 +128,8 @@ def test_what_fits_whole_may_be_copied_before_anything_begins() -> None:
     assert outcome.figures.traffic_bytes == read + 4 * 128 * 64
 
 
-def test_python_makes_of_the_text_what_is_read_of_it() -> None:
-    """`python file.py` runs the lines as they are: layouts are lambdas there, orders are lists."""
+def test_python_runs_the_text_as_it_is_read() -> None:
+    """`python file.py` runs the lines unchanged: layouts are lambdas there, orders are lists."""
     auto = derived("gemm", "gemmini")
     names = {"sch": Schedule(program("gemm")), "tilewright": tilewright}
     exec(auto.text, names)
@@ -144,7 +144,7 @@ def test_python_makes_of_the_text_what_is_read_of_it() -> None:
     st.integers(0, 2**40),
 )
 @settings(max_examples=400 if IS_DEEP else 12)
-def test_every_point_is_a_schedule_that_is_right_or_a_refusal(name: str, machine: str, number: int) -> None:
+def test_points_are_right_or_refused(name: str, machine: str, number: int) -> None:
     auto = derived(name, machine)
     point = auto.space.point_at(number % auto.space.size)
     outcome = Evaluator(auto.space, load_machine(machine), ("cycles",)).tried(EvaluationRequest(0, point))
@@ -156,7 +156,7 @@ def test_every_point_is_a_schedule_that_is_right_or_a_refusal(name: str, machine
 
 
 @pytest.mark.parametrize("machine", ["gemmini", pytest.param("dual-bank-npu", marks=pytest.mark.slow)])
-def test_a_short_search_is_better_than_where_it_began(machine: str) -> None:
+def test_a_short_search_improves_on_its_start(machine: str) -> None:
     auto = derived("gemm", machine)
     study = explore(auto.space, load_machine(machine), Settings(trials=16, batch=8))
     first, best = study.trials[0].outcome.figures, study.best
@@ -165,7 +165,7 @@ def test_a_short_search_is_better_than_where_it_began(machine: str) -> None:
     assert study.offers[0].verdict.status in ("proved", "tested")
 
 
-def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> None:
+def test_tiles_that_exceed_a_small_memory_are_not_proposed() -> None:
     small = load_machine("gemmini").replace("memories.accumulator.capacity_bytes", 2048)
     auto = derive_space(program("gemm"), small, rules=())
     tiles = {h.name: h.values for h in auto.space.holes if h.name.startswith("tile")}
@@ -173,7 +173,7 @@ def test_given_little_memory_then_tiles_that_cannot_fit_are_not_proposed() -> No
     assert Evaluator(auto.space, small, ("cycles",)).tried(EvaluationRequest(0, auto.space.default)).fits
 
 
-def test_given_two_matrix_engines_then_tiles_are_for_the_faster_one() -> None:
+def test_tiles_use_the_faster_matrix_engine() -> None:
     machine = load_machine("dual-bank-npu")
     matrix = machine.engine("matrix")
     assert isinstance(matrix, MatrixEngine)
@@ -182,7 +182,7 @@ def test_given_two_matrix_engines_then_tiles_are_for_the_faster_one() -> None:
     assert find_tiling_target(ProgramIndex(program("gemm")), machine).engine is wide
 
 
-def test_given_nothing_to_tile_then_refused() -> None:
+def test_a_program_without_tiles_is_refused() -> None:
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((4,), "int32")):
@@ -195,7 +195,7 @@ def main(A: T.Buffer((4,), "int32")):
         derive_space(parse(text).program, load_machine("gemmini"))
 
 
-def test_given_sizes_then_a_program_of_symbolic_extents_is_tiled_for_them() -> None:
+def test_symbolic_extents_are_tiled_for_given_sizes() -> None:
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def main(a: T.handle, b: T.handle, c: T.handle):
@@ -217,7 +217,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
     assert study.best is not None
 
 
-def test_given_a_machine_with_a_memory_on_the_way_then_operands_are_copied_twice() -> None:
+def test_operands_are_copied_twice_through_an_intermediate_memory() -> None:
     deep = read_machine(DEEP)
     auto = derive_space(program("gemm"), deep, rules=())
     assert auto.text.count("cache_read") == 4 and '"shared"' in auto.text and '"local"' in auto.text

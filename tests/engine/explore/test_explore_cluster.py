@@ -1,4 +1,4 @@
-"""A study on a Dask cluster that there is already: the same result, also when a worker of it dies."""
+"""A study on an existing Dask cluster: the same result, also when one of its workers dies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_missing_scheduler_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhere(tmp_path: Path) -> None:
+def test_study_continues_without_its_lost_scheduler(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     script = (
         "from dask.distributed import LocalCluster\n"
@@ -62,7 +62,7 @@ def test_given_a_scheduler_that_goes_then_an_error_and_the_study_goes_on_elsewhe
 def cluster() -> Iterator[Any]:
     import distributed
 
-    # It listens on this machine alone, on ports that are free, and shows nothing.
+    # It listens on this machine only, on free ports, without a dashboard.
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
         worker_dashboard_address=None, scheduler_kwargs={"dashboard": False}, silence_logs=50,
@@ -71,30 +71,30 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_cluster_finds_what_is_found_here_also_when_a_worker_dies(cluster: Any) -> None:
+def test_cluster_survives_the_death_of_a_worker(cluster: Any) -> None:
     assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
     here = explore(SPACE, GEMMINI, SETTINGS)
     killed: list[int] = []
-    told: list[int] = []
+    reported: list[int] = []
 
     def watch(progress: Progress) -> None:
-        told.append(progress.trial.number)
+        reported.append(progress.trial.number)
         if progress.done == 11:
             pid = next(iter(cluster.workers.values())).pid
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
     there = explore(SPACE, GEMMINI, SETTINGS, workers=cluster.scheduler_address, watch=watch)
-    assert killed and sorted(told) == list(range(16))
+    assert killed and sorted(reported) == list(range(16))
     assert there.trials == here.trials and there.best == here.best
 
 
 @pytest.mark.slow
-def test_given_workers_that_die_after_they_answered_then_their_answers_count(cluster: Any) -> None:
+def test_answers_of_workers_that_died_later_count(cluster: Any) -> None:
     here = explore(SPACE, GEMMINI, SETTINGS)
 
     def watch(progress: Progress) -> None:
-        if progress.done == 9:  # the first of eight: the others are answered meanwhile
+        if progress.done == 9:  # the first of eight: the others finish meanwhile
             time.sleep(1)
             for worker in cluster.workers.values():
                 os.kill(worker.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What is seen of a candidate before it is tried: near enough to what a replay finds to choose by, and what is shared stays what it is."""
+"""Cost estimates of candidates before trials: close enough to the replay to choose by. Shared prefixes stay unchanged."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ LATE = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "banks")
 ESTIMATOR = Estimator(SPACE, GEMMINI)
 
 
-def go(ahead: CandidatePool, count: int, estimator: Estimator) -> None:
-    """Make so many walks."""
-    ahead.add([estimate for walk in ahead.walks(count) for estimate in estimates_of(walk, estimator)])
+def run_walks(pool: CandidatePool, count: int, estimator: Estimator) -> None:
+    """Run `count` walks."""
+    pool.add([estimate for walk in pool.walks(count) for estimate in estimates_of(walk, estimator)])
 
 
-def looking(space: Space, machine: str) -> Estimator:
+def estimator_of(space: Space, machine: str) -> Estimator:
     return Estimator(space, load_machine(machine))
 
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=8), st.sampled_from([1, 3, 512]))
 @settings(max_examples=200 if IS_DEEP else 8)
-def test_schedules_and_refusals_are_those_of_the_space(numbers: list[int], most: int) -> None:
+def test_estimator_schedules_are_those_of_the_space(numbers: list[int], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefixes, "MOST_KEPT", most)
         shared = Prefixes(SPACE)
@@ -56,23 +56,21 @@ def test_schedules_and_refusals_are_those_of_the_space(numbers: list[int], most:
                 expected = SPACE.schedule_at(point)
             except TilewrightError as error:
                 assert isinstance(found, Refused) and found.error.code == error.code
-                assert found.line == len(SPACE.lines) - 1  # only the last one, of slots, is ever refused here
+                assert found.line == len(SPACE.lines) - 1  # only the last line, of slots, is ever refused here
             else:
                 assert not isinstance(found, Refused)
                 assert structural_equal(found.schedule.func, expected.schedule.func)
 
 
 def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, CostEstimate | None]]:
-    """Candidates all over a space: what came of each, and how it had looked."""
-    estimator, bench = looking(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
+    """Candidates from the whole space, each with its outcome and its estimate."""
+    estimator, bench = estimator_of(space, machine), Evaluator(space, load_machine(machine), ("cycles",))
     points = [space.point_at(n) for n in range(0, space.size, max(1, space.size // count))]
     return [(point, bench.tried(EvaluationRequest(n, point)), estimator.at(point)) for n, point in enumerate(points)]
 
 
 @pytest.mark.parametrize(("space", "machine"), [(SPACE, "gemmini"), (LAYER, "dual-bank-npu")], ids=["gemm", "layer"])
-def test_given_candidates_then_those_that_fit_look_so_and_those_that_are_refused_early_have_no_look(
-    space: Space, machine: str
-) -> None:
+def test_candidates_that_fit_are_estimated_to_fit(space: Space, machine: str) -> None:
     found = tried(space, machine, 40 if IS_DEEP else 24)
     fit = [(outcome, estimate) for _, outcome, estimate in found if outcome.fits]
     assert len(fit) > 5 and all(estimate is not None and estimate.fits for _, estimate in fit)
@@ -81,7 +79,7 @@ def test_given_candidates_then_those_that_fit_look_so_and_those_that_are_refused
 
 
 @pytest.mark.slow
-def test_what_looks_short_is_short() -> None:
+def test_estimated_cycles_rank_as_simulated_cycles() -> None:
     found = [(o.figures.cycles, x) for _, o, x in tried(LAYER, "dual-bank-npu", 160) if o.fits and o.figures and x]
     assert len(found) > 50
     assert all(
@@ -94,8 +92,8 @@ def test_what_looks_short_is_short() -> None:
     assert best[0] <= 1.25 * min(cycles for cycles, _ in found)
 
 
-def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_others_are_worked_on() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
+def test_two_accumulator_slots_overlap_stores() -> None:
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
     assert LAYER.holes[sums].texts == ("[0, 1]", "[0, 0]") and sums in estimator.scales
     shorter = 0
@@ -112,10 +110,8 @@ def test_given_sums_in_two_sets_then_they_look_twice_as_large_and_leave_while_ot
     assert shorter > 5
 
 
-def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hopeful_until_something_like_it_fits() -> (
-    None
-):
-    estimator = looking(LAYER, "dual-bank-npu")
+def test_overflow_makes_fuller_points_unpromising() -> None:
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     by_size = sorted(
         {(estimate.filled["local.vtcm"], point) for point in map(LAYER.point_at, range(0, LAYER.size, 7))
          if (estimate := estimator.at(point)) and estimate.fits and estimate.slots["local.vtcm"] == 4 and point[LATE] == 0}
@@ -130,8 +126,8 @@ def test_given_candidates_that_were_too_large_then_what_looks_fuller_is_not_hope
     assert estimator.is_promising(middle) and estimator.is_promising(large)
 
 
-def test_given_one_slot_that_was_too_large_then_two_that_are_as_large_together_are_hopeful() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
+def test_overflow_of_one_slot_leaves_two_slots_promising() -> None:
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     seen = [
         (point, estimate)
         for n in range(0, LAYER.size, 5)
@@ -149,7 +145,7 @@ def test_given_one_slot_that_was_too_large_then_two_that_are_as_large_together_a
     assert not estimator.is_promising(one) and estimator.is_promising(two)
 
 
-def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
+def test_more_than_a_memory_holds_is_estimated_not_to_fit() -> None:
     small = GEMMINI.replace("memories.scratchpad.capacity_bytes", 2048)
     estimator = Estimator(SPACE, small)
     bench = Evaluator(SPACE, small, ("cycles",))
@@ -161,24 +157,24 @@ def test_given_more_than_a_memory_holds_then_it_looks_so() -> None:
     }
 
 
-def test_given_layouts_then_those_that_differ_in_them_only_look_the_same() -> None:
+def test_points_that_differ_in_layouts_only_have_one_estimate() -> None:
     shared = Prefixes(LAYER)
     one = LAYER.default
     other = tuple(1 if n == LATE else at for n, at in enumerate(one))
     assert LAYER.holes[LATE].name == "banks" and LATE not in shared.seen
     assert shared.early(one) is shared.early(other)
-    estimator = looking(LAYER, "dual-bank-npu")
+    estimator = estimator_of(LAYER, "dual-bank-npu")
     assert estimator.at(one) is estimator.at(other)
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), max_size=4))
 @settings(max_examples=200 if IS_DEEP else 8)
-def test_the_best_estimates_come_first_each_once_and_the_same_again(seed: int, more: list[int]) -> None:
+def test_law_the_best_estimates_come_first_without_duplicates(seed: int, more: list[int]) -> None:
     def walked() -> list[tuple[float, Point]]:
-        ahead = CandidatePool(SPACE.default, random.Random(seed))
+        pool = CandidatePool(SPACE.default, random.Random(seed))
         for count in (1, *more):
-            go(ahead, count, ESTIMATOR)
-        return list(ahead.best(inf))
+            run_walks(pool, count, ESTIMATOR)
+        return list(pool.best(inf))
 
     found = walked()
     ranks = [rank for rank, _ in found]
@@ -187,22 +183,22 @@ def test_the_best_estimates_come_first_each_once_and_the_same_again(seed: int, m
     assert walked() == found
 
 
-def test_given_a_space_that_was_looked_at_whole_then_looking_further_ends() -> None:
-    ahead = CandidatePool(SPACE.default, random.Random(0))
+def test_walks_end_with_the_estimated_space() -> None:
+    pool = CandidatePool(SPACE.default, random.Random(0))
     for _ in range(30):
-        go(ahead, 4, ESTIMATOR)
+        run_walks(pool, 4, ESTIMATOR)
     fit = {
         ESTIMATOR.mixed(p, SPACE.default)
         for p in SPACE.points()
         if (estimate := ESTIMATOR.at(p)) is not None and estimate.fits
     }
-    assert {point for _, point in ahead.best(inf)} == fit
+    assert {point for _, point in pool.best(inf)} == fit
     least = min(estimate.rank for point in fit if (estimate := ESTIMATOR.at(point)) is not None)
-    assert {rank for rank, _ in ahead.best(least)} == {least}
+    assert {rank for rank, _ in pool.best(least)} == {least}
 
 
-def test_given_whoever_asks_then_nobody_looks_but_in_walks() -> None:
-    estimator = looking(SPACE, "gemmini")
+def test_the_sampler_estimates_only_in_walks() -> None:
+    estimator = estimator_of(SPACE, "gemmini")
     sampled = Sampled(SPACE, Settings(exhaustive=0), estimator)
     while (batch := sampled.batch(16)).points:
         assert batch.walks or len(batch.points) < 16
@@ -210,14 +206,14 @@ def test_given_whoever_asks_then_nobody_looks_but_in_walks() -> None:
     assert not any(map(estimator.has, SPACE.points()))
 
 
-def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looked_at() -> None:
-    estimator = looking(LAYER, "dual-bank-npu")
-    ahead = CandidatePool(LAYER.default, random.Random(3))
-    (first,) = ahead.walks(3)
+def test_walks_begin_with_the_best_and_visit_unknown_points() -> None:
+    estimator = estimator_of(LAYER, "dual-bank-npu")
+    pool = CandidatePool(LAYER.default, random.Random(3))
+    (first,) = pool.walks(3)
     assert (first.start, first.known) == (LAYER.default, ())
     known = dict(estimates_of(first, estimator))
-    ahead.add(known.items())
-    walks = list(ahead.walks(3))
+    pool.add(known.items())
+    walks = list(pool.walks(3))
     least = min(map(rank_of, known.values()))
     for walk in walks:
         assert dict(walk.known) == {point: rank_of(estimate) for point, estimate in known.items()}
@@ -228,33 +224,33 @@ def test_given_walks_then_they_begin_with_the_best_and_come_by_what_nobody_looke
     assert len({walk.seed for walk in walks}) == 3
 
 
-def test_given_a_space_of_which_nothing_is_seen_then_one_look_is_all() -> None:
+def test_space_without_visible_parameters_has_one_estimate() -> None:
     space = space_of(SPACE.program, read_calls('banks = choose("banks", [1, 2])\nsch.annotate("C", "note", banks)\n'))
-    estimator = looking(space, "gemmini")
-    ahead = CandidatePool(space.default, random.Random(0))
+    estimator = estimator_of(space, "gemmini")
+    pool = CandidatePool(space.default, random.Random(0))
     assert not estimator.scales
-    go(ahead, 4, estimator)
-    (again,) = ahead.walks(1)
-    assert len(list(ahead.best(inf))) == 1 and not list(estimates_of(again, estimator))
+    run_walks(pool, 4, estimator)
+    (again,) = pool.walks(1)
+    assert len(list(pool.best(inf))) == 1 and not list(estimates_of(again, estimator))
 
 
 @pytest.mark.parametrize(
     "arguments",
     ["jo", "jo, stages=3", 'jo, stages=["a", "b"]', '"jo", [0, 1]', "C, [0, 1]", '"none", [0, 1]', "3, [0]"],
 )
-def test_given_a_pipeline_that_is_wrong_then_looking_says_no_more_than_trying(arguments: str) -> None:
+def test_estimate_of_an_illegal_pipeline_is_promising(arguments: str) -> None:
     lines = (
         'C = sch.get_block("C")\ntile = choose("tile", [4, 8])\n'
         'i, j, k = sch.get_loops(C)\njo, ji = sch.split(j, [None, tile], names=["jo", "ji"])\n'
     )
     space = space_of(SPACE.program, read_calls(f"{lines}sch.pipeline({arguments})\n"))
-    estimator, bench = looking(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
+    estimator, bench = estimator_of(space, "gemmini"), Evaluator(space, GEMMINI, ("cycles",))
     for point in space.points():
         assert bench.tried(EvaluationRequest(0, point)).status == "refused"
         assert estimator.at(point) is None or estimator.is_promising(point)
 
 
-def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one() -> None:
+def test_estimate_of_a_decomposed_reduction_is_close_to_the_whole() -> None:
     lines = 'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\n'
     one, two = (
         space_of(SPACE.program, read_calls(lines + more)).schedule_at(()).schedule.index
@@ -264,8 +260,8 @@ def test_given_a_reduction_in_two_blocks_then_its_updates_look_like_those_in_one
     assert whole.busy <= parted.busy < 1.5 * whole.busy
 
 
-def test_given_a_machine_that_looked_busier_than_it_was_then_what_looks_as_busy_is_hopeful_again() -> None:
-    estimator = looking(SPACE, "gemmini")
+def test_overestimate_makes_points_promising_again() -> None:
+    estimator = estimator_of(SPACE, "gemmini")
     estimate = estimator.at(SPACE.default)
     assert estimate is not None and not estimator.is_promising(SPACE.default, estimate.busy)
     half = Figures(estimate.busy // 2, 1, "dma", 0.0, 0, {})
@@ -279,7 +275,7 @@ def scale(*values: object) -> ParameterAxis:
     return ParameterAxis(Hole("x", "x", values, tuple(map(repr, values))))  # pyright: ignore[reportArgumentType]
 
 
-def test_given_numbers_then_the_next_ones_are_near_and_of_lists_those_that_differ_least() -> None:
+def test_neighbours_are_adjacent_numbers_or_similar_lists() -> None:
     numbers = scale(4, 1, 8, 2)
     assert [[(4, 1, 8, 2)[n] for n in numbers.near(at)] for at in range(4)] == [[2, 8], [2], [4], [1, 4]]
     pairs = ((128, 64), (384, 32), (128, 128), (192, 64), (64, 64), (64, 128))
@@ -291,7 +287,7 @@ def test_given_numbers_then_the_next_ones_are_near_and_of_lists_those_that_diffe
     assert scale(True, False).near(0) == [1] and scale(7).near(0) == []
 
 
-def test_given_what_is_short_and_too_large_then_it_ranks_behind_what_fits_and_before_what_is_long() -> None:
+def test_overflow_ranks_behind_what_fits_and_before_slow_points() -> None:
     fits, large, long = (
         CostEstimate({"local": 1.0}, 90, 100),
         CostEstimate({"local": 4.0}, 60, 60),

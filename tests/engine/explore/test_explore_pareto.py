@@ -1,4 +1,4 @@
-"""The front holds what no other result dominates, in whatever order results come."""
+"""The front holds the vectors that no other result dominates, in any order of results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ vectors = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0
 
 
 @given(vectors, st.randoms(use_true_random=False))
-def test_the_front_is_what_nobody_dominates_whatever_the_order(found: list[tuple[int, ...]], chance) -> None:
+def test_the_front_is_not_dominated_in_any_order(found: list[tuple[int, ...]], rng) -> None:
     ranked = list(enumerate(found))
-    chance.shuffle(ranked)
+    rng.shuffle(ranked)
     front: Front[int] = Front()
     for rank, vector in ranked:
         front.add(vector, rank, rank)
@@ -23,7 +23,7 @@ def test_the_front_is_what_nobody_dominates_whatever_the_order(found: list[tuple
 
 
 @given(vectors)
-def test_what_stands_is_told(found: list[tuple[int, ...]]) -> None:
+def test_adding_to_a_front_returns_whether_it_is_kept(found: list[tuple[int, ...]]) -> None:
     front: Front[int] = Front()
     for rank, vector in enumerate(found):
         assert front.add(vector, rank, rank) == (

@@ -1,4 +1,4 @@
-"""A search finds what there is to find: pruned or not, in one piece or several, the same from the same seed."""
+"""A search finds the best point, with or without pruning, in one run or several, and repeats with the same seed."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ SAMPLED = Settings(exhaustive=0, trials=16, batch=8)
 
 @cache
 def everything() -> tuple[Outcome, ...]:
-    """What comes of each point, replayed whether it may be good or not."""
+    """The outcome of each point, without pruning."""
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     return tuple(bench.tried(EvaluationRequest(n, point)) for n, point in enumerate(SPACE.points()))
 
 
 @cache
-def whole() -> Study:
-    """The search of all points."""
+def exhaustive() -> Study:
+    """The exhaustive search."""
     return explore(SPACE, GEMMINI, Settings(batch=8))
 
 
@@ -69,7 +69,7 @@ def nsga2() -> Study:
 
 @cache
 def of_both() -> Study:
-    """The search of all points for two objectives."""
+    """The exhaustive search for two objectives."""
     return explore(SPACE, GEMMINI, Settings(objectives=BOTH))
 
 
@@ -78,7 +78,7 @@ def known() -> dict[Point, Outcome]:
 
 
 class Backwards:
-    """Workers whose answers come in another order."""
+    """Workers whose answers come in reverse order."""
 
     def __init__(self, settings: Settings) -> None:
         self._bench = Evaluator(SPACE, GEMMINI, settings.objectives, settings.budgets, settings.limits)
@@ -89,18 +89,18 @@ class Backwards:
     def close(self) -> None: ...
 
 
-def test_few_points_are_all_tried_and_the_best_is_the_least() -> None:
-    study = whole()
+def test_a_small_space_is_searched_exhaustively() -> None:
+    study = exhaustive()
     least = min((o.figures.cycles, n) for n, o in enumerate(everything()) if o.fits and o.figures is not None)
     assert study.method == "exhaustive" and study.ended and len(study.trials) == study.total == SPACE.size
     assert study.best is not None and study.best.outcome.figures is not None
     assert (study.best.outcome.figures.cycles, study.best.number) == least
-    # What is left out could not have been better, and something was.
+    # Some points are pruned, and none of them is better.
     pruned = [t for t in study.trials if t.outcome.status == "pruned"]
     assert pruned and all((o := everything()[t.number]).figures and o.figures.cycles >= least[0] for t in pruned)
 
 
-def test_the_front_of_two_objectives_is_that_of_all_outcomes() -> None:
+def test_front_of_two_objectives_is_that_of_all_outcomes() -> None:
     study = of_both()
     fit = {
         n: tuple(o.figures.figure(name) for name in BOTH) for n, o in enumerate(everything()) if o.fits and o.figures
@@ -112,7 +112,7 @@ def test_the_front_of_two_objectives_is_that_of_all_outcomes() -> None:
     assert {offer.verdict.status for offer in study.offers} <= {"proved", "tested"}
 
 
-def test_outcomes_say_why_a_candidate_is_none() -> None:
+def test_outcomes_explain_rejected_candidates() -> None:
     refused = next(o for o in everything() if o.status == "refused")
     assert refused.code == "no-loop-to-overlap" and refused.line == len(SPACE.lines) - 1 and refused.figures is None
     small = GEMMINI.replace("memories.accumulator.capacity_bytes", 1024)
@@ -131,7 +131,7 @@ def test_outcomes_say_why_a_candidate_is_none() -> None:
 
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=12))
 @settings(max_examples=100 if IS_DEEP else 8)
-def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> None:
+def test_law_reused_prefixes_change_no_outcome(numbers: list[int]) -> None:
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     for number in numbers:
         assert bench.tried(EvaluationRequest(number, SPACE.point_at(number))) == everything()[number]
@@ -143,9 +143,7 @@ def test_lines_that_are_not_applied_again_change_nothing(numbers: list[int]) -> 
     st.sampled_from([1024, 2048, 4096, 8192]),
 )
 @settings(max_examples=400 if IS_DEEP else 15)
-def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
-    number: int, scratchpad: int, accumulator: int
-) -> None:
+def test_law_predicted_overflows_are_reported(number: int, scratchpad: int, accumulator: int) -> None:
     machine = GEMMINI.replace("memories.scratchpad.capacity_bytes", scratchpad)
     machine = machine.replace("memories.accumulator.capacity_bytes", accumulator)
     point = SPACE.point_at(number)
@@ -159,12 +157,12 @@ def test_who_is_said_to_take_too_much_takes_too_much_in_the_report(
 
 
 def test_the_order_of_answers_changes_nothing() -> None:
-    for one in (whole(), sampled(), *([nsga2()] if IS_DEEP else [])):
+    for one in (exhaustive(), sampled(), *([nsga2()] if IS_DEEP else [])):
         other = explore(SPACE, GEMMINI, one.settings, workers=Backwards(one.settings))
         assert (one.trials == other.trials and one.offers == other.offers) or one.front == other.front
 
 
-def test_a_sampler_tries_no_point_twice_and_begins_with_the_default() -> None:
+def test_sampler_repeats_no_point_and_begins_with_the_default() -> None:
     study = sampled()
     points = [trial.point for trial in study.trials]
     assert study.method == "tpe" and points[0] == SPACE.default and len(set(points)) == len(points) == 16
@@ -174,22 +172,26 @@ def test_a_sampler_tries_no_point_twice_and_begins_with_the_default() -> None:
     assert several.method == "nsga2" and len({t.point for t in several.trials}) == 8
 
 
-def test_a_sampler_with_enough_trials_comes_to_all_points() -> None:
+def test_sampler_eventually_visits_all_points() -> None:
     space = gemm_space('C = sch.get_block("C")\nx = choose("x", [1, 2, 3])\ny = choose("y", ["a", "b"])\n')
     study = explore(space, GEMMINI, Settings(exhaustive=0, trials=100, batch=4))
     assert study.ended and sorted(t.point for t in study.trials) == sorted(space.points())
 
 
-def test_who_watches_is_told_of_each_trial_and_may_stop() -> None:
-    told: list[Progress] = []
-    study = explore(SPACE, GEMMINI, watch=told.append, stop=lambda: len(told) > 11)
-    assert not study.ended and [p.done for p in told] == list(range(1, 13)) and told[-1].total == SPACE.size
-    assert sum(told[-1].counts.values()) == 12 and told[-1].best == study.best and told[-1].front == study.front
+def test_progress_is_reported_for_each_trial_and_may_stop() -> None:
+    reported: list[Progress] = []
+    study = explore(SPACE, GEMMINI, watch=reported.append, stop=lambda: len(reported) > 11)
+    assert not study.ended and [p.done for p in reported] == list(range(1, 13)) and reported[-1].total == SPACE.size
+    assert (
+        sum(reported[-1].counts.values()) == 12
+        and reported[-1].best == study.best
+        and reported[-1].front == study.front
+    )
     assert study.offers and study.offers[0].trial == study.best
 
 
 @pytest.mark.parametrize("polls", [1, 40, 400])
-def test_a_stop_ends_an_evaluation_at_that_checkpoint_and_earlier_trials_stay(polls: int) -> None:
+def test_stop_ends_evaluation_at_its_checkpoint(polls: int) -> None:
     polled = 0
 
     def stop() -> bool:
@@ -198,50 +200,52 @@ def test_a_stop_ends_an_evaluation_at_that_checkpoint_and_earlier_trials_stay(po
         return polled >= polls
 
     study = explore(SPACE, GEMMINI, Settings(batch=8), stop=stop)
-    expected = whole().trials
+    expected = exhaustive().trials
     assert study.trials == expected[: len(study.trials)] and len(study.trials) < len(expected)
-    # After the evaluation is left, the batch and the search ask once each.
+    # After the evaluation ends, the batch and the search poll once each.
     assert not study.ended and polled <= polls + 2
 
 
-def test_a_study_ends_with_its_seconds_and_goes_on_with_more(tmp_path: Path) -> None:
+def test_study_ends_at_its_time_limit_and_resumes_with_more(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     short = explore(SPACE, GEMMINI, Settings(batch=8, seconds=1e-9), store=store)
     assert short.ended and len(short.trials) == 1 and short.total == SPACE.size
-    told: list[Progress] = []
-    some = explore(SPACE, GEMMINI, Settings(batch=8, seconds=0.05), store=store, watch=told.append)
+    reported: list[Progress] = []
+    some = explore(SPACE, GEMMINI, Settings(batch=8, seconds=0.05), store=store, watch=reported.append)
     assert some.ended and 0 < len(some.trials) < SPACE.size
-    assert explore(SPACE, GEMMINI, Settings(batch=8), store=store).trials == whole().trials
+    assert explore(SPACE, GEMMINI, Settings(batch=8), store=store).trials == exhaustive().trials
 
 
-def test_who_is_told_of_checks_may_end_them() -> None:
-    told: list[Verifier] = []
-    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=told.append)
-    assert [c.done for c in told] == list(range(len(study.offers))) and {c.total for c in told} == {len(study.front)}
+def test_checks_of_offers_are_reported_and_may_be_stopped() -> None:
+    reported: list[Verifier] = []
+    study = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=reported.append)
+    assert [c.done for c in reported] == list(range(len(study.offers))) and {c.total for c in reported} == {
+        len(study.front)
+    }
     assert len(study.offers) == len(study.front) > 1
     fewer = explore(SPACE, GEMMINI, Settings(objectives=BOTH), known=known(), checking=lambda c: c.done == 1)
     assert [o.trial for o in fewer.offers] == [study.offers[0].trial] and fewer.front == study.front
 
 
 @pytest.mark.parametrize("after", [11, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 8, 15))])
-def test_a_study_that_was_stopped_goes_on_as_if_it_had_not_been(
+def test_stopped_study_resumes_with_the_same_trials(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "study.sqlite"
-    told: list[Progress] = []
+    reported: list[Progress] = []
     uncut = sampled()
-    first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=told.append, stop=lambda: len(told) >= after)
-    asked: list[EvaluationRequest] = []
+    first = explore(SPACE, GEMMINI, SAMPLED, store=store, watch=reported.append, stop=lambda: len(reported) >= after)
+    requests: list[EvaluationRequest] = []
     tried = Evaluator.tried
-    monkeypatch.setattr(Evaluator, "tried", lambda self, question: asked.append(question) or tried(self, question))
+    monkeypatch.setattr(Evaluator, "tried", lambda self, question: requests.append(question) or tried(self, question))
     again = explore(SPACE, GEMMINI, SAMPLED, store=store)
     assert len(first.trials) == after and again.trials == uncut.trials
-    # What was known was not tried again.
-    assert [q.number for q in asked] == list(range(after, 16))
+    # Known points are not evaluated again.
+    assert [q.number for q in requests] == list(range(after, 16))
 
 
 @pytest.mark.parametrize("trials", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7, 15))])
-def test_a_study_goes_on_with_more_trials(tmp_path: Path, trials: int) -> None:
+def test_a_study_resumes_with_more_trials(tmp_path: Path, trials: int) -> None:
     store = tmp_path / "study.sqlite"
     few = explore(SPACE, GEMMINI, Settings(exhaustive=0, trials=trials, batch=8), store=store)
     more = explore(SPACE, GEMMINI, SAMPLED, store=store)
@@ -251,13 +255,13 @@ def test_a_study_goes_on_with_more_trials(tmp_path: Path, trials: int) -> None:
 def test_the_file_of_another_study_is_refused(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     explore(SPACE, GEMMINI, SAMPLED, store=store, stop=lambda: True)
-    for space, machine, asked in (
+    for space, machine, config in (
         (gemm_space(m=16), GEMMINI, SAMPLED),
         (SPACE, GEMMINI.replace("engines.mvin.setup_cycles", 9), SAMPLED),
         (SPACE, GEMMINI, Settings(exhaustive=0, trials=16, batch=8, seed=3)),
     ):
         with pytest.raises(StoreError, match="other-study"):
-            explore(space, machine, asked, store=store)
+            explore(space, machine, config, store=store)
     text = tmp_path / "text"
     text.write_text("no database " * 200)
     with pytest.raises(StoreError, match="not-a-study"):
@@ -268,7 +272,7 @@ def test_the_file_of_another_study_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["speed", "peak local.vtcm", "peak global", "cycles local", "peak ", ""])
-def test_an_unknown_figure_is_refused_before_anything_is_tried(name: str) -> None:
+def test_unknown_objective_is_refused_at_once(name: str) -> None:
     with pytest.raises(ObjectiveError) as caught:
         explore(SPACE, GEMMINI, Settings(objectives=(name,)))
     assert "peak local.scratchpad[0]" in caught.value.refusal.expected
@@ -276,14 +280,14 @@ def test_an_unknown_figure_is_refused_before_anything_is_tried(name: str) -> Non
         explore(SPACE, GEMMINI, Settings(budgets={name: 3}))
 
 
-def test_a_candidate_of_too_many_tasks_alone_is_given_up() -> None:
+def test_only_a_candidate_of_too_many_tasks_fails() -> None:
     study = explore(SPACE, GEMMINI, Settings(limits=EvaluationLimits(tasks=12)))
     failed = [t for t in study.trials if t.outcome.status == "failed"]
     assert failed and {t.outcome.code for t in failed} == {"too-many-tasks"} and len(failed) < len(study.trials)
 
 
-def test_the_next_best_is_offered_in_place_of_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = whole()
+def test_wrong_result_is_replaced_by_the_next_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = exhaustive()
     assert right.best is not None
     wrong = right.best.point
     check = search_module.verdict_of
@@ -297,7 +301,7 @@ def test_the_next_best_is_offered_in_place_of_a_wrong_result(monkeypatch: pytest
     assert [o.trial for o in offers] == list(front_of(rest, ("cycles",)).items)
 
 
-def test_a_study_goes_on_after_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_study_continues_after_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate, left = trials_module.simulate_tasks, [3]
 
     def faulty(program: TaskProgram, most: int) -> Report:
@@ -308,5 +312,9 @@ def test_a_study_goes_on_after_an_internal_error(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(trials_module, "simulate_tasks", faulty)
     study = explore(SPACE, GEMMINI)
-    told = [t.outcome for t in study.trials if t.outcome.code == "internal-error"]
-    assert len(told) == 3 and all("ZeroDivisionError" in o.message for o in told) and len(study.trials) == SPACE.size
+    failures = [t.outcome for t in study.trials if t.outcome.code == "internal-error"]
+    assert (
+        len(failures) == 3
+        and all("ZeroDivisionError" in o.message for o in failures)
+        and len(study.trials) == SPACE.size
+    )

@@ -1,4 +1,4 @@
-"""Processes that try candidates: they come to what is found here, one that dies is replaced, and nothing is counted twice."""
+"""Worker processes that evaluate candidates: results equal those of one process, dead workers are replaced, nothing counts twice."""
 
 from __future__ import annotations
 
@@ -61,38 +61,38 @@ def alone() -> Study:
 
 
 @contextmanager
-def hand_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
-    """A hand whose tasks may take so much."""
-    made = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
+def worker_within(limits: EvaluationLimits) -> Iterator[WorkerProcess]:
+    """A worker with these limits on its tasks."""
+    process = WorkerProcess(job_of(SPACE, GEMMINI, replace(SETTINGS, limits=limits)))
     try:
-        yield made
+        yield process
     finally:
-        made.close()
-        made.release()
+        process.close()
+        process.release()
 
 
 @pytest.fixture
-def hand() -> Iterator[WorkerProcess]:
-    with hand_within(SETTINGS.limits) as made:
-        yield made
+def worker() -> Iterator[WorkerProcess]:
+    with worker_within(SETTINGS.limits) as process:
+        yield process
 
 
 @pytest.mark.slow
-def test_one_process_or_two_find_what_is_found_here() -> None:
+def test_workers_find_what_one_process_finds() -> None:
     here = alone()
     for workers in (1, 2):
         there = explore(SPACE, GEMMINI, SETTINGS, workers=workers)
         assert there.trials == here.trials and there.best == here.best
 
 
-def test_workers_that_are_killed_change_nothing_and_no_process_is_left() -> None:
+def test_killed_workers_change_nothing_and_leave_no_process() -> None:
     workers = Processes(job_of(SPACE, GEMMINI, SETTINGS), 2)
-    told: list[int] = []
+    reported: list[int] = []
     killed: list[int] = []
     seen: set[int] = set()
 
     def watch(progress: Progress) -> None:
-        told.append(progress.trial.number)
+        reported.append(progress.trial.number)
         seen.update(workers.pool.pids)
         if progress.done in (3, 11) and workers.pool.pids:
             victim = workers.pool.pids[progress.done % len(workers.pool.pids)]
@@ -101,80 +101,80 @@ def test_workers_that_are_killed_change_nothing_and_no_process_is_left() -> None
 
     study = explore(SPACE, GEMMINI, SETTINGS, workers=workers, watch=watch)
     assert len(set(killed)) >= 2 and study.trials == alone().trials
-    assert sorted(told) == list(range(16)) and "worker-lost" not in {t.outcome.code for t in study.trials}
+    assert sorted(reported) == list(range(16)) and "worker-lost" not in {t.outcome.code for t in study.trials}
     assert len(seen) > 2
     for pid in seen:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
 
-def test_a_candidate_whose_process_dies_is_tried_again(hand: WorkerProcess) -> None:
+def test_candidate_whose_process_dies_is_retried(worker: WorkerProcess) -> None:
     question = EvaluationRequest(0, SPACE.default)
     expected = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(question)
-    assert hand.answer(question) == expected
-    first = hand.pid
+    assert worker.answer(question) == expected
+    first = worker.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    assert hand.answer(question) == expected and hand.pid != first
+    assert worker.answer(question) == expected and worker.pid != first
 
 
-def stands_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Workers are run by a "python" that is this shell script."""
+def replace_python(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Run this shell script as the Python of workers."""
     python = folder / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
 
 
-def test_a_candidate_that_ends_every_worker_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Settings(exhaustive=0, trials=3, batch=3)
-    job = len(encoded(job_of(SPACE, GEMMINI, asked))) + HEAD_BYTES
-    # It reads its job, says so, and dies of the first question, as one that the system ends for its memory does.
-    stands_in(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
-    study = explore(SPACE, GEMMINI, asked, workers=2)
+def test_candidate_that_ends_every_worker_is_worker_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = Settings(exhaustive=0, trials=3, batch=3)
+    job = len(encoded(job_of(SPACE, GEMMINI, config))) + HEAD_BYTES
+    # The process reads its job, reports ready, and dies of the first request, as one that the system kills for its memory does.
+    replace_python(tmp_path, monkeypatch, f"printf '\\000\\000\\000\\005ready'\nhead -c {job + 1} > /dev/null\nexit 9")
+    study = explore(SPACE, GEMMINI, config, workers=2)
     assert {t.outcome.code for t in study.trials} == {"worker-lost"} and study.ended and study.offers == ()
 
 
-def test_a_stopped_study_does_not_wait_for_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
-    asked: list[int] = []
-    study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(asked.append(1)) or len(asked) > 3)
-    assert study.trials == () and not study.ended and len(asked) == 4
+def test_stopped_study_does_not_wait_for_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_python(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    polls: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, workers=2, stop=lambda: bool(polls.append(1)) or len(polls) > 3)
+    assert study.trials == () and not study.ended and len(polls) == 4
 
 
-def test_a_stopped_study_does_not_wait_for_a_process_that_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hand: WorkerProcess
+def test_stopped_study_does_not_wait_for_a_starting_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: WorkerProcess
 ) -> None:
-    stands_in(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
-    made: list[subprocess.Popen[bytes]] = []
+    replace_python(tmp_path, monkeypatch, "printf '\\000\\000\\000\\005ready'\nexec sleep 60")
+    processes: list[subprocess.Popen[bytes]] = []
 
     def started(*args: Any, **keywords: Any) -> subprocess.Popen[bytes]:
-        made.append(process(*args, **keywords))
-        hand.close()
-        return made[-1]
+        processes.append(process(*args, **keywords))
+        worker.close()
+        return processes[-1]
 
     process = subprocess.Popen
     monkeypatch.setattr(process_module.subprocess, "Popen", started)
-    answer = hand.answer(EvaluationRequest(0, SPACE.default))
+    answer = worker.answer(EvaluationRequest(0, SPACE.default))
     assert isinstance(answer, Outcome) and answer.code == "worker-lost"
-    assert [process.returncode for process in made] == [-signal.SIGKILL]
+    assert [process.returncode for process in processes] == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize("script", ["exit 9", "exec sleep 60"], ids=["it ends", "it says nothing"])
 def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stands_in(tmp_path, monkeypatch, script)
+    replace_python(tmp_path, monkeypatch, script)
     monkeypatch.setattr(workers_module, "START_SECONDS", 0.2)
     with pytest.raises(WorkersError) as refused:
         explore(SPACE, GEMMINI, SETTINGS, workers=1)
     assert refused.value.code == "no-worker" and "tried 2 times" in str(refused.value)
 
 
-def test_a_candidate_without_time_fails_and_its_process_lives() -> None:
-    with hand_within(EvaluationLimits(seconds=0.001)) as short:
+def test_candidate_over_its_time_leaves_its_process() -> None:
+    with worker_within(EvaluationLimits(seconds=0.001)) as short:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
         assert (outcome.status, outcome.code) == ("failed", "too-slow")
         first = short.pid
-        other = SPACE.point_at(SPACE.size - 1)  # the process keeps what it knows of the first point
+        other = SPACE.point_at(SPACE.size - 1)  # the process caches the prefix of the first point
         assert short.answer(EvaluationRequest(1, other)).code == "too-slow" and short.pid == first
 
 
@@ -188,7 +188,7 @@ def test_memory_above_the_limit_is_an_error() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "refused\n"
 
 
-def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_candidate_without_memory_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise MemoryError
 
@@ -198,9 +198,9 @@ def test_given_too_little_memory_then_the_candidate_fails(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("times", "workers"), [(1, "0"), pytest.param(3, "1", marks=pytest.mark.slow)])
-def test_a_killed_study_ends_as_if_it_had_not_been(tmp_path: Path, times: int, workers: str) -> None:
+def test_killed_study_resumes_with_the_same_trials(tmp_path: Path, times: int, workers: str) -> None:
     store = tmp_path / "study.sqlite"
-    chance = Random(4)
+    rng = Random(4)
     seen: list[str] = []
     for _ in range(times):
         process = subprocess.Popen(
@@ -210,17 +210,17 @@ def test_a_killed_study_ends_as_if_it_had_not_been(tmp_path: Path, times: int, w
             text=True,
         )
         assert process.stdout is not None
-        seen += [process.stdout.readline() for _ in range(chance.randint(2, 9))]
-        time.sleep(chance.random() / 50)
+        seen += [process.stdout.readline() for _ in range(rng.randint(2, 9))]
+        time.sleep(rng.random() / 50)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    told: list[int] = []
-    study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: told.append(p.trial.number))
-    assert study.trials == alone().trials and sorted(told) == list(range(16)) and all(seen)
+    reported: list[int] = []
+    study = explore(SPACE, GEMMINI, SETTINGS, store=store, watch=lambda p: reported.append(p.trial.number))
+    assert study.trials == alone().trials and sorted(reported) == list(range(16)) and all(seen)
 
 
-def test_given_intrinsics_then_they_are_sent_along() -> None:
+def test_intrinsics_are_part_of_a_job() -> None:
     desc = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
@@ -241,7 +241,7 @@ def desc(a: T.Buffer((16,), "int32"), b: T.Buffer((16,), "int32")):
 
 @given(programs(), st.integers(1, 4))
 @settings(max_examples=100 if IS_DEEP else 5)
-def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> None:
+def test_law_a_worker_computes_the_same_cost(program, tile: int) -> None:
     block = read_pasted("sch = tir.Schedule(mod)\n", program).schedule.index.block_names[1]
     lines = f'b = sch.get_block("{block}")\nloops = sch.get_loops(b)\nn = choose("n", [{tile}, 2])\nsch.split(loops[0], [None, n])\n'
     space = space_of(program, read_calls(lines))
@@ -254,19 +254,19 @@ def test_a_program_that_was_sent_costs_what_it_cost_here(program, tile: int) -> 
 
 @given(st.integers(0, SPACE.size - 1), st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=200 if IS_DEEP else 4)
-def test_a_walk_that_was_sent_comes_by_what_it_comes_by_here(number: int, looks: int, seed: int) -> None:
-    walk = LocalSearch(SPACE.point_at(number), looks, seed)
+def test_law_a_worker_walks_the_same_points(number: int, budget: int, seed: int) -> None:
+    walk = LocalSearch(SPACE.point_at(number), budget, seed)
     walk = replace(walk, known=((walk.start, inf), (SPACE.default, 1.0))) if seed % 2 else walk
     there = job_from(encoded(job_of(SPACE, GEMMINI, Settings()))).bench
     answer = answer_from(walk, encoded(answer_within(60.0, there, task_from(encoded(walk)))))
     points = [point for point, _ in answer]
-    assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= looks
+    assert list(answer) == list(HERE.estimates(walk)) and len(points) == len(set(points)) <= budget
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
-def test_given_too_little_time_for_a_walk_then_it_ends_where_it_has_come() -> None:
+def test_walk_over_its_time_is_cut_short() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
-    with hand_within(EvaluationLimits(seconds=0.05)) as short:
+    with worker_within(EvaluationLimits(seconds=0.05)) as short:
         answer = short.answer(walk)
         assert isinstance(answer, tuple) and list(answer) == list(HERE.estimates(walk))[: len(answer)]
         assert len(answer) < SPACE.size and short.pid is not None

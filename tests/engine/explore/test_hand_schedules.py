@@ -1,4 +1,4 @@
-"""The hand schedules in tests/hand, the yardstick of derived ones: each fits, is proved, and needs the cycles below."""
+"""The hand schedules in tests/hand, the reference for derived ones: each fits, is proved, and needs the cycles below."""
 
 from __future__ import annotations
 
@@ -70,7 +70,5 @@ def test_a_hand_schedule_fits_and_is_proved(name: str) -> None:
     report = tilewright.simulate(notebook.schedule, notebook.machine)
     assert [f.message for f in report.findings if f.severity == "error"] == []
     assert report.cycles == CYCLES[name]
-    verdict = (
-        "tested" if name == "gpu_gemm" else "proved"
-    )  # the proof of its fragments needs more steps than a check has
+    verdict = "tested" if name == "gpu_gemm" else "proved"  # the proof of its fragments exceeds the steps of a check
     assert notebook.schedule.check().status == verdict

@@ -1,4 +1,4 @@
-"""The bound of a program holds for every schedule: for those written by hand, for derived ones, and for engines of little use."""
+"""The lower bound of a program holds for every schedule: handwritten, derived, and on slow engines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_hand_schedule_needs_at_least_the_bound(file: Path) -> None:
 
 @settings(deadline=None, max_examples=200 if IS_DEEP else 10)
 @given(name=st.sampled_from(["edges", "matvec", "rotary", "conv1x1"] if IS_DEEP else ["rows"]), data=st.data())
-def test_a_derived_schedule_needs_at_least_the_bound(name: str, data: st.DataObject) -> None:
+def test_derived_schedule_needs_at_least_the_bound(name: str, data: st.DataObject) -> None:
     program, found = derived(name)
     machine = load_machine("dual-bank-npu")
     point = tuple(data.draw(st.integers(0, len(hole.values) - 1)) for hole in found.space.holes)
@@ -57,7 +57,7 @@ def test_a_derived_schedule_needs_at_least_the_bound(name: str, data: st.DataObj
         assert outcome.figures.cycles >= program_bound(program, machine).cycles
 
 
-def test_the_parts_of_a_gemm_are_its_bytes_and_its_tiles() -> None:
+def test_parts_of_a_gemm_bound_are_its_bytes_and_tiles() -> None:
     program = tilewright.load(HAND / "gemm" / "gemm_tall.py").program
     assert isinstance(program, PrimFunc)
     bound = program_bound(program, load_machine("dual-bank-npu"))
@@ -73,10 +73,10 @@ def test_softmax_needs_a_vector_for_each_step_of_its_functions() -> None:
     work = program_bound(program, load_machine("dual-bank-npu")).work
     assert (
         0.7 * 26 * vectors < work <= 28 * vectors
-    )  # exp and div take 12 each, the sum and the maximum 1; the scalar core helps
+    )  # exp and div need 12 each, the sum and the maximum 1; the scalar core helps
 
 
-def test_elements_that_no_reader_needs_and_choices_of_a_branch_do_not_count() -> None:
+def test_unread_elements_and_branch_choices_do_not_count() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def padded(X: T.Buffer((10,), "float32"), Y: T.Buffer((4,), "float32")):
@@ -105,7 +105,7 @@ def padded(X: T.Buffer((10,), "float32"), Y: T.Buffer((4,), "float32")):
     assert bound.movement == 1  # four floats of Y; some of P are not needed, so X does not count
 
 
-def test_the_bound_of_a_division_is_that_of_the_best_split_between_two_engines() -> None:
+def test_bound_of_a_division_is_the_best_split_of_two_engines() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def ratio(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32"), Z: T.Buffer((64, 64), "float32")):
@@ -121,7 +121,7 @@ def ratio(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32"), Z:
     assert best <= program_bound(program, load_machine("dual-bank-npu")).work < best + 1
 
 
-def test_a_padded_image_counts_without_the_rows_that_no_window_reads() -> None:
+def test_unread_rows_of_padding_do_not_count() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):
@@ -139,5 +139,5 @@ def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):
 """
     program = parse(text).program
     assert isinstance(program, PrimFunc)
-    read = 32 * 8  # windows reach 33 rows and 9 columns of P: all rows of X, and 8 of its columns
+    read = 32 * 8  # windows cover 33 rows and 9 columns of P: all rows of X, and 8 of its columns
     assert program_bound(program, load_machine("dual-bank-npu")).movement == -(-(read + 16 * 4) * 4 // 26)

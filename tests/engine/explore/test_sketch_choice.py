@@ -1,4 +1,4 @@
-"""A sketch that is chosen for one kernel and used for another one of equal structure."""
+"""A sketch chosen for one kernel and used for another of equal structure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def derived() -> DerivedSpace:
     return derive_space(rows(8), load_machine(NPU))
 
 
-def test_kernels_that_differ_in_sizes_and_numbers_of_names_have_one_structure() -> None:
+def test_kernels_of_other_sizes_share_a_structure() -> None:
     other = PRODUCT.replace("dense3_relu", "dense12_relu").replace("lv7", "lv140")
     assert workload_of(product(64)).structure == workload_of(product(512, other)).structure
 
@@ -56,13 +56,13 @@ def test_kernels_that_differ_in_sizes_and_numbers_of_names_have_one_structure() 
     ("part", "other"),
     [("T.max", "T.min"), ('w: T.Buffer((256, 512), "float16")', 'w: T.Buffer((256, 512), "float32")')],
 )
-def test_kernels_with_other_operations_or_casts_have_other_structures(part: str, other: str) -> None:
+def test_kernels_of_other_operations_differ_in_structure(part: str, other: str) -> None:
     text = PRODUCT.replace(part, other)
     text = text.replace("* w[vk, vj]", '* T.Cast("float16", w[vk, vj])') if "float32" in other else text
     assert workload_of(product(64)).structure != workload_of(product(64, text)).structure
 
 
-def test_the_sketch_of_one_kernel_is_written_for_another_one() -> None:
+def test_sketch_is_transferred_to_another_kernel() -> None:
     first = derived()
     assert first.choice is not None and first.choice.partition == 0
     second = derive_space(rows(12), load_machine(NPU), choice=first.choice)
@@ -79,7 +79,7 @@ def test_the_sketch_of_one_kernel_is_written_for_another_one() -> None:
         *(pytest.param(SketchChoice(*one), marks=pytest.mark.slow) for one in ((7, ((0,),)), (0, ((0,), (0,))))),
     ],
 )
-def test_a_choice_that_a_program_does_not_have_gives_a_complete_derivation(choice: SketchChoice) -> None:
+def test_unknown_choice_gives_a_complete_derivation(choice: SketchChoice) -> None:
     assert derive_space(rows(8), load_machine(NPU), choice=choice).text == derived().text
 
 

@@ -1,4 +1,4 @@
-"""C of scheduled programs: compiles without a warning, runs, and gives what `execute` gives, integers bit for bit."""
+"""C code of scheduled programs: it compiles without a warning, runs, and equals `execute`, integers bit for bit."""
 
 from __future__ import annotations
 
@@ -124,21 +124,21 @@ def test_integer_arithmetic_is_equal_bit_for_bit(tmp_path: Path, options: tuple[
     funcs += [
         (a, of_elements(a, b, lambda x, y, b=b: Cast(b, Add(x, y)), f"{a}_to_{b}")) for a in INTEGERS for b in INTEGERS
     ]
-    made = [c_function(f) for _, f in funcs]
+    exported = [c_function(f) for _, f in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f in funcs)))], tmp_path, options=options)
-    for (dtype, func), c in zip(funcs, made, strict=True):
+    for (dtype, func), c in zip(funcs, exported, strict=True):
         arrays = values_of(dtype)
         np.testing.assert_array_equal(call(library, c, arrays)["C"], run(func, arrays)["C"], func.name)
 
 
 @needs_cc
-def test_given_float_arithmetic_when_compiled_then_it_is_equal_and_half_floats_round_each_time(tmp_path: Path):
+def test_compiled_float_arithmetic_is_equal_and_half_floats_round(tmp_path: Path):
     kinds = (*EXACT_ON_FLOATS, Mod, FloorDiv, FloorMod)
     funcs = [(d, of_elements(d, d, k, f"{k.__name__.lower()}_of_{d}")) for d in FLOATS for k in kinds]
     funcs += [(d, of_elements(d, d, lambda x, y: Add(Mul(x, y), Mul(Sub(x, y), x)), f"several_of_{d}")) for d in FLOATS]
-    made = [c_function(f) for _, f in funcs]
+    exported = [c_function(f) for _, f in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f in funcs)))], tmp_path)
-    for (dtype, func), c in zip(funcs, made, strict=True):
+    for (dtype, func), c in zip(funcs, exported, strict=True):
         arrays = values_of(dtype)
         np.testing.assert_array_equal(call(library, c, arrays)["C"], run(func, arrays)["C"], func.name)
 
@@ -169,29 +169,29 @@ def _intrinsic(op: str, dtype: str) -> PrimFunc:
 
 @needs_cc
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", *FLOATS])
-def test_given_an_intrinsic_that_execute_knows_when_compiled_then_it_gives_the_same(tmp_path: Path, dtype: str):
+def test_compiled_intrinsics_equal_execute(tmp_path: Path, dtype: str):
     arrays = values_of(dtype)
     if dtype not in FLOATS:
         arrays["B"] = np.clip(arrays["B"], 1, 40).astype(dtype)
-    funcs, made = [], []
+    funcs, exported = [], []
     for op in (o for o in KNOWN_INTRINSICS if o not in NO_VALUE):
         func = _intrinsic(op, dtype)
         try:
             expected = run(func, arrays)["C"]
         except (TilewrightError, TypeError, ValueError):
-            continue  # NumPy has no such function of integers, or none of floats
+            continue  # NumPy lacks this function for integers or for floats
         if dtype not in FLOATS and expected.dtype != np.dtype(dtype):
             continue
         try:
-            made.append(c_function(func))
+            exported.append(c_function(func))
         except TilewrightError as error:
-            # Functions of real numbers on integers go through floats in NumPy.
+            # NumPy computes functions of real numbers on integers in floats.
             assert error.code == "no-c" and (dtype not in FLOATS or op == "popcount"), op
             continue
         funcs.append((op, func, expected))
     assert len(funcs) >= (28 if dtype in FLOATS else 10), [op for op, _, _ in funcs]
     library = compiled([to_c(IRModule(tuple(f for _, f, _ in funcs)))], tmp_path)
-    for (op, _, expected), c in zip(funcs, made, strict=True):
+    for (op, _, expected), c in zip(funcs, exported, strict=True):
         found = call(library, c, arrays)["C"]
         if dtype in FLOATS:
             np.testing.assert_allclose(found, expected, rtol=8 * float(np.finfo(dtype).eps), err_msg=op)
@@ -202,7 +202,7 @@ def test_given_an_intrinsic_that_execute_knows_when_compiled_then_it_gives_the_s
 @needs_cc
 @settings(few(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_law_any_scheduled_program_gives_as_c_what_it_gives_here(tmp_path: Path, data: st.DataObject):
+def test_law_a_compiled_schedule_gives_the_results_of_run(tmp_path: Path, data: st.DataObject):
     func = data.draw(st.one_of(programs(), wild_programs().map(lambda text: parse(text).program)))
     sch = Schedule(func)
     for _ in range(data.draw(st.integers(0, 5))):
@@ -215,27 +215,27 @@ def test_law_any_scheduled_program_gives_as_c_what_it_gives_here(tmp_path: Path,
     if expected is None:
         return
     for accesses in ("free", "exact"):
-        made = c_function(sch.func, accesses=accesses)
-        # A name of its own: a library that is open is not read again.
-        library = compiled([made.text], tmp_path, f"case_{len(list(tmp_path.iterdir()))}", ("-O2",))
-        found = call(library, made, arrays)
+        exported = c_function(sch.func, accesses=accesses)
+        # A new file name: a loaded library is not read again.
+        library = compiled([exported.text], tmp_path, f"case_{len(list(tmp_path.iterdir()))}", ("-O2",))
+        found = call(library, exported, arrays)
         for name, values in expected.items():
-            assert equal_arrays(found[name], values), (name, made.text)
+            assert equal_arrays(found[name], values), (name, exported.text)
 
 
 @needs_cc
-def test_given_symbolic_sizes_when_exported_then_they_are_parameters(tmp_path: Path):
+def test_symbolic_sizes_are_parameters(tmp_path: Path):
     sch = Schedule(parse(BLUR).program)
     sch.split(sch.get_loops("blur")[1], [None, 8], names=["xo", "xi"])
-    made = c_function(sch.func)
-    assert "int32_t H" in made.text and "for (int32_t xi = 0; xi < 8; ++xi)" in made.text
+    exported = c_function(sch.func)
+    assert "int32_t H" in exported.text and "for (int32_t xi = 0; xi < 8; ++xi)" in exported.text
     image = np.random.default_rng(0).integers(0, 256, (13, 34), dtype=np.uint8)
     found = run_c(sch.func, {"A": image, "B": np.zeros((13, 32), np.uint8)}, tmp_path)
     np.testing.assert_array_equal(found["B"], run(sch.func, {"A": image})["B"])
 
 
 @needs_cc
-def test_given_strides_and_vectors_when_compiled_then_elements_are_where_they_are(tmp_path: Path):
+def test_strides_and_vectors_keep_their_addresses(tmp_path: Path):
     source = (
         HEADER
         + """
@@ -262,7 +262,7 @@ def move(a: T.handle, b: T.handle):
     np.testing.assert_array_equal(run_c(func, arrays, tmp_path)["B"], run(func, arrays)["B"])
 
 
-def test_given_a_scheduled_program_when_exported_then_its_loops_blocks_and_names_are_to_be_seen():
+def test_c_text_has_the_loops_blocks_and_names():
     sch = Schedule(of_elements("float32", "float32", Mul, "main"))
     named = Schedule(parse(BLUR).program)
     y, x = named.get_loops("blur")
@@ -277,14 +277,14 @@ def test_given_a_scheduled_program_when_exported_then_its_loops_blocks_and_names
 
 
 @needs_cc
-def test_given_a_module_when_exported_then_all_its_functions_are_in_the_file(tmp_path: Path):
+def test_a_modules_functions_are_all_in_the_file(tmp_path: Path):
     funcs = (parse(BLUR).program, of_elements("int8", "int8", Min, "exp"))
     library = compiled([to_c(IRModule(funcs))], tmp_path)
     assert library.blur and library.exp_
 
 
 @needs_cc
-def test_given_a_failing_assertion_when_run_then_the_status_says_so(tmp_path: Path):
+def test_a_failing_assertion_returns_its_status(tmp_path: Path):
     source = (
         HEADER
         + """
@@ -300,9 +300,9 @@ def checked(a: T.handle):
 """
     )
     func = parse(source).program
-    made = c_function(func)
-    library = compiled([made.text], tmp_path)
-    assert made.can_fail
+    exported = c_function(func)
+    library = compiled([exported.text], tmp_path)
+    assert exported.can_fail
     for values, status in (([1, 2, 3, 4], 0), ([1, 2, 9, 4], 2)):
         array = np.array(values, np.int32)
         assert library.checked(array.ctypes.data_as(ctypes.c_void_p)) == status
@@ -325,24 +325,24 @@ def checked(a: T.handle):
         ),
     ],
 )
-def test_given_what_c_has_no_word_for_when_exported_then_refused_by_name(body: Stmt, what: str):
+def test_what_c_cannot_express_is_refused_by_name(body: Stmt, what: str):
     with pytest.raises(TilewrightError) as caught:
         to_c(PrimFunc("f", (), (), body))
     assert caught.value.code == "no-c" and what in caught.value.refusal.message
 
 
-def test_given_a_dtype_that_c_lacks_when_exported_then_refused():
+def test_a_dtype_that_c_lacks_is_refused():
     with pytest.raises(TilewrightError) as caught:
         to_c(of_elements("bfloat16", "bfloat16", Mul))
     assert caught.value.code == "no-c" and "bfloat16" in caught.value.refusal.message
 
 
 @needs_cc
-def test_given_sizes_of_every_kind_when_exact_then_every_access_is_volatile_and_in_order():
+def test_exact_accesses_are_volatile_and_in_order():
     func = of_elements("int32", "int32", Add)
     text = to_c(func, accesses="exact", storage="arguments")
     order = [text.index(t) for t in ("A_value = A[i]", "B_value = B[i]", "C[i] = add_i32(A_value, B_value)")]
     assert order == sorted(order) and text.count("volatile") == 3
-    made = c_function(func, accesses="exact")
-    lines = made.text.splitlines()
-    assert [lines[n - 1].strip().partition(" = ")[2][:2] for n in made.line_of[""]] == ["A[", "B[", "ad"]
+    exported = c_function(func, accesses="exact")
+    lines = exported.text.splitlines()
+    assert [lines[n - 1].strip().partition(" = ")[2][:2] for n in exported.line_of[""]] == ["A[", "B[", "ad"]

@@ -42,17 +42,17 @@ def test_call_text(method: str, args: tuple[object, ...], kwargs: dict[str, obje
     assert call_text("s", method, named_arguments(method, args, kwargs), by_name) == text
 
 
-def test_separators_can_be_dropped_and_axes_are_told_apart() -> None:
+def test_separators_can_be_dropped_and_axes_remain_distinct() -> None:
     m = Var("x")
     index_map = IndexMap.from_items([m, Var("x"), Var("lambda")], [m, AXIS_SEPARATOR, m])
     assert index_map_text(index_map, separator=None) == "lambda x, x_1, lambda_: [x, x]"
 
 
 @given(st.text(), st.sets(st.sampled_from(["x", "x_1", "i", "_", "_1"])))
-def test_unique_names_are_new_variables(name: str, taken: set[str]) -> None:
-    found = unique_name(name, taken)
+def test_unique_names_are_new_variables(name: str, used: set[str]) -> None:
+    found = unique_name(name, used)
     assert found.isidentifier() and found.isascii() and not keyword.iskeyword(found)
-    assert found not in taken
+    assert found not in used
 
 
 @given(st.text())

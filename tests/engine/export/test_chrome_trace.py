@@ -29,7 +29,7 @@ def staged(k: int) -> Schedule:
     return sch
 
 
-def test_given_a_report_then_each_task_is_an_event_on_its_engines_thread():
+def test_each_task_is_an_event_in_the_thread_of_its_engine():
     report = simulate(staged(32).func, plain())
     text = chrome_trace(report)
     threads = {e["tid"]: e["args"]["name"] for e in events(text, "M")}
@@ -38,7 +38,7 @@ def test_given_a_report_then_each_task_is_an_event_on_its_engines_thread():
     assert json.loads(text)["otherData"]["cycles"] == str(report.cycles)
 
 
-def test_given_memories_then_their_bytes_are_counters():
+def test_bytes_of_memories_are_counters():
     report = simulate(staged(32).func, plain())
     rows = {e["name"] for e in events(chrome_trace(report), "C")}
     assert rows == set(report.memory)
@@ -47,7 +47,7 @@ def test_given_memories_then_their_bytes_are_counters():
     )
 
 
-def test_given_repeats_then_a_stretch_of_them_is_written_as_it_runs():
+def test_a_window_of_repeats_is_written_unrolled():
     report = simulate(staged(8 * 10_000).func, plain(), whole=0)
     start = report.cycles // 2
     text = chrome_trace(report, start, start + 400)
@@ -56,7 +56,7 @@ def test_given_repeats_then_a_stretch_of_them_is_written_as_it_runs():
     assert all(e["ts"] < start + 400 and e["ts"] + e["dur"] > start - 400 for e in found)
 
 
-def test_given_more_tasks_than_a_trace_holds_then_each_is_written_once_with_how_often():
+def test_excess_tasks_are_written_once():
     report = simulate(staged(8 * 1000).func, plain(), whole=0)
     found = events(chrome_trace(report, most=100), "X")
     assert len(found) == len(report.segments)
@@ -64,7 +64,7 @@ def test_given_more_tasks_than_a_trace_holds_then_each_is_written_once_with_how_
     assert found[-1]["ts"] + found[-1]["dur"] == report.cycles
 
 
-def test_given_the_package_then_it_has_both_ways_to_ask() -> None:
+def test_the_package_exports_both_trace_functions() -> None:
     sch = staged(32)
     assert tilewright.chrome_trace(tilewright.simulate(sch, plain()))
     assert {k.path for k in tilewright.sensitivity(sch, plain())} >= {"engines.dma.setup_cycles"}

@@ -1,4 +1,4 @@
-"""Exports for each generation of TVM: its words, its methods, and what is said where it lacks one."""
+"""Exports for each generation of TVM: its names, its methods, and comments on missing ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def exported(version: str) -> str:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_call_is_one_of_that_version(version: str) -> None:
+def test_every_call_exists_in_that_version(version: str) -> None:
     text = exported(version)
     generation = generation_of(read_version(version))
     calls = [
@@ -63,7 +63,7 @@ def test_the_module_reads_back(version: str) -> None:
     assert first_difference(parse(f"{header}\n{module}").program, notebook.schedule.original) is None
 
 
-def test_old_words_for_old_versions() -> None:
+def test_names_of_older_versions() -> None:
     old, middle, new = exported("0.22"), exported("0.25"), exported("0.27")
     assert "from tvm import tir\n" in old and "sch = tir.Schedule(Module)" in old
     assert "T.block(" in old and "T.sblock" not in old and "tir.IndexMap.AXIS_SEPARATOR" in old
@@ -72,8 +72,8 @@ def test_old_words_for_old_versions() -> None:
     assert "an older TVM may lack some" in exported("0.9")
 
 
-def test_what_a_version_lacks_is_said_and_goes_on_from_the_program() -> None:
-    """A call that a version does not have: the file takes the program that it gave, and the user's variables are looked up in it."""
+def test_call_that_a_version_lacks_continues_from_its_program() -> None:
+    """After a call that a version lacks, the file continues from the resulting program and looks up the user's variables in it."""
     sch = Schedule(parse(MATMUL).program)
     i, j, k = sch.get_loops("C")
     jo, ji = sch.split(j, factors=[None, 16], disable_predication=True)
@@ -93,7 +93,7 @@ def test_what_a_version_lacks_is_said_and_goes_on_from_the_program() -> None:
     )
 
 
-def test_methods_that_came_or_went() -> None:
+def test_added_and_removed_methods() -> None:
     assert not METHODS["fuse_reduction_epilogue"].is_in((0, 22)) and METHODS["fuse_reduction_epilogue"].is_in((0, 23))
     assert METHODS["set_axis_separator"].is_in((0, 25)) and not METHODS["set_axis_separator"].is_in((0, 26))
 
@@ -111,7 +111,7 @@ def test_each_version_has_its_generation() -> None:
     ]
 
 
-def test_given_three_slots_when_exported_then_the_file_says_what_tvm_lacks() -> None:
+def test_three_slots_are_noted_as_lacking_in_tvm() -> None:
     lines = (*LINES[:-1], "sch.double_buffer(AL, slots=3, banks=(0, 1, 0))")
     notebook = evaluate(read_document(with_lines(*lines)))
     assert notebook.error is None and notebook.schedule is not None

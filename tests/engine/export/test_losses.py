@@ -1,4 +1,4 @@
-"""What an export for TVM leaves out, the program that TVM runs then, and the pipelines that keep the slots."""
+"""Losses of an export for TVM: the program that TVM runs, and the pipelines that keep the slots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def items(schedule: Schedule, version: str) -> dict[str, tuple[str, ...]]:
     return {loss.kind: loss.items for loss in tvm_losses(schedule, version)}
 
 
-def test_a_double_buffer_without_a_pipeline_loses_its_slots_and_separators_by_version() -> None:
+def test_slots_without_a_pipeline_are_lost() -> None:
     schedule, _ = example("vtcm_double_buffer")
     buffers = ("A_local.vtcm", "B_local.vtcm")
     newest, older = items(schedule, "0.27"), items(schedule, "0.25")
@@ -44,20 +44,20 @@ def test_a_double_buffer_without_a_pipeline_loses_its_slots_and_separators_by_ve
     assert newest["names"] == ("mo", "mi", "no", "ni", "ko", "ki")
 
 
-def test_the_program_without_slots_is_the_one_without_the_call() -> None:
+def test_program_without_slots_is_the_one_without_the_call() -> None:
     lines = ('AL = sch.cache_read(C, 0, "local")', "sch.compute_at(AL, i)")
     with_slots = scheduled(*lines, "sch.double_buffer(AL, slots=3, banks=(0, 1, 2))")
     assert items(with_slots, "0.27")["slots"] == items(with_slots, "0.27")["banks"] == ("A_local",)
     assert structural_equal(program_without(with_slots.func, COSTLY), scheduled(*lines).func)
 
 
-def test_a_call_that_a_version_lacks_is_named_with_its_reason() -> None:
+def test_call_that_a_version_lacks_is_named_with_its_reason() -> None:
     schedule = scheduled('AL = sch.cache_read(C, 0, "local")', "sch.set_layout(AL, 0, (1, 128))")
     (call,) = items(schedule, "0.27")["calls"]
     assert call.startswith("set_layout: ") and call.removeprefix("set_layout: ") in to_tvm_python(schedule)
 
 
-def test_a_schedule_of_tvms_calls_loses_nothing() -> None:
+def test_a_schedule_of_tvm_calls_loses_nothing() -> None:
     plain = Schedule(MATMUL)
     plain.split(plain.get_loops(plain.get_block("C"))[1], factors=[None, 16])
     assert tvm_losses(plain) == ()
@@ -82,7 +82,7 @@ def test_nothing_is_added_where_no_slots_are_lost() -> None:
     assert with_pipelines(scheduled()) == ()
 
 
-def test_pipelines_of_fewer_buffers_follow_those_of_all_and_may_fit_where_those_do_not() -> None:
+def test_pipelines_of_fewer_buffers_may_fit() -> None:
     schedule, machine = opened(evaluate(load_document(HAND / "gemm" / "gemmini_requantized.py")))
     whole, *fewer = with_pipelines(schedule)
     added = [[step_text(s) for s in one.trace.steps[len(schedule.trace) :]] for one in (whole, *fewer)]
@@ -91,7 +91,7 @@ def test_pipelines_of_fewer_buffers_follow_those_of_all_and_may_fit_where_those_
     assert reports[0].overflow_bytes and any(not report.overflow_bytes for report in reports[1:])
 
 
-def test_a_pipeline_around_the_loop_that_uses_slots_in_turn_keeps_none() -> None:
+def test_pipeline_around_the_loop_of_alternate_slots_keeps_none() -> None:
     schedule, _ = opened(evaluate(load_document(HAND / "gemm" / "gemmini_int8.py")))
     piped = schedule.copy()
     piped.pipeline("jo", [0, 1])

@@ -1,4 +1,4 @@
-"""Which step of a schedule each wait of a report comes from."""
+"""The schedule step that causes each wait of a report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def every_wait(report: Report) -> list[Wait]:
     return [wait for engine in report.engines.values() for wait in engine.waits]
 
 
-def test_given_a_schedule_then_each_wait_for_a_buffer_has_the_call_that_is_the_first_to_have_its_block_or_the_buffer():
+def test_origin_of_a_wait_is_the_call_of_the_buffer():
     sch = tiled()
     waits = [w for w in every_wait(attributed_to(reported(sch), sch)) if w.buffer]
     assert {w.buffer for w in waits} >= {"B_local.vtcm"}
@@ -49,7 +49,7 @@ def test_given_a_schedule_then_each_wait_for_a_buffer_has_the_call_that_is_the_f
         assert {wait.buffer, wait.block} & (names_in(after) - names_in(before))
 
 
-def test_given_an_origin_then_its_text_is_the_call_as_it_was_traced():
+def test_the_text_of_an_origin_is_the_traced_call():
     sch = tiled()
     (wait,) = [
         w for w in every_wait(attributed_to(reported(sch), sch)) if (w.cause, w.buffer) == ("data", "B_local.vtcm")
@@ -59,23 +59,23 @@ def test_given_an_origin_then_its_text_is_the_call_as_it_was_traced():
     assert sch.trace.steps[wait.origin.step - 1].method == "cache_read"
 
 
-def test_given_an_attributed_report_then_nothing_else_of_it_is_changed():
+def test_attribution_changes_only_the_origins():
     report = reported(tiled())
-    told, plain = attributed_to(report, tiled()).to_json(), report.to_json()
-    for data in (told, plain):
+    attributed_json, plain = attributed_to(report, tiled()).to_json(), report.to_json()
+    for data in (attributed_json, plain):
         for engine in data["engines"].values():
             for wait in engine["waits"]:
                 wait.pop("origin")
-    assert told == plain
+    assert attributed_json == plain
 
 
-def test_given_a_report_without_a_schedule_then_no_step_is_told():
+def test_report_without_a_schedule_has_no_origins():
     report = reported(tiled())
     assert all(w.origin is None for w in every_wait(report))
     assert "brought in by" not in report_text(report)
 
 
-def test_given_an_attributed_report_then_its_text_names_the_step():
+def test_report_text_names_the_step():
     sch = tiled()
     report = attributed_to(reported(sch), sch)
     (wait,) = [w for w in every_wait(report) if (w.cause, w.buffer) == ("data", "B_local.vtcm")]
@@ -86,12 +86,12 @@ def test_given_an_attributed_report_then_its_text_names_the_step():
     assert line.endswith(f'step {wait.origin.step}: sch.cache_read("C", 1, "local.vtcm")')
 
 
-def test_given_what_the_program_had_then_it_is_of_no_step():
+def test_parts_of_the_original_program_have_no_step():
     program = parse(matmul(8, 8, 8)).program
     assert isinstance(program, PrimFunc)
-    made = steps_of([program, program, program])
-    assert step_of(made, "C", "C") == 0
-    report = attributed(with_wait(Wait("data", "C", "C", 3)), made, str)
+    steps = steps_of([program, program, program])
+    assert step_of(steps, "C", "C") == 0
+    report = attributed(with_wait(Wait("data", "C", "C", 3)), steps, str)
     assert every_wait(report)[0].origin == Origin(0)
     assert "the program" in report_text(report)
 
@@ -99,11 +99,11 @@ def test_given_what_the_program_had_then_it_is_of_no_step():
 @pytest.mark.parametrize(
     "wait", [Wait("issue", "", "queue of dma", 3), Wait("port", "", "C", 3), Wait("unit", "", "C", 3)]
 )
-def test_given_a_wait_for_a_queue_a_port_or_another_engine_then_no_step_is_blamed(wait: Wait):
+def test_waits_without_a_buffer_have_no_step(wait: Wait):
     assert every_wait(attributed(with_wait(wait), {"C": 4}, str))[0].origin is None
 
 
-def test_given_blocks_that_run_as_one_task_then_the_last_step_that_made_one_of_them_is_blamed():
+def test_task_of_several_blocks_originates_in_their_last_step():
     assert step_of({"C_init": 3, "C": 0, "B": 2}, "B", "C_init + C") == 3
     assert step_of({"C": 0, "B": 2}, "B", "C") == 2
     assert step_of({}, "B", "C") is None
@@ -116,7 +116,7 @@ def with_wait(wait: Wait) -> Report:
     return replace(report, engines={"matrix": engine})
 
 
-def test_the_first_program_with_a_block_or_buffer_is_the_step_that_made_it() -> None:
+def test_origin_is_the_first_program_with_the_block_or_buffer() -> None:
     sch = tiled()
     programs = [state.mod[sch.func_name] for state in sch.states]
     expected: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""A report as text: each figure of the report that a person asks for first is in it."""
+"""A report as text has each of the primary figures."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def report_of(name: str) -> Report:
     return simulate(notebook.schedule.described, notebook.machine)
 
 
-def test_given_engines_that_wait_then_the_text_says_for_what_and_in_whose_hands_it_is():
+def test_text_names_what_engines_wait_for_and_who_holds_it():
     report = report_of("vtcm_double_buffer")
     (wait,) = report.engines["matrix"].waits
     lines = [line.split() for line in report_text(report).splitlines()]
     assert ["matrix", wait.cause, wait.buffer, wait.block, f"{wait.cycles:,}"] in lines
 
 
-def test_given_energies_then_the_text_has_the_sum_and_whose_it_is_the_most_first():
+def test_the_text_lists_energies_from_the_largest():
     report = report_of("vta_gemm")
     (line,) = [line for line in report_text(report).splitlines() if line.startswith("energy")]
     assert line.startswith(f"energy {report.energy_pj / 1e6:.3g} uJ: dram ")

@@ -38,7 +38,7 @@ def blur(image: T.Buffer((4, 12, 3), "uint8"), blurred: T.Buffer((4, 12, 3), "ui
                 y, x, c = T.axis.remap("SSS", [i, j, k])
                 blurred[y, x, c] = sums[y, x, c]
 """
-"""A sum of neighbours, which are pixels of the border where there are none."""
+"""A sum of neighbours; outside of the image these are pixels of the border."""
 
 
 def compared(seed: int) -> Compared | None:
@@ -50,12 +50,12 @@ def compared(seed: int) -> Compared | None:
 
 @few(4)
 @given(st.integers(0, 2**32))
-def test_law_every_task_is_as_an_oracle_runs_it(seed: int) -> None:
+def test_law_every_task_is_that_of_an_oracle(seed: int) -> None:
     found = compared(seed)
     assert found is None or not found.difference
 
 
-def test_the_random_programs_use_every_engine_and_wait_for_ports() -> None:
+def test_random_programs_use_every_engine_and_wait_for_ports() -> None:
     known = [found for seed in range(8) if (found := compared(seed)) is not None]
     kinds = {kind for found in known for kind in found.kinds}
     assert kinds == {"DmaEngine", "MatrixEngine", "ScalarEngine", "SystolicEngine", "VectorEngine"}

@@ -1,4 +1,4 @@
-"""The worked examples on their machines: what their texts promise is in the report."""
+"""The worked examples on their machines: reports have the figures that the texts promise."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def assert_adds_up(report: Report) -> None:
 
 
 @pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "gemmini_gemm", "vta_gemm"))
-def test_given_an_example_when_simulated_then_the_report_adds_up(name: str):
+def test_the_report_of_an_example_adds_up(name: str):
     assert_adds_up(report_of(name))
 
 
-def test_given_the_double_buffered_matmul_when_simulated_then_one_block_fills_while_the_other_computes():
+def test_double_buffered_example_fills_ahead():
     report = report_of("vtcm_double_buffer")
     assert {(t.label, t.row) for t in report.occupancy.tiles if t.buffer.startswith(("A", "B"))} == {
         (f"{b}_local.vtcm#{slot}", f"local.vtcm[{slot}]") for b in "AB" for slot in (0, 1)
@@ -45,28 +45,28 @@ def test_given_the_double_buffered_matmul_when_simulated_then_one_block_fills_wh
     for s in report.segments:
         if s.engine == "matrix":
             (slot,) = (r[-1] for r in s.reads if r.startswith("A"))
-            beside = [t for t in fills if t.start < s.end and t.filled > s.start]
-            assert all(str(t.slot) != slot for t in beside)
-            overlapping += len(beside) * s.times
+            concurrent = [t for t in fills if t.start < s.end and t.filled > s.start]
+            assert all(str(t.slot) != slot for t in concurrent)
+            overlapping += len(concurrent) * s.times
     assert overlapping > 100 and report.overlap > 0.6
     assert report.traffic[0].bytes == 256 * 512 * 4 * 4  # all of A, once for each of the four column tiles
 
 
-def test_given_two_halves_when_simulated_then_loads_and_computations_overlap_in_half_the_memory_of_two_whole_tiles():
+def test_two_halves_overlap_in_half_the_memory_of_two_tiles():
     report = report_of("vtcm_two_halves")
     assert report.overlap > 0.3
     for s in report.segments:
         if s.engine == "matrix":
-            beside = [
+            concurrent = [
                 t
                 for t in report.occupancy.tiles
                 if t.start < s.end and t.filled > s.start and t.buffer == "A_local.vtcm"
             ]
             half = s.indices[-1][1]
-            assert all(t.row == f"local.vtcm[{1 - half}]" for t in beside)
+            assert all(t.row == f"local.vtcm[{1 - half}]" for t in concurrent)
 
 
-def test_given_the_fused_matmul_when_simulated_then_only_the_round_trip_takes_the_intermediate_to_global_memory():
+def test_fused_matmul_keeps_the_intermediate_on_chip():
     trip, fused = report_of("fused_matmul_relu_roundtrip"), report_of("fused_matmul_relu")
     assert crossing(trip, "mm") == 2 * 64 * 4
     assert crossing(fused, "mm") == 0
@@ -77,7 +77,7 @@ def test_given_the_fused_matmul_when_simulated_then_only_the_round_trip_takes_th
     assert not fused.findings
 
 
-def test_given_the_round_trip_when_the_finding_is_followed_then_it_is_gone():
+def test_the_fix_of_the_round_trip_removes_it():
     notebook = evaluate(load_document(EXAMPLES / "fused_matmul_relu_roundtrip.py"))
     assert notebook.schedule is not None and notebook.machine is not None
     schedule = notebook.schedule.copy()
@@ -87,6 +87,6 @@ def test_given_the_round_trip_when_the_finding_is_followed_then_it_is_gone():
     assert not [f for f in report.findings if f.code == "round-trip"]
 
 
-def test_given_the_box_blur_when_simulated_then_nine_elements_of_the_intermediate_are_kept():
+def test_box_blur_keeps_nine_intermediate_elements():
     report = report_of("box_blur")
     assert {t.size_bytes for t in report.occupancy.tiles if t.buffer == "x_blur"} == {3 * 3 * 2}

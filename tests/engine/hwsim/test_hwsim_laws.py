@@ -58,7 +58,7 @@ def scheduled(draw: st.DrawFn, most: int = 6) -> PrimFunc:
 
 
 def _lowers(func: PrimFunc) -> bool:
-    """Whether what an earlier call marked, such as a pipeline, still fits what later ones made of it."""
+    """Whether annotations of earlier calls, such as a pipeline, are still valid after later ones."""
     try:
         lower(func)
     except LowerError:
@@ -67,7 +67,7 @@ def _lowers(func: PrimFunc) -> bool:
 
 
 def stores_run(func: PrimFunc) -> Counter[str]:
-    """How often each buffer is stored to, initialisations left out: by running every loop. In a pipeline these are stores like others."""
+    """The number of stores to each buffer, without initialisations, by running every loop. In a pipeline these count as stores."""
     loops = [n for n in walk(func.body) if isinstance(n, For)]
     assume(not any(key in PIPELINE_KEYS for loop in loops for key, _ in loop.annotations))
     found: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def stores_run(func: PrimFunc) -> Counter[str]:
                 elif stmt.else_case is not None:
                     run(stmt.else_case, env)
             case LetStmt():
-                # What is read from memory decides no loop and no branch in these programs.
+                # Loads decide no loop and no branch in these programs.
                 known = not any(isinstance(n, BufferLoad) for n in walk(stmt.value))
                 run(stmt.body, {**env, stmt.var: value(stmt.value, env)} if known else env)
             case BufferStore():
@@ -119,7 +119,7 @@ def written_bytes(report: Report) -> Counter[str]:
 
 
 def threads_meet(func: PrimFunc) -> bool:
-    """Whether threads may do something once that the loops say several times: virtual ones, and loops of one tag in each other."""
+    """Whether threads may execute once what the loops repeat: virtual threads, and nested loops of one tag."""
 
     def tags(stmt: Stmt | None) -> list[str]:
         return [n.thread_tag for n in walk(stmt) if isinstance(n, For) and n.thread_tag] if stmt is not None else []
@@ -135,8 +135,8 @@ def sizes(func: PrimFunc) -> dict[str, int]:
 
 @few(4)
 @given(scheduled())
-def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
-    """On a machine with but a scalar engine, the bytes written are the stores that run; edges, predicates and layouts included."""
+def test_law_every_store_is_in_exactly_one_task(func: PrimFunc):
+    """On a machine with only a scalar engine, the bytes written are those of the executed stores, with edges, predicates and layouts."""
     size = sizes(func)
     wanted = Counter({name: count * size[name] for name, count in stores_run(func).items()})
     written = written_bytes(simulate(func, only(roomy(), "scalar")))
@@ -145,7 +145,7 @@ def test_law_every_store_is_some_tasks_and_only_once(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
+def test_law_copies_move_the_bytes_of_their_stores(func: PrimFunc):
     size = sizes(func)
     report = simulate(func, only(roomy(), "dma", "scalar"))
     moved = sum(t.bytes for t in report.traffic) + sum(written_bytes(report).values())
@@ -155,7 +155,7 @@ def test_law_copies_move_the_bytes_of_what_they_store(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(func: PrimFunc):
+def test_law_buffers_have_the_sizes_and_slots_of_lowering(func: PrimFunc):
     """Once for each thread that has a private copy."""
     placed = {p.buffer.name: p for p in tasks_of(func, roomy()).places.placements if not p.is_param}
     for allocation in allocations(func):
@@ -170,7 +170,7 @@ def test_law_buffers_are_as_large_and_in_as_many_parts_as_lowering_makes_them(fu
 @few(4)
 @given(scheduled())
 def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc):
-    """By walking every loop: which iterations are alike, and which of them do nothing, is left to the replay."""
+    """By walking every loop; the replay decides which iterations are equivalent or empty."""
     program = tasks_of(func, roomy())
 
     def walked(nodes, at: dict) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -187,8 +187,8 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
     line = simulate(func, roomy(), whole=0).timeline
     fresh = tasks_of(func, roomy())
     played = timeline_of(fresh, replay_tasks(fresh, whole=0))
-    said = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
-    assert [(c.duration, c.operations, place) for c, place in said] == [
+    unrolled = [(fresh.variants[int(played.numbers[r.row])].cost, r.place) for r in played.unrolled()]
+    assert [(c.duration, c.operations, place) for c, place in unrolled] == [
         (program.variants[n].cost.duration, program.variants[n].cost.operations, place) for n, place in every
     ]
     assert int(line.times.sum()) == len(every)
@@ -196,7 +196,7 @@ def test_law_tasks_are_those_of_every_iteration_in_program_order(func: PrimFunc)
 
 @few(4)
 @given(scheduled(), st.sampled_from(["dual-bank-npu", "matrix-vector-npu", "vta", "gpu-sm", "roomy", "tight"]))
-def test_law_a_report_is_the_same_with_every_task_played(func: PrimFunc, name: str):
+def test_law_reports_do_not_depend_on_skipping(func: PrimFunc, name: str):
     own = {"roomy": roomy(), "tight": roomy().replace("pad.capacity_bytes", 32)}
     machine = own[name] if name in own else load_machine(name)
     try:
@@ -220,7 +220,7 @@ def assert_adds_up(report: Report) -> None:
 
 @few(4)
 @given(scheduled())
-def test_law_reports_add_up_and_are_the_same_each_time(func: PrimFunc):
+def test_law_reports_add_up_and_are_deterministic(func: PrimFunc):
     report = simulate(func, roomy())
     assert_adds_up(report)
     assert simulate(func, roomy()).to_json() == report.to_json()
@@ -237,7 +237,7 @@ def test_law_an_engine_does_one_task_at_a_time_in_program_order(func: PrimFunc):
 
 @few(4)
 @given(scheduled())
-def test_law_memory_holds_the_tiles_that_live_in_it(func: PrimFunc):
+def test_law_memory_holds_the_live_tiles(func: PrimFunc):
     report = simulate(func, roomy())
     lives = report.occupancy.tiles
     for name, steps in report.occupancy.steps.items():
@@ -293,7 +293,7 @@ def test_law_a_second_slot_is_never_slower_on_one_chain(steps: int, tiles: int, 
 
 
 @given(loop_programs())
-def test_law_any_loop_program_has_a_report_or_a_reason(func: PrimFunc):
+def test_law_programs_are_reported_or_refused(func: PrimFunc):
     assume(
         not any(isinstance(n, For) and any(isinstance(m, BufferLoad) for m in walk(n.extent)) for n in walk(func.body))
     )

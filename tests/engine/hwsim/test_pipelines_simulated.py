@@ -1,4 +1,4 @@
-"""Software pipelines and slots in banks, simulated: what overlaps, where slots lie, and that the memory is what lowering makes."""
+"""Simulated software pipelines and slots in banks: overlap, addresses of slots, and the memory that lowering allocates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lives(found: Report, name: str) -> list[tuple[int, int, str, str]]:
     return [(t.start, t.end, t.label, t.row) for t in found.occupancy.tiles if t.buffer == name]
 
 
-def test_given_a_pipeline_of_two_stages_when_simulated_then_the_same_as_two_slots():
+def test_pipeline_of_two_stages_costs_as_two_slots():
     doubled, piped = staged(), staged()
     for copy in ("A_local.vtcm", "B_local.vtcm"):
         doubled.double_buffer(copy)
@@ -54,20 +54,20 @@ def test_given_a_pipeline_of_two_stages_when_simulated_then_the_same_as_two_slot
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_given_deeper_pipelines_when_simulated_then_as_many_slots_as_stages_and_one_more(depth):
+def test_deeper_pipelines_have_one_slot_more_than_stages(depth):
     sch = staged()
     sch.pipeline("k_0", [0, 0, depth])
     found = report(sch)
     assert {label for *_, label, _ in lives(found, "A_local.vtcm")} == {f"A_local.vtcm#{n}" for n in range(depth + 1)}
     tiles = lives(found, "A_local.vtcm")
     assert len(tiles) == 16, "a tile for each step, however many slots"
-    made = {a.buffer.name: a for a in allocations(sch.func)}["A_local.vtcm"]
-    assert made.slots == depth + 1
-    assert found.memory["local.vtcm[0]"].peak_bytes == 2 * 4 * (build.int_value(made.lowered.shape[0]) or 0)
+    allocation = {a.buffer.name: a for a in allocations(sch.func)}["A_local.vtcm"]
+    assert allocation.slots == depth + 1
+    assert found.memory["local.vtcm[0]"].peak_bytes == 2 * 4 * (build.int_value(allocation.lowered.shape[0]) or 0)
 
 
 @pytest.mark.parametrize("with_stages", [False, True])
-def test_given_banks_when_simulated_then_slots_lie_in_them(with_stages):
+def test_slots_of_a_pipeline_lie_in_the_given_banks(with_stages):
     sch = staged()
     sch.double_buffer("A_local.vtcm", banks=("local.vtcm[1]", "local.vtcm[0]"))
     if with_stages:
@@ -76,7 +76,7 @@ def test_given_banks_when_simulated_then_slots_lie_in_them(with_stages):
     assert rows == {"A_local.vtcm#0": "local.vtcm[1]", "A_local.vtcm#1": "local.vtcm[0]"}
 
 
-def test_given_a_bank_that_is_not_there_when_simulated_then_the_machine_says_which_there_are():
+def test_missing_bank_is_refused_with_the_machines_banks():
     sch = staged()
     sch.double_buffer("A_local.vtcm", banks=(0, 2))
     with pytest.raises(MachineError) as caught:
@@ -85,7 +85,7 @@ def test_given_a_bank_that_is_not_there_when_simulated_then_the_machine_says_whi
     assert caught.value.refusal.expected == "local.vtcm[0], local.vtcm[1]"
 
 
-def test_given_stages_that_do_not_fit_any_more_when_simulated_then_refused_with_a_reason():
+def test_stages_that_no_longer_fit_are_refused_with_a_reason():
     sch = staged()
     sch.pipeline("k_0", [0, 0, 1])
     loop = sch.get_loops("C")[1]
@@ -97,7 +97,7 @@ def test_given_stages_that_do_not_fit_any_more_when_simulated_then_refused_with_
 
 
 def far_away(latency: int) -> Machine:
-    """A machine on which a copy of an 8 x 8 tile takes 64 + 10 cycles and its product 60."""
+    """A machine on which a copy of an 8 x 8 tile lasts 64 + 10 cycles and its product 60."""
     machine = plain()
     for path, value in (
         ("memories.ddr.latency_cycles", latency), ("engines.matrix.cycles_per_tile", 55), ("memories.pad.capacity_bytes", 65_536),
@@ -121,7 +121,7 @@ def streamed(slots: int, steps: int = 64) -> Schedule:
 
 @pytest.mark.parametrize("latency", [0, 50, 200])
 @pytest.mark.parametrize("slots", [1, 2, 3, 4, 6])
-def test_given_slots_when_simulated_then_a_round_of_them_lasts_a_load_its_latency_and_a_product(slots, latency):
+def test_round_of_slots_takes_a_load_its_latency_and_a_product(slots, latency):
     load, product = 64 + 10, 55 + 5
     few, many = (simulate(streamed(slots, steps).func, far_away(latency)).cycles for steps in (60, 120))
     other = simulate(streamed(slots, 60 + 60).func, far_away(latency)).cycles
@@ -131,12 +131,12 @@ def test_given_slots_when_simulated_then_a_round_of_them_lasts_a_load_its_latenc
     assert many - few - whole == 60 * max(load * slots, load + latency + product) // slots
 
 
-def test_given_a_third_slot_when_simulated_then_the_memory_of_a_third_tile():
+def test_third_slot_needs_a_third_tile():
     peaks = [simulate(streamed(slots).func, far_away(0)).memory["local[0]"].peak_bytes for slots in (1, 2, 3)]
     assert peaks[2] - peaks[1] == peaks[1] - peaks[0] == 8 * 8 * 4
 
 
-def test_given_three_slots_when_estimated_then_three_tiles():
+def test_three_slots_are_estimated_as_three_tiles():
     for slots in (1, 2, 3):
         found = estimate_cost(streamed(slots).index, far_away(0))
         assert found.slots["local"] == slots + 2

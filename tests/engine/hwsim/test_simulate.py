@@ -1,4 +1,4 @@
-"""Small programs on a machine with round figures, reckoned by hand to the cycle."""
+"""Small programs on a machine with round figures, calculated by hand to the cycle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stalls(report: Report, engine: str) -> dict[str, int]:
     return {cause: cycles for cause, cycles in report.engines[engine].stall.items() if cycles}
 
 
-def test_given_one_slot_when_simulated_then_each_load_waits_for_the_computation():
+def test_loads_into_one_slot_wait_for_the_computation():
     report = simulate(staged_matmul().func, plain())
     assert report.cycles == 4 * (2 * LOAD + MAC) + LOAD == 766
     assert report.bound == report.engines["dma"].busy == 9 * LOAD
@@ -54,7 +54,7 @@ def test_given_one_slot_when_simulated_then_each_load_waits_for_the_computation(
     ]
 
 
-def test_given_two_slots_when_simulated_then_loads_follow_each_other():
+def test_loads_into_two_slots_follow_each_other():
     report = simulate(staged_matmul(double=True).func, plain())
     assert report.cycles == 8 * LOAD + MAC + LOAD == 691
     assert stalls(report, "dma") == {"data": MAC}
@@ -63,7 +63,7 @@ def test_given_two_slots_when_simulated_then_loads_follow_each_other():
     assert stalls(report, "matrix") == {"data": 2 * LOAD + 3 * (2 * LOAD - MAC), "idle": LOAD}
 
 
-def test_given_two_slots_when_simulated_then_they_are_named_and_hold_a_tile_each():
+def test_two_slots_are_named_and_hold_a_tile_each():
     report = simulate(staged_matmul(double=True).func, plain())
     matrix = [s for s in report.segments if s.engine == "matrix"]
     assert [s.reads for s in matrix] == [(f"A_local#{n % 2}", f"B_local#{n % 2}") for n in range(4)]
@@ -73,7 +73,7 @@ def test_given_two_slots_when_simulated_then_they_are_named_and_hold_a_tile_each
     assert report.memory["local[0]"].allocated_bytes + report.memory["local[1]"].allocated_bytes == (2 + 2 + 1) * 256
 
 
-def test_given_a_banked_layout_when_double_buffered_then_one_block_fills_while_the_other_computes():
+def test_banked_layout_fills_one_block_ahead():
     report = simulate(staged_matmul(double=True, banked=True).func, plain())
     assert report.cycles == 691
     rows = {(t.label, t.row) for t in report.occupancy.tiles}
@@ -87,7 +87,7 @@ def test_given_a_banked_layout_when_double_buffered_then_one_block_fills_while_t
     assert {t.row for t in filling} == {"local[1]"}
 
 
-def test_given_two_halves_of_a_tile_when_copied_half_by_half_then_each_task_touches_one_block():
+def test_each_copy_of_half_a_tile_touches_one_block():
     sch = Schedule(parse(matmul(8, 8, 32)).program)
     i, j, kk = sch.get_loops("C")
     ko, kh, ki = sch.split(kk, factors=[None, 2, 8])
@@ -110,7 +110,7 @@ def test_given_two_halves_of_a_tile_when_copied_half_by_half_then_each_task_touc
     assert {t.row for t in halves.occupancy.tiles if t.buffer == "A_local"} == {"local[0]", "local[1]"}
 
 
-def test_given_no_staging_when_simulated_then_the_scalar_engine_does_it_and_a_finding_says_how_to_do_better():
+def test_unstaged_work_runs_on_the_scalar_engine_with_a_finding():
     report = simulate(parse(matmul(8, 8, 8)).program, plain())
     assert report.cycles == report.bound == 8 * 8 * 8 * (2 + 3)  # multiply, add, two loads, a store
     (finding,) = report.findings
@@ -130,7 +130,7 @@ def test_given_no_staging_when_simulated_then_the_scalar_engine_does_it_and_a_fi
     assert better.cycles == 3 * LOAD + MAC
 
 
-def test_given_more_than_fits_when_simulated_then_a_finding_not_a_crash():
+def test_an_overflow_is_a_finding():
     sch = Schedule(parse(matmul(32, 32, 32)).program)
     for n in (0, 1):
         sch.cache_read("C", n, "local")
@@ -142,16 +142,16 @@ def test_given_more_than_fits_when_simulated_then_a_finding_not_a_crash():
     assert row.capacity_bytes == 4096 and str(row.peak_bytes) in finding.message
 
 
-def test_given_two_slots_that_never_overlap_when_simulated_then_a_finding():
+def test_two_slots_that_never_overlap_are_a_finding():
     machine = plain()
-    # The matrix unit is done with B before the next of A is loaded: B's second slot is of no use...
+    # The matrix unit finishes B before the next load of A: B's second slot is useless...
     (finding,) = simulate(staged_matmul(double=True).func, machine).findings
     assert (finding.code, finding.buffers) == ("double-buffer-idle", ("B_local",))
     assert finding.fix == ("sch.unannotate('B_local', \"double_buffer_scope\")",)
     sch = staged_matmul(double=True)
     sch.unannotate("B_local", "double_buffer_scope")
     assert simulate(sch.func, machine).cycles == 691
-    # ...but with a slower one it is.
+    # ...but not with a slower unit.
     assert (
         simulate(staged_matmul(double=True).func, machine.replace("engines.matrix.cycles_per_tile", 100)).findings == ()
     )
@@ -161,7 +161,7 @@ def test_given_two_slots_that_never_overlap_when_simulated_then_a_finding():
     assert "double-buffer-idle" in [f.code for f in simulate(sch.func, machine).findings]
 
 
-def test_given_an_annotation_when_simulated_then_that_engine_is_taken():
+def test_an_annotation_selects_the_engine():
     sch = staged_matmul()
     sch.annotate("C", "engine", "scalar")
     report = simulate(sch.func, plain())
@@ -169,7 +169,7 @@ def test_given_an_annotation_when_simulated_then_that_engine_is_taken():
     assert next(t for t in report.tasks if t.block == "C").reason == "annotated: engine scalar"
 
 
-def test_given_an_engine_out_of_reach_when_annotated_then_refused_with_the_missing_calls():
+def test_annotated_unreachable_engine_is_refused():
     sch = Schedule(parse(matmul(8, 8, 8)).program)
     sch.annotate("C", "engine", "matrix")
     with pytest.raises(MachineError) as caught:
@@ -180,7 +180,7 @@ def test_given_an_engine_out_of_reach_when_annotated_then_refused_with_the_missi
     assert caught.value.refusal.nodes[0] is sch.get("C") or caught.value.refusal.nodes
 
 
-def test_given_a_machine_without_a_scalar_engine_when_nothing_is_staged_then_refused_with_the_missing_calls():
+def test_unstaged_work_without_a_scalar_engine_is_refused():
     with pytest.raises(MachineError) as caught:
         simulate(parse(matmul(8, 8, 8)).program, only(plain(), "dma", "matrix"))
     assert caught.value.code == "out-of-reach"
@@ -190,16 +190,16 @@ def test_given_a_machine_without_a_scalar_engine_when_nothing_is_staged_then_ref
     assert caught.value.code == "no-engine"
 
 
-def test_given_an_annotated_loop_when_simulated_then_all_under_it_goes_to_that_engine():
+def test_annotated_loop_selects_the_engine_of_its_blocks():
     sch = staged_matmul()
     sch.annotate(sch.get_loops("C")[0], "engine", "scalar")
     report = simulate(sch.func, plain())
-    # One engine runs all of the loop now, so it is one task.
+    # One engine runs the whole loop now, so it is one task.
     assert {t.block: t.engine for t in report.tasks} == {"A_local + B_local + C": "scalar", "C_local": "dma"}
 
 
 @pytest.mark.parametrize(("engine", "code"), [("tensor", "unknown-engine"), ("dma", "wrong-engine")])
-def test_given_no_such_engine_when_annotated_then_refused(engine: str, code: str):
+def test_an_unknown_annotated_engine_is_refused(engine: str, code: str):
     sch = staged_matmul()
     sch.annotate("C", "engine", engine)
     with pytest.raises(MachineError) as caught:
@@ -207,7 +207,7 @@ def test_given_no_such_engine_when_annotated_then_refused(engine: str, code: str
     assert caught.value.code == code
 
 
-def test_given_a_scope_without_memory_when_simulated_then_refused_with_the_scopes_there_are():
+def test_scope_without_memory_is_refused_with_the_known_scopes():
     sch = Schedule(parse(matmul(8, 8, 8)).program)
     sch.cache_read("C", 0, "local.nowhere")
     with pytest.raises(MachineError) as caught:
@@ -217,7 +217,7 @@ def test_given_a_scope_without_memory_when_simulated_then_refused_with_the_scope
     assert caught.value.refusal.fix == ("sch.set_scope('A_local.nowhere', 0, 'local')",)
 
 
-def test_given_millions_of_tasks_when_simulated_then_few_are_played_and_all_are_counted():
+def test_millions_of_tasks_are_skipped():
     sch = Schedule(parse(matmul(4096, 4096, 8)).program)
     _, j, _ = sch.get_loops("C")
     a = sch.cache_read("C", 0, "local")
@@ -230,7 +230,7 @@ def test_given_millions_of_tasks_when_simulated_then_few_are_played_and_all_are_
     assert caught.value.code == "too-many-tasks"
 
 
-def test_given_an_edge_when_simulated_then_the_last_tile_costs_what_it_is():
+def test_the_last_tile_costs_its_actual_size():
     sch = Schedule(parse(matmul(8, 8, 20)).program)
     i, j, kk = sch.get_loops("C")
     ko, ki = sch.split(kk, factors=[None, 8])
@@ -244,7 +244,7 @@ def test_given_an_edge_when_simulated_then_the_last_tile_costs_what_it_is():
     assert {(t.buffer, t.bytes) for t in report.traffic} == {("A", 8 * 20 * 4), ("B", 20 * 8 * 4), ("C", 8 * 8 * 4)}
 
 
-def test_given_short_runs_when_copied_then_whole_bursts_are_paid_for():
+def test_short_runs_cost_whole_bursts():
     machine = plain().replace("memories.ddr.burst_bytes", 64)
     report = simulate(staged_matmul().func, machine)
     loads = {s.block: s.end - s.start for s in report.segments if s.engine == "dma"}
@@ -252,7 +252,7 @@ def test_given_short_runs_when_copied_then_whole_bursts_are_paid_for():
     assert loads["B_local"] == LOAD  # 256 bytes in one run
 
 
-def test_given_a_report_when_turned_to_json_then_it_has_what_the_command_line_promises():
+def test_json_of_a_report_has_the_documented_keys():
     report = simulate(staged_matmul(double=True).func, plain())
     data = json.loads(json.dumps(report.to_json()))
     assert data["cycles"] == 691 and data["overlap"] == report.overlap

@@ -1,4 +1,4 @@
-"""Nodes are values: identity is the handle, structure is a function, what did not change is the same object."""
+"""Nodes are values: identity is the handle, structural equality is a function, unchanged nodes are the same object."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from tilewright.engine.ir import (
 from tilewright.engine.script import parse
 
 
-def test_given_two_nodes_with_equal_fields_then_they_are_not_the_same():
+def test_nodes_with_equal_fields_are_distinct():
     assert IntImm(1) != IntImm(1)
     assert structural_equal(IntImm(1), IntImm(1))
 
 
 @given(programs())
-def test_given_a_program_when_rewritten_with_nothing_then_it_is_the_same_object(func):
+def test_rewriting_nothing_returns_the_same_object(func):
     assert rewrite(func, lambda node: node) is func
     assert substitute(func, {Var("unused"): IntImm(0)}) is func
     assert replace_nodes(func, {IntImm(7): IntImm(8)}) is func
 
 
 @given(programs())
-def test_given_a_copy_with_fresh_variables_then_equal_and_disjoint(func):
+def test_copy_with_fresh_variables_is_equal_and_disjoint(func):
     copy, renamed = fresh_vars(func)
     assert structural_equal(copy, func)
     old = {n.loop_var for n in walk(func) if isinstance(n, For)}
@@ -55,7 +55,7 @@ def test_given_a_copy_with_fresh_variables_then_equal_and_disjoint(func):
     assert not old & {n.loop_var for n in walk(copy) if isinstance(n, For)}
 
 
-def test_given_views_when_copied_then_their_sizes_are_their_own_and_those_of_what_is_around_them_stay():
+def test_copied_views_have_fresh_sizes_of_their_own_only():
     func = parse("""@T.prim_func(s_tir=True)
 def main(a: T.handle, c: T.handle):
     n = T.int32()
@@ -83,18 +83,18 @@ def main(a: T.handle, c: T.handle):
 
 
 @given(programs())
-def test_given_a_program_then_nothing_is_free_but_its_handles(func):
+def test_only_the_handles_of_a_program_are_free(func):
     assert free_vars(func.body) == set()
 
 
-def test_given_a_changed_constant_then_the_difference_has_its_path():
+def test_difference_of_constants_has_its_path():
     i = Var("i")
     found = first_difference(build.add(i, 3), build.add(i, 4))
     assert found is not None
     assert (found.path, found.left, found.right) == ("b.value", 3, 4)
 
 
-def test_given_two_loops_with_other_names_then_equal():
+def test_loops_with_other_names_are_equal():
     def loop(name):
         buffer, var, handle = Buffer("A", (IntImm(4),)), Var(name), Var("a", "handle")
         store = BufferStore(buffer, build.const(0, "float32"), (var,))
@@ -117,37 +117,37 @@ def test_given_two_loops_with_other_names_then_equal():
         (build.compare(EQ, 2, 2), 1),
     ],
 )
-def test_given_constants_then_folded(made, value):
+def test_constants_are_folded(made, value):
     assert isinstance(made, IntImm)
     assert made.value == value
 
 
-def test_given_a_zero_or_one_then_the_operand_is_returned_itself():
+def test_a_zero_or_one_returns_the_operand_itself():
     i = Var("i")
     assert build.add(i, 0) is i
     assert build.mul(1, i) is i
     assert build.floordiv(i, 1) is i
 
 
-def test_given_an_overflow_when_folding_then_left_to_run_time():
+def test_an_overflow_is_not_folded():
     big = build.const(2**31 - 1, "int32")
     assert isinstance(build.add(big, 1), Add)
 
 
-def test_given_mixed_widths_then_the_wider_one_wins():
+def test_the_wider_of_mixed_widths_wins():
     assert build.add(Var("i", "int32"), Var("j", "int64")).dtype == "int64"
     assert build.mul(Var("i", "int32"), build.const(1.5, "float32")).dtype == "float32"
 
 
 @given(st.integers(0, 500), st.integers(0, 500))
-def test_given_a_lambda_as_index_map_then_it_computes_what_the_lambda_does(m, k):
+def test_index_map_computes_what_its_lambda_does(m, k):
     layout = IndexMap.from_function(lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k // 128, k % 64], 2)
     assert layout.separators == (1,)
     got = layout.apply([IntImm(m), IntImm(k)])
     assert [build.int_value(simplify(e)) for e in got] == [k // 64 % 2, m, k // 128, k % 64]
 
 
-def test_given_a_lambda_with_the_wrong_number_of_axes_then_type_error():
+def test_lambda_with_a_wrong_number_of_axes_is_a_type_error():
     with pytest.raises(TypeError, match="has 1 axes, but the buffer has 2"):
         IndexMap.from_function(lambda i: [i], 2)
     assert len(IndexMap.from_function(lambda *i: list(i), 3).params) == 3

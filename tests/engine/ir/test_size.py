@@ -64,12 +64,12 @@ def test_unchanged_statements_keep_their_size() -> None:
     sch = Schedule(parse(MATMUL_RELU).program)
     before = ProgramSize(sch.func.body)
     sch.split(sch.get_loops(sch.get_child_blocks("root")[0])[0], [None, 4])
-    after, anew = ProgramSize(sch.func.body, before), ProgramSize(sch.func.body)
-    assert after.nodes == anew.nodes == sum(1 for _ in walk(sch.func.body))
-    assert after.largest[0] <= anew.largest[0]
+    after, fresh = ProgramSize(sch.func.body, before), ProgramSize(sch.func.body)
+    assert after.nodes == fresh.nodes == sum(1 for _ in walk(sch.func.body))
+    assert after.largest[0] <= fresh.largest[0]
 
 
-def test_towers_are_refused_where_they_begin_to_cost() -> None:
+def test_towers_above_the_size_limit_are_refused() -> None:
     for text, place in ((let_tower(32), "the program"), (inline_tower(4, 30), "a call")):
         notebook = evaluate(read_document(text))
         assert notebook.error is not None and notebook.error.code == "too-large", place
@@ -84,7 +84,7 @@ def test_a_low_tower_is_a_program() -> None:
     assert child_stmts(notebook.program.body)
 
 
-def test_given_calls_that_double_a_name_then_it_stays_below_the_limit():
+def test_calls_that_double_a_name_keep_it_below_the_limit():
     sch = Schedule(parse(MATMUL).program)
     loop = sch.get_loops("C")[0]
     with pytest.raises(ScheduleError) as refused:
@@ -94,7 +94,7 @@ def test_given_calls_that_double_a_name_then_it_stays_below_the_limit():
     assert len(loop.name) <= MOST_CHARACTERS
 
 
-def test_given_a_text_with_a_long_name_then_it_is_refused():
+def test_a_text_with_a_long_name_is_refused():
     with pytest.raises(TilewrightError) as refused:
         parse(MATMUL.replace('T.sblock("C")', f'T.sblock("{"C" * 2000}")'))
     assert refused.value.code == "too-large"

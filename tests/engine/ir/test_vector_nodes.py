@@ -35,17 +35,17 @@ def ramp(base=HERE, stride: int = 1, lanes: int = 4) -> Ramp:
         ("int8x0", False), ("int8x", False), ("intx4", False), ("handlex2", False), ("int8xx4", False), ("int8x4x2", False),
     ],
 )  # fmt: skip
-def test_given_a_name_then_it_is_a_type_or_not(dtype: str, valid: bool):
+def test_names_of_types_are_recognised(dtype: str, valid: bool):
     assert dt.is_valid(dtype) is valid
 
 
-def test_given_a_vector_type_then_its_parts_are_known():
+def test_a_vector_type_has_its_parts():
     assert (dt.element("int8x4"), dt.lanes("int8x4"), dt.bits("int8x4"), dt.size_bytes("int8x4")) == ("int8", 4, 8, 4)
     assert (dt.element("int8"), dt.lanes("int8"), dt.is_vector("int8")) == ("int8", 1, False)
     assert dt.with_lanes_of("bool", "float32xvscalex4") == "boolxvscalex4"
 
 
-def test_given_lanes_then_values_have_them():
+def test_values_have_their_lanes():
     assert ramp().dtype == "int32x4"
     assert Broadcast(IntImm(0, "int64"), Mul(Call("vscale", (), "int32"), IntImm(8))).dtype == "int64xvscalex8"
     assert build.lt(ramp(), Broadcast(HERE, IntImm(4))).dtype == "boolx4"
@@ -53,7 +53,7 @@ def test_given_lanes_then_values_have_them():
     assert accessed_dtype(Buffer("A", (IntImm(8),), "float32x4"), (ramp(lanes=2),)) == "float32x8"
 
 
-def test_given_a_scalar_and_a_vector_then_the_scalar_is_in_each_lane():
+def test_a_scalar_with_a_vector_is_broadcast():
     assert structural_equal(build.maximum(ramp(), 2), build.maximum(ramp(), Broadcast(IntImm(2), IntImm(4))))
     mixed = build.div(Broadcast(HERE, IntImm(4)), build.const(2.0, "float32"))
     assert mixed.dtype == "float32x4"
@@ -63,7 +63,7 @@ def test_given_a_scalar_and_a_vector_then_the_scalar_is_in_each_lane():
         build.add(ramp(), ramp(lanes=2))
 
 
-def test_given_a_ramp_when_moved_then_it_is_a_ramp():
+def test_a_moved_ramp_is_a_ramp():
     assert structural_equal(build.add(ramp(), 3), ramp(build.add(HERE, 3)))
     assert structural_equal(build.add(HERE, ramp()), ramp(build.add(HERE, HERE)))
     assert structural_equal(build.sub(ramp(), 3), ramp(build.sub(HERE, 3)))
@@ -71,7 +71,7 @@ def test_given_a_ramp_when_moved_then_it_is_a_ramp():
     assert isinstance(build.add(ramp(), ramp()), Add)
 
 
-def test_given_a_ramp_then_its_box_is_from_the_first_to_the_last_element():
+def test_box_of_a_ramp_spans_first_to_last_element():
     box = build.point(ramp(stride=3))
     assert box.min is HERE
     assert build.is_const(box.extent, 10)

@@ -1,4 +1,4 @@
-"""Traversal goes by the types that the classes write for their fields; this asks the types themselves."""
+"""Traversal follows the annotated types of the fields; this test derives them from the types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shape_of(hint: object) -> str:
     )
 
 
-def test_given_any_class_of_nodes_then_traversal_follows_exactly_the_fields_that_can_hold_nodes():
+def test_traversal_follows_exactly_the_fields_that_hold_nodes():
     classes = classes_below(Node)
     assert len(classes) > 40
     names = {kind.__name__: kind for kind in classes}

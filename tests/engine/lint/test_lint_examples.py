@@ -1,4 +1,4 @@
-"""The examples that come with Tilewright: what is said of each, judged one by one. A lint that nags is a defect."""
+"""The findings on the shipped examples, judged one by one. False positives are defects."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ pytestmark = pytest.mark.xdist_group("lint examples")
 
 SAID = {
     "box_blur": {
-        # Three rows for each pixel, as the discussion has it: nine tenths of the cycles. Conflicts come of that, too.
+        # Three rows for each pixel, as in the discussion: nine tenths of the cycles. They also cause conflicts.
         "recompute": "warning",
         "bank-conflict": "info",
     },
     "explore_tiles": {"one-bank": "warning"},  # as its holes are by default: one slot each, side by side
-    "fused_matmul_relu_roundtrip": {"round-trip": "warning"},  # what the example is about
-    "place_the_copies": {"capacity-overflow": "error"},  # two copies that are still to be placed
+    "fused_matmul_relu_roundtrip": {"round-trip": "warning"},  # the topic of the example
+    "place_the_copies": {"capacity-overflow": "error"},  # two copies without a place yet
 }
-"""All that is to be said; of the other examples nothing."""
+"""All expected findings; the other examples have none."""
 
 
 @cache
@@ -45,13 +45,13 @@ def samples(names: Iterable[str]) -> list[object]:
 
 
 @pytest.mark.parametrize("name", samples(sorted(path.stem for path in EXAMPLES.glob("*.py"))))
-def test_only_what_an_expert_would_say_is_said_of_an_example(name: str):
+def test_examples_have_only_findings_of_an_expert(name: str):
     _, found = linted(name)
     assert {f.code: f.severity for f in found} == SAID.get(name, {})
 
 
 @pytest.mark.slow
-def test_a_finding_without_a_fix_names_what_was_tried():
+def test_finding_without_a_fix_names_its_trials():
     (finding,) = [f for f in linted("box_blur")[1] if not f.fixes]
     assert finding.code == "bank-conflict"
     tried = re.fullmatch(r"(\d+) changes tried: (\d+) without effect on the finding, (\d+) not faster", finding.no_fix)
@@ -59,7 +59,7 @@ def test_a_finding_without_a_fix_names_what_was_tried():
 
 
 @pytest.mark.parametrize("name", samples(SAID))
-def test_a_fix_of_an_example_computes_the_same_and_ends_the_finding(name: str):
+def test_fix_of_an_example_keeps_its_result_and_ends_the_finding(name: str):
     notebook, found = linted(name)
     serious = [f for f in found if f.severity != "info"]
     assert serious and all(f.fixes for f in serious)

@@ -1,4 +1,4 @@
-"""Each lint on a program that has what it looks for, with the fix that ends it, and on one next to it that has not."""
+"""Each lint on a program with its symptom, with the fix that ends it, and on a similar one without."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def of(code: str, found: tuple[LintFinding, ...]) -> LintFinding:
 
 
 def fixed(sch: Schedule, fix: Fix) -> Schedule:
-    """The schedule after a fix whose calls come at its end."""
+    """The schedule after a fix whose calls are appended."""
     assert fix.revision is None
     after = sch.copy()
     new: dict[Any, Any] = {}
@@ -152,18 +152,18 @@ NAMES = [pytest.param(name, marks=pytest.mark.slow if name == "stencil of points
 
 
 @cache
-def said(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
-    """One of the programs, its machine, and what is found."""
+def findings_on(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
+    """One of the programs, its machine, and its findings."""
     sch, preset = PROGRAMS[name]()
     machine = load_machine(preset)
     return sch, machine, lint(sch, machine)
 
 
-# What does not run.
+# Programs that do not run.
 
 
-def test_a_chain_places_two_copies_that_do_not_fit():
-    sch, machine, found = said("whole copies")
+def test_chain_places_two_copies_that_do_not_fit():
+    sch, machine, found = findings_on("whole copies")
     finding = of("capacity-overflow", found)
     assert finding.severity == "error" and finding.memory == "local.vtcm"
     assert finding.message.startswith(
@@ -206,7 +206,7 @@ def test_slots_that_do_not_fit_are_kept_with_half_the_step():
     assert any(s.schedule.trace.steps[-1].method == "unannotate" for s in thought_of)
 
 
-def test_given_a_simulation_in_a_thread_then_the_report_of_another_subject_is_read_meanwhile():
+def test_report_is_read_during_a_simulation_in_another_thread():
     machine, begun, ended = load_machine(NPU), Event(), Event()
 
     def slow(func: PrimFunc, machine: Machine, **options: Any) -> Report:
@@ -221,7 +221,7 @@ def test_given_a_simulation_in_a_thread_then_the_report_of_another_subject_is_re
         assert simulated.result() is not None
 
 
-def test_given_a_scope_that_is_not_there_then_a_scope_that_fits_is_found():
+def test_unknown_scope_is_replaced_by_one_that_fits():
     sch = schedule(MATMUL)
     sch.cache_read("C", 0, "shared")
     machine = load_machine(NPU)
@@ -232,7 +232,7 @@ def test_given_a_scope_that_is_not_there_then_a_scope_that_fits_is_found():
     assert "refused" not in codes(fixed(sch, finding.fixes[0]), machine)
 
 
-def test_given_a_size_without_a_number_then_nothing_is_said_of_cycles():
+def test_symbolic_size_has_no_findings_about_cycles():
     sch = schedule(
         HEAD
         + """\
@@ -249,18 +249,18 @@ def f(a: T.handle, b: T.handle, n: T.int32):
     assert {f.code for f in lint(sch, load_machine(NPU), {"n": 4096})} == {"scalar-engine"}
 
 
-# What runs and wastes.
+# Programs that run and waste cycles.
 
 
-def test_given_operands_out_of_reach_then_they_are_brought_on_chip():
-    plain, _, found = said("unscheduled")
+def test_operands_out_of_reach_are_copied_on_chip():
+    plain, _, found = findings_on("unscheduled")
     finding = of("scalar-engine", found)
     assert finding.blocks == ("C",) and set(finding.buffers) == {"A", "B", "C"}
     assert "scalar-engine" not in codes(fixed(plain, finding.fixes[0]), NPU)
-    assert "scalar-engine" not in {f.code for f in said("tiles")[2]}
+    assert "scalar-engine" not in {f.code for f in findings_on("tiles")[2]}
 
 
-def test_given_a_double_buffer_that_nothing_is_ahead_of_then_one_slot_does():
+def test_double_buffer_without_overlap_is_reduced_to_one_slot():
     sch = staged()
     sch.double_buffer("A_local.vtcm", banks=("local.vtcm[0]", "local.vtcm[1]"))
     sch.double_buffer("B_local.vtcm", banks=("local.vtcm[0]", "local.vtcm[1]"))
@@ -279,7 +279,7 @@ def test_given_a_double_buffer_that_nothing_is_ahead_of_then_one_slot_does():
 
 
 @pytest.mark.parametrize(("latency", "banks"), [(900, None), (900, ("local.vtcm[0]", "local.vtcm[1]")), (0, None)])
-def test_given_loads_with_a_long_latency_then_a_third_slot_only_where_it_helps(latency, banks):
+def test_long_latency_gets_a_third_slot_only_where_it_helps(latency, banks):
     sch = staged(tile=64, step=16)
     for name in ("A_local.vtcm", "B_local.vtcm"):
         sch.double_buffer(name, banks=banks)
@@ -293,7 +293,7 @@ def test_given_loads_with_a_long_latency_then_a_third_slot_only_where_it_helps(l
         assert any("slots=3" in call for call in finding.fixes[0].calls)
 
 
-def test_given_a_column_in_one_bank_then_the_padding_that_the_simulator_confirms_is_proposed():
+def test_column_in_one_bank_gets_confirmed_padding():
     sch = schedule(
         HEAD
         + """\
@@ -322,8 +322,8 @@ def transpose(A: T.Buffer((256, 256), "float32"), B: T.Buffer((256, 256), "float
     assert codes(fixed(sch, finding.fixes[0]), GPU) == set()
 
 
-def test_given_a_copy_of_one_element_at_a_time_then_it_is_made_where_its_runs_are_long():
-    finding = of("short-runs", said("column")[2])
+def test_copy_by_single_elements_moves_to_long_runs():
+    finding = of("short-runs", findings_on("column")[2])
     assert finding.severity == "warning" and finding.blocks == ("B_local.vtcm",)
     assert "copies 4 bytes in 1 run of 4 bytes with bursts of 64 bytes" in finding.message
     best = finding.fixes[0]
@@ -331,12 +331,12 @@ def test_given_a_copy_of_one_element_at_a_time_then_it_is_made_where_its_runs_ar
         'sch.compute_at("B_local.vtcm", '
     )
     assert best.cycles * 100 < (best.cycles_before or 0)
-    assert "short-runs" not in {f.code for f in said("tiles")[2]}
+    assert "short-runs" not in {f.code for f in findings_on("tiles")[2]}
 
 
 @pytest.mark.parametrize("under", ["i", pytest.param("j", marks=pytest.mark.slow)])
-def test_the_call_that_computes_rows_again_is_left_out(under: str):
-    finding = of("recompute", said({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
+def test_call_that_recomputes_rows_is_left_out(under: str):
+    finding = of("recompute", findings_on({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
     assert (
         "B computes each element 2.8 times" in finding.message
         and "3072 iterations for 1088 elements" in finding.message
@@ -348,7 +348,7 @@ def test_the_call_that_computes_rows_again_is_left_out(under: str):
 
 
 @pytest.mark.slow
-def test_recomputing_that_pays_is_not_reported():
+def test_recomputation_that_saves_cycles_is_not_reported():
     machine = load_machine(ASCEND).replace("memories.local.capacity_bytes", 12_288)
     machine = machine.replace("engines.vector.setup_cycles", 0).replace("engines.vector.latency_cycles", 0)
     for finding in lint(stenciled("i"), machine):
@@ -357,7 +357,7 @@ def test_recomputing_that_pays_is_not_reported():
 
 
 @pytest.mark.slow
-def test_a_tile_of_an_intermediate_on_chip_is_proposed_where_that_pays():
+def test_on_chip_tile_is_proposed_where_faster():
     sch = schedule(STENCIL.replace(', scope="local"', ""))
     sch.cache_read("B", 0, "local")
     sch.cache_read("C", 0, "local")
@@ -371,7 +371,7 @@ def test_a_tile_of_an_intermediate_on_chip_is_proposed_where_that_pays():
             assert fix.gain >= 0.02 or any(p.after < p.before for p in fix.peaks)
 
 
-def test_given_a_split_that_does_not_divide_then_one_that_does_is_proposed():
+def test_indivisible_split_gets_a_divisor():
     sch = schedule(DOUBLE)
     (i,) = sch.get_loops("B")
     sch.split(i, [None, 64])
@@ -384,7 +384,7 @@ def test_given_a_split_that_does_not_divide_then_one_that_does_is_proposed():
     assert "guard" not in codes(dividing, ASCEND)
 
 
-def test_given_a_guard_that_only_the_last_of_many_iterations_needs_then_that_one_is_separated():
+def test_guard_needed_only_by_the_last_iteration_is_separated():
     sch = schedule(DOUBLE.replace("100", "10007"))  # a prime: no split divides it
     (i,) = sch.get_loops("B")
     sch.split(i, [None, 16])
@@ -392,8 +392,8 @@ def test_given_a_guard_that_only_the_last_of_many_iterations_needs_then_that_one
     assert fix.calls == ("i_00, i_01 = sch.loop_partition(i_0, factors=[625])",)
 
 
-def test_blocks_and_buffers_that_nobody_needs_are_named():
-    found = said("unused")[2]
+def test_unused_blocks_and_buffers_are_named():
+    found = findings_on("unused")[2]
     unused = {f.blocks for f in found if f.code == "unused-block"}
     assert unused == {("B",), ("E",)}, "B is read by E only, which nobody reads"
     (buffer,) = [f for f in found if f.code == "unused-buffer"]
@@ -401,8 +401,8 @@ def test_blocks_and_buffers_that_nobody_needs_are_named():
     assert not codes(stenciled(), ASCEND) & {"unused-block", "unused-buffer"}
 
 
-def test_given_tiles_in_one_block_while_the_engine_waits_then_slots_in_both_are_proposed():
-    sch, _, found = said("tiles")
+def test_tiles_in_one_block_of_a_stalled_engine_get_slots_in_both():
+    sch, _, found = findings_on("tiles")
     finding = of("one-bank", found)
     assert any("banks=" in call for call in finding.fixes[0].calls)
     after = fixed(sch, finding.fixes[0])
@@ -412,12 +412,12 @@ def test_given_tiles_in_one_block_while_the_engine_waits_then_slots_in_both_are_
     assert codes(after, NPU) == set()
 
 
-# The table, and how findings come.
+# The table, and the order of findings.
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_given_findings_then_they_are_in_the_order_of_severity_and_as_json(name: str):
-    found = said(name)[2]
+def test_findings_are_ordered_by_severity_and_written_as_json(name: str):
+    found = findings_on(name)[2]
     ranks = [("error", "warning", "info").index(f.severity) for f in found]
     assert ranks == sorted(ranks) and found
     for finding in found:
@@ -427,14 +427,14 @@ def test_given_findings_then_they_are_in_the_order_of_severity_and_as_json(name:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_given_a_report_then_what_it_says_is_told_at_once_and_found_again_by_the_lints(name: str):
-    sch, machine, found = said(name)
-    told = simulator_findings(sch, machine, simulate(sch.func, machine))
-    assert {(f.code, f.message) for f in told} <= {(f.code, f.message) for f in found}
-    assert not any(f.fixes or f.hints for f in told)
+def test_findings_of_a_report_are_available_at_once(name: str):
+    sch, machine, found = findings_on(name)
+    early = simulator_findings(sch, machine, simulate(sch.func, machine))
+    assert {(f.code, f.message) for f in early} <= {(f.code, f.message) for f in found}
+    assert not any(f.fixes or f.hints for f in early)
 
 
-def test_given_somebody_who_stops_then_no_more_is_tried():
+def test_a_stop_ends_further_trials():
     tried: list[str] = []
 
     def counted(func, machine):
@@ -447,7 +447,7 @@ def test_given_somebody_who_stops_then_no_more_is_tried():
     assert len(tried) <= 3, "the program, and one trial or two"
 
 
-def test_no_lint_changes_the_schedule_it_is_asked_about():
+def test_no_lint_changes_its_schedule():
     sch = schedule(IDLE)
     func, steps = sch.func, sch.trace.steps
     lint(sch, load_machine(ASCEND))
@@ -455,8 +455,8 @@ def test_no_lint_changes_the_schedule_it_is_asked_about():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fix_ends_its_finding_costs_what_it_says_and_keeps_the_meaning(name: str):
-    sch, machine, found = said(name)
+def test_fix_ends_its_finding_at_its_cost_and_keeps_the_meaning(name: str):
+    sch, machine, found = findings_on(name)
     known = {rule.code for rule in LINTS}
     for finding in found:
         assert finding.code in known and finding.message
@@ -473,7 +473,7 @@ def test_a_fix_ends_its_finding_costs_what_it_says_and_keeps_the_meaning(name: s
 
 
 @pytest.mark.slow
-def test_calls_that_make_a_program_run_are_proposed_though_it_does_not_fit_yet():
+def test_calls_are_proposed_before_a_program_fits():
     sch = schedule(MATMUL.replace("256", "1024").replace("512", "1024"))
     sch.cache_read("C", 0, "local.scratchpad")
     machine = load_machine("gemmini")
@@ -485,15 +485,15 @@ def test_calls_that_make_a_program_run_are_proposed_though_it_does_not_fit_yet()
     assert finding.fixes[0].fits == ("capacity-overflow" not in {f.code for f in left})
 
 
-def test_given_what_does_not_fit_then_it_is_not_said_a_second_time_that_it_is_held_whole():
+def test_overflow_is_not_also_reported_as_held_whole():
     for name in ("whole copies", "column"):
-        found = said(name)[2]
+        found = findings_on(name)[2]
         over = {f.memory for f in found if f.code == "capacity-overflow"}
         assert not [f for f in found if f.code == "whole-buffer" and any(scope in f.message for scope in over)]
 
 
 @pytest.mark.parametrize("on_chip", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_the_work_does_not_grow_with_the_stages_of_a_program(on_chip: bool):
+def test_work_does_not_grow_with_the_stages_of_a_program(on_chip: bool):
     def tries(stages: int) -> int:
         scope = ', scope="local"' if on_chip else ""
         lines = [f'def chain(A0: T.Buffer((16, 16), "float32"), A{stages}: T.Buffer((16, 16), "float32")):']

@@ -1,4 +1,4 @@
-"""Two of the five discussions: what the lints say of the schedules as they were posted, and what their fixes make of them."""
+"""Two of the five discussions: the findings on the posted schedules, and the programs after their fixes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def scopes(schedule: Schedule) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", [0, 1], ids=["the lowered module with the post's schedule", "the scheduled module"])
-def test_given_seed_003_as_posted_then_the_round_trip_is_found_and_its_fix_keeps_the_intermediate_local(case: int):
+def test_seed_003_round_trip_is_found_and_fixed(case: int):
     notebook, schedule, machine = opened(3, case)
     found = lint(schedule, machine)
     finding = of("round-trip", found)
@@ -64,7 +64,7 @@ def test_given_seed_003_as_posted_then_the_round_trip_is_found_and_its_fix_keeps
     assert fixed.schedule is not None and fixed.schedule.check().status in ("proved", "tested")
 
 
-def test_given_seed_003_then_the_fix_yields_the_program_of_the_post_with_set_scope_in_place_of_cache_write():
+def test_seed_003_fix_gives_the_posted_program_with_set_scope():
     notebook, schedule, machine = opened(3, 0)
     _, local = after_fix(notebook, of("round-trip", lint(schedule, machine)))
 
@@ -79,7 +79,7 @@ def test_given_seed_003_then_the_fix_yields_the_program_of_the_post_with_set_sco
     assert sorted(renamed.splitlines()) == sorted(to_script(expected.func).splitlines())
 
 
-def test_given_seed_003_then_set_scope_alone_is_offered_too():
+def test_seed_003_set_scope_alone_is_offered_too():
     notebook, schedule, machine = opened(3, 0)
     finding = of("round-trip", lint(schedule, machine))
     assert ('sch.set_scope("matmul_intermediate_local", 0, "local")',) in [fix.calls for fix in finding.fixes]
@@ -88,7 +88,7 @@ def test_given_seed_003_then_set_scope_alone_is_offered_too():
     assert scopes(local)["matmul_intermediate"] == "local"
 
 
-def test_given_seed_003_without_the_trip_then_there_is_nothing_to_say():
+def test_seed_003_on_chip_has_no_finding():
     _, schedule, machine = opened(3, 2)
     assert lint(schedule, machine) == ()
 
@@ -102,7 +102,7 @@ def shapes(schedule: Schedule) -> dict[str, tuple[list[int | None], int]]:
     return {a.buffer.name: ([build.int_value(e) for e in a.lowered.shape], a.slots) for a in allocations(func)}
 
 
-def test_given_seed_002_without_separators_then_one_bank_is_found_and_its_fix_yields_two_by_4096():
+def test_seed_002_without_separators_gets_two_banks():
     notebook, schedule, machine = opened(2, 0)
     assert shapes(schedule)["A_local.vtcm"] == ([8192], 1), "as the post shows it"
     finding = of("one-bank", lint(schedule, machine, SIZES))
@@ -122,12 +122,12 @@ def test_given_seed_002_without_separators_then_one_bank_is_found_and_its_fix_yi
 
 
 @pytest.mark.parametrize("case", [2, 3], ids=["with AXIS_SEPARATOR", "with both"])
-def test_given_seed_002_with_separators_then_no_bank_is_blamed(case: int):
+def test_seed_002_with_separators_has_no_bank_finding(case: int):
     _, schedule, machine = opened(2, case)
     assert lint(schedule, machine) == ()
 
 
-def test_given_seed_002_double_buffered_in_one_bank_then_no_block_is_blamed_because_two_save_nothing():
+def test_seed_002_double_buffered_has_no_finding():
     _, schedule, machine = opened(2, 1)
     apart = schedule.copy()
     for copy in ("A_local.vtcm", "B_local.vtcm"):

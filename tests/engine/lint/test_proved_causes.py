@@ -35,7 +35,7 @@ def start_here(*, doubled: bool) -> Schedule:
     return sch
 
 
-def test_the_finished_first_example_blames_no_block() -> None:
+def test_finished_first_example_has_no_block_finding() -> None:
     machine = load_machine("dual-bank-npu")
     sch = start_here(doubled=True)
     report = simulate(sch.func, machine)
@@ -43,7 +43,7 @@ def test_the_finished_first_example_blames_no_block() -> None:
     assert "one-bank" not in [f.code for f in lint(sch, machine)]
 
 
-def test_tiles_with_one_slot_blame_their_block_with_the_cycles_that_two_save() -> None:
+def test_tiles_with_one_slot_name_their_block_and_the_saved_cycles() -> None:
     machine = load_machine("dual-bank-npu")
     subject = Subject(start_here(doubled=False), machine, {}, simulate)
     (finding,) = find_one_bank(subject)
@@ -57,7 +57,7 @@ def test_tiles_with_one_slot_blame_their_block_with_the_cycles_that_two_save() -
 
 @settings(max_examples=1000 if IS_DEEP else 10, deadline=None)
 @given(st.integers(0, 2**32))
-def test_law_every_bank_conflict_that_is_named_costs_cycles(seed: int) -> None:
+def test_law_reported_conflicts_cost_cycles(seed: int) -> None:
     try:
         report = simulate(random_program(Random(seed)), random_machine(Random(seed)))
     except MachineError:
@@ -80,7 +80,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
 """
 
 
-def test_a_conflict_costs_what_a_machine_without_banks_saves() -> None:
+def test_conflict_costs_what_a_machine_without_banks_saves() -> None:
     machine = load_machine("gpu-sm")
     sch = Schedule(tilewright.parse(TRANSPOSE))
     i, j = sch.get_loops("B")

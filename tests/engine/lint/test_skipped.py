@@ -50,7 +50,7 @@ def found(schedule: Schedule) -> list[LintFinding]:
     return [f for f in SKIPPED.linted(Subject(schedule, NPU, {}, simulate)) if f is not None]
 
 
-def test_a_copy_of_the_pixels_that_a_step_reads_is_proposed() -> None:
+def test_copy_of_the_pixels_that_a_step_reads_is_proposed() -> None:
     notebook = evaluate(read_document(staged(1, 2)))
     assert notebook.schedule is not None and notebook.error is None
     (finding,) = found(notebook.schedule)
@@ -70,13 +70,13 @@ def test_a_copy_of_the_pixels_that_a_step_reads_is_proposed() -> None:
 
 
 @pytest.mark.parametrize(("window", "step"), [(1, 1), (2, 2), (3, 2)])
-def test_a_window_that_leaves_nothing_out_has_no_finding(window: int, step: int) -> None:
+def test_dense_window_has_no_finding(window: int, step: int) -> None:
     notebook = evaluate(read_document(staged(window, step)))
     assert notebook.schedule is not None and found(notebook.schedule) == []
 
 
 def test_windows_apart_are_a_finding_without_a_call() -> None:
-    """A window of two pixels in steps of three along one axis: the two of them are no product of a step."""
+    """A window of two pixels in steps of three along one axis: they are no product of a step."""
     text = staged(1, 2).replace("A[vy * 2 + vdy, vx * 2 + vdx, vc]", "A[vy * 2, vx + vdx, vc] + A[vy * 2, vx, vc]")
     notebook = evaluate(read_document(text))
     assert notebook.schedule is not None

@@ -1,4 +1,4 @@
-"""Calls that end a stall: tried on copies, faster, and the stall is at most half of what it was."""
+"""Calls that end a stall: tried on copies and faster, with at most half of the stall left."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def subject_of(name: str) -> Subject:
         ),
     ],
 )
-def test_given_a_stall_then_calls_that_end_it_save_cycles(name: str, stall: Stall, calls: str) -> None:
+def test_calls_that_end_a_stall_save_cycles(name: str, stall: Stall, calls: str) -> None:
     subject = subject_of(name)
     (finding,) = filter(None, remedies(subject, stall))
     fix = finding.fixes[0]
@@ -42,12 +42,12 @@ def test_given_a_stall_then_calls_that_end_it_save_cycles(name: str, stall: Stal
     assert subject.report is not None and fix.cycles < subject.report.cycles == fix.cycles_before
 
 
-def test_given_a_stall_that_no_call_ends_then_there_is_no_finding() -> None:
+def test_a_stall_that_no_call_ends_has_no_finding() -> None:
     subject = subject_of("gemmini_gemm")
     assert not list(filter(None, remedies(subject, Stall("mvin", "port", "", "system"))))
 
 
-def test_given_a_port_that_is_too_narrow_then_the_reason_has_both_rates() -> None:
+def test_reason_of_a_port_stall_has_both_rates() -> None:
     subject = subject_of("vtcm_double_buffer")
     assert subject.report is not None
     stall = Stall("matrix", "data", "B_local.vtcm", "B_local.vtcm")

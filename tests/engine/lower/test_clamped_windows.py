@@ -61,7 +61,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_tile_keeps_only_its_windows_of_clamped_borders(name: str) -> None:
+def test_tile_keeps_only_its_clamped_windows(name: str) -> None:
     sizes, taps, index, tile, windows = CASES[name]
     found = tiled(stages(sizes, taps, index), tile)
     assert found == {buffer: (width, width) for buffer, width in windows.items()}

@@ -1,4 +1,4 @@
-"""Long programs work; what is nested deeper than Python's stack is refused, by every door that programs go through."""
+"""Long programs work; nests deeper than Python's stack are refused by every function that accepts programs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_thousand_blocks_in_a_row_are_lowered():
 
 
 @pytest.mark.slow
-def test_500_blocks_in_a_row_are_run_and_simulated():
+def test_500_blocks_are_run_and_simulated():
     func = chain(500)
     sch = Schedule(func)
     sch.parallel(sch.get_loops("b7")[0])
@@ -75,7 +75,7 @@ def test_500_blocks_in_a_row_are_run_and_simulated():
 
 
 def deep(kind: str, levels: int) -> PrimFunc:
-    """Two blocks, with so many loops around them or operations in them."""
+    """Two blocks, with `depth` loops around them or operations in them."""
 
     def leave(node: Node) -> Node:
         if isinstance(node, For) and kind == "loops":
@@ -115,7 +115,7 @@ def test_a_deep_program_works_or_is_refused(door: str, kind: str, levels: int):
     try:
         DOORS[door](func)
     except TilewrightError as error:
-        # The simulator refuses nests that it cannot look at as a whole before they are too deep for Python.
+        # The simulator refuses nests that it cannot analyse as a whole before they are too deep for Python.
         assert (error.code, door) == ("too-many-loops", "simulate") or (
             error.code == "too-deep" and "nested too deeply" in str(error)
         )
@@ -131,7 +131,7 @@ def test_deep_programs_are_compared(kind: str):
 
 
 @pytest.mark.parametrize("kind", ["loops", "operations"])
-def test_all_doors_are_open_for_a_nest_of_fifty(kind: str):
+def test_every_function_accepts_a_nest_of_fifty_loops(kind: str):
     func = deep(kind, 50)
     for door in DOORS.values():
         door(func)

@@ -40,7 +40,7 @@ def assert_same_results(func: PrimFunc, *others: PrimFunc) -> None:
 
 
 @given(scheduled(), st.sampled_from([p.name for p in PASSES]))
-def test_given_a_scheduled_program_when_lowered_then_the_same_results_in_no_more_memory(func, until):
+def test_law_lowering_keeps_results_and_memory(func, until):
     note(to_script(func))
     assume_sound_pipelines(func)
     assert_same_results(func, plan(func), lower(func, until), lower(func))
@@ -59,7 +59,7 @@ LAYOUTS = (
 
 @st.composite
 def staged_schedules(draw: st.DrawFn) -> Schedule:
-    """A tiled matmul whose operands are copied, laid out and perhaps double buffered under one of its loops."""
+    """A tiled matmul with operands copied, laid out and perhaps double buffered under one of its loops."""
     sch = Schedule(draw(matmul_programs(integer_only=True)))
     compute = sch.get_block("C")
     pairs = [sch.split(loop, [None, draw(st.integers(1, 6))]) for loop in sch.get_loops(compute)]
@@ -84,7 +84,7 @@ def staged_schedules(draw: st.DrawFn) -> Schedule:
 
 @st.composite
 def piped(draw: st.DrawFn) -> PrimFunc:
-    """The same, with a loop or two of it pipelined in random stages and orders; those that are refused are left out."""
+    """The same, with one or two loops pipelined in random stages and orders; refused ones are skipped."""
     sch = draw(staged_schedules())
     for loop in draw(st.permutations([f for f in sch.index.loops if isinstance(f.body, SeqStmt)])):
         for _ in range(3):
@@ -103,7 +103,7 @@ def piped(draw: st.DrawFn) -> PrimFunc:
 
 @settings(max_examples=max(1, settings.default.max_examples // 2))
 @given(piped(), st.sampled_from([p.name for p in PASSES]))
-def test_given_pipelines_when_lowered_then_the_same_results(func, until):
+def test_law_lowered_pipelines_compute_the_same(func, until):
     note(to_script(func))
     assert_same_results(func, lower(func, until), lower(func))
     assert_flat(func)
@@ -111,14 +111,14 @@ def test_given_pipelines_when_lowered_then_the_same_results(func, until):
 
 @settings(max_examples=max(1, settings.default.max_examples // 4))  # four runs an example
 @given(staged_schedules().map(lambda sch: sch.func), st.sampled_from([p.name for p in PASSES]))
-def test_given_staged_operands_when_lowered_then_the_same_results_in_no_more_memory(func, until):
+def test_law_lowering_staged_operands_keeps_results(func, until):
     note(to_script(func))
     assert_same_results(func, plan(func), lower(func, until), lower(func))
     assert_flat(func)
 
 
 def assume_sound_pipelines(func: PrimFunc) -> None:
-    """Calls after `pipeline` may move statements into its loop: then the stages do not fit any more, and lowering says so."""
+    """Calls after `pipeline` may move statements into its loop: lowering then refuses the outdated stages."""
     try:
         lower(func, "InjectSoftwarePipeline")
     except LowerError as error:
@@ -132,7 +132,7 @@ def assert_plan_keeps_blocks(func: PrimFunc) -> None:
 
 
 def assert_flat(func: PrimFunc) -> None:
-    """No blocks are left, and no buffer is larger than it was but for its slots and for rows that were asked to lie apart."""
+    """No blocks are left, and no buffer grows except by its slots and by requested gaps between rows."""
     blocks = [s for s in walk_stmts(func) if isinstance(s, Block)]
     aligned = any(key == "buffer_dim_align" for block in blocks for key, _ in block.annotations)
     assert not any(isinstance(s, BlockRealize | Block) for s in walk_stmts(lower(func)))
@@ -146,5 +146,5 @@ def assert_flat(func: PrimFunc) -> None:
         lowered = int(np.prod([e.value for e in found.lowered.shape]))
         assert size <= lowered if aligned else size == lowered
         groups = len(found.buffer.axis_separators) + 1
-        # Slots in banks are a group of their own, where there was none.
+        # Slots in banks add a group of axes.
         assert len(found.lowered.shape) in ((groups, max(groups, 2)) if found.slots > 1 else (groups,))

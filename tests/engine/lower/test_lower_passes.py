@@ -33,7 +33,7 @@ def assert_same_results(func: PrimFunc, until: str | None = None) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
-def test_given_a_matmul_when_lowered_then_plain_loops():
+def test_a_lowered_matmul_is_plain_loops():
     assert lines(Schedule(parse(MATMUL).program).func) == [
         "for i, j, k in T.grid(128, 128, 128):",
         "if k == 0:",
@@ -42,14 +42,14 @@ def test_given_a_matmul_when_lowered_then_plain_loops():
     ]
 
 
-def test_given_a_pass_that_is_not_there_when_lowered_then_refused_with_the_names():
+def test_unknown_pass_is_refused_with_names():
     with pytest.raises(LowerError) as caught:
         lower(Schedule(parse(MATMUL).program).func, until="Flatten")
     assert caught.value.code == "unknown-pass"
     assert "FlattenBuffer" in caught.value.refusal.expected
 
 
-def test_given_the_passes_when_named_then_in_the_order_of_tvm():
+def test_passes_are_in_tvms_order():
     assert [p.name for p in PASSES] == [
         "LowerInitBlock",
         "PlanAndUpdateBufferAllocationLocation",
@@ -84,14 +84,14 @@ MATCHED = """(A: T.Buffer((16, 32), "int32"), C: T.Buffer((16, 32), "int32")):
 """
 
 
-def test_given_a_matched_region_when_lowered_then_the_accesses_go_to_what_it_stands_for():
+def test_accesses_of_a_matched_region_are_replaced_by_its_source():
     func = program(MATCHED)
     assert "B[i * 128 + x * 32 + j * 8 + y] = A[i * 4 + x, j * 8 + y] + 1" in lines(func)
     assert_same_results(func, "LowerMatchBuffer")
     assert_same_results(func)
 
 
-def test_given_a_match_of_another_shape_when_lowered_then_refused():
+def test_a_match_of_another_shape_is_refused():
     func = program(MATCHED.replace("(4, 8), ", "(4, 7), ").replace("T.grid(4, 8)", "T.grid(4, 7)"))
     with pytest.raises(LowerError) as caught:
         lower(func)
@@ -99,7 +99,7 @@ def test_given_a_match_of_another_shape_when_lowered_then_refused():
     assert (caught.value.refusal.found, caught.value.refusal.expected) == ("4, 7", "4, 8")
 
 
-def test_given_loops_of_one_trip_when_lowered_then_they_are_gone():
+def test_loops_of_one_iteration_are_removed():
     sch = Schedule(parse(MATMUL_RELU).program)
     i, _, _ = sch.get_loops(sch.get_block("matmul"))
     sch.split(i, [1, 128])
@@ -107,14 +107,14 @@ def test_given_loops_of_one_trip_when_lowered_then_they_are_gone():
     assert_same_results(sch.func)
 
 
-def test_given_an_uneven_split_when_lowered_then_one_branch_guards_the_body():
+def test_one_branch_guards_an_uneven_split():
     sch = Schedule(parse(MATMUL).program)
     sch.split(sch.get_loops(sch.get_block("C"))[0], [None, 60])
     found = lines(sch.func)
     assert [line for line in found if line.startswith("if")] == ["if i_0 * 60 + i_1 < 128:", "if k == 0:"]
 
 
-def test_given_branches_that_are_decided_when_lowered_then_they_are_gone():
+def test_decided_branches_are_removed():
     func = program("""(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
     B = T.sblock_alloc_buffer((8,), "int32")
     D = T.sblock_alloc_buffer((8,), "int32")
@@ -163,7 +163,7 @@ ROWS = """(A: T.Buffer((16, 32), "int32"), C: T.Buffer((16, 32), "int32")):
 """
 
 
-def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
+def test_aligned_storage_leaves_gaps_between_rows():
     sch = Schedule(program(ROWS))
     sch.annotate(sch.get_block("B"), "buffer_dim_align", [[0, 0, 32, 8]])
     func = sch.func
@@ -174,7 +174,7 @@ def test_given_aligned_storage_when_lowered_then_rows_have_gaps():
     assert_same_results(func)
 
 
-def test_given_an_alignment_of_an_axis_that_there_is_not_when_lowered_then_it_asks_for_nothing():
+def test_alignment_of_a_missing_axis_is_ignored():
     sch = Schedule(
         program("""(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
     B = T.sblock_alloc_buffer((), "int32")
@@ -193,7 +193,7 @@ def test_given_an_alignment_of_an_axis_that_there_is_not_when_lowered_then_it_as
     assert_same_results(sch.func)
 
 
-def test_given_narrow_arithmetic_that_wraps_when_lowered_then_it_still_wraps():
+def test_narrow_arithmetic_still_wraps_after_lowering():
     func = program("""(A: T.Buffer((256,), "uint8"), C: T.Buffer((256,), "bool")):
     for i in range(256):
         with T.sblock("C"):

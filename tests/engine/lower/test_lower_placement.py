@@ -1,4 +1,4 @@
-"""Where buffers are allocated, and how large: plan, compaction."""
+"""Placement and size of buffer allocations: plan, compaction."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TWO_STAGES = """(A: T.Buffer((64, 48), "float32"), C: T.Buffer((64, 48), "float3
 """
 
 
-def test_given_a_row_made_and_used_in_one_iteration_when_planned_then_an_opaque_block_under_the_loop_owns_it():
+def test_row_of_one_iteration_is_allocated_under_its_loop():
     planned = plan(program(TWO_STAGES))
     assert isinstance(planned.body, BlockRealize)
     assert planned.body.block.alloc_buffers == ()
@@ -59,14 +59,14 @@ def test_given_a_row_made_and_used_in_one_iteration_when_planned_then_an_opaque_
     assert names == ["root", "", "B", "C"]
 
 
-def test_given_a_value_taken_over_from_the_iteration_before_when_planned_then_the_buffer_stays_outside():
+def test_buffer_carried_between_iterations_stays_outside():
     text = TWO_STAGES.replace("B[vi, vj] + T", "B[T.max(vi - 1, 0), vj] + T").replace(
         "T.reads(B[vi, vj])", "T.reads(B[T.max(vi - 1, 0), vj])"
     )
     assert tiles(program(text)) == {"B": ((64, 48), None)}
 
 
-def test_given_a_reduction_read_after_its_loops_when_planned_then_its_buffer_is_outside_of_them():
+def test_buffer_of_a_reduction_is_outside_its_loops():
     sch = schedule(MATMUL_RELU)
     assert tiles(sch.func) == {"C": ((128, 96), None)}
     matmul, relu = sch.get_block("matmul"), sch.get_block("relu")
@@ -75,7 +75,7 @@ def test_given_a_reduction_read_after_its_loops_when_planned_then_its_buffer_is_
     assert tiles(sch.func) == {"C": ((1, 96), i.name)}
 
 
-def test_given_a_dead_reduction_when_planned_then_its_buffer_is_still_outside_of_the_reduction_loop():
+def test_dead_reduction_buffer_is_outside_its_loop():
     func = program("""(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8,), "float32")):
     S = T.sblock_alloc_buffer((8,))
     for i in range(8):
@@ -96,12 +96,12 @@ def test_given_a_dead_reduction_when_planned_then_its_buffer_is_still_outside_of
     assert tiles(func) == {"S": ((1,), "i")}
 
 
-def test_given_a_buffer_nobody_touches_when_planned_then_it_is_gone():
+def test_an_unused_buffer_is_removed():
     text = TWO_STAGES.replace("    B = T", "    D = T.sblock_alloc_buffer((8,))\n    B = T")
     assert "D" not in tiles(program(text))
 
 
-def test_given_an_uneven_split_when_compacted_then_the_tile_has_the_size_of_a_full_one():
+def test_an_uneven_split_has_tiles_of_full_size():
     sch = schedule(MATMUL_RELU)
     relu = sch.get_block("relu")
     outer, _ = sch.split(sch.get_loops(relu)[0], [None, 50])
@@ -109,7 +109,7 @@ def test_given_an_uneven_split_when_compacted_then_the_tile_has_the_size_of_a_fu
     assert tiles(sch.func) == {"C": ((50, 96), outer.name)}
 
 
-def test_given_a_stencil_computed_at_the_pixel_when_compacted_then_three_rows_of_it():
+def test_stencil_computed_at_a_pixel_keeps_three_rows():
     sch = schedule(box_blur())
     for block in ("padded", "y_blur"):
         sch.compute_inline(sch.get_block(block))
@@ -121,7 +121,7 @@ def test_given_a_stencil_computed_at_the_pixel_when_compacted_then_three_rows_of
     assert tiles(sch.func) == {"x_blur": ((1, 3, 3), x.name)}
 
 
-def test_given_a_stencil_computed_at_a_row_when_compacted_then_three_rows_of_it():
+def test_stencil_computed_at_a_row_keeps_three_rows():
     sch = schedule(box_blur())
     for block in ("padded", "y_blur"):
         sch.compute_inline(sch.get_block(block))
@@ -130,7 +130,7 @@ def test_given_a_stencil_computed_at_a_row_when_compacted_then_three_rows_of_it(
     assert tiles(sch.func) == {"x_blur": ((3, 64, 3), y.name)}
 
 
-def test_given_an_index_that_depends_on_data_when_compacted_then_the_axis_is_whole():
+def test_an_axis_indexed_by_data_is_kept_whole():
     func = program("""(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
     B = T.sblock_alloc_buffer((100, 4), "int32")
     for i in range(8):
@@ -148,7 +148,7 @@ def test_given_an_index_that_depends_on_data_when_compacted_then_the_axis_is_who
     assert tiles(func) == {"B": ((100, 2), None)}
 
 
-def test_given_a_guarded_read_when_compacted_then_only_the_guarded_part_counts():
+def test_only_the_guarded_part_of_a_read_is_compacted():
     func = program("""(A: T.Buffer((32,), "int32"), C: T.Buffer((34,), "int32")):
     B = T.sblock_alloc_buffer((64,), "int32")
     for i in range(32):
@@ -189,12 +189,12 @@ SUMS = """(A: T.Buffer((1024,), "int32"), C: T.Buffer((1024,), "int32")):
 """
 
 
-def test_given_a_sum_of_loops_that_a_condition_bounds_when_compacted_then_its_digits_are_bounded_too():
+def test_condition_on_a_sum_bounds_its_digits():
     (found,) = allocations(program(SUMS))
     assert found.tile == (1, 16, 16)
 
 
-def test_given_the_other_case_of_either_or_when_compacted_then_both_are_known_not_to_hold():
+def test_else_of_an_or_negates_both_conditions():
     func = program("""(A: T.Buffer((64, 64), "int32"), C: T.Buffer((64, 64), "int32")):
     B = T.sblock_alloc_buffer((64, 64), "int32")
     for i, j in T.grid(64, 64):
@@ -218,7 +218,7 @@ def test_given_the_other_case_of_either_or_when_compacted_then_both_are_known_no
     assert found.tile == (48, 40)
 
 
-def test_given_a_grid_elsewhere_when_planned_then_what_iterations_keep_to_themselves_stays_theirs():
+def test_grid_elsewhere_leaves_buffers_of_iterations_in_place():
     func = program("""(A: T.Buffer((13,), "int32"), C: T.Buffer((6,), "int32"), D: T.Buffer((13,), "int32")):
     B = T.sblock_alloc_buffer((13,), "int32")
     for i in T.thread_binding(13, thread="blockIdx.x"):

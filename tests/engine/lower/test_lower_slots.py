@@ -45,7 +45,7 @@ def shape(buffer) -> list[int | None]:
     return [build.int_value(e) for e in buffer.shape]
 
 
-def test_given_two_slots_in_two_banks_when_lowered_then_two_by_4096():
+def test_two_slots_in_two_banks_are_two_by_4096():
     sch = staged()
     found = only(sch.func)
     assert found.buffer.name == "A_local.vtcm" or found.buffer.name == "A_local_vtcm"
@@ -58,23 +58,23 @@ def test_given_two_slots_in_two_banks_when_lowered_then_two_by_4096():
     assert shape(allocate.buffers[0]) == [2, 4096]
 
 
-def test_given_two_halves_without_slots_when_lowered_then_two_by_4096():
+def test_two_halves_without_slots_are_two_by_4096():
     found = only(staged(step=128, double=False).func)
     assert (found.tile, found.slots) == ((2, 64, 1, 64), 1)
     assert shape(found.lowered) == [2, 4096]
 
 
-def test_given_one_slot_and_no_layout_when_lowered_then_flat():
+def test_one_slot_without_a_layout_is_flat():
     found = only(staged(layout=None, double=False).func)
     assert (found.tile, found.slots, shape(found.lowered)) == ((64, 64), 1, [4096])
 
 
-def test_given_two_slots_without_separators_when_lowered_then_flat_and_twice_as_large():
+def test_two_slots_without_separators_are_flat_and_twice_as_large():
     found = only(staged(layout=None).func)
     assert (found.tile, found.slots, shape(found.lowered)) == ((64, 64), 2, [8192])
 
 
-def test_given_two_slots_when_lowered_then_the_allocation_is_outside_of_the_loop_that_takes_turns():
+def test_two_slots_are_allocated_outside_their_loop():
     sch = staged()
     found = only(sch.func)
     lowered = lower(sch.func)
@@ -85,7 +85,7 @@ def test_given_two_slots_when_lowered_then_the_allocation_is_outside_of_the_loop
     )
 
 
-def test_given_two_slots_when_run_then_the_same_result():
+def test_two_slots_give_the_same_result():
     for sch in (staged(), staged(layout=None), staged(step=128)):
         inputs = random_inputs(sch.func)
         lowered = run(lower(sch.func), inputs)
@@ -94,7 +94,7 @@ def test_given_two_slots_when_run_then_the_same_result():
 
 
 @pytest.mark.parametrize("slots", [3, 4])
-def test_given_more_slots_when_lowered_then_one_axis_of_them_and_the_same_result(slots):
+def test_more_slots_are_one_axis(slots):
     sch = staged(double=False)
     original = sch.func
     sch.double_buffer("A_local.vtcm", slots=slots)
@@ -105,7 +105,7 @@ def test_given_more_slots_when_lowered_then_one_axis_of_them_and_the_same_result
     assert all(np.array_equal(got[name], expected[name]) for name in expected)
 
 
-def test_given_three_slots_in_banks_when_lowered_then_a_group_of_three():
+def test_three_slots_in_banks_are_a_group_of_three():
     sch = staged(layout=None, double=False)
     sch.double_buffer("A_local.vtcm", banks=(0, 1, 1), slots=3)
     assert shape(only(sch.func).lowered) == [3, 4096]
@@ -124,7 +124,7 @@ def test_given_three_slots_in_banks_when_lowered_then_a_group_of_three():
         ({"slots": 3, "banks": (0, 1)}, "bad-bank"),
     ],
 )
-def test_given_slots_that_cannot_be_when_asked_for_then_refused(call, code):
+def test_impossible_slots_are_refused(call, code):
     sch = staged(double=False)
     before = sch.func
     with pytest.raises(ScheduleError) as caught:
@@ -132,7 +132,7 @@ def test_given_slots_that_cannot_be_when_asked_for_then_refused(call, code):
     assert (caught.value.code, sch.func) == (code, before)
 
 
-def test_given_one_slot_again_when_doubled_then_nothing_is_left_of_the_slots_before():
+def test_doubling_again_ignores_removed_slots():
     sch = staged(layout=None, double=False)
     sch.double_buffer("A_local.vtcm", banks=(0, 1, 0), slots=3)
     sch.unannotate("A_local.vtcm", "double_buffer_scope")
@@ -143,7 +143,7 @@ def test_given_one_slot_again_when_doubled_then_nothing_is_left_of_the_slots_bef
 
 
 @pytest.mark.parametrize("text", ["1", "-3", "1000000000", '"three"'])
-def test_given_a_number_of_slots_that_no_call_writes_when_lowered_then_two(text):
+def test_an_invalid_number_of_slots_is_two(text):
     sch = staged(layout=None)
     program = sch.func.script().replace(
         '"double_buffer_scope": 0', f'"double_buffer_scope": 0, "double_buffer_slots": {text}'
@@ -151,7 +151,7 @@ def test_given_a_number_of_slots_that_no_call_writes_when_lowered_then_two(text)
     assert only(parse(program).program).slots == 2
 
 
-def test_given_a_pipeline_when_more_slots_are_asked_for_then_as_many_versions():
+def test_a_pipeline_has_as_many_versions_as_slots():
     sch = staged(layout=None, double=False)
     sch.double_buffer("A_local.vtcm", slots=4)
     sch.pipeline(sch.get_loops("A_local.vtcm")[1], [0, 1])

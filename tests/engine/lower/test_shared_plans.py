@@ -1,4 +1,4 @@
-"""Plans that schedules with other scopes share equal those of planning anew."""
+"""Plans shared by schedules with other scopes equal fresh plans."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ def tiled() -> Schedule:
     return sch
 
 
-def require_anew(sch: Schedule) -> None:
-    anew = planned(sch.func)
-    assert structural_equal(sch.plan.func, anew.func)
+def require_fresh_plan(sch: Schedule) -> None:
+    fresh = planned(sch.func)
+    assert structural_equal(sch.plan.func, fresh.func)
     assert {old.name: small.scope for old, small in sch.plan.buffers.items()} == {
-        old.name: small.scope for old, small in anew.buffers.items()
+        old.name: small.scope for old, small in fresh.buffers.items()
     }
-    assert structural_equal(sch.plan.piped.func, anew.piped.func)
+    assert structural_equal(sch.plan.piped.func, fresh.piped.func)
     assert sorted(b.name for b in sch.plan.piped.buffers.values()) == sorted(
-        b.name for b in anew.piped.buffers.values()
+        b.name for b in fresh.piped.buffers.values()
     )
 
 
 @pytest.mark.parametrize("stages", [[0, 1, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]])
-def test_given_other_scopes_of_one_kind_then_plan_and_pipelines_are_those_of_the_new_program(stages: list[int]) -> None:
+def test_scopes_of_one_kind_reuse_the_plan(stages: list[int]) -> None:
     first = tiled()
     other = first.copy()
     other.set_scope("power", 0, "local.acc")
     other.set_scope("total", 0, "local.acc")
     assert other.plan.source is not None
     for sch in (first, other):
-        require_anew(sch)
+        require_fresh_plan(sch)
         sch.pipeline(sch.get_loop("io"), stages=stages)
-        require_anew(sch)
+        require_fresh_plan(sch)
     assert {b.scope for b in other.plan.piped.buffers.values()} >= ({"local.acc"} if 2 in stages else set())
 
 
-def test_given_a_buffer_that_leaves_the_far_memory_then_the_program_is_planned_anew() -> None:
+def test_buffer_that_leaves_global_memory_is_planned_again() -> None:
     sch = tiled()
     sch.set_scope("power", 0, "global")
     _ = sch.plan
     sch.set_scope("power", 0, "local.acc")
     assert sch.plan.source is None
-    require_anew(sch)
+    require_fresh_plan(sch)

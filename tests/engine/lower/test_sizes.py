@@ -1,4 +1,4 @@
-"""Programs with symbolic sizes, given numbers: costs, runs and proofs of them."""
+"""Programs with values for symbolic sizes: their costs, runs and proofs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def f(a: T.handle, n: T.int32, scale: T.float32):
 """
 
 
-def test_given_shapes_and_scalars_when_asked_then_integers_that_the_caller_decides_are_sizes() -> None:
+def test_sizes_are_integers_that_the_caller_decides() -> None:
     func = tilewright.parse(FLAT)
     assert isinstance(func, tilewright.PrimFunc)
     assert set(size_variables(func)) == {"m", "n"}
@@ -35,7 +35,7 @@ def test_given_shapes_and_scalars_when_asked_then_integers_that_the_caller_decid
     assert bound.buffers[0].shape[0].dtype == "int64"
 
 
-def test_given_no_sizes_then_the_program_is_the_same_object() -> None:
+def test_no_sizes_return_the_same_program() -> None:
     func = tilewright.parse(FLAT)
     assert isinstance(func, tilewright.PrimFunc)
     assert with_sizes(func, {}).func is func
@@ -44,7 +44,7 @@ def test_given_no_sizes_then_the_program_is_the_same_object() -> None:
 @pytest.mark.parametrize(
     ("sizes", "code"), [({"q": 3}, "unknown-size"), ({"n": 0}, "bad-size"), ({"n": 1 << 31}, "bad-size")]
 )
-def test_given_what_is_no_size_then_refused(sizes: dict[str, int], code: str) -> None:
+def test_an_invalid_size_is_refused(sizes: dict[str, int], code: str) -> None:
     func = tilewright.parse(FLAT)
     assert isinstance(func, tilewright.PrimFunc)
     with pytest.raises(TilewrightError) as caught:
@@ -55,7 +55,7 @@ def test_given_what_is_no_size_then_refused(sizes: dict[str, int], code: str) ->
 @pytest.mark.parametrize(
     "sizes", [{"M": 256, "K": 512, "N": 256}, {"M": 100, "K": 130, "N": 70}, {"M": 1, "K": 1, "N": 1}]
 )
-def test_given_the_matmul_of_the_discussion_when_sizes_are_bound_after_or_before_then_it_costs_the_same(sizes) -> None:
+def test_sizes_bound_before_or_after_scheduling_cost_the_same(sizes) -> None:
     late = with_sizes(read_te(MATMUL_VTCM).schedule.func, sizes).func
     if min(sizes.values()) > 64:  # a schedule of tiles larger than the program is another matter
         early = read_te(MATMUL_VTCM, sizes=sizes).schedule.func
@@ -67,7 +67,7 @@ def test_given_the_matmul_of_the_discussion_when_sizes_are_bound_after_or_before
     np.testing.assert_allclose(tilewright.run(read_te(MATMUL_VTCM), arrays)["C"], product, rtol=1e-5)
 
 
-def test_given_symbolic_sizes_when_checked_with_some_then_the_verdict_names_them() -> None:
+def test_the_verdict_of_a_check_names_its_sizes() -> None:
     found = read_te(MATMUL_VTCM)
     assert found.schedule.verify().status == "unknown"
     verdict = found.schedule.verify(sizes={"M": 70, "K": 130, "N": 66})
@@ -75,14 +75,14 @@ def test_given_symbolic_sizes_when_checked_with_some_then_the_verdict_names_them
     assert found.schedule.check({"M": 70, "K": 130, "N": 66}).status in ("proved", "tested")
 
 
-def test_given_sizes_then_a_wrong_program_is_found_out() -> None:
+def test_a_check_with_sizes_finds_a_wrong_program() -> None:
     found = read_te(BOX_BLUR_SCHEDULE)
     other = read_te(BOX_BLUR_SCHEDULE.replace("y-1, 0, rows-1", "y-1, 0, rows-2")).program
     verdict = found.schedule.verify(other, sizes={"rows": 6, "cols": 5, "chans": 2})
     assert verdict.status == "failed"
 
 
-def test_given_missing_sizes_when_simulated_then_all_are_named() -> None:
+def test_missing_sizes_are_all_named() -> None:
     with pytest.raises(TilewrightError) as caught:
         tilewright.simulate(read_te(MATMUL_VTCM), "dual-bank-npu")
     assert caught.value.code == "missing-sizes"
@@ -91,7 +91,7 @@ def test_given_missing_sizes_when_simulated_then_all_are_named() -> None:
     assert report.memory["local.vtcm[1]"].peak_bytes == 64 * 64 * 4, "the discussion's second block holds the result"
 
 
-def test_given_scopes_of_physical_blocks_then_buffers_lie_there_and_blocks_that_are_not_are_refused() -> None:
+def test_scopes_of_physical_blocks_place_buffers_or_are_refused() -> None:
     machine = load_machine("dual-bank-npu")
     sizes = {"M": 128, "K": 128, "N": 128}
     func = with_sizes(read_te(MATMUL_VTCM.replace('"local.vtcm"', '"local.vtcm_Block_1"')).schedule.func, sizes).func
@@ -103,7 +103,7 @@ def test_given_scopes_of_physical_blocks_then_buffers_lie_there_and_blocks_that_
     assert caught.value.code == "no-such-bank"
 
 
-def test_given_laid_out_parameters_when_checked_with_sizes_then_compared_through_the_layout() -> None:
+def test_laid_out_parameters_are_checked_through_the_layout() -> None:
     sch = tilewright.Schedule(read_te(BOX_BLUR_SCHEDULE).program)
     sch.transform_layout("box_blur", ("write", 0), lambda y, x, c: [x, c, y])
     sizes = {"rows": 5, "cols": 4, "chans": 3}

@@ -1,4 +1,4 @@
-"""Software pipelines: prologue, body and epilogue, how many versions buffers get, and what may not be overlapped."""
+"""Software pipelines: prologue, body and epilogue, the versions of buffers, and illegal overlaps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def assert_same_results(func: PrimFunc, *, until: str | None = None) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
-def test_given_two_stages_when_lowered_then_the_load_runs_one_iteration_ahead():
+def test_load_of_two_stages_runs_one_iteration_ahead():
     func = program(CHAIN, notes=annotated([0, 1, 1], [0, 1, 2]))
     assert lines(func) == [
         'B = T.alloc_buffer((2,), "int32")',
@@ -85,7 +85,7 @@ VERSIONS = {
 
 @pytest.mark.parametrize("name", VERSIONS)
 @pytest.mark.parametrize("trips", [1, 2, 3, 8])
-def test_given_stages_and_places_when_lowered_then_as_many_versions_as_are_live(name, trips):
+def test_versions_are_those_that_are_live(name, trips):
     stages, orders, versions = VERSIONS[name]
     func = program(CHAIN, trips, annotated(stages, orders))
     sizes = {b.name: build.int_value(b.shape[0]) for b in allocated_buffers(lower(func))}
@@ -95,7 +95,7 @@ def test_given_stages_and_places_when_lowered_then_as_many_versions_as_are_live(
     assert_same_results(func, until="InjectSoftwarePipeline")
 
 
-def test_given_a_size_known_at_run_time_when_lowered_then_short_loops_are_right_too():
+def test_short_loops_of_symbolic_size_are_right_too():
     text = (
         HEADER
         + f"""@T.prim_func(s_tir=True)
@@ -124,7 +124,7 @@ def f(a: T.handle, c: T.handle):
         np.testing.assert_array_equal(run(lowered, inputs)["C"], inputs["A"] + 1)
 
 
-def test_given_asynchronous_stages_when_lowered_then_queues_and_waits_stand_in_the_text():
+def test_asynchronous_stages_have_queues_and_waits():
     func = program(CHAIN, notes=annotated([0, 1, 1], [0, 1, 2], ', "software_pipeline_async_stages": [0]'))
     notes = [(s.key, build.int_value(s.value)) for s in walk_stmts(lower(func)) if isinstance(s, AttrStmt)]
     started, waits = [("async_commit_queue_scope", 0), ("async_scope", 1)], ("async_wait_queue_scope", 0)
@@ -163,7 +163,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_stages_that_break_a_dependence_when_lowered_then_refused(name):
+def test_stages_that_break_a_dependence_are_refused(name):
     body, notes, code = REFUSED[name]
     func = program(body, notes=notes)
     if not code:
@@ -174,7 +174,7 @@ def test_given_stages_that_break_a_dependence_when_lowered_then_refused(name):
     return None
 
 
-def test_given_a_parallel_loop_when_lowered_then_it_is_no_pipeline():
+def test_a_parallel_loop_is_no_pipeline():
     text = to_script(program(CHAIN, notes=annotated([0, 1, 1], [0, 1, 2]))).replace("T.serial", "T.parallel")
     func = parse(text).program
     assert isinstance(func, PrimFunc)
@@ -200,7 +200,7 @@ def staged(layout=None) -> tuple[Schedule, str]:
     return sch, copy
 
 
-def test_given_a_staged_tile_when_pipelined_then_the_loop_says_so_and_two_versions_are_made():
+def test_pipelining_a_staged_tile_makes_two_versions():
     sch, _ = staged(lambda m, k: [k // 64 % 2, AXIS_SEPARATOR, m, k // 128, k % 64])
     loop = sch.get_loops("C")[0]
     sch.pipeline(loop, [0, 1])
@@ -224,15 +224,13 @@ def test_given_a_staged_tile_when_pipelined_then_the_loop_says_so_and_two_versio
         (CHAIN.replace("B[0]", "B[i // 40]"), [1, 0, 0], "access B[0]"),
     ],
 )
-def test_given_a_broken_dependence_when_lowered_then_an_element_and_the_iterations_that_meet_are_named(
-    body, notes, found
-):
+def test_broken_dependence_names_an_element_and_its_iterations(body, notes, found):
     with pytest.raises(LowerError) as caught:
         lower(program(body, notes=annotated(notes, list(range(len(notes))))))
     assert caught.value.code == "broken-dependence" and found in caught.value.refusal.found
 
 
-def test_given_stages_the_wrong_way_round_when_pipelined_then_both_places_are_named_and_a_call_that_works():
+def test_reversed_stages_are_refused_with_a_fix():
     sch, copy = staged()
     loop = sch.get_loops("C")[0]
     before = sch.mod
@@ -252,7 +250,7 @@ def test_given_stages_the_wrong_way_round_when_pipelined_then_both_places_are_na
     assert caught.value.code == "pipeline-size"
 
 
-def test_given_three_statements_whose_stages_fall_when_pipelined_then_rising_stages_are_proposed():
+def test_rising_stages_are_proposed_for_three_falling_ones():
     func = program(CHAIN)
     sch = Schedule(func)
     with pytest.raises(ScheduleError) as caught:
@@ -260,7 +258,7 @@ def test_given_three_statements_whose_stages_fall_when_pipelined_then_rising_sta
     assert caught.value.refusal.fix == ("sch.pipeline(i, stages=[0, 1, 1])",)
 
 
-def test_given_a_pipeline_in_a_pipeline_when_lowered_then_the_inner_prologue_overlaps_too():
+def test_prologue_of_a_nested_pipeline_overlaps_too():
     text = (
         HEADER
         + """@T.prim_func(s_tir=True)
@@ -293,7 +291,7 @@ def f(A: T.Buffer((8, 16), "int32"), C: T.Buffer((8, 16), "int32")):
 # Slots in banks.
 
 
-def test_given_banks_when_double_buffered_then_two_by_4096_in_any_layout_and_the_banks_are_kept():
+def test_banks_of_a_double_buffer_are_kept_in_any_layout():
     sch, copy = staged()
     sch.double_buffer(copy, banks=("local.vtcm[1]", "local.vtcm[0]"))
     (found,) = allocations(sch.func)
@@ -309,14 +307,14 @@ def test_given_banks_when_double_buffered_then_two_by_4096_in_any_layout_and_the
 
 
 @pytest.mark.parametrize("banks", [("local.acc[0]", "local.vtcm[0]"), (-1, 0), ("vtcm", "vtcm"), (0,)])
-def test_given_banks_of_another_memory_when_double_buffered_then_refused(banks):
+def test_banks_of_another_memory_are_refused(banks):
     sch, copy = staged()
     with pytest.raises(ScheduleError) as caught:
         sch.double_buffer(copy, banks=banks)
     assert caught.value.code == "bad-bank"
 
 
-# The law: stages that are accepted change nothing.
+# The law: accepted stages keep the meaning.
 
 
 @st.composite
@@ -338,7 +336,7 @@ def carried(draw: st.DrawFn) -> PrimFunc:
 
 
 @given(carried())
-def test_law_stages_that_are_accepted_change_nothing(func):
+def test_law_accepted_stages_keep_the_meaning(func):
     note(to_script(func))
     try:
         lowered = lower(func)

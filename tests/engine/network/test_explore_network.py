@@ -1,4 +1,4 @@
-"""The search of a network: the order of kernels, the budget over all, resuming, and refusals that end nothing."""
+"""The search of a network: the order of kernels, the total budget, resuming, and refusals that do not stop the search."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def network() -> Network:
 
 @dataclass
 class Searched:
-    """A search that ended with the first schedule of each kernel, its progress, and where it stored what it found."""
+    """A search that ended with the first schedule of each kernel, its progress, and its store."""
 
     whole: Network
     study: NetworkStudy
@@ -99,7 +99,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Searched:
 
 
 @pytest.mark.slow
-def test_a_process_finds_a_schedule_for_each_kernel(tmp_path: Path) -> None:
+def test_process_finds_a_schedule_for_each_kernel(tmp_path: Path) -> None:
     compute_the_same(searched(network(), tmp_path, workers=1))
 
 
@@ -128,7 +128,7 @@ def compute_the_same(found: Searched) -> None:
 
 
 @pytest.mark.parametrize("slices", [2, pytest.param(1 << 30, marks=pytest.mark.slow)])
-def test_a_search_resumes_with_what_an_earlier_one_found(first: Searched, tmp_path: Path, slices: int) -> None:
+def test_a_search_resumes_from_an_earlier_one(first: Searched, tmp_path: Path, slices: int) -> None:
     folder = Path(shutil.copytree(first.folder, tmp_path / "copy"))
     known = {k.name: k.study for k in first.study.kernels if k.study is not None}
     again: list[NetworkProgress] = []
@@ -156,7 +156,7 @@ def test_a_network_adds_its_best_to_a_database(first: Searched) -> None:
 
 
 @pytest.mark.slow
-def test_a_network_begins_with_what_a_database_knows(first: Searched, tmp_path: Path) -> None:
+def test_network_starts_from_a_database(first: Searched, tmp_path: Path) -> None:
     shutil.copy(first.database, tmp_path)
     second = searched(parse_network(LARGER.replace("scale", "times")), tmp_path).study
     assert all(k.study and "the schedule found before" in k.study.began_with for k in second.kernels)
@@ -172,7 +172,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Searched:
     return searched(parse_network(OPEN), folder, sizes={"n": 512})
 
 
-def test_a_search_goes_on_without_a_damaged_database(opened: Searched) -> None:
+def test_search_continues_without_a_damaged_database(opened: Searched) -> None:
     study = opened.study
     assert all(k.is_scheduled for k in study.kernels)
     text = study_text(study)
@@ -180,7 +180,7 @@ def test_a_search_goes_on_without_a_damaged_database(opened: Searched) -> None:
     assert all("goes on without it" in kernel["database_problem"] for kernel in study_json(study)["kernels"])
 
 
-def test_the_schedule_of_an_open_size_holds_for_all_calls(opened: Searched) -> None:
+def test_schedule_of_an_open_size_holds_for_all_calls(opened: Searched) -> None:
     whole = opened.whole
     (relu,) = opened.study.kernels
     assert relu.runs == 4 and relu.is_scheduled and relu.cycles < relu.before and relu.study is not None
@@ -226,7 +226,7 @@ def test_kernels_that_are_kept_or_cannot_be_derived(is_kept: bool) -> None:
         assert scale.is_scheduled
 
 
-def test_a_schedule_that_is_not_legal_any_more_is_dropped() -> None:
+def test_schedule_that_is_no_longer_legal_is_dropped() -> None:
     whole = network()
     known = {"both": KernelStudy("both", "x = 1", 'sch.parallel("nobody")', 5, "proved", slices=1, ended=True)}
     study = explore_network(whole, NPU, seconds=60, workers=0, known=known, stop=lambda: True)
@@ -235,7 +235,7 @@ def test_a_schedule_that_is_not_legal_any_more_is_dropped() -> None:
     assert both.study is not None and both.study.code
 
 
-def test_kernels_of_equal_structure_begin_with_the_sketch_of_the_first() -> None:
+def test_kernels_of_equal_structure_start_from_the_first_sketch() -> None:
     tasks: list[KernelTask] = []
     seen: list[NetworkProgress] = []
     whole = parse_network(TWO_SIZES)

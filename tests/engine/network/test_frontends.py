@@ -1,4 +1,4 @@
-"""Model files of several formats: what each frontend reads, the package that is missing, and files that would run code."""
+"""Model files of several formats: the contents that each frontend reads, missing packages, and files that would run code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ module @jit_f {
 """
 
 
-def test_given_a_name_then_its_suffix_decides_whether_it_is_a_model() -> None:
+def test_suffix_decides_whether_a_file_is_a_model() -> None:
     assert set(model_suffixes()) == {".onnx", ".tflite", ".mlir", ".stablehlo", ".pt2"}
     assert is_model_file("net.TFLITE") and not is_model_file("net.py")
 
@@ -48,7 +48,7 @@ def test_given_a_name_then_its_suffix_decides_whether_it_is_a_model() -> None:
         ("m.onnx", "tvm.relax", 'pip install "tilewright[models]"'),
     ],
 )
-def test_given_a_package_that_is_missing_then_the_error_has_its_pip_command(
+def test_missing_package_is_reported_with_its_pip_command(
     name: str, package: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(module: str) -> Any:
@@ -65,7 +65,7 @@ def test_given_a_package_that_is_missing_then_the_error_has_its_pip_command(
 
 @pytest.mark.tvm
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs /proc")
-def test_given_an_onnx_file_of_eight_gigabytes_then_it_is_refused_with_little_memory(tmp_path: Path) -> None:
+def test_huge_onnx_file_is_refused_in_little_memory(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("tvm")
     h = onnx.helper
@@ -82,7 +82,7 @@ def test_given_an_onnx_file_of_eight_gigabytes_then_it_is_refused_with_little_me
 
 
 @pytest.mark.tvm
-def test_given_an_exported_program_then_its_open_batch_is_a_size_of_the_model(tmp_path: Path) -> None:
+def test_open_batch_of_an_exported_program_is_a_size(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("tvm")
     model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8), torch.nn.Softmax(-1))
@@ -99,7 +99,7 @@ def test_given_an_exported_program_then_its_open_batch_is_a_size_of_the_model(tm
 
 
 @pytest.mark.tvm
-def test_given_stablehlo_then_calls_of_its_functions_are_read(tmp_path: Path) -> None:
+def test_calls_of_stablehlo_functions_are_read(tmp_path: Path) -> None:
     pytest.importorskip("tvm")
     jaxlib = pytest.importorskip("jaxlib")
     if tuple(map(int, jaxlib.__version__.split(".")[:2])) >= (0, 7):
@@ -186,7 +186,7 @@ def dense(path: Path) -> None:
 
 
 @pytest.mark.tvm
-def test_given_a_tflite_model_then_its_layer_is_read(tmp_path: Path) -> None:
+def test_the_layer_of_a_tflite_model_is_read(tmp_path: Path) -> None:
     for package in ("tvm", "tflite", "flatbuffers"):
         pytest.importorskip(package)
     dense(tmp_path / "dense.tflite")

@@ -22,7 +22,7 @@ from tilewright.engine.script.relax import parse_network
 NPU = load_machine("dual-bank-npu")
 
 
-def test_given_a_report_then_the_calls_of_an_inference_follow_each_other() -> None:
+def test_calls_of_an_inference_follow_each_other() -> None:
     report = simulate_network(parse_network(MODEL), NPU)
     spans = inference_spans(report)
     assert [s.call for s in spans] == [1, 2, 3, 4], "call 0 prepares a weight"
@@ -31,14 +31,14 @@ def test_given_a_report_then_the_calls_of_an_inference_follow_each_other() -> No
     assert all(s.end - s.start == s.cost.report.cycles for s in spans if s.cost.report is not None)
 
 
-def test_given_a_kernel_that_the_machine_refuses_then_it_has_no_span() -> None:
+def test_kernel_refused_by_the_machine_has_no_span() -> None:
     text = MODEL.replace('w: T.Buffer((16, 16), "float32")', 'w: T.Buffer((16, 16), "float32", scope="local.nowhere")')
     report = simulate_network(parse_network(text), NPU)
     assert [s.cost.kernel.name for s in inference_spans(report)] == ["scale", "scale"]
     assert inference_spans(report)[-1].end == report.cycles
 
 
-def test_given_a_kernel_with_a_tile_on_chip_then_its_loads_and_peaks_are_those_of_its_report() -> None:
+def test_loads_and_peaks_of_a_kernel_are_those_of_its_report() -> None:
     schedule = Schedule(parse_network(MODEL)["both"])
     schedule.cache_write("s", 0, "local.vtcm")
     report = simulate(schedule.func, NPU)
@@ -48,17 +48,17 @@ def test_given_a_kernel_with_a_tile_on_chip_then_its_loads_and_peaks_are_those_o
     assert all(capacity == report.memory[name].capacity_bytes for name, (_, capacity) in peaks.items())
 
 
-def test_given_a_graph_then_each_call_names_the_calls_whose_results_it_reads() -> None:
+def test_each_call_names_the_calls_whose_results_it_reads() -> None:
     assert reading_calls(parse_network(MODEL).graph) == ((), (), (0, 1), (2,), (3,))
 
 
-def test_given_a_size_that_is_open_then_shapes_have_its_value_or_its_name() -> None:
+def test_shapes_have_open_sizes() -> None:
     graph = parse_network(OPEN).graph
     wide = graph.inputs[1]
     assert tensor_text(wide, {"n": 4}) == "8×8 float32" and tensor_text(wide, {}) == "(n * 2)×8 float32"
 
 
-def test_given_an_inference_then_its_trace_has_the_spans_and_returns_counters_to_zero() -> None:
+def test_inference_trace_resets_counters() -> None:
     network = parse_network(MODEL)
     report = simulate_network(network, NPU)
     trace = json.loads(network_trace(network, report))

@@ -1,4 +1,4 @@
-"""Networks as C: compiled by the machine's compiler, the program computes what the graph does on NumPy."""
+"""Networks as C: the compiled program computes the results of the graph on NumPy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_network_then_the_compiled_program_computes_its_results(name: str, tmp_path: Path) -> None:
+def test_a_compiled_network_computes_its_results(name: str, tmp_path: Path) -> None:
     text, sizes = CASES[name]
     network = merged(parse_network(text))
     arrays = (
@@ -63,7 +63,7 @@ def test_given_a_network_then_the_compiled_program_computes_its_results(name: st
     assert found == b"".join(np.ascontiguousarray(result).tobytes() for result in expected)
 
 
-def test_given_schedules_then_the_compiled_program_has_the_same_results(tmp_path: Path) -> None:
+def test_compiled_network_with_schedules_has_the_same_results(tmp_path: Path) -> None:
     tensor = 'R.Tensor((64, 64), "float32")'
     main = f"""
     @R.function
@@ -83,12 +83,12 @@ def test_given_schedules_then_the_compiled_program_has_the_same_results(tmp_path
     assert found == b"".join(np.ascontiguousarray(result).tobytes() for result in expected)
 
 
-def test_given_an_open_size_without_a_value_then_the_error_names_it() -> None:
+def test_an_open_size_without_a_value_is_named() -> None:
     with pytest.raises(TilewrightError, match="leaves the size n open"):
         network_c(parse_network(OPEN))
 
 
-def test_given_a_wrong_input_file_then_the_program_says_which_tensor(tmp_path: Path) -> None:
+def test_a_wrong_input_file_names_its_tensor(tmp_path: Path) -> None:
     network = merged(parse_network(MODEL))
     schedule = Schedule(network["both"])
     text = network_c(network, {"both": schedule.func})

@@ -12,7 +12,7 @@ from tilewright.engine.script.relax import parse_network
 NPU, CPU = load_machine("dual-bank-npu"), load_machine("cpu-core")
 
 
-def test_given_two_machines_then_the_changes_of_all_kernels_sum_to_the_difference() -> None:
+def test_changes_of_all_kernels_sum_to_the_difference() -> None:
     network = parse_network(MODEL)
     first, second = simulate_network(network, NPU), simulate_network(network, CPU)
     found = network_difference(first, second)
@@ -24,7 +24,7 @@ def test_given_two_machines_then_the_changes_of_all_kernels_sum_to_the_differenc
     assert scale.change == 2 * (simulate(network["scale"], CPU).cycles - simulate(network["scale"], NPU).cycles)
 
 
-def test_given_a_schedule_then_the_kernel_explains_all_of_the_difference() -> None:
+def test_scheduled_kernel_explains_the_difference() -> None:
     network = parse_network(MODEL)
     schedule = Schedule(network["both"])
     for block in ("s", "p"):
@@ -38,7 +38,7 @@ def test_given_a_schedule_then_the_kernel_explains_all_of_the_difference() -> No
     assert difference_json(found)["kernels"][0]["share"] == 1.0
 
 
-def test_given_a_kernel_of_one_network_alone_then_its_cycles_count_against_nothing() -> None:
+def test_kernel_of_one_network_only_counts_in_full() -> None:
     network = parse_network(MODEL)
     fewer = parse_network(
         MODEL.replace("lv4 = R.call_tir(cls.again, (lv3,)", "lv4 = R.call_tir(cls.scale, (lv3,)")

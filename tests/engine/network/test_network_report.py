@@ -15,7 +15,7 @@ from tilewright.engine.script.relax import graph_text, parse_network
 NPU = load_machine("dual-bank-npu")
 
 
-def test_given_functions_of_one_structure_then_they_are_one_kernel() -> None:
+def test_functions_of_one_structure_are_one_kernel() -> None:
     network = parse_network(MODEL)
     kernels = distinct_kernels(network)
     assert [(k.names, k.calls) for k in kernels] == [(("scale", "again"), (0, 1, 3)), (("both",), (2, 4))]
@@ -24,7 +24,7 @@ def test_given_functions_of_one_structure_then_they_are_one_kernel() -> None:
     assert [k.calls for k in distinct_kernels(whole)] == [k.calls for k in kernels]
 
 
-def test_given_calls_of_weights_alone_then_an_inference_does_not_pay_for_them() -> None:
+def test_calls_of_weights_alone_are_not_part_of_an_inference() -> None:
     network = parse_network(MODEL)
     assert prepared_calls(network.graph) == {0}
     report = simulate_network(network, NPU)
@@ -34,7 +34,7 @@ def test_given_calls_of_weights_alone_then_an_inference_does_not_pay_for_them() 
     assert [c.kernel.name for c in report.ranked()] == ["both", "scale"]
 
 
-def test_given_an_open_size_then_each_value_is_a_kernel_of_its_own() -> None:
+def test_each_value_of_a_size_is_its_own_kernel() -> None:
     network = parse_network(OPEN)
     kernels = distinct_kernels(network, {"n": 4})
     assert [(dict(k.sizes), k.calls) for k in kernels] == [({"m": 4}, (0, 1)), ({"m": 8}, (2, 3))]
@@ -44,7 +44,7 @@ def test_given_an_open_size_then_each_value_is_a_kernel_of_its_own() -> None:
         distinct_kernels(network)
 
 
-def test_given_a_schedule_then_the_sum_has_its_cycles() -> None:
+def test_the_sum_has_the_cycles_of_a_schedule() -> None:
     network = parse_network(MODEL)
     schedule = Schedule(network["both"])
     for block in ("s", "p"):
@@ -58,7 +58,7 @@ def test_given_a_schedule_then_the_sum_has_its_cycles() -> None:
     assert change and report.cycles == plain.cycles + 2 * change and watched == ["scale", "both"]
 
 
-def test_given_a_kernel_that_the_machine_refuses_then_the_text_says_so() -> None:
+def test_kernel_refused_by_the_machine_is_reported() -> None:
     network = parse_network(MODEL)
     report = simulate_network(network, NPU)
     text = network_text(report)

@@ -99,7 +99,7 @@ def searched(network: Network) -> dict[str, PrimFunc]:
 
 
 @pytest.mark.slow
-def test_given_scheduled_kernels_then_tvm_computes_what_it_does_without_schedules(tmp_path: Path) -> None:
+def test_tvm_computes_the_same_with_scheduled_kernels(tmp_path: Path) -> None:
     network = convolutions()
     scheduled = searched(network)
     assert len(scheduled) >= 4, "both convolutions, the pool and the dense layer"
@@ -116,7 +116,7 @@ def test_given_scheduled_kernels_then_tvm_computes_what_it_does_without_schedule
 
 
 @pytest.mark.parametrize(("text", "sizes"), [(MODEL, {}), (OPEN, {"n": 4})], ids=["constants", "open size"])
-def test_given_a_module_then_the_exported_one_has_its_results(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+def test_an_exported_module_has_the_same_results(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
     network = merged(parse_network(text))
     arrays = {"x": np.ones((4, 8), "float32"), "z": -np.ones((8, 8), "float32")} if sizes else arrays_of(network)
     found = results(exported(network, {}, tmp_path / "a_network.py"), network, arrays)
@@ -124,7 +124,7 @@ def test_given_a_module_then_the_exported_one_has_its_results(text: str, sizes: 
         np.testing.assert_allclose(one, expected, rtol=1e-6)
 
 
-def test_given_a_network_then_tvm_reads_its_text_and_so_does_import() -> None:
+def test_tvm_and_import_read_the_text_of_a_network() -> None:
     network = merged(parse_network(MODEL))
     text = network_tvm_script(network)
     module = tvm.script.from_source(text)
@@ -132,7 +132,7 @@ def test_given_a_network_then_tvm_reads_its_text_and_so_does_import() -> None:
     assert [c.kernel for c in parse_network(text).graph.calls] == [c.kernel for c in network.graph.calls]
 
 
-def test_given_axis_separators_of_an_intermediate_buffer_then_the_text_does_not_have_them() -> None:
+def test_text_omits_axis_separators_of_intermediates() -> None:
     network = merged(parse_network(MODEL))
     schedule = Schedule(network["scale"])
     schedule.cache_write("scale", 0, "local")
@@ -141,7 +141,7 @@ def test_given_axis_separators_of_an_intermediate_buffer_then_the_text_does_not_
     assert "axis_separators" not in text and tvm.script.from_source(text) is not None
 
 
-def test_given_a_number_of_the_text_then_tvm_gets_its_value(tmp_path: Path) -> None:
+def test_tvm_gets_the_value_of_a_number_in_the_text(tmp_path: Path) -> None:
     network = parse_network(SCALAR)
     x = np.arange(256, dtype="float32").reshape(16, 16)
     (found,) = results(exported(network, {}, tmp_path / "scalar_network.py"), network, {"x": x})

@@ -32,8 +32,9 @@ DESCRIPTOR = 4096
 
 
 def busy_cycles(report: Report, machine: Machine) -> np.ndarray:
-    """For each cycle of a call whether a task occupies the DMA that copies into the vtcm, or one of the ports of the copy: any access to
-    the largest memory, whose one port has both directions, and writes of the vtcm, or reads too if it has one port."""
+    """For each cycle of a call, whether a task occupies the DMA that copies into the vtcm, or a port of the copy: any access to the
+    largest memory, whose one port has both directions, and writes of the vtcm, or reads too if it has one port.
+    """
     program = report.segments.program
     dma = next(e.name for e in program.machine.engines if e.name.startswith("dma"))
     far, near = machine.memory("ddr"), machine.memory("vtcm")
@@ -96,7 +97,7 @@ def call_programs(case: Case, known: Simulations) -> dict[int, PrimFunc]:
 
 
 def require_room(plan: OnChipPlan, report: NetworkReport) -> None:
-    """Tensors that live at the same time have disjoint addresses, and nothing ends behind a memory."""
+    """Tensors that live at the same time have disjoint addresses, and nothing exceeds a memory."""
     for a, b in combinations(plan.tensors, 2):
         meet = a.first <= b.last and b.first <= a.last and a.row == b.row
         assert not meet or a.address + a.bytes <= b.address or b.address + b.bytes <= a.address
@@ -111,7 +112,7 @@ def require_room(plan: OnChipPlan, report: NetworkReport) -> None:
 
 @settings(max_examples=500 if IS_DEEP else 8)
 @given(cases())
-def test_given_a_random_network_then_its_cycles_are_those_of_a_replay_of_all_tasks(case: Case) -> None:
+def test_law_network_cycles_are_those_of_a_replay_of_all_tasks(case: Case) -> None:
     known = Simulations(case.machine)
     try:
         found = simulate_network(
@@ -152,9 +153,7 @@ def chain() -> tuple[Network, dict[str, PrimFunc]]:
     return network, {name: staged(name, 16, 2, "local.vtcm") for name in ("scale", "join")}
 
 
-def test_given_a_tensor_on_chip_then_the_copies_of_its_tiles_are_inlined_and_its_calls_are_kernels_of_their_own() -> (
-    None
-):
+def test_tensor_on_chip_has_inlined_copies_and_its_own_kernels() -> None:
     network, scheduled = chain()
     plain = simulate_network(network, NPU, scheduled=scheduled)
     found = simulate_network(network, NPU, scheduled=scheduled, on_chip={"t0": "local.vtcm_Block_1"})
@@ -177,7 +176,7 @@ def test_given_a_tensor_on_chip_then_the_copies_of_its_tiles_are_inlined_and_its
     assert "t0       local.vtcm[0]" in text and "0 scale" in text and "131,072" in text
 
 
-def test_given_a_weight_on_chip_then_the_dma_copies_it_while_the_call_before_leaves_it_idle() -> None:
+def test_weight_is_copied_while_the_dma_is_idle() -> None:
     network, scheduled = chain()
     machine = NPU.replace("engines.vector.cycles_per_operation", 100)
     found = simulate_network(network, machine, scheduled=scheduled, on_chip={"w": "local.vtcm_Block_2"})
@@ -206,9 +205,7 @@ PRODUCT = """
 
 @pytest.mark.parametrize("cycles_per_tile", [1, 16, 32, 64, 1000])
 @pytest.mark.parametrize("slots", [1, 2])
-def test_given_a_product_that_leaves_the_dma_idle_then_a_weight_is_copied_meanwhile(
-    cycles_per_tile: int, slots: int
-) -> None:
+def test_weight_is_copied_during_a_product(cycles_per_tile: int, slots: int) -> None:
     network = parse_network(HEAD + kernel_text("product") + kernel_text("join") + PRODUCT)
     scheduled = {
         "product": staged("product", 16, slots, "local.acc"),
@@ -235,14 +232,14 @@ def test_given_a_product_that_leaves_the_dma_idle_then_a_weight_is_copied_meanwh
         ({"t2": "local.vtcm_Block_1"}, "not-on-chip"),
     ],
 )
-def test_given_a_tensor_that_cannot_stay_on_chip_then_the_error_says_why(scopes: dict[str, str], code: str) -> None:
+def test_tensor_that_cannot_stay_on_chip_is_refused(scopes: dict[str, str], code: str) -> None:
     network, scheduled = chain()
     with pytest.raises(TilewrightError) as caught:
         simulate_network(network, NPU, scheduled=scheduled, on_chip=scopes)
     assert caught.value.refusal.code == code and next(iter(scopes)) in caught.value.refusal.message
 
 
-def test_given_a_memory_that_is_too_small_then_the_call_and_the_tensors_are_named() -> None:
+def test_memory_too_small_names_the_call_and_the_tensors() -> None:
     network, scheduled = chain()
     small = NPU.replace("memories.vtcm.capacity_bytes", 2 * (BYTES - 4096))
     with pytest.raises(TilewrightError) as caught:
@@ -252,7 +249,7 @@ def test_given_a_memory_that_is_too_small_then_the_call_and_the_tensors_are_name
     assert refusal.expected == f"at most {BYTES - 4096:,} B"
 
 
-def test_given_a_network_then_the_choice_fits_and_is_faster_than_each_tensor_alone() -> None:
+def test_chosen_tensors_beat_each_tensor_alone() -> None:
     network, scheduled = chain()
     plain = simulate_network(network, NPU, scheduled=scheduled)
     seen: list[int] = []
@@ -266,7 +263,7 @@ def test_given_a_network_then_the_choice_fits_and_is_faster_than_each_tensor_alo
     assert simulate_network(network, NPU, scheduled=scheduled, on_chip=choice).cycles == found.cycles
 
 
-def test_given_a_changed_kernel_then_only_its_calls_are_simulated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_calls_of_a_changed_kernel_are_simulated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     network, scheduled = chain()
     on_chip = {"t0": "local.vtcm_Block_1"}
     known = Simulations(NPU)

@@ -23,7 +23,7 @@ def arrays(network: Network, sizes: dict[str, int] | None = None) -> dict[str, A
     return found
 
 
-def test_a_number_of_the_text_is_no_parameter_and_keeps_its_value() -> None:
+def test_number_of_the_text_is_no_parameter_and_keeps_its_value() -> None:
     network = parse_network(SCALAR)
     assert [t.name for t in network.graph.parameters] == ["x"] and len(network.graph.weights) == 2
     x = arrays(network)["x"]
@@ -32,7 +32,7 @@ def test_a_number_of_the_text_is_no_parameter_and_keeps_its_value() -> None:
         np.testing.assert_array_equal(result, -1.25 * x)
 
 
-def test_given_a_model_then_its_results_are_those_of_the_calls_in_order() -> None:
+def test_results_of_a_model_are_those_of_its_calls_in_order() -> None:
     network = parse_network(MODEL)
     given = arrays(network)
     x, w, constant = given["x"], given["w"], given["constant0"]
@@ -48,7 +48,7 @@ def test_given_a_model_then_its_results_are_those_of_the_calls_in_order() -> Non
         run_network(network, {"x": x, "w": w})
 
 
-def test_given_a_result_in_an_argument_then_it_has_the_arguments_new_values() -> None:
+def test_result_in_an_argument_has_the_arguments_new_values() -> None:
     x = np.arange(16, dtype="float32")
     stored, fresh = run_network(parse_network(IN_PLACE), {"x": x})
     np.testing.assert_array_equal(stored, x + 1)
@@ -56,7 +56,7 @@ def test_given_a_result_in_an_argument_then_it_has_the_arguments_new_values() ->
     np.testing.assert_array_equal(x, np.arange(16))
 
 
-def test_given_an_open_size_then_each_call_runs_with_its_own() -> None:
+def test_each_call_runs_with_its_open_size() -> None:
     network = parse_network(OPEN)
     x, z = np.full((4, 8), -1.5, "float32"), np.arange(64, dtype="float32").reshape(8, 8) - 32
     short, long = run_network(network, {"x": x, "z": z}, {"n": 4})
@@ -64,7 +64,7 @@ def test_given_an_open_size_then_each_call_runs_with_its_own() -> None:
     np.testing.assert_array_equal(long, np.maximum(z, 0))
 
 
-def test_given_a_model_of_tvm_then_its_virtual_machine_has_the_same_results() -> None:
+def test_virtual_machine_of_tvm_has_the_same_results() -> None:
     tvm = pytest.importorskip("tvm")
     from tvm import relax
     from tvm.relax.frontend import nn

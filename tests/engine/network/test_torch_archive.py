@@ -1,4 +1,4 @@
-"""Archives of torch.export: known entries and fields are copied, whatever PyTorch would run is refused or left out."""
+"""Archives of torch.export: known entries and fields are copied, anything that PyTorch would run is refused or left out."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def call() -> Json:
 
 
 def program() -> Json:
-    """What PyTorch 2.14 writes for x + w, with a batch of any size."""
+    """The JSON that PyTorch 2.14 writes for x + w, with a batch of any size."""
     graph = {
         "inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "x"}}],
         "outputs": [{"as_tensor": {"name": "add"}}],
@@ -131,7 +131,7 @@ def refused(path: Path) -> str:
     return caught.value.refusal.message
 
 
-def test_given_a_normal_archive_then_the_copy_has_its_tensors_and_no_code(tmp_path: Path) -> None:
+def test_archive_copy_has_tensors_and_no_code(tmp_path: Path) -> None:
     copy_known(archive(tmp_path / "m.pt2", entries()), tmp_path / "copy.pt2")
     with zipfile.ZipFile(tmp_path / "copy.pt2") as copied:
         files = {info.filename.partition("/")[2]: copied.read(info) for info in copied.infolist()}
@@ -220,7 +220,7 @@ CHANGES: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_given_a_program_with_something_that_pytorch_would_run_then_it_is_refused(name: str, tmp_path: Path) -> None:
+def test_executable_program_is_refused(name: str, tmp_path: Path) -> None:
     change, found = CHANGES[name]
     model = program()
     change(model)
@@ -231,7 +231,7 @@ def test_given_a_program_with_something_that_pytorch_would_run_then_it_is_refuse
 @pytest.mark.parametrize(
     "change", [{"use_pickle": True}, {"path_name": "../x"}, {"path_name": "opaque_obj_0"}, {"x": 1}]
 )
-def test_given_a_tensor_that_is_not_raw_bytes_then_it_is_refused(change: Json, tmp_path: Path) -> None:
+def test_tensor_that_is_not_raw_bytes_is_refused(change: Json, tmp_path: Path) -> None:
     weights = payloads()
     weights["config"]["w"].update(change)
     assert WEIGHTS in refused(archive(tmp_path / "m.pt2", entries(weights=weights)))
@@ -252,43 +252,43 @@ def test_given_a_tensor_that_is_not_raw_bytes_then_it_is_refused(change: Json, t
         ("models/model.json/x", "one program"),
     ],
 )
-def test_given_an_unknown_entry_then_the_refusal_names_it(name: str, reason: str, tmp_path: Path) -> None:
+def test_an_unknown_entry_is_refused_by_name(name: str, reason: str, tmp_path: Path) -> None:
     message = refused(archive(tmp_path / "m.pt2", {**entries(), name: b""}))
     assert name in message and reason in message
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "", "/etc/x", "a\\b", "a//b"])
-def test_given_a_name_outside_of_the_folder_then_it_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_path_outside_the_folder_is_refused(name: str, tmp_path: Path) -> None:
     assert "outside of its folder" in refused(archive(tmp_path / "m.pt2", {**entries(), name: b""}))
 
 
-def test_given_two_folders_then_they_are_refused(tmp_path: Path) -> None:
+def test_an_archive_of_two_folders_is_refused(tmp_path: Path) -> None:
     files = {f"m/{name}": data for name, data in entries().items()} | {"n/models/model.json": b"{}"}
     assert "outside of its folder" in refused(archive(tmp_path / "m.pt2", files, ""))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_given_an_entry_twice_then_it_is_refused(tmp_path: Path) -> None:
+def test_a_duplicate_entry_is_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "m.pt2", entries())
     with zipfile.ZipFile(path, "a") as written:
         written.writestr(f"m/{MODEL}", b"{}")
     assert "two entries" in refused(path)
 
 
-def test_given_compressed_entries_then_they_are_refused_before_they_are_read(tmp_path: Path) -> None:
+def test_compressed_entries_are_refused(tmp_path: Path) -> None:
     bomb = {**entries(), "data/weights/weight_1": bytes(50 << 20)}
     assert "larger than the file" in refused(archive(tmp_path / "m.pt2", bomb, compression=zipfile.ZIP_DEFLATED))
     noise = {"archive_format": b"pt2"}
     assert "compressed" in refused(archive(tmp_path / "n.pt2", noise, compression=zipfile.ZIP_DEFLATED))
 
 
-def test_given_too_many_or_too_large_entries_then_they_are_refused(tmp_path: Path) -> None:
+def test_too_many_or_too_large_entries_are_refused(tmp_path: Path) -> None:
     many = {f"extra/{n}": b"" for n in range(torch_archive.MAX_ENTRIES + 1)}
     assert "entries; at most" in refused(archive(tmp_path / "m.pt2", many))
     assert "archive_format has 1,000 B" in refused(archive(tmp_path / "n.pt2", {"archive_format": b"1" * 1000}))
 
 
-def test_given_no_archive_or_deep_json_then_it_is_refused(tmp_path: Path) -> None:
+def test_no_archive_and_deep_json_are_refused(tmp_path: Path) -> None:
     (tmp_path / "m.pt2").write_bytes(b"no archive")
     assert "no intact archive" in refused(tmp_path / "m.pt2")
     deep = {**entries(), MODEL: b"[" * 100_000}
@@ -302,7 +302,7 @@ def test_given_no_archive_or_deep_json_then_it_is_refused(tmp_path: Path) -> Non
         "Add(Symbol('u0', integer=True), Integer(-1))", "Float('1.5', precision=53)", "s0 // 2 >= 3", "Rational(1, 2)",
     ],
 )  # fmt: skip
-def test_given_a_size_that_is_arithmetic_then_it_is_read(text: str) -> None:
+def test_an_arithmetic_size_is_read(text: str) -> None:
     require_arithmetic(text)
 
 
@@ -314,15 +314,13 @@ def test_given_a_size_that_is_arithmetic_then_it_is_read(text: str) -> None:
         "Symbol('s0', integer=s1)", "Symbol('s0', cls=1)", "sympify(s0)", "(" * 3000, "s0 if s1 else s2", "", "9" * 5000,
     ],
 )  # fmt: skip
-def test_given_a_size_that_is_more_than_arithmetic_then_it_is_refused(text: str) -> None:
+def test_a_size_beyond_arithmetic_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape("is not arithmetic")):
         require_arithmetic(text)
 
 
 @pytest.mark.tvm
-def test_given_code_beside_a_real_program_then_it_is_imported_without_running_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_beside_a_real_program_is_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("tvm")
     monkeypatch.chdir(tmp_path)

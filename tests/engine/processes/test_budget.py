@@ -29,14 +29,14 @@ def spin(until: Callable[[], bool] = lambda: False) -> None:
         pass
 
 
-def test_work_over_its_time_ends_and_names_the_budget() -> None:
+def test_work_over_its_time_names_the_budget() -> None:
     with pytest.raises(OverBudgetError) as over, within(Budget(0.1), "the loop"):
         spin()
     assert over.value.code == "over-budget"
     assert over.value.refusal.message == "the loop needs more than 0.1 s of processor time"
 
 
-def test_work_over_its_time_ends_at_its_next_checkpoint() -> None:
+def test_work_over_its_time_ends_at_a_checkpoint() -> None:
     """No exception comes between two checkpoints, where a callback or a finalizer could swallow it."""
     ended_by: list[str] = []
     with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
@@ -49,7 +49,7 @@ def test_work_over_its_time_ends_at_its_next_checkpoint() -> None:
     assert not ended_by
 
 
-def test_a_cancelled_job_within_its_budget_is_cancelled() -> None:
+def test_cancelled_job_within_its_budget_is_cancelled() -> None:
     token = CancellationToken()
     with pytest.raises(Cancelled), running_under(token), within(Budget(60.0), "the loop"):
         token.cancel()
@@ -79,14 +79,14 @@ def test_an_outer_budget_ends_an_inner_body() -> None:
         spin()
 
 
-def test_an_inner_budget_leaves_the_outer_body_running() -> None:
+def test_inner_budget_leaves_the_outer_body_running() -> None:
     with within(Budget(60.0), "the outer"):
         with pytest.raises(OverBudgetError, match="the inner"), within(Budget(0.1), "the inner"):
             spin()
         assert 50 < remaining_seconds() < 60
 
 
-def test_a_handler_of_all_exceptions_does_not_keep_the_work_alive() -> None:
+def test_handler_of_all_exceptions_does_not_keep_work_alive() -> None:
     with pytest.raises(OverBudgetError), within(Budget(0.1), "the loop"):
         while True:
             try:
@@ -95,7 +95,7 @@ def test_a_handler_of_all_exceptions_does_not_keep_the_work_alive() -> None:
                 continue
 
 
-def test_a_swallowed_interrupt_comes_again() -> None:
+def test_a_swallowed_interrupt_is_raised_again() -> None:
     swallowed: list[BaseException] = []
     with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
         while True:
@@ -117,11 +117,11 @@ def test_nothing_is_raised_after_the_body() -> None:
                 spin(lambda stop=stop: time.thread_time() > stop)
         except OverBudgetError:
             pass
-        sum(range(1000))  # an interrupt that comes late would end the test here
+        sum(range(1000))  # a late interrupt would end the test here
 
 
-def test_budgets_hold_after_bodies_that_end_beside_their_interrupt() -> None:
-    """The watch thread raises while a body ends: whatever both hold then must be released."""
+def test_interrupted_bodies_release_their_locks() -> None:
+    """The watch thread raises while a body ends: any lock that it holds must be released."""
     for extra in range(0, 60, 1 if IS_DEEP else 10):
         with suppress(OverBudgetError), within(Budget(0.06), "the short loop"):
             stop = time.thread_time() + 0.06 + 0.00005 * extra
@@ -137,8 +137,8 @@ def test_budgets_hold_after_bodies_that_end_beside_their_interrupt() -> None:
     assert over.wait(30.0)
 
 
-def test_a_profiler_works_after_an_interrupt_that_was_dropped() -> None:
-    """Python would look for an exception at each call, and never begin a function under a profiler."""
+def test_profiler_works_after_a_dropped_interrupt() -> None:
+    """Python would check for an exception at each call, and never start a function under a profiler."""
     code = """
 import sys
 from tilewright.engine.processes import Budget, uninterrupted, within
@@ -151,7 +151,7 @@ sys.setprofile(lambda *_: None)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_shielded_part_within_another_does_not_end_it() -> None:
+def test_nested_shielded_part_does_not_end_the_outer_one() -> None:
     done = False
     with pytest.raises(OverBudgetError), within(Budget(0.05), "the loop"):
         with uninterrupted():
@@ -175,7 +175,7 @@ def test_a_shielded_part_is_completed() -> None:
     assert done
 
 
-def test_only_the_thread_that_is_over_its_budget_ends() -> None:
+def test_only_the_thread_over_its_budget_ends() -> None:
     ended: list[str] = []
 
     def work(seconds: float, name: str) -> None:

@@ -37,7 +37,7 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float = 10.0, m
     return isolated(function, *arguments, seconds=seconds, what="the call", memory_bytes=memory_bytes)
 
 
-def test_a_call_returns_its_value_and_the_child_is_kept() -> None:
+def test_call_returns_and_keeps_the_child() -> None:
     assert call(work.add, 1, 2) == 3
     assert call(os.getpid) == call(os.getpid) != os.getpid()
 
@@ -74,7 +74,7 @@ def test_a_call_over_its_memory_ends(function: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("function", samples([work.kill, work.end], work.end))
-def test_a_call_that_ends_two_children_is_refused(function: Callable[[], Any]) -> None:
+def test_call_that_kills_two_children_is_refused(function: Callable[[], Any]) -> None:
     with pytest.raises(OverBudgetError, match="the call ended its process 2 times"):
         call(function)
     assert call(work.add, 1, 2) == 3
@@ -91,7 +91,7 @@ def test_output_of_the_function_does_not_mix_with_answers() -> None:
     assert call(work.say, "ready") == "ready"
 
 
-def test_the_time_of_the_child_counts_towards_the_budget() -> None:
+def test_time_of_the_child_counts_towards_the_budget() -> None:
     with pytest.raises(OverBudgetError, match="the call"), within(Budget(0.1), "the work"):
         call(work.spin)
     with within(Budget(60.0), "the work"):
@@ -100,7 +100,7 @@ def test_the_time_of_the_child_counts_towards_the_budget() -> None:
         assert remaining_seconds() < 59.9
 
 
-def test_a_cancelled_call_ends_and_the_child_is_kept() -> None:
+def test_cancelled_call_ends_and_the_child_is_kept() -> None:
     pid = call(os.getpid)
     token = CancellationToken()
     threading.Timer(0.3, token.cancel).start()

@@ -1,4 +1,4 @@
-"""Confined processes: what they try outside of their folder is refused, their limits end them, and they end with their parent."""
+"""Confined processes: actions outside of their folder are refused, their limits end them, and they end with their parent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reachable() -> Iterator[None]:
 
 
 def tried(folder: Path, *actions: tuple[str, object], limits: SandboxLimits = LIMITS) -> dict[str, str]:
-    """What came of each action in one confined process."""
+    """The result of each action in one confined process."""
     file = folder / "file.json"
     file.write_text(json.dumps([(name, str(argument)) for name, argument in actions]))
     return dict(zip((name for name, _ in actions), json.loads(confined_text(MODULE, file, limits)), strict=True))
@@ -64,8 +64,8 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def came_of(outside: Path) -> dict[str, str]:
-    """What came of every action that a confined process survives."""
+def results(outside: Path) -> dict[str, str]:
+    """The result of every action that a confined process survives."""
     secret = outside / "secret.txt"
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
@@ -84,51 +84,51 @@ def came_of(outside: Path) -> dict[str, str]:
     return found
 
 
-def test_an_answer_is_the_text(came_of: dict[str, str]) -> None:
-    assert came_of["long text"] == "x" * 20
+def test_an_answer_is_the_text(results: dict[str, str]) -> None:
+    assert results["long text"] == "x" * 20
 
 
 @pytest.mark.parametrize("action", ["write", "remove", "link", "connect", "fork in Python", "program"])
-def test_python_changes_connects_and_starts_nothing(action: str, came_of: dict[str, str], outside: Path) -> None:
-    assert came_of[action].startswith("PermissionError")
+def test_python_changes_connects_and_starts_nothing(action: str, results: dict[str, str], outside: Path) -> None:
+    assert results[action].startswith("PermissionError")
     assert (outside / "secret.txt").read_text() == "secret"
 
 
 @needs_landlock
-def test_native_code_writes_nothing_outside(came_of: dict[str, str], outside: Path) -> None:
-    assert came_of["write native"] == "Permission denied"
+def test_native_code_writes_nothing_outside(results: dict[str, str], outside: Path) -> None:
+    assert results["write native"] == "Permission denied"
     assert not (outside / "new.txt").exists()
 
 
 @needs_landlock
 @pytest.mark.parametrize("action", ["read", "read native"])
-def test_a_file_of_the_user_cannot_be_read(action: str, came_of: dict[str, str]) -> None:
-    assert "ermission denied" in came_of[action]
+def test_a_file_of_the_user_cannot_be_read(action: str, results: dict[str, str]) -> None:
+    assert "ermission denied" in results[action]
 
 
-def test_its_own_folder_is_writable_and_removed(came_of: dict[str, str]) -> None:
-    assert came_of["write here"] == "done"
-    work, home = json.loads(came_of["folder"])
+def test_its_own_folder_is_writable_and_removed(results: dict[str, str]) -> None:
+    assert results["write here"] == "done"
+    work, home = json.loads(results["folder"])
     assert work == home and not Path(work).exists()
 
 
-def test_the_size_of_a_file_is_limited(came_of: dict[str, str]) -> None:
-    assert came_of["large file"].startswith("OSError")
+def test_the_size_of_a_file_is_limited(results: dict[str, str]) -> None:
+    assert results["large file"].startswith("OSError")
 
 
-def test_variables_are_not_inherited(came_of: dict[str, str]) -> None:
-    variables = json.loads(came_of["variables"])
+def test_variables_are_not_inherited(results: dict[str, str]) -> None:
+    variables = json.loads(results["variables"])
     assert "secret" not in variables.values() and variables["HOME"] != os.environ["HOME"]
 
 
 @needs_filter
 @pytest.mark.parametrize("action", ["fork", "program native", "socket native", "signal"])
-def test_native_code_starts_and_reaches_nothing(action: str, came_of: dict[str, str]) -> None:
-    assert came_of[action] == "Operation not permitted"
+def test_native_code_starts_and_reaches_nothing(action: str, results: dict[str, str]) -> None:
+    assert results[action] == "Operation not permitted"
 
 
 @only_linux
-def test_the_limit_of_memory_is_told(tmp_path: Path) -> None:
+def test_the_memory_limit_is_reported(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "allocate", 1 << 29, SandboxLimits(memory_bytes=1 << 28, memory_per_byte=0))
     assert code == "too-large" and "more than 268,435,456 B of memory" in message
     assert tried(tmp_path, ("allocate", 1 << 20), limits=SandboxLimits(memory_bytes=1 << 28)) == {
@@ -136,32 +136,32 @@ def test_the_limit_of_memory_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_the_limit_of_processor_time_ends_a_loop(tmp_path: Path) -> None:
+def test_the_processor_time_limit_ends_a_loop(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "spin", "", SandboxLimits(processor_seconds=1))
     assert code == "too-slow" and "more than 1 s of processor time" in message
 
 
-def test_the_limit_of_time_ends_a_process_that_waits(tmp_path: Path) -> None:
+def test_the_time_limit_ends_a_waiting_process(tmp_path: Path) -> None:
     assert refusal(tmp_path, "sleep", 600, SandboxLimits(seconds=1))[0] == "too-slow"
 
 
-def test_the_limit_of_the_answer_is_told(tmp_path: Path) -> None:
+def test_the_answer_limit_is_reported(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "long text", 2 << 20, SandboxLimits(answer_bytes=1 << 20))
     assert code == "too-large" and "1,048,576 B for its text" in message
 
 
-def test_a_large_file_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+def test_large_file_is_refused_without_a_process(tmp_path: Path) -> None:
     assert refusal(tmp_path, "long text", 1, SandboxLimits(file_bytes=4))[0] == "too-large"
 
 
-def test_a_crash_is_told_with_its_signal(tmp_path: Path) -> None:
+def test_a_crash_is_reported_with_its_signal(tmp_path: Path) -> None:
     code, message = refusal(tmp_path, "crash", "", LIMITS)
     assert code == "reader-ended" and "SIGABRT" in message
 
 
 @only_linux
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_the_process_ends_with_the_command(end: int, tmp_path: Path) -> None:
+def test_the_process_ends_with_its_parent(end: int, tmp_path: Path) -> None:
     file = tmp_path / "file.json"
     file.write_text(json.dumps([("sleep", "600")]))
     code = f"import pathlib, tilewright.engine.processes.sandbox as s; s.confined_text({MODULE!r}, pathlib.Path({str(file)!r}))"

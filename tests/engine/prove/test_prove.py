@@ -1,4 +1,4 @@
-"""Proofs of single rewrites, refutations with their witness, and what is out of reach."""
+"""Proofs of single rewrites, refutations with their witness, and unsupported cases."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read(text: str) -> PrimFunc:
     return program
 
 
-def test_a_tiled_and_staged_matmul_is_proved_after_its_calls() -> None:
+def test_tiled_and_staged_matmul_is_proved_after_its_calls() -> None:
     sch = matmul()
     i, j, k = sch.get_loops("D")
     i0, i1 = sch.split(i, [None, 7])
@@ -63,7 +63,7 @@ def test_a_tiled_and_staged_matmul_is_proved_after_its_calls() -> None:
         assert (proof.status, proof.detail) == ("proved", "for all inputs"), proof
 
 
-def test_given_a_float_sum_in_another_order_then_the_proof_says_so() -> None:
+def test_a_proof_reports_a_reordered_float_sum() -> None:
     for dtype, detail in (
         ("float32", "for all inputs, up to the order of the float sum in D"),
         ("int32", "for all inputs"),
@@ -88,7 +88,7 @@ REWRITES: dict[str, Callable[[Schedule], object]] = {
 
 
 @pytest.mark.parametrize("name", REWRITES)
-def test_given_a_rewrite_then_it_is_proved(name: str) -> None:
+def test_a_rewrite_is_proved(name: str) -> None:
     sch = matmul("int32")
     REWRITES[name](sch)
     assert (sch.prove().status, sch.prove().detail) == ("proved", "for all inputs")
@@ -103,7 +103,7 @@ def test_given_a_rewrite_then_it_is_proved(name: str) -> None:
         ("C[vi, vj] =", "C[31 - vi, vj] =", "a term of the sum in D"),
     ],
 )
-def test_given_a_wrong_program_then_it_is_refuted_with_two_iterations(right: str, wrong: str, witness: str) -> None:
+def test_wrong_program_is_refuted_with_two_iterations(right: str, wrong: str, witness: str) -> None:
     original = MATMUL.replace("DTYPE", "int32")
     other = MATMUL.replace(right, wrong, 1).replace("DTYPE", "int32")
     proof = prove(read(other), read(original))
@@ -111,7 +111,7 @@ def test_given_a_wrong_program_then_it_is_refuted_with_two_iterations(right: str
     assert witness in proof.detail and "the original" in proof.detail and "the schedule" in proof.detail
 
 
-def test_given_a_parameter_laid_out_anew_then_its_elements_are_followed_to_their_places() -> None:
+def test_elements_of_a_laid_out_parameter_are_tracked() -> None:
     text = MATMUL.replace("DTYPE", "int32")
     other = text.replace("C: T.Buffer((32, 40)", "C: T.Buffer((40, 32)").replace("C[vi, vj]", "C[vj, vi]")
     other = other.replace("A: T.Buffer((32, 24)", "A: T.Buffer((3, 32, 8)").replace(
@@ -151,7 +151,7 @@ def main(a: T.handle, c: T.handle):
 """
 
 
-def test_given_symbolic_sizes_then_all_sizes_are_proved_at_once() -> None:
+def test_all_values_of_symbolic_sizes_are_proved_at_once() -> None:
     sch = Schedule(read(SYMBOLIC))
     i, _ = sch.get_loops("C")
     i0, _ = sch.split(i, [None, 16])
@@ -180,7 +180,7 @@ def main(X: T.Buffer((64,), "int32"), Y: T.Buffer((64,), "int32")):
 """
 
 
-def test_given_a_recurrence_then_its_relation_is_found_by_widening() -> None:
+def test_recurrence_is_proved_by_widening() -> None:
     backwards = SCAN.replace("vt = T.axis.spatial(64, t)", "vt = T.axis.spatial(64, 63 - t)")
     assert prove(read(backwards), read(SCAN)).status == "proved"
     tiled = SCAN.replace(
@@ -213,7 +213,7 @@ def main(A: T.Buffer((8, 32), "float32"), at: T.Buffer((8,), "int32"), best: T.B
 """
 
 
-def test_given_values_that_are_loaded_first_and_stored_later_then_they_are_what_was_loaded() -> None:
+def test_values_stored_later_are_those_loaded() -> None:
     sch = Schedule(read(ARGMAX))
     _, k = sch.get_loops("argmax")
     k0, _ = sch.split(k, [None, 8])
@@ -228,7 +228,7 @@ def test_given_values_that_are_loaded_first_and_stored_later_then_they_are_what_
     assert prove(read(late), read(ARGMAX)).status != "proved", "best has its new value already"
 
 
-def test_given_a_sum_of_sums_then_it_is_the_sum_of_all_terms() -> None:
+def test_a_sum_of_sums_is_the_sum_of_all_terms() -> None:
     flat = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((8, 6, 4), "int32"), C: T.Buffer((8,), "int32")):
@@ -264,7 +264,7 @@ def main(A: T.Buffer((8, 6, 4), "int32"), C: T.Buffer((8,), "int32")):
     assert prove(read(missing), read(flat)).status == "refuted"
 
 
-def test_given_parallel_iterations_that_meet_then_it_is_no_proof() -> None:
+def test_conflicting_parallel_iterations_prevent_a_proof() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
@@ -280,7 +280,7 @@ def main(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
     assert racing.status != "proved" and "same elements of C" in racing.detail
 
 
-def test_given_what_is_not_affine_then_it_says_what() -> None:
+def test_what_is_not_affine_is_named() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((16,), "int32"), I: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
@@ -297,7 +297,7 @@ def main(A: T.Buffer((16,), "int32"), I: T.Buffer((16,), "int32"), C: T.Buffer((
     assert prove(read(gather), read(gather)).status == "proved", "an input that data choose from is an operator"
 
 
-def test_given_too_few_steps_then_it_is_unknown_and_check_runs_both() -> None:
+def test_too_few_steps_are_unknown() -> None:
     sch = matmul("int32")
     sch.split(sch.get_loops("D")[0], [None, 8])
     assert prove(sch.func, sch.original["main"], operations=100).detail == "the proof needs too many steps"
@@ -305,18 +305,18 @@ def test_given_too_few_steps_then_it_is_unknown_and_check_runs_both() -> None:
     assert prove(sch.func, sch.original["main"]).status == "proved", "the limit of one proof is not that of the next"
 
 
-def test_given_proofs_one_after_the_other_then_they_share_a_context_of_isl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proofs_in_sequence_share_an_isl_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """islpy 2026.2 frees no context: each costs 100 KB for as long as the process lives."""
-    made: list[object] = []
+    contexts: list[object] = []
     context = decide.isl.Context
     monkeypatch.setattr(presburger, "_CONTEXTS", [])
-    monkeypatch.setattr(decide.isl, "Context", lambda: made.append(context()) or made[-1])
+    monkeypatch.setattr(decide.isl, "Context", lambda: contexts.append(context()) or contexts[-1])
     for _ in range(3):
         assert decide.decide(read(BLURS + ONE_BY_ONE), read(BLURS + ONE_BY_ONE), (), 1_000_000) is None
-    assert len(made) == 1
+    assert len(contexts) == 1
 
 
-def test_given_other_parameters_then_it_is_unknown() -> None:
+def test_other_parameters_are_unknown() -> None:
     other = (
         MATMUL.replace("DTYPE", "int32")
         .replace('B: T.Buffer((24, 40), "int32"), ', "")
@@ -332,10 +332,10 @@ def test_a_chain_too_long_to_follow_is_unknown() -> None:
     lines = ["@T.prim_func(s_tir=True)", 'def main(X0: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):']
     lines += [f"    X{n} = T.sblock_alloc_buffer((8,))" for n in range(1, stages)]
     for n in range(stages):
-        made = "Y" if n == stages - 1 else f"X{n + 1}"
+        target = "Y" if n == stages - 1 else f"X{n + 1}"
         lines += [
             "    for i in range(8):", f'        with T.sblock("B{n}"):',
-            "            vi = T.axis.spatial(8, i)", f"            {made}[vi] = X{n}[vi] + T.float32({n})",
+            "            vi = T.axis.spatial(8, i)", f"            {target}[vi] = X{n}[vi] + T.float32({n})",
         ]  # fmt: skip
     func = read("\n".join(lines) + "\n")
     proof = prove(func, func)
@@ -385,12 +385,12 @@ TOGETHER = r"""
 """
 
 
-def test_given_pieces_that_isl_must_not_join_then_the_proof_comes_to_its_end() -> None:
-    """isl 2026.2 ends the process when it coalesces the union of what becomes known of these two, so it is not asked to."""
+def test_pieces_that_isl_cannot_coalesce_are_proved() -> None:
+    """isl 2026.2 ends the process when it coalesces the union of the relations known of these two, so it is not called."""
     assert prove(read(BLURS + TOGETHER), read(BLURS + ONE_BY_ONE)).status == "proved"
 
 
-def test_given_no_islpy_when_checked_then_the_verdict_of_the_run_says_why_nothing_is_proved(
+def test_without_islpy_the_verdict_explains_the_missing_proof(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("islpy", "tilewright.engine.prove.decide"):

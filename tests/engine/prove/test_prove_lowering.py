@@ -1,4 +1,4 @@
-"""The shipped examples, and buffers with several slots, are proved as they are scheduled and after each pass of lowering."""
+"""The shipped examples, and buffers with several slots, are proved after scheduling and after each pass of lowering."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 
 @pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "what_moves_what"))
-def test_an_example_and_each_pass_of_its_lowering_are_proved(name: str) -> None:
+def test_example_and_each_pass_of_its_lowering_are_proved(name: str) -> None:
     schedule = evaluate(load_document(EXAMPLES / f"{name}.py")).schedule
     assert schedule is not None and schedule.prove().status == "proved"
     for step in PASSES:

@@ -1,4 +1,4 @@
-"""Loops change their order or run at once around blocks whose iterators are these loops, split and fused."""
+"""Reordered and parallel loops around blocks whose iterators are these loops, split and fused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main(A: T.Buffer(({n}, {m}), "float32"), B: T.Buffer(({n}, {m}), "float32"))
 """
 
 
-def made(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
+def bound(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
     condition = f"            T.where({where})\n" if where else ""
     return Schedule(parse(TEXT.format(n=n, m=m, vi=vi, vj=vj, where=condition)).program)
 
@@ -27,13 +27,13 @@ def made(vi: str, vj: str, n: int, m: int, where: str = "") -> Schedule:
 @pytest.mark.parametrize(
     "sch",
     [
-        pytest.param(made("i * 4 + j", "k", 24, 4), id="split"),
-        pytest.param(made("(i * 4 + j) // 3", "(i * 4 + j) % 3 * 4 + k", 8, 12), id="fused"),
-        pytest.param(made("i * 4 + j", "k", 22, 4, "i * 4 + j < 22"), id="an uneven split"),
-        pytest.param(made("i", "j * 4 + k", 6, 16, "i < 5"), id="a condition on one loop"),
+        pytest.param(bound("i * 4 + j", "k", 24, 4), id="split"),
+        pytest.param(bound("(i * 4 + j) // 3", "(i * 4 + j) % 3 * 4 + k", 8, 12), id="fused"),
+        pytest.param(bound("i * 4 + j", "k", 22, 4, "i * 4 + j < 22"), id="an uneven split"),
+        pytest.param(bound("i", "j * 4 + k", 6, 16, "i < 5"), id="a condition on one loop"),
     ],
 )
-def test_given_loops_split_and_fused_when_reordered_and_run_at_once_then_accepted(sch: Schedule) -> None:
+def test_split_and_fused_loops_are_reordered_and_parallelized(sch: Schedule) -> None:
     sch.reorder("k", "i")
     sch.parallel("k")
     assert sch.verify().status == "tested"
@@ -42,21 +42,21 @@ def test_given_loops_split_and_fused_when_reordered_and_run_at_once_then_accepte
 CALLS = (lambda s: s.reorder("k", "i"), lambda s: s.parallel("i"), lambda s: s.vectorize("k"))
 
 ONCE = {
-    "a gap": made("i * 4 + j", "k * 16", 24, 64),
-    "a condition that ties two iterators": made("i", "j * 4 + k", 6, 16, "i + k < 7"),
+    "a gap": bound("i * 4 + j", "k * 16", 24, 64),
+    "a condition that ties two iterators": bound("i", "j * 4 + k", 6, 16, "i + k < 7"),
 }
 
 REFUSED = {
-    "a loop squared": (made("i * i * 4 + j", "k", 104, 4), "undecided: the bindings or indices are not affine"),
+    "a loop squared": (bound("i * i * 4 + j", "k", 104, 4), "undecided: the bindings or indices are not affine"),
     "the same instance twice": (
-        made("i + j", "k", 9, 4, "i + k < 7"),
+        bound("i + j", "k", 9, 4, "i + k < 7"),
         "iterations (i = 0, j = 1, k = 0) and (i = 1, j = 0, k = 0) run the same instance of 'B'",
     ),
 }
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_given_other_bindings_that_run_each_instance_once_when_reordered_or_run_at_once_then_accepted(
+def test_bindings_that_run_each_instance_once_are_accepted(
     name: str,
 ) -> None:
     pytest.importorskip("islpy")
@@ -68,7 +68,7 @@ def test_given_other_bindings_that_run_each_instance_once_when_reordered_or_run_
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_other_bindings_when_reordered_or_run_at_once_then_refused_with_a_witness(name: str) -> None:
+def test_other_bindings_are_refused_with_a_witness(name: str) -> None:
     pytest.importorskip("islpy")
     sch, witness = REFUSED[name]
     for call in CALLS:
@@ -78,20 +78,20 @@ def test_given_other_bindings_when_reordered_or_run_at_once_then_refused_with_a_
         assert caught.value.refusal.found.endswith(witness)
 
 
-def test_given_a_loop_squared_outside_when_reordered_then_loops_further_in_are_judged_alone() -> None:
-    sch = made("i * i * 4 + j", "k", 104, 4)
+def test_squared_outer_loop_is_judged_apart_from_inner_loops() -> None:
+    sch = bound("i * i * 4 + j", "k", 104, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"
 
 
-def test_given_windows_that_overlap_when_reordered_within_then_accepted() -> None:
-    sch = made("i * 2 + j", "k", 14, 4)
+def test_reorder_within_overlapping_windows() -> None:
+    sch = bound("i * 2 + j", "k", 14, 4)
     sch.reorder("k", "j")
     assert sch.verify().status == "tested"
 
 
-def test_given_windows_of_digits_when_run_at_once_then_accepted_as_tvm_does() -> None:
-    sch = made("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
+def test_parallel_windows_of_digits_are_accepted_as_in_tvm() -> None:
+    sch = bound("i // 2 * 3 + (j * 4 + k) // 4", "(j * 4 + k) % 4", 10, 4)
     sch.vectorize("k")
     assert sch.verify().status == "tested"
 
@@ -120,7 +120,7 @@ def rounded(shape: str) -> tuple[Schedule, Var, Var]:
 @pytest.mark.parametrize(
     "shape", ["16, (n + 1) // 2, 10", "16, (n - 1) // 2 + 1, 10", "(n + 1) // 2, 3, (n + 1) // 2", "4, n, n", "n, 4, n"]
 )
-def test_given_sizes_rounded_or_repeated_when_loops_are_fused_split_and_bound_then_accepted(shape: str) -> None:
+def test_rounded_or_repeated_sizes_are_fused_split_and_bound(shape: str) -> None:
     sch, outer, inner = rounded(shape)
     sch.bind(outer, "blockIdx.x")
     sch.bind(inner, "threadIdx.x")
@@ -128,14 +128,14 @@ def test_given_sizes_rounded_or_repeated_when_loops_are_fused_split_and_bound_th
         assert sch.check({"n": n}).status in ("proved", "tested")
 
 
-def test_given_sizes_that_may_be_negative_when_loops_are_fused_split_and_bound_then_refused() -> None:
+def test_sizes_that_may_be_negative_are_refused() -> None:
     """For n = 1, two negative extents have a positive product: iterations that the program does not have."""
     sch, outer, _ = rounded("(n - 4) // 2, 3, (n - 4) // 2")
     with pytest.raises(ScheduleError, match="order-dependent"):
         sch.bind(outer, "blockIdx.x")
 
 
-def test_given_digits_by_a_symbolic_size_when_reordered_then_the_decision_ends() -> None:
+def test_decision_on_digits_of_a_symbolic_size_ends() -> None:
     sch = Schedule("""\
 @T.prim_func
 def main(a: T.handle, b: T.handle):

@@ -1,4 +1,4 @@
-"""Blocks and buffers are given in each of TVM's ways, and lead to the same program."""
+"""Blocks and buffers in each of TVM's forms lead to the same program."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ def named_b(sch: Schedule) -> Any:
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES, *EITHER])
-def test_given_a_buffer_by_position_name_or_itself_then_the_call_is_the_same(name: str) -> None:
+def test_buffer_is_given_by_position_name_or_object(name: str) -> None:
     call = {**READS, **WRITES, **EITHER}[name]
     ways: list[Callable[[Schedule], Any]] = [lambda s: 0, lambda s: "B", named_b]
     if name in EITHER:
         ways = [lambda s: ("write", 0), lambda s: "B", named_b]
-    made = []
+    modules = []
     for way in ways:
         sch = schedule()
         call(sch, way(sch))
-        made.append(sch.mod)
-    assert all(first_difference(made[0], other) is None for other in made[1:])
+        modules.append(sch.mod)
+    assert all(first_difference(modules[0], other) is None for other in modules[1:])
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES, *EITHER])
 @pytest.mark.parametrize("wrong", ["nobody", 7, ("sideways", 0)])
-def test_given_a_buffer_that_is_not_there_then_the_refusal_names_those_that_are(name: str, wrong: Any) -> None:
+def test_missing_buffer_is_refused_with_names(name: str, wrong: Any) -> None:
     sch = schedule()
     before = sch.mod
     with pytest.raises(ScheduleError) as refused:
@@ -78,7 +78,7 @@ def test_given_a_buffer_that_is_not_there_then_the_refusal_names_those_that_are(
     assert sch.mod is before
 
 
-def test_given_loops_by_name_then_they_are_the_handles() -> None:
+def test_loop_names_are_handles() -> None:
     by_name, by_handle = schedule(), schedule()
     by_name.compute_at("B", "x")
     by_handle.compute_at(by_handle.get_block("B"), by_handle.get_loops("C")[0])

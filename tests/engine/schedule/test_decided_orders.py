@@ -1,4 +1,4 @@
-"""Concurrent and reordered iterations, decided exactly: what is right is accepted, what is wrong has a witness, the rest says so."""
+"""Concurrent and reordered iterations, decided exactly: legal orders are accepted, illegal ones have a witness, others are undecided."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main(a: T.handle, c: T.handle):
 
 
 @pytest.mark.parametrize("call", ["parallel", "reorder"])
-def test_given_axes_fused_by_a_symbolic_size_then_their_iterations_are_apart(call: str) -> None:
+def test_axes_fused_by_a_symbolic_size_are_independent(call: str) -> None:
     sch = Schedule(CHAIN.format(read="vi * n + vj"))
     i, j = sch.get_loops("B")
     sch.parallel(i) if call == "parallel" else sch.reorder(j, i)
@@ -54,16 +54,14 @@ def test_given_axes_fused_by_a_symbolic_size_then_their_iterations_are_apart(cal
         (CHAIN.format(read="vi * n + (vj + 1) % n"), 0, "undecided: sizes are multiplied; correct for 5 and 12 and 37"),
     ],
 )  # fmt: skip
-def test_given_iterations_that_may_meet_then_the_refusal_says_where_or_that_it_is_undecided(
-    text: str, loop: int, found: str
-) -> None:
+def test_possible_conflicts_are_refused_with_a_witness(text: str, loop: int, found: str) -> None:
     sch = Schedule(text)
     with pytest.raises(ScheduleError) as caught:
         sch.parallel(sch.get_loops("B")[loop])
     assert caught.value.code == "order-dependent" and found in caught.value.refusal.found
 
 
-def test_given_a_sum_that_starts_late_when_decomposed_then_the_refusal_has_a_witness() -> None:
+def test_decomposing_a_late_sum_is_refused() -> None:
     sch = Schedule(SUM.format(element="i").replace("reduce(50, k)", "reduce(50, 49 - k)"))
     with pytest.raises(ScheduleError) as caught:
         sch.decompose_reduction("B", sch.get_loops("B")[1])
@@ -74,7 +72,7 @@ def test_given_a_sum_that_starts_late_when_decomposed_then_the_refusal_has_a_wit
     )
 
 
-def test_given_elements_that_iterators_share_then_the_refusal_has_a_witness() -> None:
+def test_elements_shared_by_iterators_are_refused_with_a_witness() -> None:
     text = SUM.format(element="i").replace("B[vi]", "B[vi % 4]")
     sch = Schedule(text)
     with pytest.raises(ScheduleError) as caught:

@@ -1,4 +1,4 @@
-"""Each primitive is a method of schedules, with the signature, the types and the docstring of its function."""
+"""Each primitive is a method of schedules, with its signature, types and docstring."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilewright.engine.script import parse
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
-def test_given_a_primitive_then_its_method_has_the_signature_types_and_docstring_of_its_function(name: str) -> None:
+def test_methods_have_the_signatures_of_primitives(name: str) -> None:
     method, function = getattr(Schedule, name), PRIMITIVES[name].apply
     this, *parameters = inspect.signature(method).parameters.values()
     context, *expected = inspect.signature(function).parameters.values()
@@ -26,14 +26,14 @@ def test_given_a_primitive_then_its_method_has_the_signature_types_and_docstring
     assert types == {key: value for key, value in of_function.items() if key != "ctx"}
 
 
-def test_given_a_schedule_then_its_method_is_bound() -> None:
+def test_methods_of_a_schedule_are_bound() -> None:
     sch = Schedule(parse(MATMUL).program)
     assert "self" not in inspect.signature(sch.split).parameters
     i, j, _ = Schedule.get_loops(sch, "C")
     assert isinstance(Schedule.fuse(sch, i, j), Var) and sch.trace.steps[-1].method == "fuse"
 
 
-def test_given_arguments_that_do_not_fit_then_the_error_names_the_call_and_nothing_changes() -> None:
+def test_wrong_arguments_name_the_call_and_change_nothing() -> None:
     sch = Schedule(parse(MATMUL).program)
     before = sch.mod
     with pytest.raises(TypeError, match=r"split\(\) missing a required argument: 'factors'"):
@@ -43,7 +43,7 @@ def test_given_arguments_that_do_not_fit_then_the_error_names_the_call_and_nothi
     assert sch.mod is before and not sch.trace.steps
 
 
-def test_given_defaults_and_a_function_then_the_trace_has_every_argument_in_canonical_form() -> None:
+def test_trace_has_every_argument_in_canonical_form() -> None:
     sch = Schedule(parse(MATMUL).program)
     sch.transform_layout("C", "A", lambda i, j: [j, i])
     step = sch.trace.steps[-1]
@@ -52,7 +52,7 @@ def test_given_defaults_and_a_function_then_the_trace_has_every_argument_in_cano
     assert isinstance(step.argument("index_map"), IndexMap) and step.argument("pad_value") is None
 
 
-def test_given_a_primitive_made_of_another_then_the_trace_has_its_own_arguments() -> None:
+def test_composite_primitive_is_traced_with_its_own_arguments() -> None:
     sch = Schedule(parse(MATMUL).program)
     sch.set_layout("C", "A", [1, 0])
     assert [name for name, _ in sch.trace.steps[-1].arguments] == ["block", "buffer", "order_or_strides"]

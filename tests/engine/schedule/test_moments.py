@@ -1,4 +1,4 @@
-"""Going back to a moment of a schedule, and on with one that went another way."""
+"""Earlier steps of a schedule, and moves to a schedule that continued differently."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import Schedule, ScheduleError
 
 
-def made() -> Schedule:
+def split_chain() -> Schedule:
     sch = Schedule(tilewright.parse(ELEMENTWISE_CHAIN))
     i, _ = sch.get_loops("C")
     sch.split(i, factors=[None, 4], names=["io", "ii"])
     return sch
 
 
-def test_given_a_schedule_when_a_moment_is_asked_for_then_it_is_as_it_was() -> None:
-    sch = made()
+def test_the_schedule_at_a_step_is_as_it_was() -> None:
+    sch = split_chain()
     first, last = sch.at(0), sch.at(len(sch.trace))
     assert structural_equal(first.mod, sch.original) and not first.trace.steps
     assert last.mod is sch.mod
@@ -27,14 +27,14 @@ def test_given_a_schedule_when_a_moment_is_asked_for_then_it_is_as_it_was() -> N
 
 
 @pytest.mark.parametrize("count", [-1, 3])
-def test_given_no_such_moment_then_it_is_refused(count: int) -> None:
+def test_a_missing_step_is_refused(count: int) -> None:
     with pytest.raises(ScheduleError) as refused:
-        made().at(count)
+        split_chain().at(count)
     assert refused.value.refusal.code == "no-such-step"
 
 
-def test_given_a_copy_that_went_on_when_gone_to_then_holders_see_its_calls() -> None:
-    sch = made()
+def test_go_to_a_copy_updates_all_holders() -> None:
+    sch = split_chain()
     other = sch.copy()
     other.unroll(other.get_loop("ii"))
     sch.go_to(other)
@@ -48,25 +48,25 @@ class Holder:
     def __init__(self) -> None:
         self.times = 0
 
-    def told(self) -> None:
+    def notified(self) -> None:
         self.times += 1
 
 
-def test_given_followers_when_it_goes_elsewhere_then_those_that_live_are_told() -> None:
-    sch, one, other = made(), Holder(), Holder()
-    sch.follow(one.told)
-    sch.follow(other.told)
-    went = sch.copy()
-    went.unroll(went.get_loop("ii"))
+def test_go_to_notifies_live_followers() -> None:
+    sch, one, other = split_chain(), Holder(), Holder()
+    sch.follow(one.notified)
+    sch.follow(other.notified)
+    other_way = sch.copy()
+    other_way.unroll(other_way.get_loop("ii"))
     del other
-    sch.go_to(went)
-    went.go_to(sch)
+    sch.go_to(other_way)
+    other_way.go_to(sch)
     assert one.times == 1
 
 
-def test_given_another_program_when_gone_to_then_refused_and_unchanged() -> None:
-    sch = made()
+def test_go_to_another_program_is_refused() -> None:
+    sch = split_chain()
     before = sch.mod
     with pytest.raises(ScheduleError) as refused:
-        sch.go_to(made())
+        sch.go_to(split_chain())
     assert refused.value.refusal.code == "other-program" and sch.mod is before

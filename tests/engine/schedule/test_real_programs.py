@@ -1,4 +1,4 @@
-"""Whole workloads through the whole house: read, print, schedule, verify, lower, simulate. `conformance` has real TVM's view."""
+"""Whole workloads end to end: read, print, schedule, verify, lower, simulate. `conformance` compares with TVM."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scheduled(name: str, fast: str) -> tilewright.Schedule:
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
 @pytest.mark.parametrize("name", REAL)
-def test_given_a_real_program_when_printed_then_it_reads_as_the_same(name: str, dialect: str) -> None:
+def test_printed_real_program_is_read_as_the_same(name: str, dialect: str) -> None:
     program = tilewright.parse(REAL[name].text)
     assert first_difference(tilewright.parse(tilewright.to_script(program, dialect)), program) is None
     after = scheduled(name, "local").func
@@ -36,7 +36,7 @@ def test_given_a_real_program_when_printed_then_it_reads_as_the_same(name: str, 
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_given_its_schedule_then_the_result_is_the_same_also_when_lowered_and_replayed(name: str) -> None:
+def test_schedule_of_a_real_program_lowers_the_same(name: str) -> None:
     sch = scheduled(name, "local")
     program = sch.original[sch.func_name]
     assert sch.verify().status == "tested", sch.verify().detail
@@ -54,7 +54,7 @@ def test_both_machines_run_the_schedule(name: str, machine: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples(REAL, "transpose"))
-def test_the_advice_on_a_missing_memory_leads_to_a_report(name: str) -> None:
+def test_advice_on_missing_memory_gives_a_report(name: str) -> None:
     sch = scheduled(name, "local")  # which the machine with two banks does not have
     for _ in range(12):
         try:
@@ -69,6 +69,6 @@ def test_the_advice_on_a_missing_memory_leads_to_a_report(name: str) -> None:
 
 
 def apply_text(sch: tilewright.Schedule, line: str) -> None:
-    """One line of advice, as the notebook would take it."""
+    """One line of advice, parsed as in the notebook."""
     (call,) = read_calls(line)
     call_method(sch, call.method, call.args, call.kwargs)

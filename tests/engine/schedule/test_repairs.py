@@ -1,4 +1,4 @@
-"""Refusals say which calls, made first, make the refused one legal; whatever they propose does so."""
+"""Refusals propose calls that make the refused call legal."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_refused_call_then_the_calls_that_make_it_legal_are_proposed(name):
+def test_calls_that_make_a_refused_call_legal_are_proposed(name):
     text, make, expected = CASES[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -127,13 +127,13 @@ def test_given_a_refused_call_then_the_calls_that_make_it_legal_are_proposed(nam
     assert not set(expected) & set(refusal.fix), "what makes it legal is said once"
 
 
-def test_given_a_call_that_nothing_makes_legal_then_nothing_is_proposed():
+def test_no_proposal_for_an_impossible_call():
     with pytest.raises(ScheduleError) as refused:
         schedule(MATMUL).compute_at("C", "i")
     assert refused.value.refusal.repair == ()
 
 
-def test_given_several_conflicts_then_all_blocks_are_named():
+def test_all_blocks_of_several_conflicts_are_named():
     text = (
         SHIFTED
         + """        with T.sblock("D"):
@@ -154,7 +154,7 @@ def test_given_several_conflicts_then_all_blocks_are_named():
 
 
 @given(programs(), st.data())
-def test_given_random_refusals_when_repaired_then_the_call_is_legal_and_the_meaning_kept(program, data):
+def test_law_repaired_calls_are_legal_and_keep_the_meaning(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(1, 6))):
         call = data.draw(calls(sch))
@@ -173,7 +173,7 @@ def test_given_random_refusals_when_repaired_then_the_call_is_legal_and_the_mean
         assert verdict.status == "tested", verdict.detail
 
 
-def test_given_a_proposal_then_its_text_names_what_it_holds():
+def test_a_proposal_has_its_method_and_arguments():
     with pytest.raises(ScheduleError) as refused:
         schedule(MATMUL).fuse("i", "k")
     (proposal,) = refused.value.refusal.repair

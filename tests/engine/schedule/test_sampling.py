@@ -1,4 +1,4 @@
-"""Random decisions: what they give, how they are traced, repeated and exported, and how a location is used."""
+"""Random decisions: their results, traces, repetition and export, and the use of a location."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(a: T.handle, b: T.handle):
 """
 
 
-def test_given_a_seed_then_the_draws_repeat_and_a_replay_repeats_the_decisions() -> None:
+def test_draws_of_a_seed_are_repeatable() -> None:
     def drawn(seed: int) -> tuple[list[int | None], Schedule]:
         sch = Schedule(MATMUL, seed=seed)
         i, _, _ = sch.get_loops("C")
@@ -43,7 +43,7 @@ def test_given_a_seed_then_the_draws_repeat_and_a_replay_repeats_the_decisions()
 
 
 @given(st.integers(0, 2**31), st.integers(1, 5), st.sampled_from((-1, 1, 4, 16)))
-def test_given_a_perfect_tile_then_its_product_is_the_extent(seed: int, n: int, most: int) -> None:
+def test_factors_of_a_perfect_tile_multiply_to_the_extent(seed: int, n: int, most: int) -> None:
     sch = Schedule(MATMUL, seed=seed)
     if n == 1 and most != -1:
         most = -1
@@ -53,7 +53,7 @@ def test_given_a_perfect_tile_then_its_product_is_the_extent(seed: int, n: int, 
 
 
 @given(st.integers(0, 2**31), st.integers(0, 2), st.sampled_from((1, 2, 8)))
-def test_given_a_partitioned_tile_then_the_inner_part_is_a_multiple(seed: int, position: int, factor: int) -> None:
+def test_inner_partitioned_tile_is_a_multiple(seed: int, position: int, factor: int) -> None:
     sch = Schedule(MATMUL, seed=seed)
     factors = sch.sample_partitioned_tile(sch.get_loops("C")[0], 3, position, factor)
     assert prod(f or 0 for f in factors) == 128 and prod(f or 0 for f in factors[position:]) % factor == 0
@@ -63,19 +63,19 @@ def test_given_a_partitioned_tile_then_the_inner_part_is_a_multiple(seed: int, p
     ("decision", "expected"),
     [([16, 8], [16, 8]), ([5, 7], [1, 128]), ([1, 1, 64], [2, 1, 64]), ([0, 3, 4], [1, 32, 4])],
 )
-def test_given_a_decision_then_it_is_fitted_to_the_extent(decision: list[int], expected: list[int]) -> None:
+def test_a_decision_is_adapted_to_the_extent(decision: list[int], expected: list[int]) -> None:
     sch = Schedule(MATMUL)
     assert sch.sample_perfect_tile("i", len(decision), decision=decision) == expected  # pyright: ignore[reportArgumentType]
 
 
-def test_given_a_partitioned_decision_that_does_not_fit_then_it_is_the_default() -> None:
+def test_indivisible_partitioned_decision_is_the_default() -> None:
     sch = Schedule(MATMUL)
     loop = sch.get_loops("C")[0]
     assert sch.sample_partitioned_tile(loop, 3, 1, 8, decision=[64, 2, 1]) == [16, 8, 1]
     assert sch.sample_partitioned_tile(loop, 2, 1, 3, decision=[64, 2]) == [None, 1], "3 does not divide 128"
 
 
-def test_given_a_symbolic_loop_then_the_outer_factor_is_left_to_split() -> None:
+def test_outer_factor_of_a_symbolic_loop_is_left_to_split() -> None:
     sch = Schedule(SYMBOLIC)
     (loop,) = sch.get_loops("B")
     factors = sch.sample_perfect_tile(loop, 2)
@@ -83,7 +83,7 @@ def test_given_a_symbolic_loop_then_the_outer_factor_is_left_to_split() -> None:
     assert sch.replayed().trace.as_python() == sch.trace.as_python()
 
 
-def test_given_candidates_then_one_is_drawn_by_its_probability() -> None:
+def test_a_candidate_is_drawn_by_its_probability() -> None:
     sch = Schedule(MATMUL, seed=1)
     assert {sch.sample_categorical([3, 5, 9], [0.5, 0.0, 0.5]) for _ in range(40)} == {3, 9}
     assert sch.sample_categorical([3, 5, 9], [0.5, 0.0, 0.5], decision=1) == 5
@@ -92,7 +92,7 @@ def test_given_candidates_then_one_is_drawn_by_its_probability() -> None:
 @pytest.mark.parametrize(
     ("decision", "loops", "inlined"), [(-1, 0, False), (-2, 0, True), (0, 1, False), (1, 2, False), (9, 2, False)]
 )
-def test_given_a_location_then_the_block_moves_there(decision: int, loops: int, inlined: bool) -> None:
+def test_a_sampled_location_moves_the_block(decision: int, loops: int, inlined: bool) -> None:
     sch = Schedule(MATMUL_RELU)
     copy = sch.cache_read("relu", 0, "local")
     sch.compute_at(copy, sch.sample_compute_location(copy, decision=decision))
@@ -103,7 +103,7 @@ def test_given_a_location_then_the_block_moves_there(decision: int, loops: int, 
     assert sch.verify().status == "tested"
 
 
-def test_given_a_drawn_location_then_it_is_possible() -> None:
+def test_a_drawn_location_is_legal() -> None:
     found = set()
     for seed in range(0, 2**31, 2**27):
         sch = Schedule(MATMUL_RELU, seed=seed)
@@ -113,7 +113,7 @@ def test_given_a_drawn_location_then_it_is_possible() -> None:
     assert found == {-2, -1, 0, 1}
 
 
-def test_given_samples_then_the_export_has_their_decisions() -> None:
+def test_exported_samples_have_their_decisions() -> None:
     sch = Schedule(MATMUL)
     i, _, _ = sch.get_loops("C")
     sch.split(i, factors=sch.sample_perfect_tile(i, 2, decision=[32, 4]))
@@ -147,7 +147,7 @@ def test_given_samples_then_the_export_has_their_decisions() -> None:
         lambda s: s.seed(-2),
     ],
 )
-def test_given_a_decision_that_cannot_be_made_then_it_is_refused(call) -> None:
+def test_an_impossible_decision_is_refused(call) -> None:
     sch = Schedule(MATMUL)
     with pytest.raises(ScheduleError) as caught:
         call(sch)

@@ -1,4 +1,4 @@
-"""Pipelines under later calls: the stages go with the parts of the loop, and what could not be lowered is refused."""
+"""Pipelines under later calls: stages follow the parts of the loop, and calls that would prevent lowering are refused."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def assert_sound(sch: Schedule) -> None:
     assert meaning.fault_of(sch, lower(sch.func)) == ""
 
 
-def test_given_a_pipeline_when_a_producer_comes_into_its_loop_then_it_runs_with_its_consumer():
+def test_producer_moved_into_a_pipeline_runs_with_its_consumer():
     sch = piped([0, 1, 2])
     sch.compute_at("A", sch.get_loops("B")[0])
     assert noted(sch) == {"stage": [0, 0, 1, 2], "order": [0, 1, 2, 3]}
     assert_sound(sch)
 
 
-def test_given_a_pipeline_when_consumers_come_into_its_loop_then_they_run_with_their_producer():
+def test_consumers_moved_into_a_pipeline_run_with_their_producer():
     sch = piped([0, 1, 2])
     loop = sch.get_loops("B")[0]
     sch.reverse_compute_at("Y", loop)
@@ -94,28 +94,28 @@ def test_given_a_pipeline_when_consumers_come_into_its_loop_then_they_run_with_t
     assert_sound(sch)
 
 
-def test_given_an_order_when_a_block_comes_into_the_loop_then_the_others_keep_theirs():
+def test_block_moved_into_a_pipeline_keeps_the_order_of_others():
     sch = piped([0, 1, 1], [2, 0, 1])
     sch.reverse_compute_at("Y", sch.get_loops("B")[0])
     assert noted(sch) == {"stage": [0, 1, 1, 1], "order": [3, 0, 1, 2]}
     assert_sound(sch)
 
 
-def test_given_a_pipeline_when_a_part_is_inlined_then_the_others_keep_their_stages():
+def test_inlining_in_a_pipeline_keeps_the_stages_of_others():
     sch = piped([0, 1, 2])
     sch.compute_inline("C")
     assert noted(sch, "B") == {"stage": [0, 2], "order": [0, 1]}
     assert_sound(sch)
 
 
-def test_given_a_pipeline_when_a_copy_is_made_in_its_loop_then_it_has_a_stage():
+def test_a_copy_made_in_a_pipeline_has_a_stage():
     sch = piped([0, 1, 2])
     sch.cache_read("D", 0, "local")
     assert len(noted(sch)["stage"]) == 4
     assert_sound(sch)
 
 
-def test_given_a_pipeline_when_calls_change_the_parts_only_inside_then_the_stages_stay():
+def test_calls_inside_the_parts_of_a_pipeline_keep_the_stages():
     sch = piped([0, 1, 2])
     sch.split(sch.get_loops("C")[1], [None, 4])
     sch.vectorize(sch.get_loops("C")[2])
@@ -123,7 +123,7 @@ def test_given_a_pipeline_when_calls_change_the_parts_only_inside_then_the_stage
     assert_sound(sch)
 
 
-def test_given_a_part_that_works_on_views_when_a_copy_is_made_in_it_then_each_of_the_two_has_a_stage():
+def test_copy_in_a_part_that_works_on_views_has_its_own_stage():
     sch = piped([0, 1, 2])
     row = sch.get_loops("C")[1]
     sch.tensorize(row, cut_out(sch, row))
@@ -133,7 +133,7 @@ def test_given_a_part_that_works_on_views_when_a_copy_is_made_in_it_then_each_of
     assert_sound(sch)
 
 
-def test_given_a_part_when_it_leaves_with_loops_like_its_own_then_these_are_no_pipeline():
+def test_loops_outside_of_a_pipeline_are_none():
     sch = piped([0, 1, 2])
     sch.reverse_compute_at("B", sch.get_loops("A")[0], preserve_unit_loops=True, keep_tiling=True)
     assert [f.annotations for f in sch.index.loops_of("B")] == [(), (), ()]
@@ -148,7 +148,7 @@ REFUSED: dict[str, Callable[[Schedule], object]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_a_pipeline_when_a_call_would_leave_none_then_it_is_refused_with_the_calls_that_take_it_off(name: str):
+def test_emptying_a_pipeline_is_refused_with_its_fix(name: str):
     sch = piped([0, 1, 2])
     with pytest.raises(ScheduleError) as refused:
         REFUSED[name](sch)
@@ -158,7 +158,7 @@ def test_given_a_pipeline_when_a_call_would_leave_none_then_it_is_refused_with_t
     assert_sound(sch)
 
 
-def test_given_a_pipeline_when_it_is_taken_off_list_by_list_then_calls_are_free():
+def test_pipeline_without_its_annotations_restricts_no_call():
     sch = piped([0, 1, 2])
     loop = sch.get_loops("B")[0]
     sch.unannotate(loop, "software_pipeline_stage")
@@ -169,7 +169,7 @@ def test_given_a_pipeline_when_it_is_taken_off_list_by_list_then_calls_are_free(
 
 @few(4)
 @given(st.sampled_from([([0, 1, 2], None), ([0, 0, 1], [1, 0, 2]), ([0, 1, 1], [2, 0, 1])]), st.data())
-def test_given_a_pipeline_when_random_calls_are_accepted_then_the_program_can_be_lowered(given_stages, data):
+def test_law_pipelines_can_be_lowered_after_accepted_calls(given_stages, data):
     try:
         sch = piped(*given_stages)
     except ScheduleError:
@@ -192,9 +192,9 @@ def test_given_a_pipeline_when_random_calls_are_accepted_then_the_program_can_be
             assert meaning.fault_of(sch, flat) == ""
 
 
-@few(2)  # each asks for every loop
+@few(2)  # each needs every loop
 @given(st.data())
-def test_given_a_pipeline_when_asked_beforehand_then_the_calls_confirm_it(data):
+def test_law_verdicts_on_pipelines_agree_with_the_calls(data):
     sch = piped([0, 1, 2])
     for _ in range(data.draw(st.integers(0, 2))):
         try:

@@ -1,4 +1,4 @@
-"""What an engineer who knows TVM types: text and objects of TVM as programs, scripts, traces, and mistakes with handles and keywords."""
+"""The habits of TVM users: TVM's text and objects as programs, scripts, traces, and mistakes with handles and keywords."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def refused(call: object, *args: object, **kwargs: object) -> ScheduleError:
     return caught.value
 
 
-def test_given_text_or_an_object_of_tvm_then_it_is_the_program() -> None:
+def test_tvm_text_and_objects_are_programs() -> None:
     expected = matmul().mod
     tvm_module = SimpleNamespace(script=lambda *, show_meta: MATMUL)
     for program in (MATMUL, tvm_module, SimpleNamespace(mod=tvm_module), matmul()):
         assert structural_equal(Schedule(program).mod, expected)
 
 
-def test_given_a_module_then_script_show_and_print_are_its_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_script_show_and_print_of_a_module_are_its_text(capsys: pytest.CaptureFixture[str]) -> None:
     sch = matmul()
     text = to_script(sch.mod)
     sch.mod.show()
@@ -43,7 +43,7 @@ def test_given_a_module_then_script_show_and_print_are_its_text(capsys: pytest.C
     assert sch.mod.script() == to_script(sch.mod) != text
 
 
-def test_given_a_trace_then_its_python_makes_the_same_schedule(capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_of_a_trace_makes_the_same_schedule(capsys: pytest.CaptureFixture[str]) -> None:
     sch = matmul()
     i, j, k = sch.get_loops(sch.get_block("C"))
     io, ii = sch.split(i, factors=[None, 8])
@@ -58,7 +58,7 @@ def test_given_a_trace_then_its_python_makes_the_same_schedule(capsys: pytest.Ca
     assert structural_equal(again.mod, sch.mod) and isinstance(variables["i_0"], Var)
 
 
-def test_given_a_single_result_of_a_list_then_its_line_unpacks_it() -> None:
+def test_single_result_of_a_list_is_unpacked_in_its_line() -> None:
     sch = Schedule(
         'from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((8,), "float32")):\n'
         '    for i in range(8):\n        with T.sblock("A"):\n            v = T.axis.spatial(8, i)\n            A[v] = T.float32(1)\n'
@@ -67,13 +67,13 @@ def test_given_a_single_result_of_a_list_then_its_line_unpacks_it() -> None:
     assert sch.trace.as_python() == ['(i,) = sch.get_loops(block="A")']
 
 
-def test_given_a_typo_in_a_keyword_then_the_nearest_name_is_told() -> None:
+def test_typo_in_a_keyword_is_reported_with_the_nearest_name() -> None:
     error = refused(matmul().split, "i", factor=[None, 8])
     assert error.code == "bad-arguments" and error.refusal.fix == ("factors=…",)
     assert issubclass(type(error), TypeError) and "split(loop, factors" in error.refusal.expected
 
 
-def test_given_a_stale_loop_then_what_replaced_it_and_its_block_are_told() -> None:
+def test_stale_loop_is_reported_with_its_replacement_and_block() -> None:
     sch = matmul()
     i, j, _ = sch.get_loops("C")
     sch.split(i, factors=[None, 8])
@@ -82,19 +82,19 @@ def test_given_a_stale_loop_then_what_replaced_it_and_its_block_are_told() -> No
     assert error.refusal.found == "step 2, split, replaced it by i_0, i_1; it was around 'C'"
 
 
-def test_given_a_stale_block_then_what_removed_it_is_told() -> None:
+def test_stale_block_is_reported_with_the_call_that_removed_it() -> None:
     sch = matmul()
     copy = sch.cache_read("C", 0, "global")
     sch.compute_inline(copy)
     assert refused(sch.compute_inline, copy).refusal.found == "step 2, compute_inline, removed it"
 
 
-def test_given_a_loop_of_another_schedule_then_it_is_refused_as_that() -> None:
+def test_a_loop_of_another_schedule_is_refused() -> None:
     foreign = matmul().split("i", factors=[None, 8])[0]
     assert "belongs to another schedule" in refused(matmul().unroll, foreign).refusal.message
 
 
-def test_given_a_block_for_a_loop_and_a_loop_for_a_block_then_that_is_told() -> None:
+def test_blocks_and_loops_in_place_of_each_other_are_refused() -> None:
     sch = matmul()
     i, *_ = sch.get_loops("C")
     error = refused(sch.unroll, "C")
@@ -109,9 +109,7 @@ def test_given_a_block_for_a_loop_and_a_loop_for_a_block_then_that_is_told() -> 
         (f"{MATMUL}\nsch = tir.Schedule(matmul)\nb = sch.get_block('C')\n", "schedule-in-text", "read_pasted"),
     ],
 )
-def test_given_a_text_that_is_more_than_a_program_then_the_error_says_what_reads_it(
-    text: str, code: str, call: str
-) -> None:
+def test_text_beyond_a_program_is_refused_with_its_reader(text: str, code: str, call: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         Schedule(text)
     assert caught.value.code == code and call in caught.value.refusal.fix[0]

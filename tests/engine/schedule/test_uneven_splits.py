@@ -21,7 +21,7 @@ def fused(body: str, rows: str, columns: str) -> tuple[Schedule, list[Var]]:
 
 @pytest.mark.parametrize(("rows", "columns"), SIZES)
 @pytest.mark.parametrize("body", ["elementwise", "update"])
-def test_given_a_fallback_schedule_of_a_gpu_then_each_call_is_accepted(body: str, rows: str, columns: str) -> None:
+def test_every_call_of_a_gpu_fallback_schedule_is_accepted(body: str, rows: str, columns: str) -> None:
     for call in (
         lambda s, outer, inner: (s.bind(outer, "blockIdx.x"), s.bind(inner, "threadIdx.x")),
         lambda s, outer, inner: s.parallel(outer),
@@ -35,7 +35,7 @@ def test_given_a_fallback_schedule_of_a_gpu_then_each_call_is_accepted(body: str
 
 
 @pytest.mark.parametrize("size", ["32", "n"])
-def test_given_a_split_of_a_split_that_is_uneven_when_cached_then_accepted(size: str) -> None:
+def test_caching_under_a_nested_uneven_split_is_accepted(size: str) -> None:
     sch = Schedule(parse(uneven_program("elementwise", size, "8")).program)
     _, inner = sch.split(sch.get_loops("B")[0], [None, 4])
     sch.split(inner, [None, 2, 5])
@@ -44,7 +44,7 @@ def test_given_a_split_of_a_split_that_is_uneven_when_cached_then_accepted(size:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [("3", "8"), ("n", "8")])
-def test_given_sums_whose_rows_are_whole_in_each_block_when_reordered_then_accepted(rows: str, columns: str) -> None:
+def test_reorder_with_whole_rows_in_each_block(rows: str, columns: str) -> None:
     pytest.importorskip("islpy")
     sch, loops = fused("row sums", rows, columns)
     sch.reorder(*reversed(loops))
@@ -63,9 +63,7 @@ def test_given_sums_whose_rows_are_whole_in_each_block_when_reordered_then_accep
         ("3", "m", "where the init does not run for m = 12"),
     ],
 )
-def test_given_sums_that_cross_blocks_when_reordered_then_refused_with_a_witness(
-    rows: str, columns: str, witness: str
-) -> None:
+def test_reorder_of_sums_across_blocks_is_refused_with_a_witness(rows: str, columns: str, witness: str) -> None:
     pytest.importorskip("islpy")
     sch, loops = fused("row sums", rows, columns)
     with pytest.raises(ScheduleError) as refused:
@@ -74,7 +72,7 @@ def test_given_sums_that_cross_blocks_when_reordered_then_refused_with_a_witness
     assert witness in refused.value.refusal.found
 
 
-def test_given_no_islpy_when_a_decision_needs_it_then_the_refusal_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_without_islpy_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "islpy", None)
     sch, loops = fused("row sums", "5", "12")
     with pytest.raises(ScheduleError) as refused:

@@ -1,4 +1,4 @@
-"""Schedule calls on programs with vectors: blocks of vectors move as others do, and no call tears a vector apart."""
+"""Schedule calls on programs with vectors: blocks of vectors move as others do, and no call splits a vector."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ACCEPTED: dict[str, Callable[[Schedule], object]] = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_given_a_block_of_vectors_then_calls_keep_the_meaning(name: str):
+def test_calls_on_a_block_of_vectors_keep_the_meaning(name: str):
     sch = staged()
     ACCEPTED[name](sch)
     assert sch.verify().status == "tested"
@@ -52,7 +52,7 @@ TORN: dict[str, Callable[[Schedule], object]] = {
 
 
 @pytest.mark.parametrize("name", TORN)
-def test_given_a_call_that_would_tear_a_vector_then_it_is_refused(name: str):
+def test_call_that_would_split_a_vector_is_refused(name: str):
     sch = staged()
     before = sch.func
     with pytest.raises(ScheduleError) as refused:
@@ -61,7 +61,7 @@ def test_given_a_call_that_would_tear_a_vector_then_it_is_refused(name: str):
     assert sch.func is before
 
 
-def test_given_a_vector_with_gaps_then_it_does_not_fill_its_box():
+def test_a_vector_with_gaps_does_not_fill_its_box():
     gaps = STAGED.replace("vj * 4:vj * 4 + 4]", "vj * 4:vj * 4 + 4:2]").replace("vj * 4, 1, 4)", "vj * 4, 2, 2)")
     gaps = gaps.replace("float32(2), 4)", "float32(2), 2)")
     sch = Schedule(parse(gaps).program)
@@ -70,7 +70,7 @@ def test_given_a_vector_with_gaps_then_it_does_not_fill_its_box():
     assert refused.value.code == "region-not-covered"
 
 
-def test_given_vectors_then_a_proof_says_that_it_does_not_know_and_a_machine_moves_their_bytes():
+def test_vectors_are_unknown_to_proofs_and_moved_by_machines():
     sch = staged()
     sch.split(sch.get_loops("C")[1], [None, 4])
     assert sch.prove().status == "unknown"
@@ -79,7 +79,7 @@ def test_given_vectors_then_a_proof_says_that_it_does_not_know_and_a_machine_mov
 
 
 @given(st.sampled_from([STAGED, SUMS]), st.data())
-def test_given_random_calls_around_vectors_then_the_meaning_is_kept(text: str, data: st.DataObject):
+def test_law_calls_around_vectors_keep_the_meaning(text: str, data: st.DataObject):
     sch = Schedule(parse(text).program)
     meaning = Meaning(sch.func)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -99,9 +99,7 @@ def test_given_random_calls_around_vectors_then_the_meaning_is_kept(text: str, d
 
 
 @given(st.sampled_from([STAGED, SUMS, PADDED]), st.data())
-def test_given_random_calls_around_vectors_when_asked_beforehand_then_the_calls_confirm_it(
-    text: str, data: st.DataObject
-):
+def test_law_verdicts_around_vectors_agree_with_the_calls(text: str, data: st.DataObject):
     sch = Schedule(parse(text).program)
     for _ in range(data.draw(st.integers(0, 3))):
         try:
@@ -112,14 +110,14 @@ def test_given_random_calls_around_vectors_when_asked_beforehand_then_the_calls_
     assert_answers_confirmed(sch, data.draw(st.sampled_from(sch.index.block_names[1:])))
 
 
-def test_given_threads_launched_in_a_block_then_their_numbers_stay_in_it():
+def test_thread_indices_stay_in_their_block():
     sch = Schedule(parse(SUMS).program)
     with pytest.raises(ScheduleError) as refused:
         sch.reindex("C", ("read", 0))
     assert refused.value.code == "opaque-iterator"
 
 
-def test_given_threads_launched_around_blocks_then_they_are_loops():
+def test_threads_launched_around_blocks_are_loops():
     text = STAGED.replace(
         '    for i, j in T.grid(8, 16):\n        with T.sblock("C"):',
         '    i = T.launch_thread("threadIdx.x", 8)\n    for j in range(16):\n        with T.sblock("C"):',

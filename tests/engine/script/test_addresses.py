@@ -1,4 +1,4 @@
-"""Addresses of buffers, quoted sizes and rich annotations: read as TVM prints them, written back as they were; what must not touch them."""
+"""Addresses of buffers, quoted sizes and rich annotations: read as TVM prints them, printed unchanged; calls that would break them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VIEW = """V = T.match_buffer(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16], (16,
 @pytest.mark.parametrize(
     "body", [WHOLE, VIEW, 'T.evaluate(T.call_extern("int32", "f", B.access_ptr("r"), C.access_ptr("w")))']
 )
-def test_given_addresses_when_printed_then_they_read_back_the_same(body: str):
+def test_printed_addresses_read_back_the_same(body: str):
     program = parse(TILES % body).program
     text = to_script(program)
     again = parse(text).program
@@ -45,14 +45,14 @@ def test_given_addresses_when_printed_then_they_read_back_the_same(body: str):
     assert to_script(again) == text
 
 
-def test_given_an_access_pointer_when_read_then_it_is_tvms_call():
+def test_an_access_pointer_is_read_as_tvms_call():
     program = parse(TILES % 'T.evaluate(T.call_extern("int32", "f", B.access_ptr("rw")))').program
     (call,) = (n for n in walk(program) if isinstance(n, Call) and n.op == "tvm_access_ptr")
     assert isinstance(call.args[1], BufferData)
     assert [getattr(a, "value", None) for a in call.args[2:]] == [0, 64 * 64, 3]
 
 
-def test_given_an_address_without_regions_when_read_then_the_whole_buffer_is_read_and_written():
+def test_address_without_regions_covers_the_whole_buffer():
     text = (TILES % 'T.evaluate(T.call_extern("int32", "f", B.data))').replace(
         "            T.reads(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])\n", ""
     )
@@ -63,7 +63,7 @@ def test_given_an_address_without_regions_when_read_then_the_whole_buffer_is_rea
 
 
 @pytest.mark.parametrize("body", [WHOLE, VIEW])
-def test_given_an_address_when_the_buffer_would_change_its_places_then_it_is_refused(body: str):
+def test_changing_the_layout_of_an_addressed_buffer_is_refused(body: str):
     sch = Schedule(parse(TILES % body).program)
     before = to_script(sch.mod)
     for call in (
@@ -76,13 +76,13 @@ def test_given_an_address_when_the_buffer_would_change_its_places_then_it_is_ref
     assert to_script(sch.mod) == before
 
 
-def test_given_an_address_when_cached_as_a_whole_then_it_is_the_cache_that_is_addressed():
+def test_caching_an_addressed_buffer_addresses_the_cache():
     sch = Schedule(parse(TILES % WHOLE).program)
     sch.cache_read("load", 0, "shared")
     assert {b.name for b in addressed_buffers(sch.func)} == {"B_shared", "C"}
 
 
-def test_given_an_address_when_lowered_then_the_buffer_keeps_its_shape():
+def test_lowered_addressed_buffer_keeps_its_shape():
     sch = Schedule(parse(TILES % WHOLE).program)
     sch.compute_at("B", sch.get_loops("load")[1])
     (found,) = allocations(sch.func)
@@ -90,11 +90,11 @@ def test_given_an_address_when_lowered_then_the_buffer_keeps_its_shape():
     assert {b.name for b in addressed_buffers(lower(sch.func))} == {"B", "C"}
 
 
-def test_given_a_program_with_addresses_when_verified_then_nothing_is_claimed():
+def test_a_program_with_addresses_is_not_verified():
     assert Schedule(parse(TILES % WHOLE).program).verify().status == "unknown"
 
 
-def test_given_a_size_in_quotes_with_a_type_when_read_then_the_type_is_no_size():
+def test_the_type_of_a_quoted_size_is_no_size():
     text = """
 from tvm.script import tirx as T
 
@@ -110,13 +110,13 @@ def f(X: T.Buffer((T.int64(8), "n * T.int64(32)"), "float32"), Y: T.Buffer((T.in
     assert func.buffers[0].shape[1].a is func.buffers[1].shape[1].a is func.params[2]
 
 
-def test_given_annotations_of_all_kinds_when_printed_then_they_stay():
+def test_annotations_of_all_kinds_are_printed():
     note = '{"a": [[1, 2], ["x", 3]], "c": True, "d": vi * 2, "e": {"x": 1, "y": [1, 2.5]}, "f": [], "g": {}, "h": T.float32(2.0)}'
     text = to_script(parse(TILES % f"T.sblock_attr({note})\n            C[vi, vj] = B[vi, vj]").program)
     assert f"T.sblock_attr({note})" in text
 
 
-def test_given_a_dict_when_annotated_then_it_is_printed_as_one():
+def test_a_dict_annotation_is_printed_as_one():
     sch = Schedule(parse(TILES % "C[vi, vj] = B[vi, vj]").program)
     sch.annotate("B", "note", {"sizes": [4, 8], "rate": 0.25})
     assert 'T.sblock_attr({"note": {"sizes": [4, 8], "rate": 0.25}})' in to_script(sch.mod)
@@ -148,7 +148,7 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
         lambda sch: sch.storage_align("B", 0, 0, 8, 1),
     ],
 )
-def test_given_a_buffer_of_an_allocation_statement_when_a_call_would_change_it_then_the_refusal_names_the_statement(
+def test_changing_an_allocated_buffer_is_refused(
     call,
 ):
     sch = Schedule(parse(STATEMENT).program)

@@ -1,4 +1,4 @@
-"""Parts of texts that are only read and printed: they keep their text, and everything that needs their meaning refuses the program."""
+"""Opaque parts of texts: their text is kept, and everything that needs their meaning refuses the program."""
 
 # ruff: noqa: E501
 
@@ -53,14 +53,14 @@ OPAQUE = {
 
 
 @pytest.mark.parametrize("name", OPAQUE)
-def test_given_an_opaque_statement_then_its_text_is_kept(name: str) -> None:
+def test_the_text_of_an_opaque_statement_is_kept(name: str) -> None:
     text = block(OPAQUE[name])
     assert to_script(function(text)) == text
     assert structural_equal(function(text), function(to_script(function(text))))
 
 
 @pytest.mark.parametrize("name", OPAQUE)
-def test_given_an_opaque_statement_then_what_needs_its_meaning_refuses_at_its_place(name: str) -> None:
+def test_opaque_statement_without_meaning_is_refused(name: str) -> None:
     text = block(OPAQUE[name])
     parsed = parse(text)
     func = parsed.program
@@ -109,11 +109,11 @@ def test_given_an_opaque_statement_then_what_needs_its_meaning_refuses_at_its_pl
         written("A[0] = T.float32(1.0)", 'f(A: T.Buffer((T.int64(16),), "float32", elem_offset=0))'),
     ],
 )  # fmt: skip
-def test_given_what_a_reader_could_lose_then_it_is_printed_again(text: str) -> None:
+def test_details_that_a_reader_could_lose_are_printed_again(text: str) -> None:
     assert to_script(function(text)) == text
 
 
-def test_given_a_call_of_another_function_then_it_is_kept() -> None:
+def test_a_call_of_another_function_is_kept() -> None:
     text = """# from tvm.script import ir as I
 # from tvm.script import tirx as T
 
@@ -135,7 +135,7 @@ class Module:
     assert to_script(parse(text.replace("Module", "Other")).program) == text
 
 
-def test_given_a_target_and_a_layout_free_buffer_then_schedule_calls_keep_them() -> None:
+def test_schedule_calls_keep_targets_and_layout_free_buffers() -> None:
     attrs = 'T.func_attr({"layout_free_placeholders": [A], "target": T.target("llvm")})\n'
     body = 'for i in range(16):\n    with T.sblock("b"):\n        vi = T.axis.spatial(16, i)\n        A[vi] = A[vi] + T.float32(1.0)'
     sch = Schedule(function(written(attrs + body)))
@@ -158,7 +158,7 @@ def test_given_a_target_and_a_layout_free_buffer_then_schedule_calls_keep_them()
         ("return", "return"),
     ],
 )
-def test_given_what_cannot_be_kept_then_the_refusal_names_it(line: str, found: str) -> None:
+def test_what_cannot_be_kept_is_refused_by_name(line: str, found: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(written(line))
     assert caught.value.refusal.found == found

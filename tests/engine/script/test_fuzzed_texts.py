@@ -1,4 +1,4 @@
-"""Texts that a fuzzer found, minimised: each once ended in an error of Python's own, and is refused at its place."""
+"""Minimised texts from a fuzzer: each once ended in a Python error and is now refused at its place."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         ("A[vi]", "A[vi // 0]", "out-of-range", 23),
     ],
 )
-def test_given_a_value_that_there_is_not_then_it_is_refused_at_its_place(
-    region: str, value: str, code: str, column: int
-) -> None:
+def test_a_missing_value_is_refused_at_its_place(region: str, value: str, code: str, column: int) -> None:
     with pytest.raises(ParseError) as caught:
         parse(PROGRAM.format(region=region, value=value), "p.py")
     refusal = caught.value.refusal
@@ -40,12 +38,12 @@ def test_given_a_value_that_there_is_not_then_it_is_refused_at_its_place(
     assert refusal.place is not None and refusal.place.line == (6 if region != "A[vi]" else 7)
 
 
-def test_given_a_flat_text_that_opens_with_an_init_then_it_is_refused() -> None:
+def test_flat_text_with_a_leading_init_is_refused() -> None:
     with pytest.raises(ParseError, match="not part of a program"):
         parse('([],"")\nwith T.init():\n[]()\n(())')
 
 
-def test_given_odd_literals_then_pythons_warnings_are_nobodys() -> None:
+def test_pythons_warnings_about_odd_literals_are_suppressed() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert find_tree("x = 1if y else 2") is not None and find_tree("x = (") is None
@@ -53,7 +51,7 @@ def test_given_odd_literals_then_pythons_warnings_are_nobodys() -> None:
             parse("def f():\nx = 1if 2 else 3\nwith T.init():\n1()")
 
 
-def test_given_a_missing_check_then_it_is_an_internal_error_at_its_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_check_is_an_internal_error_at_its_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise KeyError("a missing check")
 

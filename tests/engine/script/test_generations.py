@@ -1,4 +1,4 @@
-"""Texts of other generations: the form of 2021, scalars of TVM 0.27, relax functions beside tensor programs, pastes without indentation."""
+"""Texts of other generations: the form of 2021, scalars of TVM 0.27, relax functions beside tensor programs, unindented pastes."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def function(text: str) -> PrimFunc:
     return found.functions[0] if isinstance(found, IRModule) else found
 
 
-def test_given_the_2021_form_without_loops_then_the_block_gets_its_own() -> None:
+def test_block_of_the_2021_form_gets_its_own_loops() -> None:
     func = function(EARLY_MATMUL)
     assert first_difference(func, function(MATMUL)) is None
     assert [loop.name for loop in Schedule(func).get_loops("C")] == ["i0", "i1", "i2"]
 
 
-def test_given_the_2021_form_with_bindings_and_a_class_then_the_same_program_as_the_classic_text() -> None:
+def test_2021_class_form_equals_the_classic_text() -> None:
     assert first_difference(function(EARLY_TILED), function(CLASSIC_TILED)) is None
 
 
@@ -112,7 +112,7 @@ def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 """
 
 
-def test_given_scalars_that_change_then_each_read_has_the_value_of_its_time() -> None:
+def test_each_read_of_a_changing_scalar_has_its_current_value() -> None:
     func = function(SCALARS)
     values = np.arange(16, dtype="float32")
     result = run(func, {"A": values, "B": np.zeros(16, "float32")})["B"]
@@ -122,7 +122,7 @@ def test_given_scalars_that_change_then_each_read_has_the_value_of_its_time() ->
     assert np.array_equal(lowered, result)
 
 
-def test_given_scalars_then_they_print_as_they_were_read() -> None:
+def test_scalars_print_as_they_were_read() -> None:
     func = function(SCALARS)
     text = to_script(func)
     assert "x: T.float32 = A[vi]" in text and "x = x + T.float32(1.0)" in text and "z: T.int32 = n + 1" in text
@@ -130,7 +130,7 @@ def test_given_scalars_then_they_print_as_they_were_read() -> None:
     assert [b.name for b in allocated_buffers(func.body)] == ["x", "n", "z", "w"]
 
 
-def test_given_the_classic_dialect_then_a_typed_name_is_a_let() -> None:
+def test_typed_name_of_the_classic_dialect_is_a_let() -> None:
     text = SCALARS.replace("T.sblock", "T.block").replace("(s_tir=True)", "")
     start, end = text.index("            for k"), text.index("            n = ")
     func = function(

@@ -66,7 +66,7 @@ def test_a_deep_text_has_the_error_of_the_parser() -> None:
         python_tree(f"x = a{'.b' * LONG_CHARACTERS}")
 
 
-def test_a_text_that_the_parser_needs_long_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_over_the_time_limit_of_the_parser_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_texts, "SECONDS", 0.3)
     text = f"x = f'{'{a}' * 160_000}'"
     with pytest.raises(OverBudgetError, match="Python's parser needs more than"):

@@ -1,4 +1,4 @@
-"""What text means: every construct of the subset, in both dialects."""
+"""The meaning of text: every construct of the subset, in both dialects."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def block(signature: str, body: str = "A[vi, vj] = T.float32(1)") -> BlockRealiz
 
 
 def value(text: str) -> Any:
-    """What is stored by `A[0, 0] = text`."""
+    """The value stored by `A[0, 0] = text`."""
     stores = [
         s for s in walk_stmts(function(f"for i in range(4):\n    A[i, 0] = {text}").body) if isinstance(s, BufferStore)
     ]
@@ -66,11 +66,11 @@ def only(func: PrimFunc, kind: type[Stmt]) -> Any:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_given_a_sample_then_it_is_read(name: str) -> None:
+def test_a_sample_is_read(name: str) -> None:
     assert isinstance(parse(ALL[name]).program, IRModule | PrimFunc)
 
 
-def test_given_the_same_program_in_both_dialects_then_they_are_equal() -> None:
+def test_both_dialects_of_a_program_are_equal() -> None:
     difference = first_difference(parse(CLASSIC["matmul"]).program, parse(CURRENT["matmul"]).program)
     assert difference is None, difference
 
@@ -85,17 +85,17 @@ def test_given_the_same_program_in_both_dialects_then_they_are_equal() -> None:
         "",
     ],
 )
-def test_given_any_way_to_import_then_the_program_is_the_same(imports: str) -> None:
+def test_every_form_of_import_gives_the_same_program(imports: str) -> None:
     text = CURRENT["matmul"].partition("@T")
     assert structural_equal(parse(f"{imports}\n\n@T{text[2]}").program, parse(CURRENT["matmul"]).program)
 
 
-def test_given_another_name_for_T_then_it_is_known() -> None:
+def test_another_name_for_t_is_recognised() -> None:
     text = CURRENT["matmul"].replace("tirx as T", "tirx as X").replace("T.", "X.")
     assert structural_equal(parse(text).program, parse(CURRENT["matmul"]).program)
 
 
-def test_given_the_classic_module_decorator_then_a_module_is_read() -> None:
+def test_module_of_the_classic_decorator_is_read() -> None:
     lines = CLASSIC["matmul"].partition("@T.prim_func")[2].splitlines()
     body = "\n".join(f"    {line}" for line in ("@T.prim_func", *lines))
     module = parse(f"import tvm\nfrom tvm.script import tir as T\n@tvm.script.ir_module\nclass M:\n{body}").program
@@ -103,7 +103,7 @@ def test_given_the_classic_module_decorator_then_a_module_is_read() -> None:
     assert structural_equal(module.functions[0], parse(CLASSIC["matmul"]).program)
 
 
-def test_given_constants_above_then_they_are_known() -> None:
+def test_constants_above_the_program_are_known() -> None:
     text = (
         CURRENT["matmul"]
         .replace("@T", "N = 64 * 2\nshape = (N, N)\n\n@T")
@@ -127,13 +127,13 @@ def test_given_constants_above_then_they_are_known() -> None:
         ("T.serial(T.int64(8))", "serial", 0, 8, None),
     ],
 )
-def test_given_a_loop_then_its_kind_and_bounds(header: str, kind: str, low: int, extent: int, tag: str | None) -> None:
+def test_kind_and_bounds_of_a_loop(header: str, kind: str, low: int, extent: int, tag: str | None) -> None:
     loop = only(function(f"for i in {header}:\n    A[i, 0] = T.float32(1)"), For)
     assert (loop.kind, loop.min.value, loop.extent.value, loop.thread_tag) == (kind, low, extent, tag)
     assert loop.loop_var.dtype == loop.extent.dtype
 
 
-def test_given_annotations_of_a_loop_then_they_are_kept() -> None:
+def test_annotations_of_a_loop_are_kept() -> None:
     loop = only(
         function('for i in T.serial(8, annotations={"n": 1, "s": "x", "l": [1, 2], "t": True}):\n    A[i, 0] = 1.0'),
         For,
@@ -145,7 +145,7 @@ def test_given_annotations_of_a_loop_then_they_are_kept() -> None:
     assert isinstance(found["t"], IntImm) and found["t"].dtype == "bool"
 
 
-def test_given_axes_written_out_then_domain_type_and_binding() -> None:
+def test_explicit_axes_have_domain_type_and_binding() -> None:
     text = (
         'for i, k in T.grid(16, 8):\n    with T.sblock("b"):\n        v = T.axis.spatial((2, 18), i + 2)\n'
         "        r = T.axis.R(8, k)\n        s = T.axis.S(8, 0)\n        A[v, s] = A[v, r]"
@@ -157,58 +157,58 @@ def test_given_axes_written_out_then_domain_type_and_binding() -> None:
     assert [expr_text(e) for e in realize.iter_values] == ["i + 2", "k", "0"]
 
 
-def test_given_a_predicate_then_it_is_the_realizes() -> None:
+def test_a_predicate_belongs_to_the_realize() -> None:
     assert expr_text(block("T.where(i * 8 + j < 100)").predicate) == "i * 8 + j < 100"
 
 
-def test_given_block_attributes_then_they_are_annotations() -> None:
+def test_block_attributes_are_annotations() -> None:
     realize = block('T.sblock_attr({"double_buffer_scope": 0})')
     assert [name for name, _ in realize.block.annotations] == ["double_buffer_scope"]
 
 
-def test_given_a_buffer_in_a_block_then_the_block_owns_it() -> None:
+def test_a_buffer_in_a_block_belongs_to_the_block() -> None:
     realize = block('S = T.sblock_alloc_buffer((4, 4), "int8", scope="local", strides=(8, 1), align=16)')
     (buffer,) = realize.block.alloc_buffers
     assert (buffer.name, buffer.dtype, buffer.scope, buffer.data_alignment) == ("S", "int8", "local", 16)
     assert [expr_text(s) for s in buffer.strides] == ["8", "1"]
 
 
-def test_given_axis_separators_then_the_buffer_has_them() -> None:
+def test_axis_separators_belong_to_the_buffer() -> None:
     (buffer,) = block('S = T.sblock_alloc_buffer((2, 64), scope="local.vtcm", axis_separators=[1])').block.alloc_buffers
     assert buffer.axis_separators == (1,)
 
 
-def test_given_a_matched_region_then_the_block_has_it() -> None:
+def test_a_matched_region_belongs_to_the_block() -> None:
     realize = block('M = T.match_buffer(A[vi, 0:8], (8,), "float32", offset_factor=1)', "M[vj] = T.float32(1)")
     (match,) = realize.block.match_buffers
     assert expr_text(match.source) == "A[vi, 0:8]"
     assert isinstance(match.buffer.elem_offset, Var)
 
 
-def test_given_regions_left_out_then_they_are_found() -> None:
+def test_missing_regions_are_inferred() -> None:
     realize = block("", 'A[vi, vj] = T.Cast("float32", B[vi, 7 - vj]) + A[vi, 0]')
     assert [expr_text(r) for r in realize.block.reads] == ["B[vi, 7 - vj]", "A[vi, 0]"]
     assert [expr_text(w) for w in realize.block.writes] == ["A[vi, vj]"]
 
 
-def test_given_an_init_and_no_regions_then_what_is_written_is_not_read() -> None:
+def test_init_without_regions_does_not_read_what_it_writes() -> None:
     program = parse(CLASSIC["matmul"]).program
     realize = [s for s in walk_stmts(program) if isinstance(s, BlockRealize)][-1]
     assert [expr_text(r) for r in realize.block.reads] == ["A[vi, vk]", "B[vk, vj]"]
     assert realize.block.init is not None
 
 
-def test_given_a_function_without_blocks_then_there_is_no_root() -> None:
+def test_a_function_without_blocks_has_no_root() -> None:
     assert isinstance(function("for i in range(4):\n    A[i, 0] = T.float32(1)").body, For)
 
 
-def test_given_alloc_buffer_in_the_current_dialect_then_it_lives_in_what_follows() -> None:
+def test_alloc_buffer_scopes_over_its_followers() -> None:
     func = function('L = T.alloc_buffer((8,), "int8", scope="local")\nfor i in range(8):\n    L[i] = T.int8(0)')
     assert isinstance(func.body, Allocate)
     assert (func.body.buffers[0].scope, func.body.buffers[0].dtype) == ("local", "int8")
 
 
-def test_given_bindings_then_they_hold_what_follows() -> None:
+def test_bindings_scope_over_their_followers() -> None:
     func = function(
         "for i in range(4):\n    x: T.let = i * 2\n    y: T.let[T.int32] = x + 1\n    B[y, 0] = x\n    B[x, 1] = y"
     )
@@ -217,7 +217,7 @@ def test_given_bindings_then_they_hold_what_follows() -> None:
     assert lets[0].body is lets[1] and isinstance(lets[1].body, SeqStmt)
 
 
-def test_given_a_branch_then_both_sides() -> None:
+def test_both_sides_of_a_branch() -> None:
     branch = only(
         function("for i in range(4):\n    if i < 2:\n        A[i, 0] = 1.0\n    else:\n        A[i, 0] = 2.0"),
         IfThenElse,
@@ -225,7 +225,7 @@ def test_given_a_branch_then_both_sides() -> None:
     assert expr_text(branch.condition) == "i < 2" and branch.else_case is not None
 
 
-def test_given_calls_for_effect_then_they_are_kept_as_they_are() -> None:
+def test_calls_for_effect_are_kept_unchanged() -> None:
     func = function('T.evaluate(1 + T.max(2, 3))\nT.call_extern("int32", "f", 1)\nT.tvm_storage_sync("shared")')
     evaluated = [s.value for s in walk_stmts(func.body) if isinstance(s, Evaluate)]
     assert [v.op for v in evaluated if isinstance(v, Call)] == ["call_extern", "tvm_storage_sync"]
@@ -252,16 +252,16 @@ def test_given_calls_for_effect_then_they_are_kept_as_they_are() -> None:
         ("A[i, 0] + 0", "A[i, 0]"),
     ],
 )  # fmt: skip
-def test_given_an_expression_then_it_has_tvms_types(text: str, expected: str) -> None:
+def test_an_expression_has_tvms_types(text: str, expected: str) -> None:
     assert expr_text(value(text)) == expected
 
 
-def test_given_a_number_then_it_takes_the_buffers_type() -> None:
+def test_a_number_takes_the_type_of_the_buffer() -> None:
     assert isinstance(value("1"), FloatImm) and isinstance(value("B[i, 0]"), Cast)
     assert isinstance(value("A[i, 0] * 2"), Mul)
 
 
-def test_given_symbolic_sizes_then_variables_are_shared() -> None:
+def test_symbolic_sizes_share_variables() -> None:
     func = function(
         'm = T.int64()\nX = T.match_buffer(x, (m, n), "float32")\nY = T.match_buffer(y, (n, m))\nfor i in range(n):\n    X[0, i] = Y[i, 0]',
         "x: T.handle, y: T.handle, n: T.int64",
@@ -271,7 +271,7 @@ def test_given_symbolic_sizes_then_variables_are_shared() -> None:
     assert x.shape[1] is func.params[2] and x.shape[0].dtype == "int64"
 
 
-def test_given_sizes_in_quotes_then_they_are_new_variables() -> None:
+def test_quoted_sizes_are_new_variables() -> None:
     func = function(
         "m = T.int64()\nfor i in range(m):\n    X[i, 0] = Y[0]",
         'X: T.Buffer(("m", 4), "float32"), Y: T.Buffer(("m",), "float32")',
@@ -281,7 +281,7 @@ def test_given_sizes_in_quotes_then_they_are_new_variables() -> None:
     assert loop.extent.dtype == "int64"
 
 
-def test_given_positions_then_nodes_are_found_in_the_text() -> None:
+def test_nodes_are_found_at_their_positions() -> None:
     text = CURRENT["matmul_relu"]
     parsed = parse(text, "m.py")
     lines = text.splitlines()
@@ -298,7 +298,7 @@ def test_given_positions_then_nodes_are_found_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("name", ["A", "Ä"])
-def test_given_a_long_line_then_columns_count_characters(name: str) -> None:
+def test_columns_of_a_long_line_count_characters(name: str) -> None:
     count = 6_000
     regions = ", ".join([f"{name}[{n % 4}]" for n in range(count)])
     text = (
@@ -321,7 +321,7 @@ def test_given_a_long_line_then_columns_count_characters(name: str) -> None:
     assert [(p.column, p.end_column) for p in loads] == [(start + 6 * n, start + 6 * n + 4) for n in range(count)]
 
 
-def test_given_the_types_that_old_printers_wrote_then_they_are_read_and_held_to() -> None:
+def test_types_of_old_printers_are_read_and_checked() -> None:
     text = (
         "from tvm.script import tir as T\n"
         "@T.prim_func\n"

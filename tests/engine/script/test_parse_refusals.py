@@ -1,4 +1,4 @@
-"""What cannot be read is a ParseError with the place; hostile text ends in one too."""
+"""Unreadable text is a ParseError with its place; so is hostile text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def refused(text: str) -> ParseError:
         ("T.evaluate(lambda x: x)", "unsupported", 12, "lambda x: x"),
     ],
 )  # fmt: skip
-def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(
+def test_text_outside_of_the_subset_is_refused_at_its_place(
     body: str, code: str, column: int, found: str | None
 ) -> None:
     lines = [f"    {line}" for line in body.splitlines()]
@@ -105,27 +105,27 @@ def test_given_what_is_not_in_the_subset_then_the_place_and_the_words(
         ("from tvm.script import relax as R\n@R.function\ndef f(x):\n    return x\n", "not-a-program", 3),
     ],
 )
-def test_given_what_is_no_program_then_the_place(text: str, code: str, line: int) -> None:
+def test_text_that_is_no_program_is_refused_at_its_place(text: str, code: str, line: int) -> None:
     error = refused(text)
     assert error.code == code, str(error)
     assert error.refusal.place is not None and error.refusal.place.line == line, str(error)
 
 
-def test_given_a_misspelt_name_then_the_right_one_is_offered() -> None:
+def test_misspelt_name_gets_the_nearest_one() -> None:
     assert refused(HEADER + "    A[0, 0] = T.sqtr(1.0)\n").refusal.fix[0] == "T.sqrt"
     error = refused(CURRENT["matmul"].replace("B[vk, vj]\n", "B[vkk, vj]\n"))
     assert "vk" in error.refusal.fix
 
 
-def test_given_stores_that_lost_their_indents_then_the_fix_says_so() -> None:
-    """Blocks tell where they stand (tests/engine/adopt/test_pasted.py); bare stores do not."""
+def test_stores_without_indentation_have_a_fix() -> None:
+    """Blocks show their position (tests/engine/adopt/test_pasted.py); bare stores do not."""
     error = refused(
         "\n".join(line.strip() for line in f"{HEADER}for i in range(4):\nA[i, 0] = 1.0\nA[0, 1] = 2.0".splitlines())
     )
     assert error.code == "syntax" and "indent" in error.refusal.fix[0]
 
 
-def test_given_umlauts_before_it_then_the_column_counts_characters() -> None:
+def test_columns_after_umlauts_count_characters() -> None:
     error = refused(HEADER + '    A[0, 0] = T.call_extern("float32", "äöü€😀") + Q\n')
     place = error.refusal.place
     assert place is not None and error.refusal.found == "Q"

@@ -1,4 +1,4 @@
-"""What programs look like as text, and where each node stands in it."""
+"""The text of programs, and the position of each node in it."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ def assert_reads_back(func: PrimFunc | IRModule, dialect: Any = "current") -> st
     return text
 
 
-def test_given_the_matmul_then_this_text() -> None:
+def test_the_text_of_the_matmul() -> None:
     assert to_script(parse(CURRENT["matmul"]).program) == MATMUL_TEXT
 
 
-def test_given_a_long_signature_then_one_parameter_a_line() -> None:
+def test_long_signature_has_one_parameter_per_line() -> None:
     lines = to_script(parse(CURRENT["fused_matmul_add_relu"]).program).splitlines()
     assert "    def fused_matmul_add_relu(" in lines
     assert '        fc1_bias: T.Buffer((T.int64(64),), "float32"),' in lines and "    ):" in lines
 
 
-def test_given_the_classic_dialect_then_its_words() -> None:
+def test_words_of_the_classic_dialect() -> None:
     text = to_script(parse(CURRENT["matmul_relu"]).program, "classic")
     assert "from tvm.script import tir as T" in text
     assert 'T.block("matmul")' in text and "C = T.alloc_buffer((128, 96))" in text and '"tir.noalias"' in text
@@ -92,12 +92,12 @@ def test_given_the_classic_dialect_then_its_words() -> None:
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
 @pytest.mark.parametrize("name", ALL)
-def test_given_a_sample_then_it_reads_back(name: str, dialect: str) -> None:
+def test_a_sample_reads_back(name: str, dialect: str) -> None:
     found = parse(ALL[name]).program
     assert_reads_back(found, dialect)
 
 
-def test_given_an_unknown_dialect_then_an_error() -> None:
+def test_an_unknown_dialect_is_an_error() -> None:
     with pytest.raises(ValueError, match="classic"):
         to_script(parse(CURRENT["matmul"]).program, "2021")  # pyright: ignore[reportArgumentType]
 
@@ -106,7 +106,7 @@ def store(target: Buffer, value: Expr, *indices: Expr) -> BufferStore:
     return BufferStore(target, value, indices or (IntImm(0),))
 
 
-def test_given_two_loops_of_one_name_then_the_inner_is_renamed_and_after_it_the_name_is_free() -> None:
+def test_inner_loop_of_the_same_name_is_renamed_in_its_scope() -> None:
     a = buffer()
     outer, inner, later = Var("i"), Var("i"), Var("i")
     nest = build.serial(outer, 4, build.serial(inner, outer, store(a, build.cast(build.add(inner, outer), "float32"))))
@@ -115,13 +115,13 @@ def test_given_two_loops_of_one_name_then_the_inner_is_renamed_and_after_it_the_
     assert text.count("for i in range(4)") == 2
 
 
-def test_given_names_that_python_does_not_allow_then_others() -> None:
+def test_names_that_python_forbids_are_replaced() -> None:
     a, b = buffer("fc1.bias"), buffer("class")
     text = assert_reads_back(program(store(a, BufferLoad(b, (IntImm(0),))), a, b))
     assert "fc1_bias[0] = class_1[0]" in text
 
 
-def test_given_separators_strides_scope_and_alignment_then_keywords() -> None:
+def test_separators_strides_scope_and_alignment_are_keywords() -> None:
     a = buffer(
         "A", 2, 64, scope="local.vtcm", axis_separators=(1,), strides=(IntImm(64), IntImm(1)), data_alignment=128
     )
@@ -130,7 +130,7 @@ def test_given_separators_strides_scope_and_alignment_then_keywords() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
-def test_given_lowered_allocations_then_they_read_back_wherever_they_end(dialect: str) -> None:
+def test_lowered_allocations_read_back_wherever_they_end(dialect: str) -> None:
     out, first, second = (
         buffer("out"),
         buffer("X", 4, scope="local"),
@@ -148,7 +148,7 @@ def test_given_lowered_allocations_then_they_read_back_wherever_they_end(dialect
     assert f'Y = {word}((2, 4), scope="local.vtcm", axis_separators=[1], annotations={{"note": 1}})' in text
 
 
-def test_given_bindings_and_asserts_then_they_read_back_wherever_they_end() -> None:
+def test_bindings_and_asserts_read_back_wherever_they_end() -> None:
     a, x, y = buffer(), Var("x"), Var("x")
     let_x = LetStmt(x, IntImm(3), store(a, FloatImm(1.0), x))
     let_y = LetStmt(y, IntImm(4), store(a, FloatImm(2.0), y))
@@ -183,11 +183,11 @@ def test_given_bindings_and_asserts_then_they_read_back_wherever_they_end() -> N
         (BufferLoad(buffer("A", 8, 8), (Var("i"), Var("j"))), "A[i, j]"),
     ],
 )  # fmt: skip
-def test_given_an_expression_then_this_text(expr: Any, text: str) -> None:
+def test_the_text_of_an_expression(expr: Any, text: str) -> None:
     assert expr_text(expr) == text
 
 
-def test_given_an_empty_block_then_it_reads_back() -> None:
+def test_an_empty_block_reads_back() -> None:
     inner = BlockRealize((), build.TRUE, Block("", (), (), (), Evaluate(IntImm(0))))
     root = BlockRealize(
         (),
@@ -204,7 +204,7 @@ def test_given_an_empty_block_then_it_reads_back() -> None:
 
 
 @pytest.mark.parametrize("allocates", [True, False])
-def test_given_a_root_that_reading_would_not_make_then_it_is_written_out(allocates: bool) -> None:
+def test_unusual_root_is_written(allocates: bool) -> None:
     a, s = buffer(), buffer("S")
     only_block = BlockRealize((), build.TRUE, Block("x", (), (), (), store(a, FloatImm(1.0))))
     root = BlockRealize((), build.TRUE, Block("root", (), (), (), only_block, alloc_buffers=(s,) if allocates else ()))
@@ -212,7 +212,7 @@ def test_given_a_root_that_reading_would_not_make_then_it_is_written_out(allocat
     assert ('# with T.sblock("root")' in text) is allocates
 
 
-def test_given_a_private_function_and_attributes_then_they_are_kept() -> None:
+def test_private_function_and_attributes_are_kept() -> None:
     attrs = (
         ("private", build.TRUE),
         ("tirx.noalias", build.TRUE),
@@ -224,7 +224,7 @@ def test_given_a_private_function_and_attributes_then_they_are_kept() -> None:
     assert 'T.func_attr({"tirx.noalias": True, "n": [1, 2], "f": 0.5})' in text
 
 
-def test_given_symbolic_sizes_then_handles_are_matched() -> None:
+def test_handles_of_symbolic_sizes_are_matched() -> None:
     n, m = Var("n", "int64"), Var("m", "int64")
     a = Buffer("A", (n, m), strides=(m, build.const(1, "int64")), elem_offset=Var("A_off", "int64"), offset_factor=4)
     i = Var("i", "int64")
@@ -243,7 +243,7 @@ def cut(text: str, place: Place) -> str:
 
 
 @pytest.mark.parametrize("name", CURRENT)
-def test_given_a_printed_program_then_positions_cut_out_the_nodes(name: str) -> None:
+def test_positions_of_a_printed_program_cut_out_its_nodes(name: str) -> None:
     found = parse(CURRENT[name]).program
     printed = print_program(found)
     assert printed.text == to_script(found)
@@ -267,7 +267,7 @@ def test_given_a_printed_program_then_positions_cut_out_the_nodes(name: str) -> 
     assert loops and all(loop in printed.positions and loop.loop_var in printed.positions for loop in loops)
 
 
-def test_given_expressions_in_a_printed_program_then_their_pieces_are_their_text() -> None:
+def test_positions_of_printed_expressions_are_their_text() -> None:
     printed = print_program(parse(CURRENT["conv2d"]).program)
     loads = [
         (node, place) for node, places in printed.positions.items() if isinstance(node, BufferLoad) for place in places
@@ -286,7 +286,7 @@ def test_given_expressions_in_a_printed_program_then_their_pieces_are_their_text
         ("offset_factor=8", "offset_factor=8"),
     ],
 )
-def test_given_an_offset_then_its_type_and_factor_are_kept(declared: str, written: str) -> None:
+def test_type_and_factor_of_an_offset_are_kept(declared: str, written: str) -> None:
     text = (
         "@T.prim_func(s_tir=True)\ndef main(a: T.handle):\n    off = T.int64()\n"
         f'    A = T.match_buffer(a, (16,), "float32", {declared})\n    A[0] = T.float32(1)\n'
@@ -298,7 +298,7 @@ def test_given_an_offset_then_its_type_and_factor_are_kept(declared: str, writte
     assert to_script(parse(printed).program) == printed
 
 
-def test_given_attributes_then_wide_integers_and_boxed_numbers_are_kept() -> None:
+def test_wide_integers_and_boxed_numbers_in_attributes_are_kept() -> None:
     values = "1099511627776, T.int64(1099511627776), 1.5, T.float64(1.5)"
     head = '@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((16,), "float32")):\n'
     text = f'{head}    T.func_attr({{"a": [{values}]}})\n    A[0] = T.float32(1)\n'

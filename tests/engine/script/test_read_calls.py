@@ -16,7 +16,7 @@ def one(text: str) -> CallStep:
     return step
 
 
-def test_given_a_split_then_targets_receiver_method_and_arguments() -> None:
+def test_split_has_targets_receiver_method_and_arguments() -> None:
     step = one('ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"], preserve_unit_iters=True)')
     assert step.targets == ("ko", "ki") and step.unpacks
     assert (step.receiver, step.method, step.index) == ("sch", "split", None)
@@ -24,24 +24,24 @@ def test_given_a_split_then_targets_receiver_method_and_arguments() -> None:
     assert step.kwargs == {"factors": [None, 32], "names": ["ko", "ki"], "preserve_unit_iters": True}
 
 
-def test_given_one_name_then_a_tuple_target_unpacks_and_a_name_does_not() -> None:
+def test_tuple_target_unpacks_and_a_name_does_not() -> None:
     assert not one("loops = sch.get_loops(C)").unpacks
     assert one("(x,) = sch.get_loops(C)").unpacks
     assert one("[x] = sch.get_loops(C)").unpacks
 
 
-def test_given_a_bare_call_then_no_targets() -> None:
+def test_a_bare_call_has_no_targets() -> None:
     assert one("sch.reorder(i, j)").targets == ()
 
 
-def test_given_an_index_then_it_is_the_steps_or_the_refs() -> None:
+def test_index_of_a_step_or_a_reference() -> None:
     step = one("j = sch.get_loops(b)[1]")
     assert (step.targets, step.index, step.args) == (("j",), 1, (Ref("b"),))
     assert one("sch.parallel(loops[0])").args == (Ref("loops", 0),)
     assert one("sch.reorder(loops[-1], loops[2])").args == (Ref("loops", -1), Ref("loops", 2))
 
 
-def test_given_values_then_lists_stay_lists_and_tuples_tuples() -> None:
+def test_lists_stay_lists_and_tuples_tuples() -> None:
     step = one('sch.f(1, -2, 2.5, "x", True, None, [1, (2, 3)], ("write", 0), 4 * 16, [])')
     assert step.args == (1, -2, 2.5, "x", True, None, [1, (2, 3)], ("write", 0), 64, [])
     assert isinstance(step.args[4], bool)
@@ -58,7 +58,7 @@ def test_given_values_then_lists_stay_lists_and_tuples_tuples() -> None:
         "tvm.te.AXIS_SEPARATOR",
     ],
 )
-def test_given_a_lambda_then_an_index_map(separator: str) -> None:
+def test_a_lambda_is_an_index_map(separator: str) -> None:
     step = one(f'sch.transform_layout(AL, ("write", 0), lambda m, k: [k // 64 % 2, {separator}, m, k // 128, k % 64])')
     index_map = step.args[2]
     assert isinstance(index_map, IndexMap)
@@ -76,20 +76,20 @@ def test_given_a_lambda_then_an_index_map(separator: str) -> None:
         "lambda i: [T.floordiv(i, 2), T.min(i, 3)]",
     ],
 )
-def test_given_any_shape_of_lambda_then_an_index_map(text: str) -> None:
+def test_any_form_of_lambda_is_an_index_map(text: str) -> None:
     assert isinstance(one(f"sch.transform_layout(b, ('write', 0), index_map={text})").kwargs["index_map"], IndexMap)
 
 
-def test_given_a_bare_separator_then_it_is_a_value() -> None:
+def test_a_bare_separator_is_a_value() -> None:
     assert one("sch.f(AXIS_SEPARATOR)").args == (AXIS_SEPARATOR,)
 
 
-def test_given_what_is_no_call_but_harmless_then_it_is_passed_over() -> None:
+def test_harmless_lines_without_calls_are_skipped() -> None:
     text = '# a comment\nimport tilewright\nfrom tvm.script import tirx as T\n"""words"""\npass\n\nsch.parallel(i)  # there\n'
     assert one(text).text == "sch.parallel(i)"
 
 
-def test_given_the_first_line_then_places_are_the_files() -> None:
+def test_places_count_from_the_first_line_of_the_file() -> None:
     first, second = read_calls("a = sch.f(\n    x,\n)\n\n  \nsch.g(a)\n", "note.py", 40)
     assert (first.place.line, first.place.column, first.place.end_line, first.place.end_column) == (40, 1, 42, 2)
     assert (second.place.line, second.place.file) == (45, "note.py")
@@ -143,7 +143,7 @@ def test_given_the_first_line_then_places_are_the_files() -> None:
         ("sch.f(" + ", ".join(["1"] * 300) + ")", "too-large", 1),
     ],
 )  # fmt: skip
-def test_given_what_is_not_in_the_subset_then_the_place(text: str, code: str, column: int) -> None:
+def test_code_outside_of_the_subset_is_refused_at_its_place(text: str, code: str, column: int) -> None:
     with pytest.raises(ParseError) as caught:
         read_calls(text, "note.py", 7)
     place = caught.value.refusal.place
@@ -154,7 +154,7 @@ def test_given_what_is_not_in_the_subset_then_the_place(text: str, code: str, co
 @pytest.mark.parametrize(
     "path", sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py")), ids=lambda p: p.stem
 )
-def test_given_an_example_notebook_then_its_schedule_is_read(path: Path) -> None:
+def test_schedule_of_an_example_notebook_is_read(path: Path) -> None:
     cells = path.read_text().split("# %% ")
     steps = [s for cell in cells if cell.startswith("schedule") for s in read_calls("#" + cell)]
     assert steps[0].method == "Schedule" and len(steps) >= 5

@@ -1,4 +1,4 @@
-"""Relax functions as graphs: what is read, what is printed and read back, and what is refused with its line."""
+"""Relax functions as graphs: read, printed and read back, or refused with a line."""
 
 # ruff: noqa: E501
 
@@ -16,7 +16,7 @@ def calls(network: Network) -> list[tuple[str, list[str], list[str]]]:
     return [(c.kernel, [t.name for t in c.arguments], [t.name for t in c.results]) for c in network.graph.calls]
 
 
-def test_given_a_module_then_the_calls_have_their_tensors() -> None:
+def test_calls_of_a_module_have_their_tensors() -> None:
     network = parse_network(MODEL)
     assert calls(network) == [
         ("scale", ["w"], ["ready"]),
@@ -32,7 +32,7 @@ def test_given_a_module_then_the_calls_have_their_tensors() -> None:
     assert [expr_text(e) for e in graph.weights[1].shape] == ["16", "16"] and graph.weights[1].dtype == "float32"
 
 
-def test_given_a_graph_then_its_text_is_read_back() -> None:
+def test_the_text_of_a_graph_is_read_back() -> None:
     for text in (MODEL, OPEN):
         network = parse_network(text)
         printed = graph_text(network.graph)
@@ -44,7 +44,7 @@ def test_given_a_graph_then_its_text_is_read_back() -> None:
         ]
 
 
-def test_given_relax_functions_that_call_others_then_the_sizes_are_those_of_the_arguments() -> None:
+def test_called_relax_functions_have_the_sizes_of_the_arguments() -> None:
     network = parse_network(OPEN)
     assert [c.kernel for c in network.graph.calls] == ["relu"] * 4
     assert [expr_text(c.sizes["m"]) for c in network.graph.calls] == ["n", "n", "n * T.int64(2)", "n * T.int64(2)"]
@@ -52,7 +52,7 @@ def test_given_relax_functions_that_call_others_then_the_sizes_are_those_of_the_
     assert network.graph.weights == ()  # no attribute num_input: all parameters are inputs
 
 
-def test_given_calls_in_place_and_scalars_then_they_are_kept() -> None:
+def test_in_place_calls_and_scalars_are_kept() -> None:
     kernel = """
     @T.prim_func(private=True, s_tir=True)
     def shift(x: T.Buffer((16,), "float32"), by: T.int64):
@@ -89,9 +89,7 @@ LINE = MODEL.split("\n").index(next(line for line in MODEL.split("\n") if "lv = 
         ("cls.scale, (x,)", "cls.scale, (x[0],)", "out-of-range", "no elements"),
     ],
 )  # fmt: skip
-def test_given_what_is_no_graph_of_kernels_then_the_error_has_its_line(
-    before: str, after: str, code: str, words: str
-) -> None:
+def test_what_is_no_graph_of_kernels_is_refused_at_its_line(before: str, after: str, code: str, words: str) -> None:
     assert MODEL.count(before) == 1
     with pytest.raises(ParseError) as caught:
         parse_network(MODEL.replace(before, after), "model.py")
@@ -100,7 +98,7 @@ def test_given_what_is_no_graph_of_kernels_then_the_error_has_its_line(
     assert refusal.place is not None and (refusal.place.line, refusal.place.file) == (LINE, "model.py")
 
 
-def test_given_no_relax_function_or_one_that_calls_itself_then_refused() -> None:
+def test_no_or_recursive_relax_function_is_refused() -> None:
     with pytest.raises(ParseError, match="no relax function"):
         parse_network(HEAD + KERNELS)
     with pytest.raises(ParseError, match="no relax function other"):

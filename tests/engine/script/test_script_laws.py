@@ -1,4 +1,4 @@
-"""Laws of text in and out: what is printed reads back as the same program, and prints the same again."""
+"""Laws of parsing and printing: printed text reads back as the same program, and prints the same again."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ BITS = ("bitwise_or", "bitwise_xor", "bitwise_and", "shift_left", "shift_right")
 
 @st.composite
 def expressions(draw: st.DrawFn, dtype: str, depth: int = 4) -> Expr:
-    """Any node, folded or not: a constant may stand where reading would have folded it away."""
+    """Any node, folded or not: reading may have folded some of the constants away."""
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return draw(leaves(dtype))
     if dtype == "bool":
@@ -99,7 +99,7 @@ def expressions(draw: st.DrawFn, dtype: str, depth: int = 4) -> Expr:
 
 @st.composite
 def conditions(draw: st.DrawFn, depth: int) -> Expr:
-    """A truth value."""
+    """A boolean expression."""
     if draw(st.booleans()):
         of = draw(st.sampled_from(("int32", "int64", "float32")))
         kind = draw(st.sampled_from((EQ, NE, LT, GE)))
@@ -148,7 +148,7 @@ def test_law_scheduled_planned_and_lowered_programs_read_back(program: PrimFunc,
     for lowered in plan, lower:
         try:
             flat = lowered(sch.func)
-        except LowerError:  # what cannot be lowered says so; there is nothing to print then
+        except LowerError:  # a program that cannot be lowered is refused; it has no text then
             continue
         assert_reads_back(flat, dialect)
 
@@ -164,7 +164,7 @@ def test_law_positions_lie_in_the_text(program: PrimFunc) -> None:
             assert lines[p.line - 1][p.column - 1] != " "
 
 
-def test_given_a_very_long_sum_then_printing_does_not_overflow() -> None:
+def test_printing_a_very_long_sum_does_not_overflow() -> None:
     value: Expr = ROW
     for _ in range(100):
         value = Sub(value, ROW)
@@ -174,5 +174,5 @@ def test_given_a_very_long_sum_then_printing_does_not_overflow() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
-def test_given_no_functions_then_the_print_is_a_class_all_the_same(dialect: Any) -> None:
+def test_module_without_functions_prints_a_class(dialect: Any) -> None:
     assert "pass" in to_script(IRModule(()), dialect)

@@ -1,4 +1,4 @@
-"""Vectors and launched threads: read as TVM prints them, and written back as they were."""
+"""Vectors and launched threads: read as TVM prints them, and printed unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXTS |= {name: vector_text(*lines) for name, lines in READ_ONLY.items()}
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_given_vectors_when_printed_then_each_statement_is_as_it_was(name: str):
+def test_each_statement_with_vectors_prints_as_read(name: str):
     func = parse(TEXTS[name]).program
     written = [line for line in to_script(func).splitlines() if "T.reads" not in line and "T.writes" not in line]
     assert [line for line in TEXTS[name].splitlines()[4:] if line not in written] == []
@@ -21,7 +21,7 @@ def test_given_vectors_when_printed_then_each_statement_is_as_it_was(name: str):
 
 @pytest.mark.parametrize("dialect", ["current", "classic"])
 @pytest.mark.parametrize("name", TEXTS)
-def test_given_vectors_when_printed_then_they_read_back_the_same(name: str, dialect: str):
+def test_printed_vectors_read_back_the_same(name: str, dialect: str):
     func = parse(TEXTS[name]).program
     assert first_difference(func, parse(to_script(func, dialect)).program) is None  # type: ignore[arg-type]
 
@@ -38,11 +38,11 @@ def test_given_vectors_when_printed_then_they_read_back_the_same(name: str, dial
         ("B[0:1] = A[3:4]", "B[0] = A[3]"),
     ],
 )
-def test_given_another_spelling_then_it_is_the_same_program(old: str, new: str):
+def test_another_spelling_is_the_same_program(old: str, new: str):
     assert first_difference(parse(vector_text(old)).program, parse(vector_text(new)).program) is None
 
 
-def test_given_launched_threads_then_they_hold_what_follows():
+def test_launched_threads_scope_over_their_followers():
     func = parse(vector_text('x = T.launch_thread("threadIdx.x", 16)', "B[x] = A[x]", "B[x] = B[x] + A[x]")).program
     (launch,) = (node for node in walk(func) if isinstance(node, LaunchThread))
     assert (launch.thread_tag, launch.var.name, launch.extent.value) == ("threadIdx.x", "x", 16)  # type: ignore[attr-defined]

@@ -101,7 +101,7 @@ def test_one_step_comes_near_the_lower_bound(machine: str, name: str, most: floa
     assert best.fix.cycles <= most * program_bound(func, load_machine(machine)).cycles
 
 
-def test_each_better_one_replaces_the_one_before() -> None:
+def test_each_faster_one_replaces_the_one_before() -> None:
     found = suggested("rows", NPU)[1]
     assert len(found) > 1 and all(len(row) == 1 for row in found)
     cycles = [row[0].fix.cycles for row in found]

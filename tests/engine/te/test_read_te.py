@@ -1,4 +1,4 @@
-"""TE text as posted: what it computes, and what its schedule becomes."""
+"""Posted TE text: its computation, and the translation of its schedule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def program(text: str) -> PrimFunc:
     return found
 
 
-def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> None:
+def test_symbolic_matmul_is_staged_as_in_the_post() -> None:
     schedule = read_te(MATMUL_VTCM).schedule
     assert [loop.name for loop in schedule.get_loops("A_local.vtcm")][:5] == [
         "m_outer",
@@ -45,14 +45,14 @@ def test_given_the_symbolic_matmul_then_it_is_staged_where_the_post_says() -> No
     assert "for ni in T.vectorized(16):" in text
 
 
-def test_given_sizes_when_the_matmul_is_run_then_it_multiplies() -> None:
+def test_the_matmul_with_sizes_multiplies() -> None:
     found = read_te(MATMUL_VTCM, sizes={"M": 70, "K": 130, "N": 65})
     inputs = random_inputs(found.program)
     result = run(found.schedule.func, inputs)["C"]
     np.testing.assert_allclose(result, inputs["A"] @ inputs["B"], rtol=1e-4)
 
 
-def test_given_the_blur_of_the_post_then_it_blurs_as_its_old_dialect_says() -> None:
+def test_posted_blur_runs_as_in_its_old_dialect() -> None:
     text = BOX_BLUR_SCHEDULE
     for name, size in (("rows", 6), ("cols", 7), ("chans", 3)):
         text = text.replace(f'{name} = tvm.var("{name}")', f"{name} = {size}")
@@ -66,7 +66,7 @@ def test_given_the_blur_of_the_post_then_it_blurs_as_its_old_dialect_says() -> N
         np.testing.assert_array_equal(result, expected)
 
 
-def test_given_the_blur_then_x_blur_is_computed_three_rows_a_pixel() -> None:
+def test_x_blur_computes_three_rows_per_pixel() -> None:
     found = read_te(BOX_BLUR_SCHEDULE)
     assert "for ax0, ax1, ax2 in T.grid(3, 1, chans)" in to_script(found.schedule.mod)
     assert [step.method for step in found.schedule.trace.steps if step.changes] == [
@@ -76,7 +76,7 @@ def test_given_the_blur_then_x_blur_is_computed_three_rows_a_pixel() -> None:
     ]
 
 
-def test_given_the_build_that_tvm_refused_then_its_line_and_the_slip_in_it_are_named() -> None:
+def test_refused_build_names_its_line_and_the_error_in_it() -> None:
     """The strides of the post count three channels, its shape `chans`."""
     with pytest.raises(ParseError) as caught:
         read_te(BOX_BLUR)
@@ -86,7 +86,7 @@ def test_given_the_build_that_tvm_refused_then_its_line_and_the_slip_in_it_are_n
     assert refusal.expected == "(rows + 2) * chans for one of the axes x; found (rows + 2) * 3"
 
 
-def test_given_three_channels_then_the_build_that_tvm_refused_stores_y_innermost() -> None:
+def test_refused_build_with_three_channels_stores_y_innermost() -> None:
     text = BOX_BLUR.replace('chans = tvm.var("chans")', "chans = 3")
     found = read_te(text)
     assert 'x_blur = T.sblock_alloc_buffer((cols, 3, rows + 2), "int32", scope="local")' in to_script(
@@ -97,7 +97,7 @@ def test_given_three_channels_then_the_build_that_tvm_refused_stores_y_innermost
 
 
 @pytest.mark.parametrize(("text", "order"), [(TRANSPOSED, ["j", "i"]), (TRANSPOSED_STORAGE, ["i", "j"])])
-def test_given_a_cache_behind_a_reorder_then_it_is_stored_in_that_order(text: str, order: list[str]) -> None:
+def test_cache_after_a_reorder_keeps_its_order(text: str, order: list[str]) -> None:
     """As the outputs in the post: B.global is [20, 10] in both, and computed j first, or i first."""
     found = read_te(text)
     assert "B_global = T.sblock_alloc_buffer((20, 10))" in to_script(found.schedule.mod)
@@ -105,21 +105,21 @@ def test_given_a_cache_behind_a_reorder_then_it_is_stored_in_that_order(text: st
     assert found.schedule.verify().status == "tested"
 
 
-def test_given_the_quoted_lines_of_vta_then_the_missing_names_are_named() -> None:
+def test_missing_names_in_the_quoted_vta_lines_are_reported() -> None:
     with pytest.raises(ParseError, match="the name o is not defined here") as caught:
         read_te(STAGED_COPIES)
     assert 'o = te.var("o")' in caught.value.refusal.fix
     assert read_te("o, n = 1, 4\nenv = vta.get_env()\n" + STAGED_COPIES).program.buffers[0].dtype == "int8"
 
 
-def test_given_the_tutorial_of_vta_then_the_copies_stand_under_ko() -> None:
+def test_copies_of_the_vta_tutorial_are_under_ko() -> None:
     schedule = read_te(VTA_MATMUL).schedule
     assert schedule.get_loops("A_buf")[0].name == "ko"
     assert 'scope="local.inp_buffer"' in to_script(schedule.mod)
     assert schedule.verify().status == "tested"
 
 
-def test_given_threads_then_all_of_them_copy_and_the_result_is_the_same() -> None:
+def test_all_threads_copy_with_the_same_result() -> None:
     found = read_te(GPU_MATMUL)
     assert found.schedule.verify().status == "tested"  # at once: each thread has its own buffers
     bindings = [s for s in found.schedule.trace.steps if s.method == "bind"]
@@ -127,13 +127,13 @@ def test_given_threads_then_all_of_them_copy_and_the_result_is_the_same() -> Non
     assert found.names["AA"] == "A_shared"
 
 
-def test_the_variables_of_the_text_are_kept() -> None:
+def test_variables_of_the_text_are_kept() -> None:
     names = read_te(MATMUL_VTCM).names
     assert names["AL"] == "A_local.vtcm" and names["CC"] == "C"
     assert isinstance(names["ko"], Var) and names["ko"].name == "ko"
 
 
-def test_each_step_knows_its_line() -> None:
+def test_each_step_has_its_line() -> None:
     found = read_te(MATMUL_VTCM)
     lines = MATMUL_VTCM.splitlines()
     for step, place in zip(found.schedule.trace.steps, found.sources, strict=True):
@@ -141,7 +141,7 @@ def test_each_step_knows_its_line() -> None:
             assert lines[place.line - 1] == "s[CC].vectorize(ni)"
 
 
-def test_given_a_reduction_factored_then_each_thread_sums_its_part() -> None:
+def test_each_thread_of_a_factored_reduction_sums_its_part() -> None:
     text = """
 n = 40
 A = te.placeholder((n, 128), name="A")
@@ -164,7 +164,7 @@ fcuda = tvm.build(s, [A, B], "cuda")
     assert [loop.name for loop in schedule.get_loops("B_rf")][:3] == ["xo", "xi", "ki"]
 
 
-def test_given_a_condition_on_a_reduction_then_it_holds_which_tvm_forgets() -> None:
+def test_condition_on_a_reduction_is_kept() -> None:
     text = """
 A = te.placeholder((4, 8), "int32", name="A")
 k = te.reduce_axis((0, 8), "k")
@@ -177,7 +177,7 @@ B = te.compute((4,), lambda i: te.max(A[i, k], axis=k, where=te.all(k < 5, k != 
     np.testing.assert_array_equal(result, expected)
 
 
-def test_given_run_code_around_then_only_the_program_counts() -> None:
+def test_code_that_runs_the_program_is_ignored() -> None:
     text = """
 import numpy as np
 import tvm
@@ -209,11 +209,11 @@ np.testing.assert_allclose(c.numpy(), a.numpy() + a.numpy())
     assert "for outer in T.parallel(16):" in to_script(found.schedule.mod)
 
 
-def test_given_no_list_of_parameters_then_inputs_and_outputs_are_taken() -> None:
+def test_inputs_and_outputs_are_the_default_parameters() -> None:
     assert [b.name for b in program(MATMUL_VTCM).buffers] == ["A", "B", "C"]
 
 
-def test_given_a_layout_with_a_separator_then_the_tile_lowers_to_two_banks() -> None:
+def test_separated_layout_lowers_to_two_banks() -> None:
     text = """
 A = te.placeholder((64, 128), name="A")
 B = te.compute((64, 128), lambda i, j: A[i, j] + 1.0, name="B")
@@ -227,19 +227,19 @@ tvm.lower(s, [A, B])
     assert "(2, 4096)" in to_script(lower(schedule.func))
 
 
-def test_given_both_languages_then_tvmscript_is_tvmscript() -> None:
+def test_tvmscript_that_mentions_te_is_tvmscript() -> None:
     script = '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((4,), "float32")):\n    # once te.compute((4,), …)\n    A[0] = T.float32(0)\n'
     assert not is_te(script)
     assert structural_equal(parse(script).program, parse_script(script).program)
 
 
-def test_given_the_program_then_its_positions_point_at_the_text() -> None:
+def test_positions_of_the_program_point_at_the_text() -> None:
     parsed = parse(TRANSPOSED)
     assert isinstance(parsed.program, PrimFunc)
     (place,) = parsed.positions[parsed.program.buffers[0]]
     assert TRANSPOSED.splitlines()[place.line - 1].startswith("A = tvm.placeholder(")
 
 
-def test_given_a_schedule_then_verify_compares_with_the_program_of_the_text() -> None:
+def test_verify_compares_with_the_program_of_the_text() -> None:
     found = read_te(TRANSPOSED)
     assert verify(found.schedule.func, found.program).status == "tested"

@@ -1,4 +1,4 @@
-"""Constructs of TVM's TE tutorials: quotients in shapes, intermediate tensors as parameters, intrinsics, calls of other code, scans."""
+"""Constructs of TVM's TE tutorials: quotients in shapes, intermediate tensors as parameters, intrinsics, external calls, scans."""
 
 # ruff: noqa: E501
 
@@ -42,27 +42,27 @@ def methods(text: str) -> list[str]:
     return [step.method for step in read_te(text).schedule.trace.steps]
 
 
-def test_given_a_quotient_without_remainder_in_a_shape_then_it_is_a_size() -> None:
+def test_an_exact_quotient_in_a_shape_is_a_size() -> None:
     program = read_te(TWO_STAGES + "s[P].vectorize(P.op.axis[2])\n").schedule
     (packed,) = [region.buffer for region in program.index.block("P").writes]
     assert [getattr(extent, "value", None) for extent in packed.shape] == [4, 64, 16]
     assert program.check().status == "proved"
 
 
-def test_given_an_inlined_tensor_among_the_parameters_then_it_is_an_intermediate_with_a_note() -> None:
+def test_inlined_tensor_parameter_is_a_noted_intermediate() -> None:
     found = read_te(TWO_STAGES + "s[P].compute_inline()\ntvm.lower(s, [A, P, C])\n")
     assert [buffer.name for buffer in found.program.buffers] == ["A", "C"]
     assert [(note.place.line, note.text.split()[0]) for note in found.notes] == [(9, "P")]
     assert not found.schedule.index.has_block("P")
 
 
-def test_given_a_tensor_that_is_computed_at_a_loop_and_a_parameter_then_it_is_an_intermediate() -> None:
+def test_parameter_computed_at_a_loop_is_an_intermediate() -> None:
     found = read_te(TWO_STAGES + "s[P].compute_at(s[C], C.op.axis[0])\ntvm.lower(s, [A, P, C])\n")
     assert [buffer.name for buffer in found.program.buffers] == ["A", "C"]
     assert found.schedule.check().status == "proved"
 
 
-def test_given_a_tensor_intrinsic_then_its_loops_are_a_block() -> None:
+def test_loops_of_a_tensor_intrinsic_are_a_block() -> None:
     text = (
         TWO_STAGES
         + GEMV
@@ -73,14 +73,14 @@ def test_given_a_tensor_intrinsic_then_its_loops_are_a_block() -> None:
     assert found.schedule.verify().status == "tested" and "tensorize" in found.notes[0].text
 
 
-def test_given_a_pragma_of_code_and_types_without_bits_then_they_are_passed_over_and_32_bits() -> None:
+def test_code_pragmas_are_skipped_and_types_default_to_32_bits() -> None:
     text = TWO_STAGES.replace("A[y, x * bn + z]", 'A[y, x * bn + z].astype("float")')
     found = read_te(text + 's[C].pragma(C.op.axis[0], "import_llvm", tvm.contrib.clang.create_llvm("x"))\n')
     assert [buffer.dtype for buffer in found.program.buffers] == ["float32", "float32"]
     assert "pragma" in found.notes[0].text
 
 
-def test_given_a_tensorir_schedule_of_create_prim_func_then_its_calls_are_applied() -> None:
+def test_calls_of_a_create_prim_func_schedule_are_applied() -> None:
     text = TWO_STAGES.partition("s = ")[0] + (
         "sch = tvm.tir.Schedule(te.create_prim_func([A, C]))\nblock = sch.get_block('C')\n"
         "i, j, k = sch.get_loops(block)\nio, ii = sch.split(i, factors=[None, 16])\nsch.mod.show()\n"
@@ -106,7 +106,7 @@ s[D].vectorize(D.op.axis[1])
 
 
 @pytest.mark.parametrize("call", ["", "cblas.matmul(A, B)"])
-def test_given_a_call_of_other_code_then_it_is_a_block_that_declares_its_buffers(call: str) -> None:
+def test_external_call_is_a_block_that_declares_its_buffers(call: str) -> None:
     lines = EXTERN.split("\n")
     lines[7] = f"C = {call}" if call else lines[7]
     found = read_te("\n".join(lines))
@@ -135,7 +135,7 @@ tvm.lower(s, [X, result])
 """
 
 
-def test_given_a_scan_then_it_is_a_loop_over_time_with_the_state_as_output() -> None:
+def test_scan_is_a_loop_over_time_with_its_state_as_output() -> None:
     found = read_te(SCAN, sizes={"m": 6, "n": 40})
     assert [b.name for b in found.program.buffers] == ["X", "scan"]
     x = np.arange(240, dtype="float32").reshape(6, 40)
@@ -144,13 +144,13 @@ def test_given_a_scan_then_it_is_a_loop_over_time_with_the_state_as_output() -> 
     assert found.schedule.verify().status == "tested"
 
 
-def test_given_a_scan_then_its_time_axis_stays_in_order() -> None:
+def test_the_time_axis_of_a_scan_stays_in_order() -> None:
     with pytest.raises(ScheduleError) as caught:
         read_te(SCAN.replace("s[update].bind(xi", "s[update].reorder(xi, update.op.axis[0])\ns[update].bind(xi"))
     assert caught.value.code == "opaque-iterator"
 
 
-def test_given_a_scan_of_two_states_with_a_step_between_then_both_share_the_loop() -> None:
+def test_a_scan_of_two_states_shares_one_loop() -> None:
     text = """\
 X = te.placeholder((5, 8), name="X")
 a, b = te.placeholder((5, 8)), te.placeholder((5, 4))
@@ -176,20 +176,20 @@ s = te.create_schedule([p.op])
         "te.scan(init, init, state)",
     ],
 )
-def test_given_a_scan_of_parts_that_do_not_fit_then_its_line_is_named(line: str) -> None:
+def test_scan_of_inconsistent_parts_is_refused_at_its_line(line: str) -> None:
     with pytest.raises(ParseError) as caught:
         read_te(SCAN.replace("te.scan(init, update, state, inputs=[X])", line))
     assert caught.value.place is not None and caught.value.place.line == 6
 
 
-def test_given_the_inputs_of_an_operation_then_they_are_its_tensors() -> None:
+def test_inputs_of_an_operation_are_its_tensors() -> None:
     found = read_te(
         TWO_STAGES + "data, packed = s[C].op.input_tensors\ns[packed].compute_inline()\ntvm.lower(s, [data, C])\n"
     )
     assert [b.name for b in found.program.buffers] == ["A", "C"]
 
 
-def test_given_a_function_that_nothing_calls_then_it_is_read_with_sizes_where_that_is_asked_for() -> None:
+def test_uncalled_function_is_read_with_sizes_on_request() -> None:
     text = """\
 @auto_scheduler.register_workload
 def scale(N, M, dtype):
@@ -210,13 +210,13 @@ def scale(N, M, dtype):
 @pytest.mark.parametrize(
     ("line", "fix"), [("cfg = autotvm.get_config()", "by a number"), ("f = te.hybrid.script(g)", "prim_func")]
 )
-def test_given_what_te_cannot_be_read_from_then_the_message_has_a_fix(line: str, fix: str) -> None:
+def test_unreadable_te_is_refused_with_a_fix(line: str, fix: str) -> None:
     with pytest.raises(ParseError) as caught:
         read_te(f"from tvm import autotvm\n{TWO_STAGES}{line}\n")
     assert fix in caught.value.refusal.fix[0]
 
 
-def test_given_loops_and_lists_around_stages_then_each_stage_is_scheduled() -> None:
+def test_stages_in_loops_and_lists_are_scheduled() -> None:
     text = TWO_STAGES + (
         "for t in [P, C]:\n    outer, inner = s[t].split(t.op.axis[0], factor=4)\n    if t is not C:\n        s[t].unroll(inner)\n"
         "print([t.op.name for t in (P, C)], f'{n}')\n"

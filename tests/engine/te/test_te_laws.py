@@ -1,4 +1,4 @@
-"""Laws of translated schedules: they mean what the text computes, and a refusal names a line of it."""
+"""Laws of translated schedules: they keep the meaning of the text, and a refusal names a line of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.engine.te import parse, read_te
 
 
 @given(te_texts())
-def test_an_accepted_schedule_keeps_the_meaning(text: str) -> None:
+def test_law_an_accepted_schedule_keeps_the_meaning(text: str) -> None:
     try:
         found = read_te(text)
     except TilewrightError as error:
@@ -24,7 +24,7 @@ def test_an_accepted_schedule_keeps_the_meaning(text: str) -> None:
 
 
 @given(te_texts())
-def test_each_step_has_the_line_that_asked_for_it(text: str) -> None:
+def test_law_each_step_has_its_source_line(text: str) -> None:
     try:
         found = read_te(text)
     except TilewrightError:

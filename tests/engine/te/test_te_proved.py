@@ -1,4 +1,4 @@
-"""The matmul of the forum post, symbolic M, K and N: each call of its schedule is proved for all sizes."""
+"""The matmul of the forum post with symbolic M, K and N: each call of its schedule is proved for all sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilewright.engine.prove import prove
 pytest.importorskip("islpy")
 
 
-def test_the_symbolic_matmul_as_posted_is_proved_for_all_sizes() -> None:
+def test_posted_matmul_is_proved_for_all_sizes() -> None:
     schedule = tilewright.read_te(MATMUL_VTCM).schedule
     assert schedule is not None
     changes = [s for s in schedule.states[1:] if s.trace.steps[-1].changes]

@@ -1,4 +1,4 @@
-"""What TE text says that is not read: the code, and the line it stands on."""
+"""Refused TE text: the code and the line of the refusal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_line_that_is_not_read_then_its_place_is_named(name: str) -> None:
+def test_unreadable_line_is_refused_at_its_place(name: str) -> None:
     line, code = CASES[name]
     with pytest.raises(TilewrightError) as caught:
         read_te(BASE + line + "\n")
@@ -62,7 +62,7 @@ def test_given_a_line_that_is_not_read_then_its_place_is_named(name: str) -> Non
     assert refusal.expected or refusal.fix
 
 
-def test_given_lines_that_double_a_value_then_the_text_is_too_large() -> None:
+def test_lines_that_double_a_value_are_too_large() -> None:
     doubled = "def f(x):\n" + "    x = x * x\n" * 60 + "    return x\n"
     with pytest.raises(TilewrightError) as caught:
         read_te(BASE + doubled + "D = te.compute((16,), lambda i: f(A[i, i]))\n")
@@ -81,7 +81,7 @@ def test_given_lines_that_double_a_value_then_the_text_is_too_large() -> None:
         "l = l + l",
     ],
 )
-def test_given_values_that_grow_in_a_loop_then_the_text_is_too_large(growth: str) -> None:
+def test_values_that_grow_in_a_loop_are_too_large(growth: str) -> None:
     text = f"x, t, l = (1, 2), 'ab', [1, 2]\nfor n in range(100):\n    {growth}\nif x == 1:\n    pass\n"
     with pytest.raises(TilewrightError) as caught:
         read_te(BASE + text)

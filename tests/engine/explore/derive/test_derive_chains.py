@@ -77,13 +77,13 @@ def derived(text: str) -> DerivedSpace:
     return found
 
 
-def test_each_group_has_copies_of_its_own_of_a_buffer_that_several_read() -> None:
+def test_each_group_has_its_own_copies_of_a_shared_buffer() -> None:
     text = derived(TWO_SUMS).text
     assert 'consumer_blocks=["R"])' in text and 'consumer_blocks=["C"])' in text
     assert "on scalar" not in text
 
 
-def test_elementwise_work_is_inlined_where_no_element_is_computed_again() -> None:
+def test_elementwise_blocks_are_inlined_without_recomputation() -> None:
     found = derived(NORMALIZED)
     assert "centred inlined" in found.decisions
     assert 'compute_inline("root")' not in found.text, "a root for each element"
@@ -95,12 +95,12 @@ def test_small_operands_are_copied_once() -> None:
     assert any(d.startswith("X copied at loop") for d in found.decisions)
 
 
-def test_a_cast_is_inlined_into_a_product_which_then_has_narrow_factors() -> None:
+def test_an_inlined_cast_leaves_narrow_factors() -> None:
     assert 'sch.compute_inline("wide")' in derived(CAST).text
 
 
 @pytest.mark.slow
-def test_a_transpose_goes_through_shared_memory_of_a_gpu_without_bank_conflicts() -> None:
+def test_gpu_transpose_has_no_bank_conflicts() -> None:
     notebook = tilewright.load(Path(__file__).parents[3] / "hand" / "grid" / "gpu_transpose.py")
     assert isinstance(notebook.program, PrimFunc) and notebook.machine is not None and notebook.schedule is not None
     found = derive_space(notebook.program, notebook.machine)

@@ -1,4 +1,4 @@
-"""Products whose results blocks process element by element: the product in tiles of its sums, what follows at the same tile."""
+"""Products with elementwise epilogues: the product in tiles of its sums, the epilogue at the same tile."""
 
 from __future__ import annotations
 
@@ -106,19 +106,19 @@ def index_of(func: PrimFunc) -> ProgramIndex:
     return Schedule(func).index
 
 
-def test_a_product_is_a_group_with_what_follows_it() -> None:
+def test_a_product_and_its_epilogue_are_one_group() -> None:
     whole, apart = partitions(index_of(dense(8192)))
     assert whole == (Members(("C", "biased", "relu")),)
     assert apart == (Members(("C",), ("biased", "relu")),)
     assert all(loops[-1] == "k" for loops in tilings(index_of(dense(8192)), apart[0]))
 
 
-def test_a_block_with_two_readers_is_the_last_that_follows() -> None:
+def test_block_with_two_readers_ends_an_epilogue() -> None:
     _, apart = partitions(index_of(dense(8192, TWO_ENDS)))
     assert apart == (Members(("C",), ("biased",)), Members(("relu",)), Members(("doubled",)))
 
 
-def test_what_follows_runs_where_a_tile_of_sums_is_complete() -> None:
+def test_epilogue_runs_where_a_tile_of_sums_is_complete() -> None:
     draft = ScheduleDraft(dense(8192), load_machine(NPU), {}, "sch", None)
     apply_rules(draft, [Group(("C",), ("i", "j", "k"), ("biased", "relu"))], SCHEDULE_RULES)
     text = "\n".join(draft.builder.lines)
@@ -132,7 +132,7 @@ def test_what_follows_runs_where_a_tile_of_sums_is_complete() -> None:
 
 
 @pytest.mark.slow
-def test_a_convolution_keeps_tiles_of_sums_on_chip_for_bias_and_relu() -> None:
+def test_convolution_keeps_sums_on_chip_for_bias_and_relu() -> None:
     func = parse(CONVOLUTION).program
     assert isinstance(func, PrimFunc)
     machine = load_machine(NPU)
@@ -145,19 +145,19 @@ def test_a_convolution_keeps_tiles_of_sums_on_chip_for_bias_and_relu() -> None:
     assert simulate(schedule.func, machine).cycles < 0.9 * simulate(main.func, machine).cycles
 
 
-def test_most_sizes_of_a_tile_fill_the_matrix_unit() -> None:
+def test_most_tile_sizes_fill_the_matrix_unit() -> None:
     draft = ScheduleDraft(dense(576), load_machine(NPU), {}, "sch", None)
     apply_rules(draft, [Group(("C",), ("i", "k"))], SCHEDULE_RULES)
     assert 'choose("tile k", [32, 64, 96, 192, 288, 576])' in "\n".join(draft.builder.lines)
 
 
-def test_a_result_leaves_while_the_next_tile_is_computed() -> None:
+def test_results_are_stored_while_the_next_tile_is_computed() -> None:
     found = ScheduleDraft(dense(576), load_machine(NPU), {}, "sch", None)
     apply_rules(found, [Group(("C",), ("i", "j", "k"))], SCHEDULE_RULES)
     assert any(line.startswith("sch.pipeline(j_o") for line in found.builder.lines)
 
 
-def test_padding_with_another_constant_is_filled_and_copied_in_place() -> None:
+def test_padding_with_another_constant_is_filled_in_place() -> None:
     found = ScheduleDraft(parse(POOL).program, load_machine(NPU), {}, "sch", None)
     apply_rules(found, [Group(("P", "Y"), ("c",))], SCHEDULE_RULES)
     text = "\n".join(found.builder.lines)

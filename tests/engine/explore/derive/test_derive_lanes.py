@@ -1,4 +1,4 @@
-"""Vectors of a CPU, whose lanes are those of the program's vectorized loops."""
+"""CPU vectors, whose lanes are those of the program's vectorized loops."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def cycles(name: str, point: tuple[int, ...] | None = None) -> int:
         ),
     ],
 )
-def test_the_default_is_vectorized_and_faster_than_the_program(name: str, factor: float) -> None:
+def test_default_is_vectorized_and_faster_than_the_program(name: str, factor: float) -> None:
     found = derived(name)
     assert "sch.vectorize(" in found.text
     assert factor * cycles(name) < simulate(program(name), CPU).cycles
     assert found.space.schedule_at(found.space.default).schedule.check().status in ("proved", "tested")
 
 
-def test_the_loops_around_the_lanes_of_a_product_have_an_order_to_choose() -> None:
+def test_order_of_loops_around_product_lanes_is_a_choice() -> None:
     (order,) = [hole for hole in derived("product").space.holes if hole.name == "order of C"]
     assert len(order.values) > 1
 
 
-def test_a_sum_along_rows_is_split_into_lanes_first() -> None:
+def test_sum_along_rows_is_split_into_lanes_first() -> None:
     text = derived("matvec").text
     assert "# Sums along rows: y sums 16 lanes apart." in text
     assert "y_rf = sch.rfactor(k_lanes, factor_axis=-1)" in text
@@ -87,7 +87,7 @@ def test_a_sum_along_rows_is_split_into_lanes_first() -> None:
     st.integers(0, 2**40),
 )
 @settings(max_examples=100 if IS_DEEP else 8, deadline=None)
-def test_every_point_on_a_cpu_is_right_and_needs_at_least_the_bound(name: str, number: int) -> None:
+def test_cpu_points_are_right_and_within_the_bound(name: str, number: int) -> None:
     space = derived(name).space
     point = space.point_at(number % space.size)
     outcome = Evaluator(space, CPU, ("cycles",)).tried(EvaluationRequest(0, point))
@@ -97,13 +97,13 @@ def test_every_point_on_a_cpu_is_right_and_needs_at_least_the_bound(name: str, n
         assert space.schedule_at(point).schedule.check().status in ("proved", "tested")
 
 
-def test_the_bound_counts_the_first_miss_of_each_line() -> None:
+def test_bound_counts_the_first_miss_of_each_line() -> None:
     lines = (64 * 96 + 96 + 64) * 4 // 64
     each = (12 + 2) + (39 + 3) + (235 + 8)
     assert program_bound(program("matvec"), CPU).movement == lines * each // 2
     assert simulate(Schedule(program("matvec")).func, CPU).cycles >= lines * each // 2
 
 
-def test_machines_whose_lanes_follow_the_result_have_no_vectorized_loops() -> None:
+def test_machines_with_lanes_along_the_result_vectorize_no_loops() -> None:
     found = derive_space(parse(ROWS).program, load_machine("dual-bank-npu"))
     assert "vectorize" not in found.text and "rfactor" not in found.text

@@ -1,4 +1,4 @@
-"""Products whose iterators index a factor in steps, as in grouped convolutions, and programs that have several copies of one buffer."""
+"""Products whose iterators index a factor in steps, as in grouped convolutions, and programs with several copies of one buffer."""
 
 from __future__ import annotations
 
@@ -113,9 +113,7 @@ def sketch(text: str) -> Space:
         ("T.min(vf, 96) + vr", 1, 128),
     ],
 )
-def test_an_iterator_that_indexes_a_factor_in_steps_is_a_column_within_a_step(
-    channel: str, columns: int, most: int
-) -> None:
+def test_iterator_that_strides_a_factor_is_a_column(channel: str, columns: int, most: int) -> None:
     index = Schedule(program(GROUPED.replace("CHANNEL", channel))).index
     product = product_of(index, "Y")
     assert product is not None
@@ -126,7 +124,7 @@ def test_an_iterator_that_indexes_a_factor_in_steps_is_a_column_within_a_step(
 
 
 @pytest.mark.slow
-def test_the_tiles_of_a_grouped_convolution_stay_in_a_group_and_use_the_matrix_unit() -> None:
+def test_tiles_of_a_grouped_convolution_stay_in_a_group() -> None:
     func = program(GROUPED.replace("CHANNEL", "vf // 32 * 32 + vr"))
     machine = load_machine(NPU)
     found = derive_space(func, machine)
@@ -139,7 +137,7 @@ def test_the_tiles_of_a_grouped_convolution_stay_in_a_group_and_use_the_matrix_u
 
 
 @pytest.mark.slow
-def test_groups_that_no_multiple_of_a_tile_divides_are_tiled_and_their_copy_is_inlined() -> None:
+def test_indivisible_groups_are_tiled_and_their_copy_inlined() -> None:
     func = program(NARROW_GROUPS)
     machine = load_machine(NPU)
     found = derive_space(func, machine)
@@ -150,13 +148,13 @@ def test_groups_that_no_multiple_of_a_tile_divides_are_tiled_and_their_copy_is_i
     assert found.space.schedule_at(found.space.default).schedule.check().status == "proved"
 
 
-def test_the_bound_counts_the_passes_of_wide_factors() -> None:
+def test_bound_counts_the_passes_of_wide_factors() -> None:
     bound = program_bound(program(GEMM), load_machine(NPU))
     in_four_passes = 4 * 256**3 // 1024
     assert 0.9 * in_four_passes < bound.work <= in_four_passes
 
 
-def test_a_cast_that_may_be_inlined_counts_no_passes() -> None:
+def test_cast_that_may_be_inlined_counts_no_passes() -> None:
     text = (
         GEMM.replace('A: T.Buffer((256, 256), "float32")', 'Z: T.Buffer((256, 256), "float16")')
         .replace(
@@ -174,7 +172,7 @@ def test_a_cast_that_may_be_inlined_counts_no_passes() -> None:
     assert bound.work <= 256**3 // 1024
 
 
-def test_each_copy_of_a_buffer_has_choices_of_its_own() -> None:
+def test_each_copy_of_a_buffer_has_its_own_choices() -> None:
     found = derive_space(program(LONG_ROWS), load_machine(NPU))
     names = [hole.name for hole in found.space.holes]
     assert len(names) == len(set(names))
@@ -182,7 +180,7 @@ def test_each_copy_of_a_buffer_has_choices_of_its_own() -> None:
     assert outcome.fits, outcome.message
 
 
-def test_large_tiles_of_sums_may_stay_in_another_memory_than_the_accumulator() -> None:
+def test_large_tiles_of_sums_may_use_another_memory() -> None:
     text = GEMM.replace("256", "2048")
     for factor in ("A[vi, vk]", "B[vk, vj]"):
         text = text.replace(factor, f'T.Cast("float32", {factor})')
@@ -202,7 +200,7 @@ def test_loops_around_a_pipelined_loop_may_be_pipelined_too() -> None:
     assert {"stages of k_o", "stages of j_o"} <= {hole.name for hole in sketch(GEMM).holes}
 
 
-def test_smaller_points_need_less_memory_each_down_to_a_small_part_of_it() -> None:
+def test_smaller_points_need_ever_less_memory() -> None:
     space, machine = sketch(GEMM), load_machine(NPU)
     estimator = Estimator(space, machine)
     largest = tuple(max(range(len(h.values)), key=lambda n: str(h.values[n]).zfill(9)) for h in space.holes)

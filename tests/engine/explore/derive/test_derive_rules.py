@@ -1,4 +1,4 @@
-"""The rules that derive a space over the whole program: what each writes, and that every schedule they lead to is right."""
+"""The rules that derive a space over the whole program: the lines that each writes, and the legality of every derived schedule."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def lines(found: ScheduleDraft) -> str:
     return "\n".join(found.builder.lines)
 
 
-def test_blocks_depend_on_the_loops_that_their_consumers_pass_on() -> None:
+def test_blocks_depend_on_the_loops_of_their_consumers() -> None:
     index = Schedule(program("attention")).index
     flow = GroupFlow(index, index.block_names[1:])
     assert flow.of_block("S") == {"i"}  # its columns are summed over whole rows of P
@@ -73,7 +73,7 @@ def test_blocks_depend_on_the_loops_that_their_consumers_pass_on() -> None:
     assert flow.of_block_read("S", k) == frozenset()
 
 
-def test_a_program_is_one_group_or_a_group_for_each_product() -> None:
+def test_each_product_has_its_own_group() -> None:
     index = Schedule(program("hand/rows/attention")).index
     whole, apart = partitions(index)
     assert whole == (Members(index.block_names[1:]),)
@@ -81,14 +81,14 @@ def test_a_program_is_one_group_or_a_group_for_each_product() -> None:
     assert ("i",) in tilings(index, apart[1]) and ("j", "i") in tilings(index, apart[1])
 
 
-def test_engine_a_product_is_for_the_matrix_unit_and_a_depthwise_convolution_for_vectors() -> None:
+def test_engine_choice_of_products_and_depthwise_layers() -> None:
     assert "annotate" not in lines(draft("gemm_int8", ("i",), "engine"))
     found = draft("depthwise", ("h",), "engine")
     assert lines(found).endswith('sch.annotate("D", "engine", "vector")')
     assert found.engines["D"].name == "vector"
 
 
-def test_tile_sizes_are_whole_tiles_of_the_engine_and_loops_over_tiles_are_outside() -> None:
+def test_tile_sizes_are_whole_engine_tiles() -> None:
     assert 'choose("tile i", [32, 64, 128, 256, 512, 1024, 2048])' in lines(
         draft("hand/gemm/gemm_tall", ("i",), "engine tile")
     )
@@ -96,19 +96,19 @@ def test_tile_sizes_are_whole_tiles_of_the_engine_and_loops_over_tiles_are_outsi
     assert list(draft("hand/grid/transpose", ("j", "i"), "engine tile").loops.values()) == ["j_o", "i_o"]
 
 
-def test_fuse_producers_run_at_the_innermost_loop_that_they_depend_on() -> None:
+def test_fuse_producers_run_at_their_innermost_relevant_loop() -> None:
     found = draft("softmax", ("i", "j"), "engine tile fuse")
     assert 'sch.compute_at("power", i_o)' in lines(found) and 'sch.compute_at("largest", i_o)' in lines(found)
 
 
-def test_scope_a_buffer_between_two_engines_is_in_a_memory_of_both() -> None:
+def test_scope_of_a_buffer_between_engines_is_common() -> None:
     text = lines(draft("hand/rows/attention", ("i",), "engine tile fuse scope memory"))
     assert 'sch.set_scope("S", 0, "local.acc")' in text and 'sch.set_scope("P", 0, "local.vtcm")' in text
     hole = 'S_scope = tilewright.choose("S scope", ["local.acc", "local.vtcm"])\nsch.set_scope("S", 0, S_scope)'
     assert hole in text and "P_scope" not in text
 
 
-def test_memory_the_choices_of_memories_follow_the_calls_that_move_blocks() -> None:
+def test_memory_choices_follow_the_calls_that_move_blocks() -> None:
     every = " ".join(r.code for r in SCHEDULE_RULES)
     calls = [line for line in lines(draft("softmax", ("i",), every)).splitlines() if line.startswith("sch.")]
     moves = max(n for n, line in enumerate(calls) if "compute_at" in line or "cache_" in line)
@@ -116,13 +116,13 @@ def test_memory_the_choices_of_memories_follow_the_calls_that_move_blocks() -> N
     assert chosen and moves < min(chosen) and max(chosen) < calls.index("sch.pipeline(i_o, stages=stages)")
 
 
-def test_banks_of_blocks_with_ports_of_their_own_hold_a_slot_each() -> None:
+def test_blocks_with_separate_ports_hold_one_slot_each() -> None:
     found = draft("hand/gemm/gemmini_int8", ("j", "i"), "engine tile stage store", "gemmini")
     text = lines(found)
     assert 'A_banks = tilewright.choose("A banks", [[0, 1], None])\nsch.double_buffer(A_in, banks=A_banks)' in text
     assert 'choose("B banks", [[2, 3], None])' in text
     assert 'sch.double_buffer("C", slots=C_slots, banks=C_banks)' in text
-    shared = draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store")  # its blocks share ports
+    shared = draft("hand/gemm/gemm_tall", ("i",), "engine tile stage store")  # blocks with shared ports
     assert "banks" not in lines(shared)
 
 
@@ -132,30 +132,30 @@ def test_padding_is_filled_and_copied_in_place() -> None:
     assert found.engines["pad"].name == "dma"
 
 
-def test_stage_one_copy_serves_all_readers_and_what_no_tile_needs_is_copied_once() -> None:
+def test_stage_copies_are_shared_by_readers() -> None:
     text = lines(draft("layer_norm", ("i",), "engine tile fuse scope stage"))
     assert 'consumer_blocks=["first", "second", "Y"])\nsch.compute_at(X_in, i_o)' in text
     assert 'gamma_in = sch.cache_read("Y", "gamma", "local.vtcm")\nbeta_in' in text
 
 
-def test_store_results_leave_tile_by_tile_from_one_slot_or_two() -> None:
+def test_store_results_leave_by_tile_from_one_slot_or_two() -> None:
     text = lines(draft("softmax", ("i",), "engine tile fuse scope stage store"))
     assert 'Y_out = sch.cache_write("Y", 0, "local.vtcm")\nsch.reverse_compute_at(Y_out, i_o)' in text
     assert 'choose("Y slots", [2, 1])\nsch.double_buffer("Y", slots=Y_slots)' in text
 
 
-def test_pipeline_stages_are_a_choice_and_without_them_everything_runs_in_turn() -> None:
+def test_pipeline_stages_are_a_choice() -> None:
     found = draft("softmax", ("i",), " ".join(r.code for r in SCHEDULE_RULES))
     (hole,) = [line for line in found.builder.lines if line.startswith("stages")]
     assert "[0, 1, 1, 1, 1, 1]" in hole and hole.endswith("[0, 0, 0, 0, 0, 0]])")
 
 
-def test_rules_say_what_they_require_and_write() -> None:
+def test_rules_state_what_they_require_and_write() -> None:
     assert len({rule.code for rule in SCHEDULE_RULES}) == len(SCHEDULE_RULES)
     assert all(rule.what and rule.title for rule in SCHEDULE_RULES)
 
 
-def test_a_rule_of_a_user_is_applied_with_the_others() -> None:
+def test_a_user_rule_is_applied_with_the_others() -> None:
     def unroll_tail(found: ScheduleDraft) -> None:
         """Requires loops around the last block. Line: `unroll` of the innermost one."""
         loop = found.builder.fresh("last_loop")
@@ -183,7 +183,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
-def test_the_default_fits_and_is_faster_than_tiles_of_the_main_block_alone(name: str) -> None:
+def test_default_beats_tiles_of_the_main_block(name: str) -> None:
     machine = load_machine(NPU)
     found = derived(name)
     outcome = Evaluator(found.space, machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
@@ -213,7 +213,7 @@ def test_every_point_is_right_or_refused(name: str, number: int) -> None:
         "gemm_vector", "gemmini_conv", "cpu_softmax", "gpu_transpose",
     ],
 )  # fmt: skip
-def test_what_is_derived_is_at_most_a_tenth_slower_than_the_hand_schedule(name: str) -> None:
+def test_derived_schedule_is_near_the_hand_schedule(name: str) -> None:
     notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert notebook.program is not None and notebook.machine is not None and notebook.schedule is not None
     space = derive_space(notebook.program, notebook.machine).space
@@ -227,7 +227,7 @@ def test_sums_of_long_rows_may_be_tiled_along_the_row() -> None:
 
 
 @pytest.mark.slow
-def test_long_rows_are_summed_in_tiles_where_no_whole_row_fits() -> None:
+def test_oversized_rows_are_summed_in_tiles() -> None:
     found = derived("hand/rows/row_sum", "gemmini")
     outcome = Evaluator(found.space, load_machine("gemmini"), ("cycles",)).tried(
         EvaluationRequest(0, found.space.default)
@@ -236,7 +236,7 @@ def test_long_rows_are_summed_in_tiles_where_no_whole_row_fits() -> None:
     assert outcome.figures.cycles < 600_000
 
 
-def test_the_program_as_it_is_remains_where_no_derived_schedule_fits() -> None:
+def test_program_remains_if_nothing_derived_fits() -> None:
     machine = load_machine(NPU)
     kept = tuple(e for e in machine.engines if e.name in ("dma", "scalar"))
     bare = msgspec.structs.replace(machine, engines=kept)
@@ -249,7 +249,7 @@ def test_the_program_as_it_is_remains_where_no_derived_schedule_fits() -> None:
 
 
 @pytest.mark.parametrize("name", ["rows", pytest.param("conv2d", marks=pytest.mark.slow)])
-def test_each_step_has_a_faster_space_and_the_last_is_the_result(name: str) -> None:
+def test_each_step_has_a_faster_space(name: str) -> None:
     machine = load_machine(NPU)
     spaces = [s for s in deriving_space(program(name), machine) if s is not None]
     cycles = [tilewright.simulate(s.space.schedule_at(s.space.default).schedule, machine).cycles for s in spaces]
@@ -258,7 +258,7 @@ def test_each_step_has_a_faster_space_and_the_last_is_the_result(name: str) -> N
 
 
 @pytest.mark.parametrize("polls", [1, 100])
-def test_a_stopped_derivation_ends_with_a_schedule_that_fits(polls: int) -> None:
+def test_stopped_derivation_ends_with_a_schedule_that_fits(polls: int) -> None:
     polled = 0
 
     def stop() -> bool:

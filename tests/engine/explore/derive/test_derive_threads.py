@@ -1,4 +1,4 @@
-"""Derived schedules for GPUs: blocks of threads, reductions across threads, and products on tensor cores in warps."""
+"""Derived schedules for GPUs: thread blocks, reductions across threads, and products on tensor cores in warps."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ SAMPLED = [pytest.param(name, marks=SLOW) for name in ("softmax", "layer_norm", 
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
-def test_all_work_of_the_default_is_in_blocks_of_threads(name: str) -> None:
+def test_all_work_of_the_default_is_in_thread_blocks(name: str) -> None:
     sch = default_schedule(name)
     outcome = Evaluator(derived(name).space, GPU, ("cycles",)).tried(EvaluationRequest(0, derived(name).space.default))
     assert outcome.fits
@@ -95,7 +95,7 @@ def test_all_work_of_the_default_is_in_blocks_of_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
-def test_threads_exchange_values_through_memory_that_they_share(name: str) -> None:
+def test_threads_exchange_in_shared_memory(name: str) -> None:
     sch = default_schedule(name)
     written = [w.buffer for b in sch.index.block_names[1:] for w in sch.index.block(b).writes]
     assert {b.scope.partition(".")[0] for b in written} <= {"global", "shared", "wmma"}
@@ -105,7 +105,7 @@ def test_threads_exchange_values_through_memory_that_they_share(name: str) -> No
     ("name", "block"),
     [("rows", "S"), pytest.param("softmax", "largest", marks=SLOW), pytest.param("total", "Y", marks=SLOW)],
 )
-def test_a_reduction_along_rows_is_one_across_threads(name: str, block: str) -> None:
+def test_reduction_along_rows_runs_across_threads(name: str, block: str) -> None:
     sch = default_schedule(name)
     realize = sch.index.realize(block)
     threads = [loop.loop_var for loop in sch.index.loops_of(block) if loop.thread_tag == "threadIdx.x"]
@@ -114,7 +114,7 @@ def test_a_reduction_along_rows_is_one_across_threads(name: str, block: str) -> 
 
 
 @pytest.mark.parametrize("name", ["rows", *SAMPLED[:3:2]])
-def test_no_size_of_a_tile_and_no_number_of_threads_is_refused(name: str) -> None:
+def test_no_tile_size_and_no_number_of_threads_is_refused(name: str) -> None:
     space = derived(name).space
     evaluator = Evaluator(space, GPU, ("cycles",))
     points = list(product(*(range(len(hole.values)) for hole in space.holes)))
@@ -125,7 +125,7 @@ def test_no_size_of_a_tile_and_no_number_of_threads_is_refused(name: str) -> Non
 
 
 @SLOW
-def test_a_product_of_float16_is_in_fragments_with_its_operands_in_shared_memory() -> None:
+def test_float16_product_uses_fragments_and_shared_memory() -> None:
     text = derived("float16").text
     for scope in ("wmma.accumulator", "wmma.matrix_a", "wmma.matrix_b", "shared.dyn"):
         assert f'"{scope}"' in text
@@ -134,13 +134,13 @@ def test_a_product_of_float16_is_in_fragments_with_its_operands_in_shared_memory
 
 
 @SLOW
-def test_a_product_that_fragments_cannot_hold_stays_without_threads_and_the_space_says_so() -> None:
+def test_product_that_fragments_cannot_hold_has_no_threads() -> None:
     found = derived("float32")
     assert "sch.bind(" not in found.text
     assert any(one.startswith("threads for C") for one in found.left_out)
 
 
-def test_only_machines_with_registers_beside_shared_memory_execute_threads() -> None:
+def test_only_machines_with_shared_memory_have_threads() -> None:
     others = ("cpu-core", "dual-bank-npu", "gemmini", "matrix-vector-npu", "vta", "tpu-v1")
     assert executes_threads(GPU) and not any(executes_threads(load_machine(name)) for name in others)
 

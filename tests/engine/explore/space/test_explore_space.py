@@ -1,4 +1,4 @@
-"""Holes and the spaces they make: read as data, filled byte for byte, and meaning what Python would make of them."""
+"""Holes and their spaces: read as data, filled byte for byte, with the meaning that Python gives them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hole(text: str):
     return hole_of(call)
 
 
-def test_given_lines_with_holes_then_the_values_and_how_they_are_written() -> None:
+def test_holes_have_values_and_their_texts() -> None:
     assert [(h.name, h.target, h.values) for h in SPACE.holes[:3]] == [
         ("ti", "ti", (32, 8, 16)), ("tj", "tj", (16, 32)), ("tk", "tk", (32,)),
     ]  # fmt: skip
@@ -29,19 +29,19 @@ def test_given_lines_with_holes_then_the_values_and_how_they_are_written() -> No
     assert SPACE.size == 72 and SPACE.default == (0,) * 6
 
 
-def test_given_values_of_every_kind_then_all_are_read() -> None:
+def test_values_of_every_kind_are_read() -> None:
     found = hole('x = choose("x", [None, 2, "local", [None, 4], lambda i, j: [j, i], 4 * 16])')
     assert found.values[:4] == (None, 2, "local", [None, 4]) and found.values[5] == 64
     assert isinstance(found.values[4], IndexMap)
     assert found.texts == ("None", "2", '"local"', "[None, 4]", "lambda i, j: [j, i]", "4 * 16")
 
 
-def test_given_a_hole_over_several_lines_then_it_is_filled_in_one() -> None:
+def test_hole_over_several_lines_is_filled_in_one() -> None:
     (call,) = read_calls('x = choose(\n    "x",\n    [\n        [1,\n         2],\n        3,\n    ],\n)')
     assert hole_of(call).texts == ("[1, 2]", "3")
 
 
-def test_given_umlauts_before_a_value_then_its_text_is_its_own() -> None:
+def test_umlauts_before_a_value_leave_its_text_unchanged() -> None:
     assert hole('x = choose("größe", ["ä", "öö", 3])').texts == ('"ä"', '"öö"', "3")
 
 
@@ -54,19 +54,19 @@ def test_given_umlauts_before_a_value_then_its_text_is_its_own() -> None:
         'x = tilewright.choose("x", values)', 'x = choose("x", [1], name="y")',
     ],
 )  # fmt: skip
-def test_given_what_is_no_hole_then_refused_with_the_place(text: str) -> None:
+def test_invalid_hole_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(HoleError) as caught:
         space_of(SPACE.program, read_calls(text, "note.py", 7))
     assert caught.value.code == "bad-hole" and caught.value.refusal.place is not None
     assert caught.value.refusal.place.line == 7
 
 
-def test_given_two_holes_of_one_name_then_refused() -> None:
+def test_two_holes_of_one_name_are_refused() -> None:
     with pytest.raises(SpaceError, match="two-holes"):
         gemm_space('a = choose("x", [1])\nb = choose("x", [1])\n')
 
 
-def test_given_a_point_then_its_schedule_is_that_of_its_text() -> None:
+def test_schedule_of_a_point_is_that_of_its_text() -> None:
     point = (0, 1, 0, 1, 1, 0)
     text = SPACE.text_at(point)
     assert "ti = 32\ntj = 32\ntk = 32\n" in text and 'order = ["jo", "io", "ko"]\n' in text and "choose" not in text
@@ -76,14 +76,14 @@ def test_given_a_point_then_its_schedule_is_that_of_its_text() -> None:
 
 
 @given(st.integers(0, SPACE.size - 1))
-def test_points_are_counted_through_and_found_by_their_values(number: int) -> None:
+def test_points_are_found_by_number_and_by_value(number: int) -> None:
     point = SPACE.point_at(number)
     assert SPACE.point_of(SPACE.values_at(point)) == point
     assert SPACE.point_of(SPACE.texts_at(point)) == point
     assert list(SPACE.points())[number] == point
 
 
-def test_given_no_choice_then_the_first_values_as_in_python() -> None:
+def test_choices_default_to_their_first_values_as_in_python() -> None:
     assert structural_equal(
         SPACE.schedule_at(SPACE.default).schedule.func,
         gemm_space("".join(f"{line}\n" for line in LINES.splitlines())).schedule_at(SPACE.default).schedule.func,
@@ -94,24 +94,24 @@ def test_given_no_choice_then_the_first_values_as_in_python() -> None:
 
 
 @pytest.mark.parametrize("point", [(), (0,) * 5, (3, 0, 0, 0, 0, 0), (-1, 0, 0, 0, 0, 0), (0,) * 7])
-def test_given_no_point_of_the_space_then_refused(point: tuple[int, ...]) -> None:
+def test_a_point_outside_the_space_is_refused(point: tuple[int, ...]) -> None:
     with pytest.raises(SpaceError, match="no-such-point"):
         SPACE.schedule_at(point)
 
 
-def test_given_no_value_of_a_hole_then_refused() -> None:
+def test_a_value_outside_a_hole_is_refused() -> None:
     assert SPACE.point_of({"ti": 16}) == (2, 0, 0, 0, 0, 0)
     for wrong in (48, True, "jo"):
         with pytest.raises(SpaceError, match="no-such-value"):
             SPACE.point_of({"ti": wrong})
 
 
-def test_given_spread_of_one_value_then_refused() -> None:
+def test_spread_hole_with_a_scalar_value_is_refused() -> None:
     space = gemm_space('C = sch.get_block("C")\nx = 3\nsch.reorder(*x)\n')
     with pytest.raises(LineError, match="bad-arguments"):
         space.schedule_at(())
 
 
-def test_given_numbers_in_order_then_a_hole_says_so() -> None:
+def test_a_hole_with_ascending_numbers_is_ordered() -> None:
     assert hole('x = choose("x", [1, 2, 4])').is_ordered and hole('x = choose("x", [4, 2])').is_ordered
     assert not hole('x = choose("x", [2, 1, 4])').is_ordered and not hole('x = choose("x", [1, None])').is_ordered

@@ -1,4 +1,4 @@
-"""Pinned holes: the part of a space that keeps some values, searched, resumed and begun with what a database knows."""
+"""Pinned holes: the part of a space with fixed values, searched, resumed, and started from a database."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def values(study: Study, name: str) -> set[object]:
     return {str(study.space.values_at(trial.point)[name]) for trial in study.trials}
 
 
-def test_given_pins_then_the_part_has_their_values_in_the_order_of_the_holes() -> None:
+def test_pinned_space_has_the_pins_in_the_order_of_the_holes() -> None:
     assert [h.values for h in PART.holes] == [(16,), (16, 32), (32,), SPACE.holes[3].values, ("ko", "io"), (1, 2)]
     assert PART.size == 16 and PART.whole is SPACE
     assert pins_of(PART) == {"ti": ("16",), "A at": ('"ko"', '"io"')} and pins_of(SPACE) == {}
@@ -62,12 +62,12 @@ def test_given_pins_then_the_part_has_their_values_in_the_order_of_the_holes() -
         ({"A at": ['"ko"', '"jo"']}, ('"ko"', '"jo"')),
     ],
 )
-def test_given_a_value_a_text_or_several_then_the_hole_keeps_them(pins: dict[str, object], texts: tuple[str]) -> None:
+def test_holes_are_pinned_by_values_or_texts(pins: dict[str, object], texts: tuple[str]) -> None:
     (name,) = pins
     assert pins_of(pinned(SPACE, pins)) == {name: texts}
 
 
-def test_given_no_pins_or_all_values_then_the_space_is_the_same_study() -> None:
+def test_no_pins_or_all_values_are_the_same_study() -> None:
     assert pinned(SPACE, {}) is SPACE
     everything = pinned(SPACE, {"ti": [32, 8, 16], "tk": 32})
     assert pins_of(everything) == {}
@@ -84,15 +84,13 @@ def test_given_no_pins_or_all_values_then_the_space_is_the_same_study() -> None:
         ({"A at": "nowhere"}, "no-such-value", '"ko", "jo", "io"'),
     ],
 )
-def test_given_a_pin_that_is_none_then_the_choices_are_listed(
-    pins: dict[str, object], code: str, expected: str
-) -> None:
+def test_unknown_pin_is_refused_with_the_choices(pins: dict[str, object], code: str, expected: str) -> None:
     with pytest.raises(SpaceError) as caught:
         pinned(SPACE, pins)
     assert caught.value.code == code and caught.value.refusal.expected == expected
 
 
-def test_each_point_of_a_part_is_a_point_of_the_whole_with_the_same_schedule() -> None:
+def test_pinned_points_have_the_schedules_of_the_whole() -> None:
     seen = set()
     for point in PART.points():
         space, there = unpinned(PART, point)
@@ -106,14 +104,14 @@ def test_each_point_of_a_part_is_a_point_of_the_whole_with_the_same_schedule() -
     )
 
 
-def test_given_a_part_of_a_part_then_the_whole_stays_the_space_of_the_schedule() -> None:
+def test_nested_pins_keep_the_whole_space() -> None:
     smaller = pinned(PART, {"tj": 32})
     assert smaller.whole is SPACE and pins_of(smaller) == {**pins_of(PART), "tj": ("32",)}
     with pytest.raises(SpaceError, match="no-such-value"):
         pinned(PART, {"ti": 8})
 
 
-def test_a_search_finds_the_best_of_a_part_by_any_method() -> None:
+def test_every_search_method_finds_the_best_of_a_pinned_space() -> None:
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     outcomes = [bench.tried(EvaluationRequest(n, unpinned(PART, p)[1])) for n, p in enumerate(PART.points())]
     least = min(o.figures.cycles for o in outcomes if o.fits and o.figures)
@@ -125,7 +123,7 @@ def test_a_search_finds_the_best_of_a_part_by_any_method() -> None:
     assert study.method == "tpe" and len({trial.point for trial in study.trials}) == 12
 
 
-def test_given_pins_then_a_local_search_varies_the_other_holes_only() -> None:
+def test_local_search_varies_unpinned_holes_only() -> None:
     estimator = Estimator(PART, GEMMINI)
     assert {PART.holes[n].name for n in estimator.scales} == {"tj", "order", "A at", "A slots"}
     points = [point for point, _ in estimates_of(LocalSearch(PART.default, 64, 0), estimator)]
@@ -135,7 +133,7 @@ def test_given_pins_then_a_local_search_varies_the_other_holes_only() -> None:
     assert explore(alone, GEMMINI, SAMPLED).total == 1
 
 
-def test_given_other_pins_then_it_is_another_study_and_equal_ones_resume(tmp_path: Path) -> None:
+def test_other_pins_are_another_study_and_equal_pins_resume(tmp_path: Path) -> None:
     file = tmp_path / "study.sqlite"
     one = explore(PART, GEMMINI, Settings(exhaustive=0, trials=6, batch=4), store=file)
     other = explore(pinned(gemm_space(), PINS), GEMMINI, SAMPLED, store=file)
@@ -146,7 +144,7 @@ def test_given_other_pins_then_it_is_another_study_and_equal_ones_resume(tmp_pat
             explore(pinned(SPACE, pins), GEMMINI, SAMPLED, store=file)
 
 
-def test_records_outside_of_the_pins_start_with_the_nearest_values(
+def test_records_outside_the_pins_start_with_the_nearest_values(
     tmp_path: Path,
 ) -> None:
     space = gemm_space(LINES.replace("[16, 32]", "[16]").replace(', ["jo", "io", "ko"]]', "]"))
@@ -187,7 +185,7 @@ def test_known_outcomes_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch)
     assert PART.default not in evaluated and len(evaluated) == PART.size - 1
 
 
-def test_given_a_hole_over_several_lines_then_its_pin_keeps_the_place_of_the_line() -> None:
+def test_pin_of_a_multiline_hole_keeps_its_line() -> None:
     text = LINES.replace('choose("ti", [32, 8, 16])', 'choose(\n    "ti",\n    [32, 8, 16],\n)')
     part = pinned(gemm_space(text), {"ti": 8})
     assert [line.place for line in part.lines] == [line.place for line in gemm_space(text).lines]

@@ -1,5 +1,6 @@
-"""Bounds before the pipelines are applied are never above the result, so that they reject no point that could be the best; and plans that
-points share give the cycles of a lowering from scratch."""
+"""Bounds before the pipelines are applied never exceed the result, so they reject no best point; shared plans give the cycles of a
+lowering from scratch.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +50,14 @@ def space(name: str) -> tuple[Space, Machine]:
 
 
 def some_points(of: Space) -> list[Point]:
-    """Points anywhere in the space, and of small tiles, which fit."""
-    chance = Random(of.size)
-    small = [tuple(chance.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
-    return sorted({*small, *map(of.point_at, chance.sample(range(of.size), min(of.size, POINTS // 2)))})
+    """Points from the whole space, and points of small tiles, which fit."""
+    rng = Random(of.size)
+    small = [tuple(rng.randrange(min(2, len(h.values))) for h in of.holes) for _ in range(POINTS // 2)]
+    return sorted({*small, *map(of.point_at, rng.sample(range(of.size), min(of.size, POINTS // 2)))})
 
 
 def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
-    """Status and cycles of a point by its schedule's text alone, planned and piped anew."""
+    """Status and cycles of a point from its schedule's text, planned and piped from scratch."""
     try:
         report = simulate(of.schedule_at(point).schedule.func, machine)
     except TilewrightError:
@@ -86,7 +87,7 @@ def test_outcomes_are_those_of_schedules_from_scratch(name: str) -> None:
     assert seen["fits"] > 0
 
 
-def test_most_points_that_do_not_fit_are_rejected_before_their_pipelines() -> None:
+def test_most_overflows_are_rejected_before_their_pipelines() -> None:
     early = late = 0
     for name in ("rows/softmax", "conv/depthwise", "gemm/gemm_gelu") if IS_DEEP else ("rows/softmax",):
         of, machine = space(name)

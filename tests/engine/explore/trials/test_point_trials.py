@@ -52,7 +52,7 @@ def test_a_derivation_simulates_each_point_once(name: str, monkeypatch: pytest.M
     assert len(estimators) > 1 and max(estimators.values()) == 1
 
 
-def test_a_point_pruned_at_a_limit_is_simulated_when_the_limit_rises() -> None:
+def test_pruned_point_is_retried_at_a_higher_limit() -> None:
     space = derive_space(program("rows"), NPU).space
     point, exact = space.default, Evaluator(space, NPU, ("cycles",)).tried(EvaluationRequest(0, space.default))
     assert exact.figures is not None

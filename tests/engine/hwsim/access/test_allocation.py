@@ -1,4 +1,4 @@
-"""Static allocation: lifetimes that overlap share no address, and a memory holds what fits into it."""
+"""Static allocation: overlapping lifetimes share no address, and a memory holds the buffers that fit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def overlap(a: tuple[Chunk, ChunkSpot], b: tuple[Chunk, ChunkSpot]) -> bool:
 
 
 @given(st.data(), st.integers(1, 3), st.integers(1, 120), st.sampled_from([1, 4, 16]))
-def test_law_chunks_that_live_at_the_same_time_share_no_address(data: st.DataObject, blocks: int, room: int, row: int):
+def test_law_live_chunks_share_no_address(data: st.DataObject, blocks: int, room: int, row: int):
     wanted = data.draw(chunks(blocks))
     placed = list(zip(wanted, allocate(wanted, blocks, room, row), strict=True))
     assert all(not (a[0].meets(b[0]) and overlap(a, b)) for a, b in combinations(placed, 2))
@@ -55,13 +55,13 @@ def test_law_chunks_that_live_at_the_same_time_share_no_address(data: st.DataObj
 
 
 @given(st.data(), st.integers(1, 3))
-def test_law_chunks_share_addresses_only_if_the_memory_is_too_small(data: st.DataObject, blocks: int):
+def test_law_chunks_share_addresses_only_in_a_memory_too_small(data: st.DataObject, blocks: int):
     wanted = data.draw(chunks(blocks))
     placed = zip(wanted, allocate(wanted, blocks, sum(c.size_bytes for c in wanted) or 1, 1), strict=True)
     assert not any(overlap(a, b) for a, b in combinations(placed, 2))
 
 
-def test_given_gaps_then_the_smaller_chunk_is_placed_between_the_others() -> None:
+def test_a_smaller_chunk_is_placed_in_a_gap() -> None:
     wanted = [Chunk(40, 0, 9), Chunk(30, 0, 3), Chunk(20, 0, 9), Chunk(30, 5, 9)]
     spots = allocate(wanted, 1, 90, 1)
     assert max(spot.address + chunk.size_bytes for chunk, spot in zip(wanted, spots, strict=True)) == 90
@@ -81,7 +81,7 @@ def doubled_operands(capacity_bytes: int) -> Report:
     return simulate(sch.func, machine.replace("matrix.reads", ["pad", "ddr"]).replace("matrix.writes", ["ddr"]))
 
 
-def test_given_slots_that_never_fill_at_the_same_moment_then_they_need_their_room_all_the_same() -> None:
+def test_slots_that_never_fill_at_once_reserve_their_memory() -> None:
     report = doubled_operands(10_240)
     assert report.memory["local"].peak_bytes == report.memory["local"].used_bytes == 20_480
     (finding,) = (f for f in report.findings if f.code == "capacity-overflow")
@@ -100,7 +100,7 @@ def gap(X: T.Buffer((96,), "float32"), Y: T.Buffer((96,), "float32")):
 """
 
 
-def test_given_addresses_that_are_not_shared_then_report_text_and_json_tell_used_fragmented_and_free_bytes() -> None:
+def test_reports_have_fragmented_bytes() -> None:
     stages = (("a", "X", 32), ("b", "a", 32), ("Y", "b", 32), ("c", "Y", 32), ("Y", "c", 32))
     lines = "".join(
         f"""        for i{n} in range({extent}):
@@ -114,14 +114,14 @@ def test_given_addresses_that_are_not_shared_then_report_text_and_json_tell_used
     report = simulate(parse(GAP.format(stages=lines)).program, machine)
     memory = report.memory["local"]
     assert memory.used_bytes == 2 * 32 * 4 and memory.fragmented_bytes == 32 * 4 and memory.free_bytes == 1024 - 96 * 4
-    told = report.to_json()["memory"]["local"]
-    assert (told["used_bytes"], told["fragmented_bytes"], told["free_bytes"]) == (256, 128, 640)
+    written = report.to_json()["memory"]["local"]
+    assert (written["used_bytes"], written["fragmented_bytes"], written["free_bytes"]) == (256, 128, 640)
     line = next(x for x in report_text(report).splitlines() if x.startswith("local ") and x.endswith("%"))
     assert line.split() == ["local", "384", "256", "128", "640", "1,024", "38", "%"]
 
 
 @pytest.mark.parametrize("seed", samples(range(30), *range(5)))
-def test_law_a_tile_is_dead_when_another_one_takes_its_address(seed: int) -> None:
+def test_law_a_tile_is_dead_before_its_address_is_reused(seed: int) -> None:
     func = phased(Random(seed))
     for capacity in (1024, 512, 256, 128):
         machine = plain().replace("pad.capacity_bytes", capacity)
@@ -137,7 +137,7 @@ def test_law_a_tile_is_dead_when_another_one_takes_its_address(seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", samples(range(30), *range(5)))
-def test_law_shared_addresses_are_never_faster_and_repeats_are_still_skipped(seed: int) -> None:
+def test_law_shared_addresses_are_never_faster(seed: int) -> None:
     func, machine = phased(Random(seed)), plain()
     roomy = simulate(func, machine.replace("pad.capacity_bytes", 1 << 16))
     tight = machine.replace("pad.capacity_bytes", 256)

@@ -1,4 +1,4 @@
-"""The finding about bank conflicts: what is lost in all tasks of a block, with the call that takes it away."""
+"""The finding about bank conflicts: the cycles lost in all tasks of a block, and the call that removes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def findings(sch: Schedule, machine: str = "gpu-sm") -> list[Finding]:
     return list(conflict_findings(program, timeline.counts, timeline.cycles))
 
 
-def test_given_64_tiles_when_their_columns_conflict_then_the_finding_adds_them_up():
+def test_bank_conflicts_of_64_tiles_are_one_finding():
     (finding,) = findings(unpadded())
     assert finding.code == "bank-conflict" and finding.buffers == ("A_shared",) and finding.blocks == ("B",)
     assert f"loses {64 * 32 * 31} of {64 * (32 + 32 * 31)} cycles" in finding.message
@@ -37,7 +37,7 @@ def test_given_64_tiles_when_their_columns_conflict_then_the_finding_adds_them_u
     assert finding.fix == ("sch.storage_align('A_shared', 0, 0, 32, 1)",)
 
 
-def test_given_a_conflict_when_the_finding_is_followed_then_it_is_gone():
+def test_the_fix_of_a_bank_conflict_removes_it():
     sch = unpadded()
     (finding,) = findings(sch)
     call = ast.parse(finding.fix[0], mode="eval").body
@@ -46,11 +46,11 @@ def test_given_a_conflict_when_the_finding_is_followed_then_it_is_gone():
     assert findings(sch) == []
 
 
-def test_given_operands_that_meet_when_simulated_then_the_finding_names_them_all():
+def test_finding_names_all_conflicting_operands():
     schedule = evaluate(load_document(EXAMPLES / "what_moves_what.py")).schedule
     assert schedule is not None
     found = findings(schedule, "matrix-vector-npu")
-    # Those of block B are beside a copy that takes longer: without them the program is not faster.
+    # Those of block B overlap a longer copy: without them the program is not faster.
     assert [(f.blocks, set(f.buffers), f.fix) for f in found] == [(("C",), {"B", "W_local", "C_local"}, ())]
     report = simulate(schedule.func, load_machine("matrix-vector-npu"))
     conflicts = {row.block: tuple(row.buffers) for row in report.conflicts}

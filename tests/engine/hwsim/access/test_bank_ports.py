@@ -1,4 +1,4 @@
-"""Interleaved banks with ports of their own: engines wait for each other only on the same bank."""
+"""Interleaved banks with separate ports: engines wait for each other only on the same bank."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ def fast() -> Machine:
     return found.replace("ddr.read_bytes_per_cycle", 1 << 20)
 
 
-def test_given_rows_of_one_bank_then_only_its_port_is_requested() -> None:
+def test_rows_of_one_bank_request_only_its_port() -> None:
     found = demands(loads("2 * {i}", "{i} + 3"), fast())
     assert found["X"] == {frozenset({("local[0] port", 64)})}
     assert found["Y"] == {frozenset({("local[0] port", 32), ("local[1] port", 32)})}
 
 
-def test_given_a_loop_that_moves_rows_to_the_other_bank_then_its_tasks_are_of_two_kinds() -> None:
+def test_tasks_in_different_banks_are_of_different_kinds() -> None:
     found = demands(loads("2 * {i} + {s} % 2", "{i}"), fast())
     assert found["X"] == {frozenset({(f"local[{bank}] port", 64)}) for bank in (0, 1)}
 
 
-def test_given_copies_to_one_bank_then_they_take_turns_and_apart_they_do_not() -> None:
+def test_copies_to_one_bank_are_serialized() -> None:
     apart, together = (simulate(loads("2 * {i}", second), fast()) for second in ("2 * {i} + 1", "2 * {i}"))
     assert apart.engines["dma[0]"].stall["port"] == apart.engines["dma[1]"].stall["port"] == 0
     assert together.cycles >= apart.cycles + 3 * 64
@@ -96,7 +96,7 @@ def test_given_copies_to_one_bank_then_they_take_turns_and_apart_they_do_not() -
 
 
 @given(st.integers(0, 1 << 30))
-def test_given_random_rows_then_the_share_of_each_bank_is_counted_element_by_element(seed: int) -> None:
+def test_random_rows_are_attributed_to_their_banks(seed: int) -> None:
     rng = Random(seed)
     banks, row, step, start = rng.choice((2, 3, 4, 8)), rng.choice((4, 8, 32)), rng.choice((1, 2)), rng.randrange(8)
     found = banked(plain().replace("pad.capacity_bytes", 3 << 15), banks, row)
@@ -113,7 +113,7 @@ def test_given_random_rows_then_the_share_of_each_bank_is_counted_element_by_ele
 
 
 @pytest.mark.parametrize("seed", samples(range(12), *range(3)))
-def test_given_random_programs_then_what_is_skipped_is_skipped_exactly(seed: int) -> None:
+def test_law_skipping_with_bank_ports_is_exact(seed: int) -> None:
     rng = Random(seed)
     func = tiled(rng, "local", "local")
     machine = banked(varied(rng, roomy()), rng.choice((2, 4, 16)), rng.choice((4, 16, 64)), rng.choice((4, 16)))
@@ -123,7 +123,7 @@ def test_given_random_programs_then_what_is_skipped_is_skipped_exactly(seed: int
         assert error.code in ("out-of-reach", "no-such-bank", "too-many-tasks")
 
 
-def test_given_groups_of_banks_then_ports_of_banks_are_refused() -> None:
+def test_bank_ports_with_groups_of_banks_are_refused() -> None:
     with pytest.raises(MachineError) as refused:
         banked(plain()).replace("pad.bank_groups", 2)
     assert refused.value.code == "uneven-banks"

@@ -1,4 +1,4 @@
-"""Physical blocks with ports of their own: what shares a block shares its port, what lies apart does not."""
+"""Physical blocks with separate ports: buffers in one block share its port, buffers in different blocks do not."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def demands(sch: Schedule, found: Machine) -> dict[str, list[dict[str, int]]]:
     return kinds
 
 
-def test_given_operands_in_one_block_when_multiplied_then_they_take_turns_at_its_port():
+def test_operands_in_one_block_are_serialized_at_its_port():
     here, apart = (demands(product(banks), machine()) for banks in ((1, 1), (1, 0)))
     tile = 8 * 8 * 4 // 8
     # The sums are in block 0, read and written.
@@ -59,16 +59,16 @@ def test_given_operands_in_one_block_when_multiplied_then_they_take_turns_at_its
 
 
 @pytest.mark.parametrize("banks", [(0, 0), (1, 1), (0, 1)])
-def test_given_common_ports_when_simulated_then_a_block_makes_no_difference(banks):
+def test_blocks_make_no_difference_at_common_ports(banks):
     sch = product(banks)
     assert simulate(sch.func, machine("common")).cycles == simulate(product((0, 1)).func, machine("common")).cycles
 
 
-def test_given_a_copy_into_the_block_that_is_read_when_simulated_then_it_waits_for_the_port():
+def test_copy_into_the_block_being_read_waits_for_its_port():
     fast = machine(width=4).replace("matrix.cycles_per_tile", 1).replace("ddr.read_bytes_per_cycle", 64)
     fast = fast.replace("dma.bytes_per_cycle", 64)
     crowded, apart = (simulate(product(banks).func, fast) for banks in ((0, 0), (1, 1)))
-    # Everything of 2 + 2 tiles in and out of one block, or two of them in each block.
+    # All of 2 + 2 tiles in and out of one block, or two of them in each block.
     assert crowded.cycles > 1.4 * apart.cycles
     assert sum(e.stall["port"] for e in crowded.engines.values()) > 0
 
@@ -77,13 +77,13 @@ def test_given_a_copy_into_the_block_that_is_read_when_simulated_then_it_waits_f
     ("size", "blocks", "cycles"),
     [(2048, [0, 1], {0: 128, 1: 128}), (2048, [1], {1: 256}), (90, [0, 0, 1], {0: 8, 1: 4})],
 )
-def test_given_cells_in_several_blocks_when_moved_then_the_bytes_are_spread_over_them(size, blocks, cycles):
+def test_bytes_of_a_buffer_in_several_blocks_are_spread_over_them(size, blocks, cycles):
     memory = machine().memory("pad")
     found = block_demands([(memory, False, size, blocks)])
     assert {port.name: n for port, n in found.items()} == {f"local[{block}] port": n for block, n in cycles.items()}
 
 
-def test_given_gemmini_with_ports_of_its_banks_when_operands_share_one_then_it_is_slower():
+def test_gemmini_operands_in_one_bank_are_slower():
     scopes = ("local.scratchpad", "local.scratchpad", "local.accumulator")
     gemmini = load_machine("gemmini").replace("scratchpad.block_ports", "own")
     func = product((0, 0), scopes).func, product((0, 1), scopes).func
@@ -97,7 +97,7 @@ def test_given_gemmini_with_ports_of_its_banks_when_operands_share_one_then_it_i
     ("path", "value"),
     [("pad.read_bytes_per_cycle", 15), ("pad.write_bytes_per_cycle", 7)],
 )
-def test_given_ports_that_cannot_be_divided_then_the_machine_is_refused(path: str, value: object):
+def test_ports_that_cannot_be_divided_are_refused(path: str, value: object):
     found = machine()
     with pytest.raises(MachineError) as caught:
         found.replace(path, value)

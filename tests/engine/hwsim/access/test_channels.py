@@ -1,4 +1,4 @@
-"""Channels of a DMA, and outstanding requests: against two engines on a bus, against sums by hand, and against a replay of every task."""
+"""DMA channels and outstanding requests: against two engines on a bus, hand calculations, and a replay of every task."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def func(steps: int = 16) -> PrimFunc:
     return product(steps).func
 
 
-def test_given_two_channels_when_simulated_then_as_two_engines_on_a_bus():
+def test_two_channels_cost_as_much_as_two_engines_on_a_bus():
     one = machine()
     dma = one.engine("dma")
     names = ("dma[0]", "dma[1]")
@@ -58,7 +58,7 @@ def test_given_two_channels_when_simulated_then_as_two_engines_on_a_bus():
 
 
 @pytest.mark.parametrize(("setup", "cycles"), [(0, 128), (10, 137), (100, 227)])
-def test_given_two_channels_when_both_copy_then_their_set_ups_overlap_and_they_share_the_rate(setup: int, cycles: int):
+def test_set_ups_of_two_channels_overlap_and_share_the_rate(setup: int, cycles: int):
     fast = {"dma__setup_cycles": setup, "matrix__cycles_per_tile": 1, "matrix__setup_cycles": 0}
     few, many = (simulate(func(steps), machine(2, **fast)).cycles for steps in (40, 60))
     # Both copies of a step: two times 256 bytes at 4 bytes a cycle. They alternate, so that one ends and sets up a cycle before the other.
@@ -67,12 +67,12 @@ def test_given_two_channels_when_both_copy_then_their_set_ups_overlap_and_they_s
     assert (many - few) / 20 == 128 + 2 * setup
 
 
-def test_given_one_channel_when_simulated_then_the_machine_is_as_it_was():
+def test_one_channel_leaves_the_machine_unchanged():
     one = machine()
     assert one.by_channel is one
 
 
-def test_given_channels_when_simulated_then_each_has_its_stalls_and_its_engine_is_sensitive():
+def test_each_channel_has_its_stalls_and_its_engine_a_sensitivity():
     found = simulate(func(), machine(3))
     channels = [name for name in found.engines if name.startswith("dma")]
     assert channels == ["dma[0]", "dma[1]", "dma[2]"]
@@ -82,7 +82,7 @@ def test_given_channels_when_simulated_then_each_has_its_stalls_and_its_engine_i
 
 
 @pytest.mark.parametrize(("name", "tasks"), [("dma[1]", "dma[1]"), ("dma", "dma[0]")])
-def test_given_an_annotation_then_its_channel_copies(name: str, tasks: str):
+def test_an_annotation_selects_the_channel(name: str, tasks: str):
     sch = product()
     for copy in ("A_local", "B_local"):
         sch.annotate(copy, "engine", name)
@@ -91,28 +91,28 @@ def test_given_an_annotation_then_its_channel_copies(name: str, tasks: str):
     assert found.engines[tasks].tasks >= 32
 
 
-def test_given_channels_of_a_unit_then_the_machine_is_refused():
+def test_channels_of_a_unit_are_refused():
     with pytest.raises(MachineError) as caught:
         plain().replace("dma.unit", "core").replace("dma.channels", 2)
     assert caught.value.code == "channels-in-unit"
 
 
-def test_given_channels_when_linted_then_fixes_are_tried_with_all_of_them():
+def test_lint_fixes_are_tried_with_all_channels():
     slow = machine(2, ddr__latency_cycles=2_000)
     found = {f.code: f for f in lint(product(), slow)}
     assert found["late-loads"].fixes[0].cycles < simulate(func(), slow).cycles
 
 
 @pytest.mark.parametrize(("outstanding", "cycles"), [(0, 64), (1, 4 * 100), (2, 200), (3, 134), (8, 64)])
-def test_given_few_outstanding_requests_when_copied_then_little_s_law_limits_the_rate(outstanding: int, cycles: int):
+def test_outstanding_requests_limit_the_rate_by_littles_law(outstanding: int, cycles: int):
     found = machine(dma__outstanding_requests=outstanding, ddr__latency_cycles=100, ddr__burst_bytes=64)
     tasks = [t for t in simulate(func(), found).segments.between(0, 10**6) if t.block == "B_local"]
-    # 8 rows of 8 floats: they follow each other, so that a tile is 4 bursts.
+    # 8 rows of 8 floats are contiguous, so a tile is 4 bursts.
     assert {t.end - t.start for t in tasks} == {10 + cycles}
 
 
 @pytest.mark.parametrize("seed", samples(range(60), *range(6)))
-def test_law_what_is_skipped_with_channels_is_skipped_exactly(seed: int):
+def test_law_skipping_with_channels_is_exact(seed: int):
     rng = Random(31_000 + seed)
     base, *scopes = rng.choice(MACHINES)
     try:

@@ -139,7 +139,7 @@ def test_law_conflicts_of_listed_elements_are_those_of_every_access(
     assert listed_conflicts(rule, [elements], lane) == expected
 
 
-def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
+def test_conflicts_are_counted_in_constant_time():
     # Rows of 33 words: of 10^6 x 10^6 columns of 32 words none has a conflict; of 32 words each has 31.
     for pitch, lost in ((33, 0), (32, 31)):
         column = VectorOperand(4, 0, (4 * pitch,), (4, 4 * 32 * pitch))
@@ -152,7 +152,7 @@ def test_given_a_trillion_accesses_when_counted_then_it_costs_no_more():
 @pytest.mark.parametrize(
     ("words", "degree"), [(0, 1), (1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)]
 )
-def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree: int):
+def test_conflict_ways_of_strided_words_in_a_warp(words: int, degree: int):
     clashes = affine_conflicts(GPU, [32], [32], [VectorOperand(4, 0, (4 * words,), (4,))], 32)
     assert clashes == BankConflicts(32, 32 * (degree - 1), degree)
 
@@ -160,7 +160,7 @@ def test_given_a_warp_of_words_when_strided_then_so_many_ways(words: int, degree
 # 64-bit accesses go half a warp at a time, 128-bit ones a quarter: contiguous ones have no conflict, though lanes 0 and 16 (0 and 8) are
 # in the same banks (cutlass issue 328, flash-attention issue 738; CUDA C programming guide, compute capability 5.x and on).
 @pytest.mark.parametrize(("size", "phases"), [(4, 1), (8, 2), (16, 4)])
-def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict(size: int, phases: int):
+def test_wide_contiguous_accesses_have_no_conflict_in_a_phase(size: int, phases: int):
     assert affine_conflicts(GPU, [32], [], [VectorOperand(size, 0, (size,))], 32) == BankConflicts(phases, 0, 1)
 
 
@@ -174,7 +174,7 @@ def test_given_wide_accesses_when_contiguous_then_each_phase_is_without_conflict
         (16, 128 + 16, 1),  # padded by one unit
     ],
 )
-def test_given_wide_accesses_when_strided_then_conflicts_are_within_a_phase(size: int, stride: int, degree: int):
+def test_wide_strided_accesses_conflict_within_a_phase(size: int, stride: int, degree: int):
     clashes = affine_conflicts(GPU, [32], [], [VectorOperand(size, 0, (stride,))], 32)
     assert clashes.degree == degree and clashes.cycles == (degree - 1) * clashes.accesses
 
@@ -184,15 +184,13 @@ def test_given_wide_accesses_when_strided_then_conflicts_are_within_a_phase(size
     ("source", "target", "lost"),
     [(0x10020, 0x10000, 0), (0x10020, 0x10E20, 1), (0x10020, 0x20020, 0)],
 )
-def test_given_the_published_addresses_when_read_and_written_then_one_bank_conflicts(
-    source: int, target: int, lost: int
-):
+def test_published_mixed_addresses_conflict(source: int, target: int, lost: int):
     block = [VectorOperand(32, source, ()), VectorOperand(32, target, (), written=True)]
     assert affine_conflicts(ASCEND, [], [], block, 1).cycles == lost
 
 
 @pytest.mark.parametrize(("first", "second", "lost"), [(0x10020, 0x20020, 1), (0x10020, 0x10000, 0)])
-def test_given_the_published_addresses_when_two_are_read_then_one_group_conflicts(first: int, second: int, lost: int):
+def test_published_read_addresses_conflict(first: int, second: int, lost: int):
     assert (
         affine_conflicts(ASCEND, [], [], [VectorOperand(32, first, ()), VectorOperand(32, second, ())], 1).cycles
         == lost
@@ -202,14 +200,12 @@ def test_given_the_published_addresses_when_two_are_read_then_one_group_conflict
 # Eight blocks of 32 bytes are written at once: with a stride of 16 blocks they take 8 cycles, with 8 blocks 4, next to each other 1.
 @pytest.mark.parametrize(("blocks", "cycles"), [(16, 8), (8, 4), (1, 1)])
 @pytest.mark.parametrize("written", [True, False])
-def test_given_the_published_strides_when_eight_blocks_are_accessed_then_so_many_cycles(
-    blocks: int, cycles: int, written: bool
-):
+def test_published_strides_take_the_published_cycles(blocks: int, cycles: int, written: bool):
     clashes = affine_conflicts(ASCEND, [8], [], [VectorOperand(32, 0x1FE00, (32 * blocks,), (), written)], 8)
     assert clashes.degree == cycles
 
 
-def test_given_a_memory_when_its_banks_are_blocks_or_one_then_there_is_no_rule():
+def test_memories_of_blocks_or_one_bank_have_no_conflict_rule():
     memory = Memory("m", ("m",), 196_608, 32, 32, banks=48, mapping="interleave", interleave_bytes=32, bank_groups=16)
     assert banking(memory) == ASCEND
     assert banking(Memory("m", ("m",), 4096, 4, 4, banks=2)) is None

@@ -1,4 +1,4 @@
-"""Bank conflicts of scheduled programs: a transposed tile under its layouts, threads, wide accesses, edges; against every address."""
+"""Bank conflicts of scheduled programs: a transposed tile under layouts, threads, wide accesses and edges; against every address."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.engine.script import parse
 
 
 def banked(banks: int = 32, row: int = 4, vector: int = 128, more: str = "") -> Machine:
-    """`plain` with so many interleaved banks in its scratchpad, and a vector unit that works on both memories."""
+    """`plain` with `banks` interleaved banks in its scratchpad, and a vector unit that reaches both memories."""
     text = PLAIN.replace("capacity_bytes = 8_192\nbanks = 2", f"capacity_bytes = {banks * row * 2048}\nbanks = {banks}\n"
                          f'mapping = "interleave"\ninterleave_bytes = {row}\n{more}')  # fmt: skip
     reach = 'reads = ["pad"]\nwrites = ["pad"]'
@@ -62,23 +62,23 @@ THIRTY_TWO_WAYS = [(("A_local",), "read", 32, 32, 32 * 31)]
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_given_a_transpose_of_32_by_32_floats_when_read_by_column_then_32_ways(threads: bool):
+def test_transpose_of_32_by_32_floats_has_32_way_conflicts(threads: bool):
     assert conflicts_of(staged(transpose(), threads=threads).func, banked()) == THIRTY_TWO_WAYS
 
 
-def test_given_a_transpose_when_rows_are_padded_to_33_then_there_is_no_conflict():
+def test_rows_padded_to_33_have_no_conflict():
     sch = staged(transpose())
     sch.storage_align("A_local", 0, 0, 32, 1)
     assert conflicts_of(sch.func, banked()) == []
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_given_a_transpose_when_the_tile_is_swizzled_then_there_is_no_conflict(threads: bool):
+def test_a_swizzled_tile_has_no_conflict(threads: bool):
     sch = staged(transpose(), lambda i, j: [i, (i + j) % 32], threads)
     assert conflicts_of(sch.func, banked()) == []
 
 
-def test_given_a_transpose_when_columns_are_swizzled_by_xor_then_there_is_no_conflict():
+def test_columns_swizzled_by_xor_have_no_conflict():
     text = """
 @T.prim_func
 def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
@@ -99,7 +99,7 @@ def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
     assert [c[3] for c in conflicts_of(parse(straight).program, banked())] == [32]
 
 
-def test_given_conflicts_when_simulated_then_the_task_takes_as_much_longer():
+def test_conflicts_lengthen_their_task():
     durations = {}
     for padding in (0, 1):
         sch = staged(transpose())
@@ -108,12 +108,12 @@ def test_given_conflicts_when_simulated_then_the_task_takes_as_much_longer():
             v.cost.duration for v in replayed(sch.func, banked().replace("ddr.write_bytes_per_cycle", 1024))[0].variants
             if v.cost.tiling is v.cost.descriptor is None
         ]  # fmt: skip
-    # 32 operations of 32 lanes and 3 cycles of set-up; every access to a column of 32 words takes 31 cycles more.
+    # 32 operations of 32 lanes and 3 cycles of set-up; every access to a column of 32 words lasts 31 cycles more.
     assert durations == {1: 3 + 32, 0: 3 + 32 + 32 * 31}
 
 
 # Doubles: half a warp at a time, 16 lanes in rows of 256 bytes, all in the same two banks. Swapping pairs keeps 16 banks apart.
-def test_given_doubles_when_transposed_then_16_ways_in_twice_as_many_accesses():
+def test_transposed_doubles_have_16_way_conflicts():
     machine = banked(vector=256, more="phase_bytes = 128\n")
     assert conflicts_of(staged(transpose(dtype="float64")).func, machine) == [(("A_local",), "read", 64, 16, 64 * 15)]
     sch = staged(transpose(dtype="float64"))
@@ -121,8 +121,8 @@ def test_given_doubles_when_transposed_then_16_ways_in_twice_as_many_accesses():
     assert conflicts_of(sch.func, machine) == []
 
 
-# 128 bits: a thread takes four floats of a row of 32 (128 bytes) at once; a quarter warp goes down 8 rows, all in the same four banks.
-def test_given_four_floats_a_thread_when_read_by_column_then_eight_ways_in_quarter_warps():
+# 128 bits: a thread reads four floats of a row of 32 (128 bytes) at once; a quarter warp reads 8 rows, all in the same four banks.
+def test_column_of_float4_has_8_way_conflicts_in_quarter_warps():
     text = """
 @T.prim_func
 def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
@@ -148,8 +148,8 @@ def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
 
 # Columns of [r][c] int8 in a scratchpad of four banks with rows of 16: rows of 64 elements put a column into one bank.
 @pytest.mark.parametrize(("pitch", "degree"), [(64, 13), (16, 1), (80, 1), (32, 5)])
-def test_given_a_column_in_an_interleaved_scratchpad_when_read_then_its_rows_meet_in_banks(pitch: int, degree: int):
-    # 16 rows of a column: one row of a bank each. Spread evenly over 4 banks they take 4 cycles; in one bank 16, in two 8.
+def test_rows_of_a_column_conflict_in_an_interleaved_scratchpad(pitch: int, degree: int):
+    # 16 rows of a column: one row of a bank each. Spread evenly over 4 banks they need 4 cycles; in one bank 16, in two 8.
     sch = staged(transpose(16, pitch, "int8"))
     found = conflicts_of(sch.func, banked(4, 16, 16))
     assert [c[3] for c in found] == ([degree] if degree > 1 else [])
@@ -172,7 +172,7 @@ def test_law_conflicts_of_a_transpose_are_those_of_every_address(
     again: int,
 ):
     pitch = columns + padding
-    # Lanes beyond an edge have nothing to do.
+    # Lanes beyond an edge are idle.
     where = f"T.where(i * 2 + j < {rows + columns - cut})" if cut else ""
     grid = [
         f'for {v} in T.thread_binding({n}, thread="threadIdx.{t}"):' if threads else f"for {v} in range({n}):"

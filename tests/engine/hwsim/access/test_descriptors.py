@@ -1,4 +1,4 @@
-"""What a DMA is told, and what matrix tiles are good for: boxes of runs against the points of the copy, bursts, edges."""
+"""DMA descriptors and the utilisation of matrix tiles: boxes of runs against the points of the copy, bursts, edges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.engine.script import parse
 
 
 def copy(shape: tuple[int, ...], tile: tuple[int, ...], order: tuple[int, ...]) -> str:
-    """A copy of the corner of A that a tile takes, its axes stored in another order."""
+    """A copy of the corner of A that a tile reads, its axes stored in another order."""
     names = ", ".join(f"v{n}" for n in range(len(tile)))
     loops = ", ".join(f"i{n}" for n in range(len(tile)))
     return f'''
@@ -38,10 +38,10 @@ def main(A: T.Buffer({shape}, "float32"), B: T.Buffer({tuple(tile[n] for n in or
 '''
 
 
-def told(
+def descriptor_of(
     source: str, dimensions: int = 0, burst: int = 1, turning: int = 0, longest: int = 0
 ) -> tuple[Descriptor, int]:
-    """The descriptor of the copy in, and how long it takes."""
+    """The descriptor of the copy in, and its duration."""
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", dimensions)
     machine = machine.replace("dma.transpose_bytes_per_cycle", turning).replace("dma.max_extent", longest)
     program, _ = replayed(parse(source).program, machine.replace("ddr.burst_bytes", burst))
@@ -62,23 +62,23 @@ def told(
         ((64, 32), (64, 32), (1, 0), (32, 64, 1)),  # transposed: no run longer than an element
     ],
 )
-def test_given_a_tile_when_copied_then_the_box_has_the_dimensions_it_needs(shape, tile, order, box):
-    found, duration = told(copy(shape, tile, order))
+def test_box_of_a_copied_tile_has_the_dimensions_it_needs(shape, tile, order, box):
+    found, duration = descriptor_of(copy(shape, tile, order))
     assert found.shape == box and found.run_bytes == box[-1] * 4 and found.runs == prod(box[:-1])
     assert found.wanted_bytes == found.read_bytes == prod(tile) * 4
     assert duration == 10 + prod(tile)  # four bytes a cycle
 
 
 @pytest.mark.parametrize(("dimensions", "descriptors"), [(0, 1), (1, 8 * 16), (2, 8), (3, 1)])
-def test_given_few_dimensions_when_copied_then_it_takes_several_descriptors(dimensions: int, descriptors: int):
-    found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions)
+def test_dma_of_few_dimensions_takes_several_descriptors(dimensions: int, descriptors: int):
+    found, duration = descriptor_of(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("columns", "moved"), [(32, 1.0), (16, 1.0), (8, 2.0), (4, 4.0), (12, 64 / 48)])
-def test_given_short_runs_when_copied_then_whole_bursts_of_64_bytes_move(columns: int, moved: float):
-    found, duration = told(copy((64, 64), (16, columns), (0, 1)), burst=64)
+def test_short_runs_move_whole_bursts_of_64_bytes(columns: int, moved: float):
+    found, duration = descriptor_of(copy((64, 64), (16, columns), (0, 1)), burst=64)
     assert found.read_bytes == moved * found.wanted_bytes and found.written_bytes == found.wanted_bytes
     assert duration == 10 + found.read_bytes // 4
 
@@ -87,11 +87,11 @@ shapes = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), min_size=1, m
 
 
 @given(shapes, st.integers(0, 3), st.sampled_from([1, 8, 16]), st.data())
-def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, burst: int, data: st.DataObject):
+def test_law_boxes_have_the_points_of_the_copy(sizes, dimensions: int, burst: int, data: st.DataObject):
     tile = tuple(n for n, _ in sizes)
     shape = tuple(n + more for n, more in sizes)
     order = tuple(data.draw(st.permutations(range(len(tile)))))
-    found, duration = told(copy(shape, tile, order), dimensions, burst)
+    found, duration = descriptor_of(copy(shape, tile, order), dimensions, burst)
     steps = {axis: prod(shape[axis + 1 :]) for axis in range(len(tile))}
     points = sorted(sum(p[a] * steps[a] for a in range(len(tile))) for p in product(*map(range, tile)))
     assert prod(found.shape) == len(points) and found.wanted_bytes == 4 * len(points)
@@ -116,17 +116,15 @@ def test_law_a_box_has_the_points_of_the_copy_in_runs(sizes, dimensions: int, bu
         (1, 0, 8 * 16 * 4),
     ],
 )
-def test_given_short_dimensions_when_copied_then_each_combination_of_parts_is_a_descriptor(
-    longest: int, dimensions: int, descriptors: int
-):
-    found, duration = told(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
+def test_short_dimensions_split_the_copy(longest: int, dimensions: int, descriptors: int):
+    found, duration = descriptor_of(copy((8, 64, 32), (8, 16, 4), (0, 1, 2)), dimensions, longest=longest)
     assert found.shape == (8, 16, 4) and found.descriptors == descriptors
     assert duration == 10 * descriptors + 8 * 16 * 4
 
 
 @pytest.mark.parametrize(("turning", "cycles"), [(0, 64 * 32 * 64 // 4), (8, 64 * 32), (4, 64 * 32), (1, 64 * 32 * 4)])
-def test_given_a_transposer_when_rows_become_columns_then_whole_runs_move_at_its_rate(turning: int, cycles: int):
-    found, duration = told(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
+def test_transposer_moves_whole_runs_at_its_rate(turning: int, cycles: int):
+    found, duration = descriptor_of(copy((64, 32), (64, 32), (1, 0)), 2, 64, turning)
     assert found.transposed == (turning > 0) and found.shape == ((32, 64) if turning else (32, 64, 1))
     assert duration == 10 * found.descriptors + cycles and found.descriptors == (1 if turning else 32)
 
@@ -135,8 +133,8 @@ def test_given_a_transposer_when_rows_become_columns_then_whole_runs_move_at_its
     ("tile", "order", "run"),
     [((16, 8), (1, 0), 8), ((16, 32), (0, 1), 16 * 32), ((1, 8), (1, 0), 8), ((16, 1), (1, 0), 1)],
 )
-def test_given_a_transposer_when_runs_are_the_same_on_both_sides_then_it_is_not_used(tile, order, run: int):
-    found, _ = told(copy((64, 32), tile, order), turning=4)
+def test_transposer_is_unused_for_runs_equal_on_both_sides(tile, order, run: int):
+    found, _ = descriptor_of(copy((64, 32), tile, order), turning=4)
     assert found.run_bytes == run * 4 and found.transposed == (min(tile) > 1 and order == (1, 0))
 
 
@@ -148,7 +146,10 @@ def test_law_a_transposer_moves_the_runs_of_the_source(
     shape = tuple(n + more for n, more in sizes)
     order = tuple(data.draw(st.permutations(range(len(tile)))))
     text = copy(shape, tile, order)
-    (alone, slow), (found, duration) = told(text, dimensions, burst), told(text, dimensions, burst, turning)
+    (alone, slow), (found, duration) = (
+        descriptor_of(text, dimensions, burst),
+        descriptor_of(text, dimensions, burst, turning),
+    )
     steps = {axis: prod(shape[axis + 1 :]) for axis in range(len(tile))}
     points = sorted(sum(p[a] * steps[a] for a in range(len(tile))) for p in product(*map(range, tile)))
     starts = [n for n, p in enumerate(points) if n == 0 or p != points[n - 1] + 1]
@@ -167,7 +168,7 @@ def test_law_a_transposer_moves_the_runs_of_the_source(
 @pytest.mark.parametrize(
     ("rows", "columns", "depth", "tiles"), [(8, 8, 8, 1), (9, 8, 8, 2), (8, 8, 17, 3), (9, 9, 9, 8), (20, 4, 1, 3)]
 )
-def test_given_edges_when_multiplied_then_tiles_there_are_as_dear_as_whole_ones(rows, columns, depth, tiles):
+def test_edge_tiles_of_a_product_cost_as_much_as_whole_ones(rows, columns, depth, tiles):
     sch = Schedule(parse(matmul(rows, columns, depth)).program)
     for n in (0, 1):
         sch.cache_read("C", n, "local")
@@ -179,7 +180,7 @@ def test_given_edges_when_multiplied_then_tiles_there_are_as_dear_as_whole_ones(
     assert cost.duration == 5 + 20 * tiles
 
 
-def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that_of_the_edge():
+def test_last_tile_of_a_loop_has_the_utilisation_of_the_edge():
     sch = Schedule(parse(matmul(20, 8, 8)).program)
     outer, _ = sch.split(sch.get_loops("C")[0], [None, 8])
     for n in (0, 1):
@@ -191,7 +192,7 @@ def test_given_tiles_of_a_loop_when_the_last_is_cut_then_its_utilisation_is_that
 
 
 @pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "matrix-vector-npu"])
-def test_given_a_preset_when_its_dma_copies_boxes_then_more_dimensions_take_more_descriptors(preset: str):
+def test_more_dimensions_take_more_descriptors(preset: str):
     machine = load_machine(preset)
     assert {e.dimensions for e in machine.engines if isinstance(e, DmaEngine)} == {2}
     scope = next(m.scope for m in machine.memories if m.name in ("vtcm", "scratchpad", "local"))
@@ -206,7 +207,7 @@ def test_given_a_preset_when_its_dma_copies_boxes_then_more_dimensions_take_more
     assert simulate(sch.func, machine).cycles > cost.duration
 
 
-def test_given_a_copy_of_several_descriptors_then_it_requests_ports_when_the_last_is_set_up():
+def test_ports_are_requested_after_the_last_descriptor_is_set_up():
     machine = plain().replace("pad.capacity_bytes", 1 << 20).replace("dma.dimensions", 1)
     program, _ = replayed(parse(copy((64, 32), (16, 8), (0, 1))).program, machine)
     (variant,) = [v for v in program.variants if program.templates[v.template].name == "L"]

@@ -1,4 +1,4 @@
-"""Who may have to share a port, and when the requests of those who do are done."""
+"""Port contention: the engines that may share a port, and the completion of their requests."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def port_user(unit: int, reads: tuple[int, ...] = (), writes: tuple[int, ...] = 
     return PortUser(unit, (BUS,), frozenset(reads), frozenset(writes))
 
 
-def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
-    """When the request of each engine is done, (since when, how many cycles) being asked for, a cycle at a time."""
+def cycle_by_cycle(burst: int, requested: list[tuple[int, int]]) -> dict[int, int]:
+    """The completion cycle of each engine's request (start, cycles), simulated cycle by cycle."""
     done: dict[int, int] = {}
     left: dict[int, int] = {}
     holder, last, until = -1, -1, 0
-    for now in range(13 + sum(cycles for _, cycles in asked)):
+    for now in range(13 + sum(cycles for _, cycles in requested)):
         if holder >= 0 and until == now:
             if not left[holder]:
                 done[holder] = now
                 del left[holder]
             holder = -1
-        left |= {engine: cycles for engine, (since, cycles) in enumerate(asked) if since == now}
+        left |= {engine: cycles for engine, (since, cycles) in enumerate(requested) if since == now}
         if holder < 0 and left:
             holder = last = min(left, key=lambda engine: (engine <= last, engine))
             granted = min(burst, left[holder])
@@ -37,20 +37,18 @@ def by_the_cycle(burst: int, asked: list[tuple[int, int]]) -> dict[int, int]:
 
 
 @given(st.integers(1, 4), requests)
-def test_law_requests_are_done_as_a_port_that_is_looked_at_each_cycle_does_them(
-    burst: int, asked: list[tuple[int, int]]
-):
+def test_law_requests_finish_as_at_a_port_stepped_by_cycle(burst: int, requested: list[tuple[int, int]]):
     port, found = Port(burst), dict[int, int]()
-    for now in sorted({since for since, _ in asked}):
-        for engine, (since, cycles) in enumerate(asked):
+    for now in sorted({since for since, _ in requested}):
+        for engine, (since, cycles) in enumerate(requested):
             if since == now:
                 port.request(engine, cycles, now)
         port.settle(now)
         found.update(port.dones())
-    assert found == by_the_cycle(burst, asked)
+    assert found == cycle_by_cycle(burst, requested)
 
 
-def test_given_a_request_that_is_done_then_the_port_is_free():
+def test_a_port_is_free_after_its_last_request():
     port = Port(2)
     port.request(0, 5, now=10)
     assert not port.is_free(10)
@@ -58,45 +56,45 @@ def test_given_a_request_that_is_done_then_the_port_is_free():
     assert not port.is_free(14) and port.is_free(15)
 
 
-def test_given_tasks_that_wait_for_each_other_by_a_cell_then_the_port_is_not_shared():
+def test_dependent_tasks_do_not_contend_for_a_port():
     compute, store = port_user(1, reads=(4,), writes=(3,)), port_user(0, reads=(3,), writes=(2,))
     assert contended([compute, store]) == {}
     assert contended([port_user(1, writes=(3,)), port_user(0, writes=(3,))]) == {}
 
 
-def test_given_tasks_of_two_units_that_only_read_the_same_then_they_share_the_port():
+def test_tasks_of_two_units_that_only_read_contend_for_a_port():
     assert contended([port_user(0, reads=(3,)), port_user(1, reads=(3,)), port_user(1)]) == {BUS: (0, 1, 2)}
 
 
-def test_given_one_unit_then_nothing_is_shared():
+def test_tasks_of_one_unit_do_not_contend():
     assert contended([port_user(0), port_user(0)]) == {}
 
 
-def test_given_a_rival_of_some_only_then_all_ask_because_each_grant_counts_for_turns():
+def test_all_tasks_request_a_port_with_one_rival():
     staged, compute, store = port_user(0, writes=(4,)), port_user(1, reads=(4,), writes=(3,)), port_user(1, writes=(5,))
     assert contended([staged, compute, store]) == {BUS: (0, 1, 2)}
 
 
-def asking(engine: int, duration: int, *cycles: int) -> Variant:
-    """A task that asks for so many cycles of port 0, 1, …."""
+def requesting(engine: int, duration: int, *cycles: int) -> Variant:
+    """A task that requests `cycles[n]` cycles of port n."""
     return Variant(engine, duration, demands=tuple((port, n) for port, n in enumerate(cycles) if n))
 
 
-def test_given_work_that_is_long_enough_for_everybodys_turns_then_the_port_holds_nobody_up():
+def test_port_causes_no_stall_in_work_longer_than_all_turns():
     """Twice two cycles, each behind two of the other: eight."""
-    assert holding_up([asking(0, 8, 4), asking(1, 20, 10)], [2]) == {}
-    assert holding_up([asking(0, 7, 4), asking(1, 20, 10)], [2]) == {0: {0, 1}}
-    # A request of one cycle is in between for as long only, but another like it may be, the next time.
-    assert holding_up([asking(0, 6, 4), asking(1, 20, 1)], [2]) == {}
-    assert holding_up([asking(0, 5, 4), asking(1, 20, 1)], [2]) == {0: {0, 1}}
+    assert holding_up([requesting(0, 8, 4), requesting(1, 20, 10)], [2]) == {}
+    assert holding_up([requesting(0, 7, 4), requesting(1, 20, 10)], [2]) == {0: {0, 1}}
+    # A request of one cycle delays for one cycle only, but the next request may be delayed again.
+    assert holding_up([requesting(0, 6, 4), requesting(1, 20, 1)], [2]) == {}
+    assert holding_up([requesting(0, 5, 4), requesting(1, 20, 1)], [2]) == {0: {0, 1}}
 
 
-def test_given_one_engine_then_no_port_holds_it_up():
-    assert holding_up([asking(0, 4, 4), asking(0, 5, 3)], [1]) == {}
+def test_a_port_of_one_engine_causes_no_stall():
+    assert holding_up([requesting(0, 4, 4), requesting(0, 5, 3)], [1]) == {}
 
 
-def test_given_ports_that_are_asked_for_alike_then_the_last_tells_for_all():
-    kinds = [asking(0, 4, 4, 1, 4), asking(1, 4, 3, 1, 3)]
+def test_last_of_equal_ports_represents_all():
+    kinds = [requesting(0, 4, 4, 1, 4), requesting(1, 4, 3, 1, 3)]
     assert holding_up(kinds, [2, 2, 2]) == {2: {0, 1}}
     assert holding_up(kinds, [2, 2, 1]) == {0: {0, 1}, 2: {0, 1}}
-    assert holding_up([*kinds, asking(1, 4, 3, 0, 2)], [2, 2, 2]) == {0: {0, 1}, 2: {0, 1}}
+    assert holding_up([*kinds, requesting(1, 4, 3, 0, 2)], [2, 2, 2]) == {0: {0, 1}, 2: {0, 1}}

@@ -1,4 +1,4 @@
-"""Where elements lie and who takes them at once, held against the figures of reports."""
+"""Addresses of elements and their concurrent accesses, against the figures of reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def placement_named(report: Report, name: str):
 
 
 @pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
-def test_given_any_buffer_then_its_elements_have_places_of_their_own_inside_of_its_footprint(path: Path) -> None:
+def test_each_element_has_its_own_address_within_the_footprint(path: Path) -> None:
     _, report = example(path)
     program = report.program
     for buffer, site in program.places.by_buffer.items():
@@ -56,7 +56,7 @@ def test_given_any_buffer_then_its_elements_have_places_of_their_own_inside_of_i
             assert addresses.unit.min() >= 0 and addresses.unit.max() < max(placement.unit.count, 1)
 
 
-def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_loses_what_the_report_counts() -> None:
+def test_column_addresses_show_the_reported_conflicts() -> None:
     report = unpadded()
     placement = placement_named(report, "A_shared")
     assert (placement.unit.kind, placement.unit.count, placement.unit.row_bytes) == ("bank", 32, 4)
@@ -75,7 +75,7 @@ def test_given_a_column_in_one_bank_then_the_picture_says_so_and_each_access_los
 
 
 @pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
-def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Path) -> None:
+def test_complete_listings_lose_the_conflict_cycles_of_a_task(path: Path) -> None:
     _, report = example(path)
     program = report.program
     for buffer in program.places.by_buffer:
@@ -90,13 +90,13 @@ def test_given_whole_listings_then_they_lose_what_conflicts_cost_a_task(path: Pa
             assert lost == 0 or any(c.cycles == lost and c.degree == 1 + int(listing.lost.max()) for c in costs)
 
 
-def test_given_two_slots_in_two_blocks_then_each_slot_is_in_its_own() -> None:
+def test_each_of_two_slots_is_in_its_own_block() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     placement = placement_named(report, "A_local.vtcm")
     assert [int(placement.addresses([np.zeros(1, int)] * 4, slot).unit[0]) for slot in (0, 1)] == [0, 1]
 
 
-def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
+def test_accesses_of_a_copy_are_its_runs() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     placement = placement_named(report, "A")
     (use,) = accesses_of(report.program, placement)
@@ -105,7 +105,7 @@ def test_given_a_copy_then_its_accesses_are_its_runs() -> None:
     assert Counter(listing.access.tolist()) == dict.fromkeys(range(64), 64)
 
 
-def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
+def test_access_of_matrix_work_is_a_tile() -> None:
     _, report = example(next(p for p in EXAMPLES if p.stem == "vtcm_double_buffer"))
     placement = placement_named(report, "A_local.vtcm")
     (use,) = (u for u in accesses_of(report.program, placement) if not u.written)
@@ -116,7 +116,7 @@ def test_given_matrix_work_then_an_access_is_a_tile_of_the_engine() -> None:
 
 
 @pytest.mark.parametrize("path", samples(EXAMPLES, EXAMPLES[0], EXAMPLES[-1]), ids=lambda p: p.stem)
-def test_given_a_report_then_the_bytes_of_all_buffers_are_its_traffic(path: Path) -> None:
+def test_bytes_of_buffers_are_the_traffic(path: Path) -> None:
     _, report = example(path)
     program = report.program
     placements = [placement_of(program, b) for b in program.places.by_buffer]

@@ -1,4 +1,4 @@
-"""Loops around a task that move its accesses by a part of a burst or of a row of the banks, against every address."""
+"""Loops around a task that shift its accesses by part of a burst or of a row of the banks, against every address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOLE = 10**9
 
 
 def machine(burst: int = 1, banks: int = 1, row: int = 0, pad: str = "") -> Machine:
-    """`plain` whose vector unit works on both memories: the far one has bursts, the scratchpad has interleaved banks."""
+    """`plain` with a vector unit that reaches both memories: the far one has bursts, the scratchpad interleaved banks."""
     text = PLAIN.replace("capacity_bytes = 1_048_576\n", f"capacity_bytes = 1_048_576\nburst_bytes = {burst}\n")
     if row:
         text = text.replace("banks = 2", f'banks = {banks}\nmapping = "interleave"\ninterleave_bytes = {row}\n{pad}')
@@ -130,7 +130,7 @@ def test_law_each_iteration_has_the_conflicts_of_its_addresses(
 
 
 @given(st.integers(2, 5), st.sampled_from([5, 8, 17]), st.integers(2, 7), banks)
-def test_law_slots_that_begin_inside_of_a_row_have_conflicts_of_their_own(
+def test_law_slots_that_begin_inside_a_row_have_their_own_conflicts(
     slots: int, length: int, stride: int, sizes: tuple[int, int]
 ):
     rows, size = 24, ((length - 1) * stride + 1) * SIZE

@@ -1,4 +1,4 @@
-"""Vectors that reach into a memory with bursts: the sectors that a warp's accesses move, by hand and against every address."""
+"""Vectors that access a memory with bursts: the sectors that a warp moves, by hand and against every address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Moved = tuple[str, str, int, int, int]
 
 
 def kernel(threads: int, read: str, write: str = "t", dtype: str = "float32") -> str:
-    """Block of threads by block of threads (4 of them) copies and adds one; `read` and `write` are indices over block b and thread t."""
+    """Each thread block (of 4) copies and adds one; `read` and `write` are indices over block b and thread t."""
     return f'''
 @T.prim_func
 def main(A: T.Buffer((4, 8192), "{dtype}"), B: T.Buffer((4, 8192), "{dtype}")):
@@ -43,7 +43,7 @@ def moved(text: str, burst: int = 32) -> list[Moved]:
 @pytest.mark.parametrize(
     ("read", "sectors"), [("t", 4), ("t + 1", 5), ("t * 2", 8), ("t * 8", 32), ("t * 33", 32), ("0", 1), ("t // 8", 1)]
 )
-def test_given_a_warp_then_it_moves_every_sector_that_it_touches_once(read: str, sectors: int):
+def test_a_warp_moves_each_touched_sector_once(read: str, sectors: int):
     wanted = {"0": 4, "t // 8": 16}.get(read, 128)
     assert moved(kernel(32, read)) == [
         ("A", "read", 4, 4 * wanted, 4 * sectors * 32),
@@ -51,12 +51,12 @@ def test_given_a_warp_then_it_moves_every_sector_that_it_touches_once(read: str,
     ]
 
 
-def test_given_lines_of_128_bytes_then_a_shifted_warp_moves_two():
+def test_shifted_warp_moves_two_lines_of_128_bytes():
     assert moved(kernel(32, "t + 1"), burst=128)[0] == ("A", "read", 4, 4 * 128, 4 * 2 * 128)
 
 
-# Doubles go by half warps: two requests of 128 bytes each.
-def test_given_wider_elements_then_a_warp_asks_several_times():
+# Doubles are accessed by half warps: two requests of 128 bytes each.
+def test_wider_elements_need_several_requests():
     assert moved(kernel(32, "t", dtype="float64"))[0] == ("A", "read", 8, 4 * 256, 4 * 256)
 
 
@@ -77,7 +77,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
     return simulate(sch.func, load_machine("gpu-sm"))
 
 
-def test_given_threads_down_a_column_then_they_pay_a_sector_for_each_element_and_the_report_says_so():
+def test_threads_down_a_column_move_a_sector_for_each_element():
     rows, columns = scaled(lambda i, j: (i, j)), scaled(lambda i, j: (j, i))
     assert [f.code for f in rows.findings] == []
     assert [f.code for f in columns.findings] == ["uncoalesced", "uncoalesced"]
@@ -86,13 +86,13 @@ def test_given_threads_down_a_column_then_they_pay_a_sector_for_each_element_and
     assert [t.cycles for t in columns.tasks] == [64 * 316]
     assert {(m.wanted_bytes, m.moved_bytes) for m in columns.bursts} == {(64 * 256, 8 * 64 * 256)}
     assert {e.read_bytes for e in columns.accesses if e.buffer == "A"} == {64 * 256}
-    told = report_text(columns)
-    assert "bursts of" in told and "131,072" in told
+    text = report_text(columns)
+    assert "bursts of" in text and "131,072" in text
     assert "bursts of" not in report_text(rows)
 
 
-# What stays the same while a thread goes on is in its registers: of a sum over 16 the result moves once.
-def test_given_an_accumulator_in_global_memory_then_it_moves_once():
+# Values that a thread's loop does not change are in its registers: a sum over 16 moves its result once.
+def test_accumulator_in_global_memory_moves_once():
     text = kernel(32, "t").replace(
         'T.block("B"):', 'T.block("B"):\n                T.reads(A[b, 0:8192], B[b, 0:8192])'
     )

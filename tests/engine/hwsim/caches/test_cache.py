@@ -1,4 +1,4 @@
-"""Caches and streams: against a cache and an interpreter that do one access after the other, and skipping against not skipping."""
+"""Caches and streams: against a cache and an interpreter that process one access after the other, with and without skipping."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST, LAST = Geometry(256, 2, 16), Geometry(1024, 4, 32)
 
 
 class NaiveLevel:
-    """A cache as a textbook has it; `behind` is the next."""
+    """A textbook cache; `behind` is the next level."""
 
     def __init__(self, geometry: Geometry, behind: NaiveLevel | None) -> None:
         self.line, self.ways, self.behind = geometry.line, geometry.ways, behind
@@ -75,7 +75,9 @@ class DataError(Exception):
 
 
 class Tracer:
-    """The accesses of a lowered program, one by one: of a statement sure loads left to right, each once, chosen ones, the store."""
+    """The accesses of a lowered program, one by one. For a statement: unconditional loads left to right, each once, chosen ones, the
+    store.
+    """
 
     def __init__(self, bases: dict[str, int]) -> None:
         self.bases, self.trace = bases, []
@@ -156,7 +158,7 @@ class Tracer:
 
 
 def once(loads):
-    """Without those that are written alike."""
+    """The loads without duplicates of equal text."""
     found = []
     for load in loads:
         if not any(alike(load, other) for other in found):
@@ -198,7 +200,7 @@ def naive_counts(
     return front, behind
 
 
-def asked(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
+def request(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
     nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     return Asked(np.arange(len(addresses)), np.array(addresses, np.int64), np.array(dirty, np.bool_), nothing)
 
@@ -209,7 +211,7 @@ def asked(addresses: Sequence[int], dirty: Sequence[bool]) -> Asked:
     sets=st.sampled_from([1, 2, 3, 8]),
     spread=st.sampled_from([64, 512, 4096]),
 )
-def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways: int, sets: int, spread: int):
+def test_law_a_level_misses_and_evicts_as_in_the_textbook(seed: int, ways: int, sets: int, spread: int):
     generator = random.Random(seed)
     geometry = Geometry(16 * ways * sets, ways, 16)
     behind = Geometry(64 * 2 * 4, 2, 64)
@@ -219,9 +221,9 @@ def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways:
     naive = NaiveLevel(geometry, naive_back)
     for _ in range(4):
         batch = [(generator.randrange(spread), generator.random() < 0.3) for _ in range(generator.randrange(120))]
-        missed = front.ask(asked([a for a, _ in batch], [w for _, w in batch]))
+        missed = front.ask(request([a for a, _ in batch], [w for _, w in batch]))
         positions = missed.which
-        through = asked([batch[p][0] for p in positions], [False] * len(positions))
+        through = request([batch[p][0] for p in positions], [False] * len(positions))
         last = back.ask(Asked(positions, through.address, through.dirty, missed.returned))
         before = dict(naive.counts), dict(naive_back.counts), naive.written_back, naive_back.written_back
         for address, written in batch:
@@ -236,7 +238,7 @@ def test_law_a_level_misses_and_puts_out_what_the_textbook_does(seed: int, ways:
 
 @settings(few(4), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())
-def test_law_the_counts_of_any_scheduled_program_are_those_of_its_lowered_accesses_one_by_one(data: st.DataObject):
+def test_law_counts_of_a_schedule_are_those_of_its_lowered_accesses(data: st.DataObject):
     sch = Schedule(data.draw(programs()))
     for _ in range(data.draw(st.integers(0, 4))):
         try:
@@ -284,7 +286,7 @@ LAYOUT_AND_ORDER = (
 
 
 def streams(draw: st.DrawFn) -> str:
-    """A nest that reads and writes at multiples of its loops."""
+    """A nest that reads and writes at multiples of its loop variables."""
     loops = [("i", draw(st.integers(2, 40))), ("j", draw(st.integers(1, 12))), ("k", draw(st.integers(1, 6)))]
     steps = {n: [draw(st.sampled_from([0, 0, 1, 2, 4, 8, 16, 32, 64])) for _ in loops] for n in "ABC"}
     sizes = {n: 1 + sum((extent - 1) * s for (_, extent), s in zip(loops, steps[n], strict=True)) for n in "ABC"}
@@ -305,7 +307,7 @@ def moves(A: T.Buffer(({sizes["A"]},), "float32"), B: T.Buffer(({sizes["B"]},), 
 
 @few(5)
 @given(data=st.data())
-def test_law_what_is_skipped_is_counted_as_if_it_had_been_run(data: st.DataObject):
+def test_law_skipped_accesses_are_counted_exactly(data: st.DataObject):
     func = parse(streams(data.draw)).program
     ways, sets = data.draw(st.sampled_from([1, 2, 3])), data.draw(st.sampled_from([1, 2, 4, 8]))
     first = Geometry(16 * ways * sets, ways, 16)
@@ -333,7 +335,7 @@ def matmul(A: T.Buffer((256, 32), "float32"), B: T.Buffer((32, 32), "float32"), 
 )
 
 
-def test_given_rows_that_repeat_when_counted_then_most_is_skipped_and_nothing_changes():
+def test_repeated_rows_are_skipped_with_equal_counts():
     func, machine = parse(MATMUL).program, cached_machine(Geometry(2048, 2, 64), Geometry(8192, 4, 64))
     tasks = (CachedTask((0,), 1),)
     skipped = cache_counts(func, machine, tasks=tasks)
@@ -342,7 +344,7 @@ def test_given_rows_that_repeat_when_counted_then_most_is_skipped_and_nothing_ch
     assert (skipped.rows, skipped.written_back, skipped.cycles) == (plain.rows, plain.written_back, plain.cycles)
 
 
-def test_given_tasks_when_counted_then_their_cycles_are_the_misses_at_what_the_next_level_takes():
+def test_miss_cycles_are_the_cost_of_the_next_level():
     func, machine = parse(MATMUL).program, cached_machine(Geometry(2048, 2, 64), Geometry(8192, 4, 64))
     found = cache_counts(func, machine, tasks=(CachedTask((0,), 2),))
     first, last = found.total("first"), found.total("last")
@@ -354,7 +356,7 @@ def test_given_tasks_when_counted_then_their_cycles_are_the_misses_at_what_the_n
     assert (last.reads, last.writes) == (first.read_misses, first.write_misses)
 
 
-def test_given_two_cores_that_share_a_level_when_each_runs_a_block_then_the_second_finds_what_the_first_left():
+def test_second_core_hits_what_the_first_loaded():
     source = (
         HEADER
         + """
@@ -444,13 +446,13 @@ def without_caches() -> Machine:
     return read_machine(head)
 
 
-def test_given_addresses_that_are_data_when_counted_then_refused_with_the_block_and_the_buffer():
+def test_addresses_that_depend_on_data_are_refused():
     with pytest.raises(MachineError) as caught:
         cache_counts(parse(GATHER).program, read_machine(TWO_CORES))
     assert caught.value.code == "data-dependent" and "'A'" in caught.value.refusal.message
 
 
-def test_given_no_cache_or_too_much_to_do_when_counted_then_refused():
+def test_too_many_accesses_and_no_caches_are_refused():
     func = parse(MATMUL).program
     with pytest.raises(MachineError) as caught:
         cache_counts(func, without_caches())
@@ -460,7 +462,7 @@ def test_given_no_cache_or_too_much_to_do_when_counted_then_refused():
     assert caught.value.code == "too-many-accesses" and "1000" in caught.value.refusal.message
 
 
-def test_given_bases_when_counted_then_buffers_lie_there():
+def test_buffers_lie_at_the_given_bases():
     func = parse(MATMUL.replace("256", "32")).program
     machine = cached_machine(Geometry(1024, 1, 64), Geometry(65536, 8, 64))
     apart = cache_counts(func, machine, bases={"A": 0, "B": 1 << 16, "C": 1 << 17})

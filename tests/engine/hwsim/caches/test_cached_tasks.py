@@ -1,4 +1,4 @@
-"""Caches in the report: what tasks wait for is what the misses cost, and how much was gone through is said."""
+"""Caches in the report: stalls of tasks equal the cost of their misses, and the report has the number of simulated accesses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def program(loops: str) -> PrimFunc:
     return sch.func
 
 
-def test_given_loops_in_either_order_then_the_one_that_leaves_lines_early_waits_longer():
+def test_loop_order_that_reuses_lines_less_stalls_longer():
     rows, columns = (simulate(program(loops), core()) for loops in ("i, j", "j, i"))
     assert rows.caches is not None and columns.caches is not None
     for report in (rows, columns):
@@ -49,7 +49,7 @@ def test_given_loops_in_either_order_then_the_one_that_leaves_lines_early_waits_
     assert rows.cycles < columns.cycles < 8192 * 300
 
 
-def test_given_misses_then_the_cycles_are_the_work_and_the_waiting():
+def test_cycles_with_misses_are_work_and_stalls():
     func, machine = program("j, i"), core()
     report = simulate(func, machine)
     counts = cache_counts(func, machine, engine="core")
@@ -67,7 +67,7 @@ def test_given_misses_then_the_cycles_are_the_work_and_the_waiting():
 
 
 @pytest.mark.parametrize("whole", [0, 10**9])
-def test_given_tasks_of_two_engines_that_take_turns_then_each_instance_waits_for_its_own_misses(whole: int):
+def test_alternating_tasks_of_two_engines_wait_for_their_own_misses(whole: int):
     sch = Schedule(parse(matmul(16, 16, 16)).program)
     i, _, _ = sch.get_loops("C")
     copy = sch.cache_read("C", 0, "local")
@@ -81,7 +81,7 @@ def test_given_tasks_of_two_engines_that_take_turns_then_each_instance_waits_for
     assert simulate(sch.func, core(), whole=0).to_json() == simulate(sch.func, core(), whole=10**9).to_json()
 
 
-def test_given_more_accesses_than_are_gone_through_then_the_report_is_without_the_waiting_and_says_so():
+def test_above_the_access_limit_the_report_notes_missing_stalls():
     func = program("j, i")
     report = simulate(func, core(), max_accesses=1000)
     assert report.caches is None
@@ -89,7 +89,7 @@ def test_given_more_accesses_than_are_gone_through_then_the_report_is_without_th
     assert report.cycles < simulate(func, core()).cycles
 
 
-def test_given_a_report_then_json_and_text_have_the_levels():
+def test_json_and_text_of_a_report_have_the_cache_levels():
     report = simulate(program("i, j"), core())
     data = json.loads(json.dumps(report.to_json()))
     assert {row["cache"] for row in data["caches"]["rows"]} == {"L1", "L2", "L3"}
@@ -98,5 +98,5 @@ def test_given_a_report_then_json_and_text_have_the_levels():
     assert "L1" in text and "6.2 %" in text  # one miss in 16 accesses: 16 floats a line
 
 
-def test_given_a_machine_without_caches_then_the_report_has_none():
+def test_machine_without_caches_has_no_levels_in_its_report():
     assert simulate(Schedule(parse(matmul(8, 8, 8)).program).func, load_machine("dual-bank-npu")).caches is None

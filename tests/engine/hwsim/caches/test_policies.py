@@ -1,4 +1,4 @@
-"""Tree pseudo-LRU, FIFO, exclusive and inclusive levels against caches as a textbook has them: ways, bits, and lines that move."""
+"""Tree pseudo-LRU, FIFO, exclusive and inclusive levels against textbook caches: ways, bits, and lines that move."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tree:
         self.bits = [0] * ways
 
     def access(self, line: int) -> tuple[bool, int | None]:
-        """Whether it was there, and what it evicted."""
+        """(hit, evicted line)."""
         hit = line in self.lines
         way = self.lines.index(line) if hit else self.free()
         victim, self.lines[way] = (None if hit else self.lines[way]), line
@@ -60,7 +60,7 @@ class Tree:
 
 
 @given(seed=st.integers(0, 1 << 20), ways=st.sampled_from([1, 2, 4, 8, 16]))
-def test_law_listed_ways_do_what_a_tree_of_bits_does(seed: int, ways: int):
+def test_law_listed_ways_behave_as_a_tree_of_bits(seed: int, ways: int):
     rng = random.Random(seed)
     policy, tree = Plru(ways), Tree(ways)
     held = policy.empty
@@ -70,7 +70,7 @@ def test_law_listed_ways_do_what_a_tree_of_bits_does(seed: int, ways: int):
         assert (hit, None if victim is None else victim[1]) == tree.access(line)
 
 
-def test_given_four_ways_when_one_is_accessed_again_then_plru_evicts_another_line_than_lru():
+def test_plru_with_four_ways_evicts_another_line_than_lru():
     policy = Plru(4)
     held = policy.empty
     for line in (0, 1, 2, 3, 0, 2):
@@ -108,7 +108,7 @@ class Exclusive:
 
 
 @given(seed=st.integers(0, 1 << 20), first=st.integers(1, 4), last=st.integers(1, 4))
-def test_law_an_exclusive_level_holds_what_the_level_before_evicts(seed: int, first: int, last: int):
+def test_law_an_exclusive_level_holds_what_the_inner_level_evicts(seed: int, first: int, last: int):
     rng = random.Random(seed)
     front, back = levels(first, last)
     naive = Exclusive(first, last)
@@ -131,7 +131,7 @@ def levels(first: int, last: int) -> tuple[CacheLevel, CacheLevel]:
     return CacheLevel(caches[0], clean=True), CacheLevel(caches[1])
 
 
-def test_given_a_line_accessed_again_then_fifo_evicts_the_line_that_came_first():
+def test_fifo_evicts_the_first_line_despite_a_later_access():
     policy, held = Fifo(2), Fifo(2).empty
     for line in (0, 1, 0):
         _, held, _ = policy.access(held, 0, line, line == 1)
@@ -172,7 +172,7 @@ class Inclusive:
 
 
 @given(seed=st.integers(0, 1 << 20), ways=st.lists(st.integers(1, 5), min_size=2, max_size=3))
-def test_law_a_line_that_an_inclusive_level_evicts_leaves_the_levels_before(seed: int, ways: list[int]):
+def test_law_a_line_evicted_by_an_inclusive_level_leaves_inner_levels(seed: int, ways: list[int]):
     rng = random.Random(seed)
     machine = cached_machine(*(Geometry(LINE * n, n, LINE) for n in ways))
     for level in machine.caches[1:]:
@@ -186,7 +186,7 @@ def test_law_a_line_that_an_inclusive_level_evicts_leaves_the_levels_before(seed
     assert [s.returned for s in served] == naive.written_back
 
 
-def test_given_a_level_that_fits_in_the_next_when_that_is_inclusive_then_its_lines_are_lost():
+def test_inclusive_level_evicts_lines_of_a_level_that_would_fit():
     def missed(inclusion: str) -> int:
         machine = cached_machine(Geometry(128, 4, 32), Geometry(128, 4, 32)).replace("caches.last.inclusion", inclusion)
         found = cache_counts(parse(RELOADED).program, machine)
@@ -197,7 +197,7 @@ def test_given_a_level_that_fits_in_the_next_when_that_is_inclusive_then_its_lin
 
 
 @given(seed=st.integers(0, 1 << 20))
-def test_law_levels_that_are_served_together_count_what_levels_one_after_the_other_count(seed: int):
+def test_law_levels_simulated_together_count_as_levels_in_sequence(seed: int):
     func, machine = parse(random_nest(seed, 300)).program, random_machine(seed)
     accesses = accesses_of(cached_nest(func), machine, None, {}, ())
     apart, together = (Runner(accesses, CacheBudget(1 << 30), 100) for _ in range(2))

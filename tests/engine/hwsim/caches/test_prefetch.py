@@ -1,4 +1,4 @@
-"""The prefetcher: what it requests, what it saves, and how reports show it."""
+"""The prefetcher: its requests, the misses that it saves, and its part in reports."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def of_a(found: CacheCounts, cache: str) -> tuple[int, int]:
     return row.read_misses, row.prefetches
 
 
-def test_given_the_next_line_prefetched_when_read_in_order_then_only_the_first_line_is_missed():
+def test_next_line_prefetch_in_order_misses_only_the_first_line():
     assert of_a(counts(0), "first") == (LINES, 0)
     assert of_a(counts(1), "first") == (1, LINES)
     assert of_a(counts(1), "last") == (1, LINES)
     assert of_a(counts(4), "first") == (1, LINES + 3)
 
 
-def test_given_a_distance_when_read_in_order_then_the_lines_before_it_are_missed():
+def test_prefetch_at_a_distance_misses_the_lines_before_it():
     assert of_a(counts(1, 3), "first") == (3, LINES)
 
 
-def test_given_reads_in_reverse_when_prefetched_then_every_line_is_missed():
+def test_next_line_prefetch_in_reverse_misses_every_line():
     assert of_a(counts(1, step="255 - i"), "first") == (LINES, 1)
 
 
 class StrideTable:
-    """The last address and step of each load and store; returns what an access prefetches."""
+    """The last address and step of each load and store; `access` returns the prefetched address."""
 
     def __init__(self) -> None:
         self.last: dict[str, int] = {}
@@ -72,9 +72,9 @@ class StrideTable:
 @pytest.mark.parametrize(
     "step", ["i", "255 - i", "i % 16 * 16 + i // 16", "i * 5 % 256", "T.if_then_else(i < 9, 0, i)"]
 )
-def test_given_strides_when_prefetched_then_the_requests_are_those_of_a_table_by_instruction(step: str):
+def test_stride_prefetches_are_those_of_a_table_by_instruction(step: str):
     found = counts(1, step=step, prefetcher="stride")
-    table, held, missed, ahead = StrideTable(), set[int](), 0, 0
+    table, held, missed, prefetched = StrideTable(), set[int](), 0, 0
     for i in range(256):
         at = eval(step, {"T": SimpleNamespace(if_then_else=lambda c, a, b: a if c else b), "i": i})
         # A and B fit into the first level, which keeps every line.
@@ -82,33 +82,33 @@ def test_given_strides_when_prefetched_then_the_requests_are_those_of_a_table_by
         held.add(line)
         coming = table.access("A", at * 4)
         if coming is not None:
-            ahead += coming // 32 not in held
+            prefetched += coming // 32 not in held
             held.add(coming // 32)
-    assert of_a(found, "first") == (missed, ahead)
+    assert of_a(found, "first") == (missed, prefetched)
 
 
-def test_given_columns_when_strides_are_prefetched_then_each_step_brings_another_line():
+def test_stride_prefetch_of_columns_fetches_a_line_at_each_step():
     column = "i % 16 * 16 + i // 16"
     assert of_a(counts(0, step=column), "first") == (LINES, 0)
-    missed, ahead = of_a(counts(1, step=column, prefetcher="stride"), "first")
-    assert missed < LINES // 4 and missed + ahead >= LINES
+    missed, prefetched = of_a(counts(1, step=column, prefetcher="stride"), "first")
+    assert missed < LINES // 4 and missed + prefetched >= LINES
 
 
-def test_given_a_long_stride_then_nothing_is_prefetched():
+def test_a_long_stride_is_not_prefetched():
     text = SUM.replace("(256,)", "(262144,)").replace("T.axis.spatial(256, STEP)", "T.axis.spatial(262144, i * 1024)")
     found = cache_counts(parse(text).program, machine(1, prefetcher="stride"))
     assert of_a(found, "first") == (256, 0)
 
 
-def test_given_prefetches_then_tasks_wait_for_their_own_misses_only_and_the_report_lists_them():
+def test_tasks_wait_only_for_demand_misses():
     func = parse(SUM.replace("STEP", "i")).program
-    without, ahead = simulate(func, machine(0)), simulate(func, machine(1))
-    assert ahead.cycles < without.cycles
-    assert ahead.caches is not None and ahead.caches.total("first").prefetches == 2 * LINES
-    assert "prefetched lines" in report_text(ahead) and "prefetched lines" not in report_text(without)
+    without, prefetching = simulate(func, machine(0)), simulate(func, machine(1))
+    assert prefetching.cycles < without.cycles
+    assert prefetching.caches is not None and prefetching.caches.total("first").prefetches == 2 * LINES
+    assert "prefetched lines" in report_text(prefetching) and "prefetched lines" not in report_text(without)
 
 
-def test_given_an_inclusive_level_then_the_report_says_why_every_access_was_simulated():
+def test_inclusive_level_explains_why_every_access_is_simulated():
     func, inclusive = parse(SUM.replace("STEP", "i")).program, machine(0).replace("caches.last.inclusion", "inclusive")
     assert "Every access simulated: inclusive cache last" in report_text(simulate(func, inclusive))
     assert "Every access simulated" not in report_text(simulate(func, machine(0)))

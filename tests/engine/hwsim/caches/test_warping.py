@@ -23,7 +23,7 @@ from tilewright.engine.script import parse
 
 
 def warped(func: PrimFunc, machine: Machine, tasks: tuple[CachedTask, ...] = ()) -> CacheCounts:
-    """The counts by warping alone, whatever it costs."""
+    """The counts by warping alone, at any cost."""
     accesses = accesses_of(cached_nest(func), machine, None, {}, tasks)
     chain = chain_of(accesses)
     assert chain is not None
@@ -36,7 +36,7 @@ def same(a: CacheCounts, b: CacheCounts) -> bool:
 
 @few(4)
 @given(seed=st.integers(0, 1 << 20))
-def test_law_warping_counts_what_the_plain_simulation_counts(seed: int):
+def test_law_warping_counts_as_the_plain_simulation(seed: int):
     func = parse(random_nest(seed, 1500)).program
     machine, depth = random_machine(seed), random.Random(seed).randint(0, 1)
     tasks = (CachedTask((0,), depth),)
@@ -45,7 +45,7 @@ def test_law_warping_counts_what_the_plain_simulation_counts(seed: int):
 
 @pytest.mark.parametrize("size", samples([24, 40, 64], 24))
 @pytest.mark.parametrize("tile", [0, 8])
-def test_given_a_matmul_on_small_caches_then_warping_counts_the_same_from_few_accesses(size: int, tile: int):
+def test_warping_a_matmul_simulates_few_accesses(size: int, tile: int):
     func = tiled(size, tile)
     machine = cached_machine(Geometry(1024, 2, 32), Geometry(4096, 4, 32))
     found, plain = warped(func, machine), cache_counts(func, machine, skip=False)
@@ -62,7 +62,7 @@ def tiled(size: int, tile: int) -> PrimFunc:
 
 
 @pytest.mark.parametrize("tile", samples([0, 32], 0))
-def test_given_a_large_matmul_on_a_real_core_then_few_accesses_are_simulated(tile: int):
+def test_warping_a_large_matmul_on_a_real_core(tile: int):
     found = cache_counts(tiled(1024, tile), load_machine("cpu-core"), engine="core", limit=1 << 24)
     assert found.accesses == 4 * 1024**3 + 1024**2 and found.simulated < 20_000
     last = found.total("L3")
@@ -70,7 +70,7 @@ def test_given_a_large_matmul_on_a_real_core_then_few_accesses_are_simulated(til
     assert last.read_misses + last.write_misses == 3 * 1024**2 * 4 // 64 and found.written_back["L3"] == 0
 
 
-def test_given_a_small_limit_when_warped_then_refused_and_small_programs_are_simulated_plainly():
+def test_warping_above_the_limit_is_refused():
     machine = cached_machine(Geometry(1024, 2, 32), Geometry(4096, 4, 32))
     with pytest.raises(MachineError) as caught:
         cache_counts(parse(matmul(64, 64, 64)).program, machine, limit=100, batch=1000)
@@ -78,7 +78,7 @@ def test_given_a_small_limit_when_warped_then_refused_and_small_programs_are_sim
     assert cache_counts(parse(matmul(8, 8, 8)).program, machine).simulated == 4 * 8**3 + 64
 
 
-def test_given_rows_of_a_triangle_when_nothing_is_gained_then_the_plain_simulation_counts_them():
+def test_rows_of_a_triangle_are_simulated_plainly():
     machine = cached_machine(Geometry(64, 2, 16), Geometry(128, 2, 16))
     found = cache_counts(parse(HEADER + TRIANGLE).program, machine, batch=100)
     assert found.simulated == found.accesses == 2 * sum(range(1, 41))

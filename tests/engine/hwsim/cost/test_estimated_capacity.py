@@ -25,18 +25,18 @@ def both(func: PrimFunc) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", samples(range(40), *range(6)))
-def test_given_stages_one_after_the_other_then_the_estimate_shares_addresses_as_the_report(seed: int) -> None:
+def test_estimate_shares_addresses_of_stages(seed: int) -> None:
     estimated, reported = both(parse(staged(Random(seed), "local")).program)
     assert estimated == reported
 
 
 @pytest.mark.parametrize("seed", samples(range(40), *range(6)))
-def test_given_tiles_with_slots_in_phases_then_the_estimate_fills_as_much_as_the_report(seed: int) -> None:
+def test_estimate_fills_memory_as_the_report_for_slots_in_phases(seed: int) -> None:
     estimated, reported = both(phased(Random(seed)))
     assert estimated == reported
 
 
-def test_given_buffers_that_fit_only_by_sharing_addresses_then_the_estimate_says_that_they_fit() -> None:
+def test_buffers_that_share_addresses_are_estimated_to_fit() -> None:
     small, large = (PAD.replace("pad.capacity_bytes", n * CAPACITY) for n in (3, 96))
     shared = 0
     for seed in range(20):

@@ -1,4 +1,4 @@
-"""The estimate of a block with an engine annotation is that of its engine."""
+"""The estimate of a block with an engine annotation is for that engine."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def busy(engine: str | None, *, on_loop: bool = False) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("on_loop", [False, True], ids=["block", "loop"])
-def test_given_a_product_on_the_vector_unit_then_the_estimate_is_that_of_vectors(on_loop: bool) -> None:
+def test_product_on_the_vector_unit_has_a_vector_estimate(on_loop: bool) -> None:
     (vectors, reported), (tiles, _) = busy("vector", on_loop=on_loop), busy(None)
     assert vectors < tiles and 0.8 * reported < vectors < 1.2 * reported

@@ -1,4 +1,4 @@
-"""What is known without a replay is what the replay finds, or less."""
+"""The lower bound without a replay never exceeds the replay."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERANDS = {"gemmini": ("local.scratchpad", "local.accumulator"), "dual-bank-npu
 
 
 def held(func: PrimFunc, machine: Machine) -> Report:
-    """The report, once the least is held against it."""
+    """Check the bound against the report, which is returned."""
     program = tasks_of(func, machine)
     least = lower_bound_of(program)
     report = simulate_tasks(program)
@@ -34,15 +34,15 @@ def held(func: PrimFunc, machine: Machine) -> Report:
     assert least.copied_bytes == report.copied_bytes
     assert least.energy_pj == pytest.approx(report.energy_pj)
     assert all(least.peaks[row] == memory.peak_bytes for row, memory in report.memory.items())
-    # Counting leaves nothing behind that a replay would notice.
+    # The bound leaves no state that changes the replay.
     assert report.to_json() == simulate(func, machine).to_json()
     return report
 
 
 @given(st.sampled_from(sorted(OPERANDS)), st.integers(0, 2**32))
-def test_the_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
-    chance = Random(seed)
+def test_bound_without_a_replay_is_that_of_the_report(preset: str, seed: int) -> None:
+    rng = Random(seed)
     try:
-        held(tiled(chance, *OPERANDS[preset]), varied(chance, load_machine(preset)))
+        held(tiled(rng, *OPERANDS[preset]), varied(rng, load_machine(preset)))
     except MachineError:
         return

@@ -1,4 +1,4 @@
-"""Approximate cycles of work that overlaps, or not: phases, and tasks that wait for each other."""
+"""Approximate cycles of overlapping work: phases, and tasks that wait for each other."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ def load(phase: int, count: int, cycles: int) -> Copy:
     return Copy(phase, count, 1 << 30, cycles, leaves=False, busy={"dma": count * cycles})
 
 
-def test_given_engines_of_different_iterations_then_the_busiest_decides() -> None:
+def test_busiest_engine_decides_overlapped_cycles() -> None:
     works = [UnitWork(0, "matrix", 8, 100), UnitWork(0, "vector", 8, 60)]
     assert overlapped([], works) == (800, 800)
 
 
-def test_given_a_result_in_one_slot_then_its_reader_and_the_next_task_take_turns() -> None:
+def test_one_slot_serializes_reader_and_next_task() -> None:
     product = UnitWork(0, "matrix", 8, 100)
     applied = UnitWork(0, "vector", 8, 60, (product,))
     down = UnitWork(0, "matrix", 8, 50, (applied,))
@@ -23,14 +23,14 @@ def test_given_a_result_in_one_slot_then_its_reader_and_the_next_task_take_turns
     assert overlapped([], [product, applied, down]) == (1200, 1680)
 
 
-def test_given_work_beside_a_chain_then_it_fills_the_time_in_which_its_engine_is_free() -> None:
+def test_independent_work_fills_idle_time() -> None:
     product = UnitWork(0, "matrix", 8, 100)
     applied = UnitWork(0, "vector", 8, 60, (product,))
     other = UnitWork(0, "matrix", 8, 30)
     assert overlapped([], [product, applied, other]) == (1040, 1280)
 
 
-def test_given_two_phases_then_copies_of_one_do_not_hide_behind_the_work_of_the_other() -> None:
+def test_copies_of_one_phase_do_not_overlap_work_of_another() -> None:
     bound_by_copies = [load(0, 10, 50)], [UnitWork(0, "matrix", 10, 5)]
     bound_by_work = [load(1, 10, 5)], [UnitWork(1, "matrix", 10, 50)]
     apart = [overlapped(*one)[1] for one in (bound_by_copies, bound_by_work)]
@@ -38,5 +38,5 @@ def test_given_two_phases_then_copies_of_one_do_not_hide_behind_the_work_of_the_
     assert overlapped(*both) == (550, sum(apart))
 
 
-def test_given_a_copy_before_all_work_then_it_belongs_to_the_first_phase_with_work() -> None:
+def test_copy_before_all_work_belongs_to_the_first_phase_with_work() -> None:
     assert overlapped([load(0, 1, 70)], [UnitWork(1, "vector", 2, 10)])[1] == 90

@@ -1,4 +1,4 @@
-"""Bank conflicts of matrix engines: rows of tiles in interleaved banks, against a look at every address."""
+"""Bank conflicts of matrix engines: rows of tiles in interleaved banks, against counting at every address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ setup_cycles = 5
 
 
 def banked(banks: int = 32, row: int = 8, systolic: bool = False) -> Machine:
-    """A TCDM like Snitch's: so many banks, one row of so many bytes each per cycle."""
+    """A TCDM like Snitch's: `banks` banks, each with one row of `row` bytes per cycle."""
     text = PLAIN.replace("capacity_bytes = 8_192\nbanks = 2", f'capacity_bytes = {banks * row * 2048}\nbanks = {banks}\n'
                          f'mapping = "interleave"\ninterleave_bytes = {row}\n')  # fmt: skip
     if systolic:
@@ -118,7 +118,7 @@ def test_law_each_row_of_a_tile_waits_for_its_busiest_bank(m, n, k, flipped, siz
     assert +found == +expected(machine, sch, (m, n, k), flipped)
 
 
-def test_given_the_second_operand_by_columns_when_banked_then_the_task_lasts_as_long_as_its_conflicts():
+def test_bank_conflicts_of_columns_lengthen_the_task():
     sch = product(16, 16, 16, (False, True, False))
     ideal, here = banked().replace("matrix.operand_rows", "ideal"), banked()
     tasks = [{v.cost.duration for v in replayed(sch.func, m)[0].variants if v.cost.tiling} for m in (ideal, here)]
@@ -128,7 +128,7 @@ def test_given_the_second_operand_by_columns_when_banked_then_the_task_lasts_as_
     assert simulate(sch.func, here).cycles == simulate(sch.func, ideal).cycles + 2 * 2 * 16
 
 
-def test_given_rows_as_they_lie_when_banked_then_nothing_is_lost():
+def test_contiguous_rows_have_no_bank_conflicts():
     sch = product(16, 16, 16)
     assert not +conflicts(banked(), sch)
     assert (
@@ -149,7 +149,7 @@ def main(A: T.Buffer((8, 12), "int32"), B: T.Buffer((12, 8), "int32"), C: T.Buff
 """
 
 
-def test_given_loops_of_an_axis_that_move_an_operand_alike_then_a_row_follows_the_inner_one_first():
+def test_row_follows_the_inner_of_equal_loops():
     machine = banked(2, 4, systolic=True).replace("matrix.dataflow", "output_stationary")
     found: set[int] = set()
     for _ in range(12):  # the order of a set of loops differs between programs

@@ -1,4 +1,4 @@
-"""Bytes that a vector task accesses: windows that loops around move apart, buffers of its own, iterations that conditions leave out."""
+"""Bytes that a vector task accesses: windows that outer loops shift, private buffers, excluded iterations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def touched(text: str, buffer: str) -> list[int]:
     return [t.size_bytes for v in variants for t in v.cost.touched if t.buffer.name == buffer and not t.written]
 
 
-def test_given_two_accesses_that_a_loop_moves_apart_when_simulated_then_each_iteration_reads_both() -> None:
+def test_diverging_accesses_are_both_read() -> None:
     found = touched(
         """
 @T.prim_func
@@ -46,7 +46,7 @@ def main(A: T.Buffer((8, 8), "int32"), Y: T.Buffer((8, 8), "int32")):
     assert found == [2 * 8 * 4]
 
 
-def test_given_a_window_when_simulated_then_its_common_elements_are_read_once() -> None:
+def test_shared_elements_of_a_window_are_read_once() -> None:
     found = touched(
         """
 @T.prim_func
@@ -71,9 +71,7 @@ def main(A: T.Buffer((66,), "int32"), Y: T.Buffer((64,), "int32")):
     assert found == [66 * 4]
 
 
-def test_given_a_buffer_that_each_iteration_of_a_task_allocates_when_a_condition_couples_loops_then_it_exists_as_often() -> (
-    None
-):
+def test_conditional_buffer_exists_once_per_iteration() -> None:
     program = parse(
         """
 @T.prim_func
@@ -95,7 +93,7 @@ def main(Y: T.Buffer((4, 8), "int32")):
     assert written == [29 * 4]
 
 
-def test_given_rows_that_a_condition_cuts_when_their_elements_are_contiguous_then_operations_have_whole_lanes() -> None:
+def test_rows_cut_by_a_condition_use_whole_lanes() -> None:
     here = machine('mapping = "interleave"\ninterleave_bytes = 8\n').replace("vector.vector_bytes", 64)
     program = parse(
         """

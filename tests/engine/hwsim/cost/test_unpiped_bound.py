@@ -61,32 +61,30 @@ def bound_and_need(rounds: int, steps: int, stages: list[int]) -> tuple[UnpipedB
 
 @pytest.mark.parametrize("stages", [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]])
 @pytest.mark.parametrize(("rounds", "steps"), [(1, 2), (1, 3), (1, 4), (3, 1), (3, 2), (3, 3)])
-def test_given_any_number_of_iterations_then_the_live_bytes_are_at_most_those_of_the_pipeline(
-    rounds: int, steps: int, stages: list[int]
-) -> None:
+def test_law_live_bytes_are_at_most_those_of_the_pipeline(rounds: int, steps: int, stages: list[int]) -> None:
     bound, loop, needed = bound_and_need(rounds, steps, stages)
     assert 0 < bound.live_bytes({loop: stages})["local.vtcm"] <= needed
 
 
-def test_given_a_body_of_one_iteration_then_a_buffer_lives_up_to_its_last_access_only() -> None:
+def test_buffer_of_one_iteration_lives_until_its_last_access() -> None:
     bound, loop, needed = bound_and_need(1, 2, [0, 0, 1, 1])
     assert bound.live_bytes({loop: [0, 0, 1, 1]})["local.vtcm"] == 2 * 4000 + 4
     assert bound.live_bytes({loop: [0, 0, 0, 0]})["local.vtcm"] == 2 * 4000 + 4 + 4000 > needed
 
 
-def test_given_a_loop_of_one_iteration_then_slots_that_rotate_further_out_extend_no_life() -> None:
+def test_slots_of_outer_loops_extend_no_lifetime() -> None:
     bound, loop, needed = bound_and_need(3, 1, [0, 0, 0, 0])
     assert bound.live_bytes({loop: [0, 0, 0, 0]})["local.vtcm"] == 2 * 4000 + 4
     assert bound.live_bytes({})["local.vtcm"] == 2 * 4000 + 4 + 4000 > needed
 
 
-def test_given_fewer_iterations_than_stages_when_the_stages_fall_then_there_is_no_bound() -> None:
+def test_fewer_iterations_than_falling_stages_have_no_bound() -> None:
     bound, loop, _ = bound_and_need(1, 2, [0, 1, 2, 2])
     assert bound.live_bytes({loop: [0, 1, 2, 2]}) != {}
     assert bound.live_bytes({loop: [0, 2, 1, 2]}) == {}
 
 
-def test_given_a_program_with_pipelines_then_there_is_no_bound() -> None:
+def test_a_program_with_pipelines_has_no_bound() -> None:
     sch = Schedule(parse(ROWS.format(rounds=4, steps=4)).program)
     outer, inner, _ = sch.get_loops("tile")
     assert UnpipedBound(planned(sch.func), NPU).live_bytes({outer: [0]}) != {}

@@ -1,4 +1,4 @@
-"""Ports, queues and `[buses.NAME]` in machine files: read, checked with the line of what is wrong, varied by `replace`."""
+"""Ports, queues and `[buses.NAME]` in machine files: read, refused with their line, varied by `replace`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ source.burst_bytes = "the bus's specification"
 )
 
 
-def test_given_a_bus_when_read_then_it_is_that_of_its_engines():
+def test_a_bus_is_that_of_its_engines():
     machine = read_machine(BUSSED)
     (axi,) = machine.buses
     assert (axi.name, axi.bytes_per_cycle, axi.burst_bytes) == ("axi", 16, 64)
@@ -28,7 +28,7 @@ def test_given_a_bus_when_read_then_it_is_that_of_its_engines():
     assert dict(axi.source) == {"burst_bytes": "the bus's specification"}
 
 
-def test_given_nothing_said_when_read_then_ports_are_separate_and_queues_hold_eight():
+def test_default_ports_are_separate_and_queues_hold_eight():
     assert {m.ports for m in plain().memories} == {"separate"}
     assert {e.queue_tasks for e in plain().engines} == {8}
     shared = read_machine(PLAIN.replace("banks = 2", 'banks = 2\nports = "shared"'))
@@ -45,7 +45,7 @@ def test_given_nothing_said_when_read_then_ports_are_separate_and_queues_hold_ei
         ("engines.dma.queue_tasks", 1),
     ],
 )
-def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, value: object):
+def test_replacing_a_parameter_by_path_changes_only_it(path: str, value: object):
     machine = read_machine(BUSSED)
     varied = machine.replace(path, value)
     before = [*machine.memories, *machine.engines, *machine.buses]
@@ -67,7 +67,7 @@ def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, 
         ("engines.dma.queue_tasks", 0, "bad-figure"),
     ],
 )
-def test_given_a_value_no_file_could_have_when_replaced_then_refused(path: str, value: object, code: str):
+def test_replacing_by_an_invalid_value_is_refused(path: str, value: object, code: str):
     with pytest.raises(MachineError) as caught:
         read_machine(BUSSED).replace(path, value)
     assert caught.value.code == code and caught.value.refusal.expected
@@ -84,7 +84,7 @@ def test_given_a_value_no_file_could_have_when_replaced_then_refused(path: str, 
         ("[buses.axi]", "[buses]", "unknown-key", "engines"),
     ],
 )
-def test_given_a_wrong_bus_when_read_then_the_refusal_points_at_the_line(old: str, new: str, code: str, line_of: str):
+def test_an_invalid_bus_is_refused_at_its_line(old: str, new: str, code: str, line_of: str):
     head, section, rest = BUSSED.partition("[buses.axi]")
     text = head + (section + rest).replace(old, new, 1)
     with pytest.raises(MachineError) as caught:
@@ -99,7 +99,7 @@ INTERLEAVED = PLAIN.replace(
 )
 
 
-def test_given_groups_of_banks_when_read_then_they_are_there():
+def test_groups_of_banks_are_read():
     pad = read_machine(INTERLEAVED).memory("pad")
     assert (pad.bank_groups, pad.bank_ports, pad.broadcast, pad.phase_bytes) == (4, 1, True, 128)
     assert read_machine(INTERLEAVED.replace("vector_bytes = 32", 'vector_bytes = 32\noperands = "together"'))
@@ -113,7 +113,7 @@ def test_given_groups_of_banks_when_read_then_they_are_there():
         ("interleave_bytes = 32", "interleave_bytes = 48", "interleave_bytes = 48"),
     ],
 )
-def test_given_banks_that_do_not_divide_when_read_then_the_refusal_points_at_the_line(old: str, new: str, line_of: str):
+def test_banks_that_do_not_divide_are_refused_at_their_line(old: str, new: str, line_of: str):
     text = INTERLEAVED.replace(old, new, 1)
     with pytest.raises(MachineError) as caught:
         read_machine(text, "m.toml")

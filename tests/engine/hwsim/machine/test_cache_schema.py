@@ -1,4 +1,4 @@
-"""`[caches.NAME]` in machine files: read, checked with the line of what is wrong, varied by `replace`."""
+"""`[caches.NAME]` in machine files: read, refused with their line, varied by `replace`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ bytes_per_cycle = 32
 )
 
 
-def test_given_caches_when_read_then_they_are_levels_in_the_order_of_the_file():
+def test_cache_levels_are_in_file_order():
     machine = read_machine(CACHED)
     l1, l2 = machine.caches_of("scalar", "ddr")
     assert (l1.name, l1.sets, l2.name, l2.sets) == ("l1", 64, "l2", 1024)
@@ -40,7 +40,7 @@ def test_given_caches_when_read_then_they_are_levels_in_the_order_of_the_file():
     assert dict(l1.source) == {"ways": "the vendor's manual"}
 
 
-def test_given_a_path_when_a_figure_of_a_cache_is_replaced_then_only_it_changes():
+def test_replacing_a_cache_parameter_by_path_changes_only_it():
     machine = read_machine(CACHED)
     varied = machine.replace("caches.l1.ways", 4)
     assert varied.caches[0].ways == 4 and varied.caches[1] == machine.caches[1]
@@ -79,7 +79,7 @@ def test_given_a_path_when_a_figure_of_a_cache_is_replaced_then_only_it_changes(
         ),
     ],
 )
-def test_given_a_wrong_cache_when_read_then_the_refusal_points_at_the_line(old: str, new: str, code: str, line_of: str):
+def test_an_invalid_cache_is_refused_at_its_line(old: str, new: str, code: str, line_of: str):
     assert old in CACHED.partition("[caches.l1]")[2]
     head, section, rest = CACHED.partition("[caches.l1]")
     text = head + section + rest.replace(old, new, 1)

@@ -1,4 +1,4 @@
-"""Machine files: wrong ones are refused with the line; `replace` checks as a file does."""
+"""Machine files: invalid ones are refused with the line; `replace` checks like a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refusal(text: str):
     return caught.value.refusal
 
 
-def test_given_the_presets_when_asked_for_scopes_then_they_are_those_of_the_discussions():
+def test_scopes_of_the_presets_are_those_of_the_discussions():
     dual, shared = load_machine("dual-bank-npu"), load_machine("matrix-vector-npu")
     assert dual.find_memory("local.vtcm").blocks == 2
     matrix, vector = shared.engine("matrix"), shared.engine("vector")
@@ -30,7 +30,7 @@ def test_given_the_presets_when_asked_for_scopes_then_they_are_those_of_the_disc
     assert [vta.find_memory(f"local.{b}_buffer").name for b in ("inp", "wgt", "acc")] == ["inp", "wgt", "acc"]
 
 
-def test_given_a_file_when_loaded_by_path_then_it_is_the_machine(tmp_path):
+def test_a_file_is_loaded_by_path(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(PLAIN)
     assert load_machine(file) == load_machine(str(file)) == plain()
@@ -38,7 +38,7 @@ def test_given_a_file_when_loaded_by_path_then_it_is_the_machine(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nothing-like-it", "missing.toml", "../static"])
-def test_given_no_such_machine_when_loaded_then_refused(name: str):
+def test_a_missing_machine_is_refused(name: str):
     with pytest.raises(MachineError) as caught:
         load_machine(name)
     assert caught.value.code in ("unknown-machine", "machine-file")
@@ -73,9 +73,7 @@ def test_given_no_such_machine_when_loaded_then_refused(name: str):
         ("clock_hz = 1_000_000_000", "", "missing-figure", None),
     ],
 )
-def test_given_a_wrong_file_when_read_then_the_refusal_points_at_the_line(
-    old: str, new: str, code: str, line_of: str | None
-):
+def test_an_invalid_file_is_refused_at_its_line(old: str, new: str, code: str, line_of: str | None):
     assert old in PLAIN
     text = PLAIN.replace(old, new, 1)
     refused = refusal(text)
@@ -85,7 +83,7 @@ def test_given_a_wrong_file_when_read_then_the_refusal_points_at_the_line(
         assert refused.place.line == text[: text.index(line_of)].count("\n") + 1
 
 
-def test_given_no_memories_when_read_then_refused():
+def test_a_machine_without_memories_is_refused():
     assert refusal('name = "x"\nclock_hz = 1\n').code == "missing-figure"
     assert refusal('name = "x"\nclock_hz = 1\nmemories = 3\n').code == "missing-figure"
 
@@ -102,7 +100,7 @@ def test_given_no_memories_when_read_then_refused():
         ("memories.pad.scopes", ("local", "shared")),
     ],
 )
-def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, value: object):
+def test_replacing_a_parameter_by_path_changes_only_it(path: str, value: object):
     machine = plain()
     changed = machine.replace(path, value)
     assert changed != machine == plain()
@@ -128,7 +126,7 @@ def test_given_a_path_when_a_figure_is_replaced_then_only_it_changes(path: str, 
         ("engines.dma.reads", ("dram",), "unknown-memory"),
     ],
 )
-def test_given_a_value_no_file_could_have_when_replaced_then_refused(path: str, value: object, code: str):
+def test_replacing_by_an_invalid_value_is_refused(path: str, value: object, code: str):
     with pytest.raises(MachineError) as caught:
         plain().replace(path, value)
     assert caught.value.code == code
@@ -146,12 +144,12 @@ def test_given_a_value_no_file_could_have_when_replaced_then_refused(path: str, 
     ],
     ids=("lists", "lists without an end", "tables", "digits", "hexadecimal digits"),
 )
-def test_given_a_file_that_means_harm_then_it_is_refused_as_any_other(text: str) -> None:
+def test_malicious_file_is_refused(text: str) -> None:
     with pytest.raises(MachineError):
         read_machine(text)
 
 
-def test_given_a_pipe_then_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_a_pipe_does_not_block_the_reader(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     with pytest.raises(MachineError, match="not a file"):
         load_machine(tmp_path / "pipe.toml")

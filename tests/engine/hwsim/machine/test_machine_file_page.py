@@ -1,4 +1,4 @@
-"""docs/machine-file.md is what the types say, every key has its meaning, and the page's own file is a machine."""
+"""docs/machine-file.md matches the types, every key is documented, and the file on the page is a machine."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ def double(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
 """
 
 
-def test_the_page_is_what_the_types_say() -> None:
+def test_the_page_is_generated_from_the_types() -> None:
     assert PAGE.read_text(encoding="utf-8") == machine_file_page(), (
         "run support/record/machine_file.py and look at what changed"
     )
 
 
 @pytest.mark.parametrize("part", [part for _, _, part in SECTIONS], ids=lambda part: part.__name__)
-def test_given_a_part_then_each_of_its_keys_says_what_it_means(part: type[msgspec.Struct]) -> None:
+def test_each_key_of_a_section_is_documented(part: type[msgspec.Struct]) -> None:
     for field in keys_of(part):
         assert meanings(part)[field.name].endswith("."), field.name
 
 
-def test_given_the_pages_file_then_it_is_a_machine_that_a_program_runs_on() -> None:
+def test_program_runs_on_the_machine_of_the_page() -> None:
     machine = read_machine(SMALLEST)
     sch = tilewright.Schedule(tilewright.parse(SOURCE))
     sch.cache_read("C", 0, "local")
     assert {name for name, engine in simulate(sch.func, machine).engines.items() if engine.tasks} == {"dma", "core"}
 
 
-def test_given_the_pages_file_without_a_key_that_is_needed_then_it_is_refused_at_its_section() -> None:
+def test_missing_key_is_refused_at_its_section() -> None:
     lines = SMALLEST.splitlines()
     for number, line in enumerate(lines):
         if line and not line.startswith(("[", "source", "latency_cycles")):

@@ -1,4 +1,4 @@
-"""The machines that come with Tilewright: a source beside each figure, and a small program on each, its tasks reckoned by hand."""
+"""The machine presets: a source beside each figure, and a small program on each, its tasks calculated by hand."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tilewright.engine.script import parse
 PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta")
 
 NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
-"""Names, and what is connected to what: these are the machine's structure."""
+"""The machine's structure: names and connections."""
 
 GROUPS = ("memories", "engines", "caches", "buses")
 
 
 def sections(name: str) -> dict[str, dict[str, Any]]:
-    """The sections of a preset's file, as it stands there."""
+    """The sections of a preset's file, unparsed."""
     table = tomllib.loads((resources.files(static) / "machines" / f"{name}.toml").read_text("utf-8"))
     found = {"": {key: value for key, value in table.items() if key not in GROUPS}}
     for group in GROUPS:
@@ -33,12 +33,12 @@ def sections(name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_given_the_folder_when_listed_then_these_are_the_presets():
+def test_the_folder_has_these_presets():
     assert preset_names() == PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_given_a_preset_when_read_then_every_figure_has_a_source(name: str):
+def test_every_figure_of_a_preset_has_a_source(name: str):
     machine = load_machine(name)
     assert machine.name == name and machine.description
     for section, figures in sections(name).items():
@@ -50,7 +50,7 @@ def test_given_a_preset_when_read_then_every_figure_has_a_source(name: str):
 
 
 def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
-    """The engine and the cost of the one kind of task that each block makes."""
+    """The engine and the cost of each block's only kind of task."""
     program, _ = replayed(sch.func, load_machine(preset))
     found = {
         program.templates[v.template].name: (program.machine.engines[v.engine].name, v.cost) for v in program.variants
@@ -104,7 +104,7 @@ def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
 """
 
 
-def test_given_a_matmul_when_on_the_dual_bank_npu_then_its_tiles_and_bursts_are_paid_for():
+def test_matmul_on_the_dual_bank_npu_pays_for_tiles_and_bursts():
     # 48 x 40 x 32 in tiles of 32 x 32 x 32: 2 x 2 x 1 tiles of 32 cycles, 61 440 of 131 072 multiplications used; 16 of set-up.
     found = costs(
         staged(matmul(48, 40, 32, "float16", "float32"), "local.vtcm", "local.vtcm", "local.acc"), "dual-bank-npu"
@@ -120,7 +120,7 @@ def test_given_a_matmul_when_on_the_dual_bank_npu_then_its_tiles_and_bursts_are_
     assert cost.descriptor.wanted_bytes == cost.descriptor.read_bytes == 3072
 
 
-def test_given_a_tile_when_loaded_to_the_dual_bank_npu_then_its_rows_are_a_box_of_whole_bursts():
+def test_tile_on_the_dual_bank_npu_is_whole_bursts():
     # Tiles of 16 columns out of 40: 32 runs of 32 bytes, each a burst of 64 bytes of DDR: half of what moves is wanted.
     sch = Schedule(parse(matmul(48, 48, 32, "float16", "float32")).program)
     j, _ = sch.split(sch.get_loops("C")[1], [None, 16])
@@ -129,13 +129,18 @@ def test_given_a_tile_when_loaded_to_the_dual_bank_npu_then_its_rows_are_a_box_o
         sch.compute_at(sch.cache_read("C", n, "local.vtcm"), j)
     sch.reverse_compute_at(sch.cache_write("C", 0, "local.acc"), j)
     _, cost = costs(sch, "dual-bank-npu")["B_local.vtcm"]
-    told = cost.descriptor
-    assert told is not None and (told.shape, told.run_bytes, told.runs, told.descriptors) == ((32, 16), 32, 32, 1)
-    assert (told.wanted_bytes, told.read_bytes, told.written_bytes) == (1024, 2048, 1024)
+    descriptor = cost.descriptor
+    assert descriptor is not None and (
+        descriptor.shape,
+        descriptor.run_bytes,
+        descriptor.runs,
+        descriptor.descriptors,
+    ) == ((32, 16), 32, 32, 1)
+    assert (descriptor.wanted_bytes, descriptor.read_bytes, descriptor.written_bytes) == (1024, 2048, 1024)
     assert cost.duration == 40 + -(-2048 // 26)
 
 
-def test_given_a_sum_when_on_the_matrix_vector_npu_then_its_operands_meet_in_the_banks():
+def test_operands_conflict_on_the_matrix_vector_npu():
     # 64 operations of 128 halves. A, B and C begin at multiples of 16 KiB, in the same banks: of each operation's eight blocks of 32
     # bytes, A's and B's are in one group, and C's in the bank of both: 3 cycles instead of 1.
     _, cost = costs(staged(ELEMENTWISE, "local", "local", "local"), "matrix-vector-npu")["C"]
@@ -145,7 +150,7 @@ def test_given_a_sum_when_on_the_matrix_vector_npu_then_its_operands_meet_in_the
     assert (conflict.kind, conflict.accesses, conflict.degree, conflict.cycles) == ("together", 64, 3, 128)
 
 
-def test_given_a_product_when_on_vta_then_each_row_of_it_is_one_product_a_cycle():
+def test_each_row_of_a_product_on_vta_takes_one_cycle():
     # 16 x 16 x 32: rows one by one, one block of columns, two of the depth: 32 cycles and 4 of set-up, nothing idle.
     source = matmul(16, 16, 32, "int8", "int32")
     found = costs(staged(source, "local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"), "vta")
@@ -158,7 +163,7 @@ def test_given_a_product_when_on_vta_then_each_row_of_it_is_one_product_a_cycle(
     assert engine == "store" and cost.duration == 4 + 256 // 2
 
 
-def test_given_a_product_when_on_gemmini_then_it_is_folded_over_the_array():
+def test_product_on_gemmini_is_folded_over_the_array():
     # Depth 64 and 32 columns on 16 x 16 cells: 4 x 2 folds of 64 rows each. The next weights are loaded meanwhile; the skew of 30 cycles
     # delays the result.
     source = matmul(64, 32, 64, "int8", "int32")
@@ -171,7 +176,7 @@ def test_given_a_product_when_on_gemmini_then_it_is_folded_over_the_array():
     assert found["C_local.accumulator"][0] == "mvout" and found["C_local.accumulator"][1].duration == 8 + 8192 // 16
 
 
-def test_given_a_layer_when_on_the_tpu_then_its_weights_bound_it():
+def test_layer_on_the_tpu_is_bound_by_its_weights():
     # 8 tiles of weights: 4 of the depth, 2 of the columns, 200 rows each. A fold lasts as long as the shift of the next tile, 256 cycles.
     # The sums of a column tile leave 256 per cycle.
     found = costs(tpu_layer(200, 1024, 512, slots=1), "tpu-v1")
@@ -185,7 +190,7 @@ def test_given_a_layer_when_on_the_tpu_then_its_weights_bound_it():
 
 
 @pytest.mark.parametrize(("padding", "lost"), [(0, 32 * 31), (1, 0)])
-def test_given_a_transpose_when_on_the_gpu_then_padding_takes_its_conflicts_away(padding: int, lost: int):
+def test_padding_removes_bank_conflicts_of_a_gpu_transpose(padding: int, lost: int):
     # 32 warps. Each reads a column of shared memory, one warp a cycle: 32 rows of one bank, or of 32 banks with 33 words a row. Out to
     # memory go 4 096 bytes at 13 a cycle, longer than 32 cycles of accesses.
     sch = Schedule(parse(TRANSPOSE).program)
@@ -202,7 +207,7 @@ def test_given_a_transpose_when_on_the_gpu_then_padding_takes_its_conflicts_away
     assert found["A_shared"][0] == "copy" and found["A_shared"][1].duration == 20 + -(-4096 // 13)
 
 
-def test_given_a_transpose_when_on_the_cpu_then_vectors_do_it_behind_three_levels_of_cache():
+def test_cpu_transpose_uses_vectors_and_three_cache_levels():
     machine = load_machine("cpu-core")
     assert [(c.name, c.sets) for c in machine.caches_of("simd", "dram")] == [("L1", 64), ("L2", 1024), ("L3", 16384)]
     sch = Schedule(parse(TRANSPOSE).program)

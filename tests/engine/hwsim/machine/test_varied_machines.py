@@ -1,4 +1,4 @@
-"""Every figure of every machine can be varied: what comes out is simulated, or refused by name."""
+"""Every figure of every machine can be varied: the result is simulated, or refused by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCOPES = {
     "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
 }
-"""Where the operands and the result of a product are staged to."""
+"""The scopes of the operands and of the result of a product."""
 
 
 def figures(machine: Machine) -> dict[str, int | float]:
@@ -71,7 +71,7 @@ def require_sound(report: Report) -> None:
         assert min(engine.stall.values()) >= 0
 
 
-def test_given_the_presets_then_each_has_a_program_here():
+def test_each_preset_has_a_program_here():
     assert tuple(SCOPES) == preset_names()
 
 
@@ -87,7 +87,7 @@ def test_a_doubled_figure_simulates_or_is_refused(preset: str):
             continue
         assert figure(varied, path) == 2 * value
         require_sound(simulate(program(preset), varied))
-    # What does not go together any more: banks that would not divide their memory, sets, lines in lines, channels of a unit.
+    # Inconsistent figures: banks that would not divide their memory, sets, lines in lines, channels of a unit.
     assert refused <= {"uneven-banks", "uneven-sets", "uneven-lines", "channels-in-unit"}
 
 

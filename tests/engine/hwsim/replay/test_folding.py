@@ -1,4 +1,4 @@
-"""A moment of the clock on a timeline that is drawn folded: a replay that plays every task is the oracle."""
+"""Times of a timeline with compressed repeats: a replay of every task is the oracle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def both_ways(seed: int, ports: int) -> tuple[Simulated, Simulated] | None:
 
 
 def density(simulated: Simulated) -> Density:
-    """How busy each engine is."""
+    """The busy cycles of each engine."""
     clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
     variants = clocks._table if hasattr(clocks, "_table") else []
@@ -44,7 +44,7 @@ def density(simulated: Simulated) -> Density:
 
 
 @given(st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_law_engines_are_as_busy_before_any_moment_as_in_a_plain_replay(seed: int, parts: list[float]) -> None:
+def test_law_busy_cycles_before_any_time_are_those_of_a_plain_replay(seed: int, parts: list[float]) -> None:
     found = both_ways(seed, ports=0)
     if found is None or not found[0].clocks.numbers:
         return
@@ -54,9 +54,7 @@ def test_law_engines_are_as_busy_before_any_moment_as_in_a_plain_replay(seed: in
 
 
 @given(st.integers(0, 2**32), st.floats(0, 1), st.integers(1, 500))
-def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
-    seed: int, part: float, length: int
-) -> None:
+def test_law_intervals_of_a_window_fill_it_without_gaps(seed: int, part: float, length: int) -> None:
     found = both_ways(seed, ports=seed % 2)
     if found is None:
         return
@@ -72,7 +70,7 @@ def test_law_the_stretches_of_a_window_fill_it_and_lie_where_the_clock_says(
     assert at == start + length
 
 
-def test_given_repeats_in_repeats_then_a_moment_names_the_copy_of_each() -> None:
+def test_time_in_nested_repeats_names_each_iteration() -> None:
     def repeat(number: int, start: int, end: int, cycles: int, extra: int) -> Repeat:
         return Repeat(number, start, end, Series(((cycles, ()),)), extra, 0, 0, 0, (), 1)
 
@@ -99,7 +97,7 @@ def long_matmul(k: int) -> Report:
 
 
 @pytest.mark.parametrize("k", [3, 40, 700])
-def test_given_indices_then_the_task_is_found_where_unrolling_finds_it(k: int) -> None:
+def test_a_task_is_found_by_its_indices(k: int) -> None:
     line = long_matmul(8 * k).timeline
     for row in line.unrolled():
         marked = line.numbers == line.numbers[row.row]
@@ -109,7 +107,7 @@ def test_given_indices_then_the_task_is_found_where_unrolling_finds_it(k: int) -
     assert line.find(variants, (k + 5, 0)) is None
 
 
-def test_given_many_iterations_then_one_in_the_middle_is_found_at_once() -> None:
+def test_one_of_many_iterations_is_found_in_constant_time() -> None:
     line = long_matmul(8 * 100_000).timeline
     (repeat,) = line.repeats
     row = repeat.first
@@ -119,7 +117,7 @@ def test_given_many_iterations_then_one_in_the_middle_is_found_at_once() -> None
 
 
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vta_gemm"])
-def test_given_an_example_with_repeats_then_every_task_of_it_is_found(name: str) -> None:
+def test_tasks_of_examples_with_repeats_are_found(name: str) -> None:
     from_text = next(e for e in load_examples() if e.name == name)
     report = _report_of(from_text.text)
     line, segments = report.timeline, report.segments

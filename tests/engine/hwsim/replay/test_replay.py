@@ -1,4 +1,4 @@
-"""Both replay cores against hand-worked pipelines, a replay by the cycle, and the laws that hold for every sequence of tasks."""
+"""Both replay cores against hand calculations, a replay by the cycle, and the laws for every sequence of tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewright.engine.hwsim.replay.exclusive import TaskStall, Variant
 DMA, MATRIX = 0, 1
 
 
-def test_given_one_slot_when_replayed_then_load_and_compute_take_turns():
+def test_loads_and_computation_alternate_in_one_slot():
     load = Variant(DMA, 10, writes=(0,))
     compute = Variant(MATRIX, 6, reads=(0,))
     timeline = replay((load, compute), [0, 1] * 3, 2, 1)
@@ -25,7 +25,7 @@ def test_given_one_slot_when_replayed_then_load_and_compute_take_turns():
     assert TaskStall(2, DMA, "slot", 0, 1, 6) in timeline.stalls
 
 
-def test_given_two_slots_when_replayed_then_the_longer_hides_the_shorter():
+def test_two_slots_hide_the_shorter_of_load_and_computation():
     loads = [Variant(DMA, 10, writes=(s,)) for s in (0, 1)]
     computes = [Variant(MATRIX, 6, reads=(s,)) for s in (0, 1)]
     timeline = replay((*loads, *computes), [0, 2, 1, 3] * 2, 2, 2)
@@ -34,7 +34,7 @@ def test_given_two_slots_when_replayed_then_the_longer_hides_the_shorter():
     assert timeline.stalls_of(DMA) == {}
 
 
-def test_given_latency_when_a_reader_waits_then_the_engine_is_free_before_the_data_is_there():
+def test_latency_delays_only_the_reader():
     load = Variant(DMA, 10, latency=5, writes=(0,))
     other = Variant(DMA, 10, latency=5, writes=(1,))
     compute = Variant(MATRIX, 6, reads=(0, 1))
@@ -43,18 +43,18 @@ def test_given_latency_when_a_reader_waits_then_the_engine_is_free_before_the_da
     assert timeline.cycles == 31
 
 
-def test_given_a_result_in_flight_when_the_program_ends_then_the_makespan_includes_its_latency():
+def test_makespan_includes_the_latency_of_the_last_result():
     assert replay((Variant(DMA, 10, latency=7, writes=(0,)),), [0, 0], 1, 1).cycles == 27
 
 
-def test_given_an_update_in_place_when_the_same_engine_goes_on_then_it_does_not_wait_for_the_latency():
+def test_update_in_place_on_one_engine_does_not_wait_for_latency():
     update = Variant(MATRIX, 4, latency=9, writes=(0,))
     store = Variant(DMA, 3, reads=(0,))
     timeline = replay((update, store), [0, 0, 1, 0], 2, 1)
     assert timeline.starts == [0, 4, 17, 20]
 
 
-def test_given_another_engine_writing_when_a_cell_is_overwritten_then_it_waits_until_the_data_is_there():
+def test_overwrite_waits_for_the_data():
     fill = Variant(DMA, 4, latency=9, writes=(0,))
     overwrite = Variant(MATRIX, 2, writes=(0,))
     timeline = replay((fill, overwrite), [0, 1], 2, 1)
@@ -62,12 +62,12 @@ def test_given_another_engine_writing_when_a_cell_is_overwritten_then_it_waits_u
     assert timeline.stalls_of(MATRIX) == {"slot": 13}
 
 
-def test_given_no_task_when_replayed_then_nothing_takes_time():
+def test_an_empty_program_takes_no_time():
     timeline = replay((), [], 2, 0)
     assert (timeline.starts, timeline.cycles, timeline.stalls) == ([], 0, [])
 
 
-def test_given_a_short_queue_then_a_task_behind_the_one_that_waits_for_it_comes_late():
+def test_a_short_queue_delays_the_tasks_behind_it():
     """The second load is issued when the first has left the queue; the multiplication behind it in the program, only then."""
     load, other = Variant(DMA, 10, writes=(0,)), Variant(DMA, 10, writes=(1,))
     compute = Variant(MATRIX, 6)
@@ -77,7 +77,7 @@ def test_given_a_short_queue_then_a_task_behind_the_one_that_waits_for_it_comes_
     assert replay((load, other, compute), [0, 1, 1, 2], 2, 2, queues=(2, 1)).starts == [0, 10, 20, 0]
 
 
-def test_given_a_shared_port_then_its_bursts_go_round_and_the_shorter_is_done_first():
+def test_bursts_at_a_shared_port_alternate():
     """Six and four cycles of the port in bursts of two: dma 0-2, matrix 2-4, dma 4-6, matrix 6-8, dma 8-10."""
     load = Variant(DMA, 6, demands=((0, 6),))
     compute = Variant(MATRIX, 4, demands=((0, 4),))
@@ -86,7 +86,7 @@ def test_given_a_shared_port_then_its_bursts_go_round_and_the_shorter_is_done_fi
     assert timeline.stalls == [TaskStall(1, MATRIX, "port", 0, -1, 4), TaskStall(0, DMA, "port", 0, -1, 4)]
 
 
-def test_given_set_up_then_the_port_is_asked_for_after_it():
+def test_a_port_is_requested_after_the_set_up():
     load = Variant(DMA, 9, setup=5, demands=((0, 4),))
     compute = Variant(MATRIX, 4, demands=((0, 4),))
     timeline = replay((load, compute), [0, 1], 2, 0, bursts=(4,))
@@ -106,25 +106,25 @@ queues = st.lists(st.integers(1, 3), min_size=ENGINES, max_size=ENGINES)
 
 @st.composite
 def sharing(draw: st.DrawFn) -> tuple[tuple[Variant, ...], list[int], list[int], list[int]]:
-    """(variants, sequence, queues, bursts) of a program whose tasks ask for ports."""
+    """(variants, sequence, queues, bursts) of a program whose tasks request ports."""
     table, sequence = draw(programs)
     bursts = draw(st.lists(st.integers(1, 4), max_size=2))
-    asking: list[Variant] = []
+    variants: list[Variant] = []
     for v in table:
         setup = draw(st.integers(0, v.duration - 1))
         demands = tuple(
             (port, draw(st.integers(1, v.duration - setup))) for port in range(len(bursts)) if draw(st.booleans())
         )
-        asking.append(
+        variants.append(
             msgspec.structs.replace(
                 v, setup=setup, demands=demands, writes=tuple(c for c in v.writes if c not in v.reads)
             )
         )
-    return tuple(asking), sequence[:20], draw(queues), bursts
+    return tuple(variants), sequence[:20], draw(queues), bursts
 
 
 @given(sharing(), st.booleans())
-def test_law_a_replay_is_what_looking_at_every_cycle_gives(
+def test_law_a_replay_is_that_of_every_cycle(
     program: tuple[tuple[Variant, ...], list[int], list[int], list[int]], knows_users: bool
 ):
     table, sequence, depth, bursts = program
@@ -136,7 +136,7 @@ def test_law_a_replay_is_what_looking_at_every_cycle_gives(
 
 
 @given(sharing())
-def test_law_ports_that_hold_nobody_up_need_not_be_looked_at(
+def test_law_ports_without_stalls_may_be_left_out(
     program: tuple[tuple[Variant, ...], list[int], list[int], list[int]],
 ):
     table, sequence, depth, bursts = program
@@ -153,7 +153,9 @@ def _by_task(stall: TaskStall) -> tuple[int, str]:
 
 
 @given(programs, queues)
-def test_law_without_shared_ports_both_cores_are_one(program: tuple[tuple[Variant, ...], list[int]], depth: list[int]):
+def test_law_both_replay_cores_agree_without_shared_ports(
+    program: tuple[tuple[Variant, ...], list[int]], depth: list[int]
+):
     quick = replay(*program, ENGINES, CELLS, queues=depth)
     slow = replay(*program, ENGINES, CELLS, queues=depth, bursts=())
     assert (quick.starts, quick.ends, quick.cycles) == (slow.starts, slow.ends, slow.cycles)
@@ -161,7 +163,7 @@ def test_law_without_shared_ports_both_cores_are_one(program: tuple[tuple[Varian
 
 
 @given(programs)
-def test_law_busy_and_stalls_and_idle_make_up_the_makespan(program: tuple[tuple[Variant, ...], list[int]]):
+def test_law_busy_stalls_and_idle_sum_to_the_makespan(program: tuple[tuple[Variant, ...], list[int]]):
     timeline = replay(*program, ENGINES, CELLS)
     for engine in range(ENGINES):
         waited = sum(timeline.stalls_of(engine).values())
@@ -169,7 +171,7 @@ def test_law_busy_and_stalls_and_idle_make_up_the_makespan(program: tuple[tuple[
 
 
 @given(programs)
-def test_law_no_engine_finishes_before_its_work_is_done(program: tuple[tuple[Variant, ...], list[int]]):
+def test_law_makespan_covers_the_work_of_engines(program: tuple[tuple[Variant, ...], list[int]]):
     timeline = replay(*program, ENGINES, CELLS)
     assert timeline.cycles >= max(timeline.busy)
     assert timeline.cycles <= sum(program[0][v].duration + program[0][v].latency for v in program[1])
@@ -177,7 +179,7 @@ def test_law_no_engine_finishes_before_its_work_is_done(program: tuple[tuple[Var
 
 @given(programs)
 def test_law_each_start_is_the_latest_of_its_constraints(program: tuple[tuple[Variant, ...], list[int]]):
-    """An independent statement of the rules, quadratic: every earlier task is looked at."""
+    """An independent statement of the rules, quadratic: every earlier task is checked."""
     table, sequence = program
     starts = replay(table, sequence, ENGINES, CELLS).starts
     for i, number in enumerate(sequence):
@@ -213,7 +215,7 @@ def test_law_a_faster_engine_never_makes_the_program_slower(
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=20), st.integers(0, 9))
-def test_law_a_second_slot_never_makes_a_chain_slower(steps: list[tuple[int, int]], latency: int):
+def test_law_second_slot_is_never_slower(steps: list[tuple[int, int]], latency: int):
     def run(slots: int) -> int:
         table: list[Variant] = []
         for i, (load, compute) in enumerate(steps):

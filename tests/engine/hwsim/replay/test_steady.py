@@ -1,4 +1,4 @@
-"""What is skipped is skipped exactly: a replay that plays every task is the oracle."""
+"""Skipped repeats are exact: a replay of every task is the oracle."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def timeline(simulated: Simulated) -> ReplayTimeline:
 
 
 def tasks(simulated: Simulated) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(start by the clock, variant, iterations of the loops around) of every task that the program runs."""
+    """(start, variant, iterations of the surrounding loops) of every task of the program."""
     line = timeline(simulated)
     return [(int(line.starts[r.row]) + r.later, int(line.numbers[r.row]), r.place) for r in line.unrolled()]
 
@@ -49,19 +49,19 @@ def stalls(simulated: Simulated) -> Counter[tuple[int, str, int, int]]:
 
 
 def both_ways(program: Any) -> tuple[Simulated, Simulated] | None:
-    """All played, and as little as can be; None when all is too much for a test."""
+    """All tasks replayed, and as few as possible; None if all are too many for a test."""
     try:
         return replay_tasks(program, MOST, WHOLE), replay_tasks(program, MOST, 0)
     except MachineError:
         return None
 
 
-# A port whose requests were all done was not moved on before a lone task had its turn: the turns went on behind another engine.
+# A port with no pending request did not advance before a lone task ran: its turns continued behind another engine.
 @example(5010, 2)
-# An engine whose task had just ended was taken for one that asks for nothing any more.
+# An engine whose task had just ended was treated as one without further requests.
 @example(6246, 2)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 3]))
-def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int) -> None:
+def test_law_skipping_agrees_with_a_plain_replay(seed: int, ports: int) -> None:
     found = both_ways(task_program(Random(seed), ports=ports))
     if found is None:
         return
@@ -73,7 +73,7 @@ def test_law_what_is_skipped_is_what_a_plain_replay_plays(seed: int, ports: int)
 
 
 @given(st.integers(0, 2**32))
-def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
+def test_law_both_replay_cores_agree_without_ports(seed: int) -> None:
     program = task_program(Random(seed), ports=1, demands=False)
     try:
         slow = replay_tasks(program, MOST, WHOLE)
@@ -87,7 +87,7 @@ def test_law_both_cores_are_one_where_no_port_is_asked_for(seed: int) -> None:
 
 @few(5)
 @given(st.integers(0, 2**32), st.integers(0, 5_000), st.integers(1, 2_000))
-def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int, length: int) -> None:
+def test_law_an_interval_has_the_tasks_active_in_it(seed: int, start: int, length: int) -> None:
     found = both_ways(task_program(Random(seed), ports=seed % 2))
     if found is None:
         return
@@ -102,7 +102,7 @@ def test_law_a_stretch_of_time_has_the_tasks_at_work_in_it(seed: int, start: int
     assert list(line.unrolled(start, start + length)) == inside
 
 
-def test_the_random_programs_have_something_to_skip() -> None:
+def test_random_programs_have_repeats_to_skip() -> None:
     simulated = skipped = 0
     for seed in range(60 if IS_DEEP else 15):
         found = both_ways(task_program(Random(seed), ports=seed % 3))
@@ -113,19 +113,19 @@ def test_the_random_programs_have_something_to_skip() -> None:
     assert skipped > simulated > (1000 if IS_DEEP else 250)
 
 
-def test_the_random_programs_have_loops_that_run_as_one() -> None:
+def test_random_programs_have_merged_loops() -> None:
     def nests(nodes: Any) -> int:
         return sum((len(n.loops) > 1) + nests(n.children) for n in nodes if isinstance(n, Loop))
 
     assert sum(nests(task_program(Random(seed)).tree) for seed in range(200)) > 20
 
 
-def test_given_more_tasks_that_are_not_alike_than_allowed_then_it_is_refused() -> None:
+def test_too_many_distinct_tasks_are_refused() -> None:
     with pytest.raises(MachineError, match="more than 10 distinct tasks"):
         replay_tasks(_two_loads(1000), 10, 0)
 
 
-def test_given_a_billion_iterations_then_as_few_are_played_as_of_a_thousand() -> None:
+def test_billion_iterations_replay_as_few_tasks_as_a_thousand() -> None:
     few, many = (replay_tasks(_two_loads(extent), whole=0) for extent in (1_000, 10**9))
     assert len(few.places) == len(many.places) < 100
     assert many.cycles - few.cycles == (10**9 - 1000) * 30

@@ -1,4 +1,4 @@
-"""Triangular loops: their iterations are skipped, although trip counts differ, and every figure equals that of a replay of all tasks."""
+"""Triangular loops: their iterations are skipped although trip counts differ, and every figure equals that of a replay of all tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tilewright.engine.script import parse
 MOST = 8_000
 
 SEEDS = (1027, 2003, 2009, 2010, 2016, 2023, 2028, 2031)
-"""Of nests in which all forms of inner loops come and, in most, rows of the triangle are skipped."""
+"""Of nests with all forms of inner loops; in most, rows of the triangle are skipped."""
 
 
 @lru_cache(maxsize=len(SEEDS))
@@ -45,7 +45,7 @@ def known(seed: int) -> tuple[Report, Report]:
 
 
 def tasks(report: Report) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(start, end, iterations of the loops around) of every task that the program runs."""
+    """(start, end, iterations of the surrounding loops) of every task of the program."""
     line = report.timeline
     return [(int(line.starts[r.row]) + r.later, int(line.ends[r.row]) + r.later, r.place) for r in line.unrolled()]
 
@@ -65,13 +65,13 @@ def require_same(found: tuple[Report, Report] | None) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
+def test_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     require_same(known(seed))
 
 
 # Ranges of a triangle have other lengths in equivalent iterations: their iterations have no equivalents there.
 @pytest.mark.parametrize("seed", samples([2007, 2017], 2017))
-def test_a_triangle_in_a_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
+def test_nested_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     found = both_ways(seed, doubly_triangular)
     assert found is not None
     require_same(found)
@@ -94,7 +94,7 @@ def test_law_any_triangle_costs_what_a_plain_replay_finds(seed: int, nest: Calla
         ("{n} - p", "q", lambda n, p: range(n - p)),
     ],
 )
-def test_the_replay_of_a_triangle_in_a_triangle_does_not_grow(
+def test_replay_of_a_nested_triangle_does_not_grow(
     middle: str, inner: str, runs: Callable[[int, int], Iterable[int]]
 ) -> None:
     def report(n: int) -> Report:
@@ -135,20 +135,20 @@ def require_same_window(found: tuple[Report, Report], parts: list[float]) -> Non
 
 
 @pytest.mark.parametrize("seed", samples(SEEDS, *SEEDS[:3]))
-def test_a_window_of_a_triangle_shows_what_happens_then(seed: int) -> None:
+def test_a_window_of_a_triangle_has_its_tasks(seed: int) -> None:
     require_same_window(known(seed), [0.2, 0.7])
 
 
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.lists(st.floats(0, 1), min_size=2, max_size=20))
-def test_law_any_window_of_a_triangle_shows_what_happens_then(seed: int, parts: list[float]) -> None:
+def test_law_any_window_of_a_triangle_has_its_tasks(seed: int, parts: list[float]) -> None:
     found = both_ways(seed)
     if found is not None:
         require_same_window(found, parts)
 
 
 @pytest.mark.parametrize("seed", [2031, 2003, 1027])
-def test_a_task_of_a_triangle_is_found_by_its_indices(seed: int) -> None:
+def test_task_of_a_triangle_is_found_by_its_indices(seed: int) -> None:
     line, program = known(seed)[1].timeline, known(seed)[1].segments.program
     for row in [*line.unrolled()][::37]:
         template = program.variants[int(line.numbers[row.row])].template
@@ -156,7 +156,7 @@ def test_a_task_of_a_triangle_is_found_by_its_indices(seed: int) -> None:
         assert line.find(variants, row.place) == int(line.starts[row.row]) + row.later
 
 
-def test_the_triangles_have_iterations_to_skip() -> None:
+def test_triangles_have_iterations_to_skip() -> None:
     every, fast = zip(*map(known, SEEDS), strict=True)
     assert sum(any(r.more for r in report.timeline.repeats) for report in fast) >= 4
     assert sum(len(report.segments) for report in fast) < 0.6 * sum(len(report.segments) for report in every)
@@ -182,7 +182,7 @@ def test_cycles_of_causal_attention_are_a_quadratic_polynomial() -> None:
     assert differences.tolist() == [0]
 
 
-def test_times_of_a_repeat_that_grows_are_sums_of_a_series() -> None:
+def test_growing_repeats_sum_a_series() -> None:
     inner = Repeat(0, 20, 25, Series(((5, ()),)), 2, 3, 5, 1, (99,), 1, more={1: 2})
     outer = Repeat(1, 10, 40, length_of(30, [inner]), 3, 2, 6, 0, (9,), 1, moves={5: (2,)})
     assert weights((inner, outer), [(3, 5), (2, 6)], 8).tolist() == [1, 1, 4, 24, 24, 4, 1, 1]

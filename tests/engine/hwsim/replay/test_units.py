@@ -1,4 +1,4 @@
-"""Engines that are one unit in hardware: they work in turn, from one queue, and say how long they waited for each other."""
+"""Engines of one hardware unit: they alternate, share one queue, and report their waits for each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def joined(machine: Machine, *engines: str) -> Machine:
     return machine
 
 
-# 8 elements one by one: a load, an addition and a store each, 24 cycles. A vector with a zero in it: 3 cycles to set up, and one.
+# 8 elements one by one: a load, an addition and a store each, 24 cycles. A vector with a zero in it: 3 cycles of set-up, and one.
 INDEPENDENT = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
@@ -45,7 +45,7 @@ def report_of(machine: Machine) -> Report:
     return simulate(parse(INDEPENDENT).program, machine)
 
 
-def test_given_two_engines_when_they_are_one_unit_then_they_work_in_turn():
+def test_two_engines_of_one_unit_are_serialized():
     assert report_of(plain()).cycles == 24
     report = report_of(joined(plain(), "scalar", "vector"))
     assert report.cycles == 28
@@ -56,26 +56,26 @@ def test_given_two_engines_when_they_are_one_unit_then_they_work_in_turn():
         assert [(w.cause, w.block, w.cycles) for w in engine.waits] == [("unit", mate, 28 - busy)]
 
 
-def test_given_a_unit_then_the_work_of_its_engines_together_is_a_bound():
+def test_work_of_a_units_engines_together_is_a_bound():
     report = report_of(joined(plain(), "scalar", "vector"))
     first = report.bounds[0]
     assert (first.name, first.kind, first.cycles) == ("core", "unit", 28)
     assert report.ratio == 1.0
 
 
-def test_given_vta_then_its_compute_module_is_one_unit_with_modules_beside_it():
+def test_the_compute_module_of_vta_is_one_unit():
     machine = load_machine("vta")
     assert machine.unit_names == ("load", "compute", "store")
     assert [machine.unit_names[n] for n in machine.units] == ["load", "compute", "compute", "compute", "store"]
 
 
-def test_given_a_unit_when_its_queue_is_varied_then_it_is_that_of_all_its_engines():
+def test_queue_of_a_unit_is_varied_as_a_whole():
     machine = load_machine("vta").replace("engines.alu.queue_tasks", 3)
     assert machine.queues == (8, 3, 8)
     assert {e.queue_tasks for e in machine.engines if e.unit} == {3}
 
 
-def test_given_a_file_in_which_a_unit_has_two_queues_then_the_line_is_refused():
+def test_unit_with_two_queues_is_refused_at_its_line():
     text = PLAIN.replace('kind = "matrix"', 'kind = "matrix"\nunit = "core"')
     text = text.replace('kind = "vector"', 'kind = "vector"\nunit = "core"\nqueue_tasks = 2')
     with pytest.raises(MachineError) as caught:
@@ -86,7 +86,7 @@ def test_given_a_file_in_which_a_unit_has_two_queues_then_the_line_is_refused():
 
 
 def tiled() -> PrimFunc:
-    """More tasks than are played: the unit's engines come in turn again and again."""
+    """More tasks than are replayed: the unit's engines alternate."""
     sch = Schedule(parse(matmul(512, 512, 512)).program)
     loops = [sch.split(loop, [None, 8]) for loop in sch.get_loops("C")]
     sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
@@ -97,7 +97,7 @@ def tiled() -> PrimFunc:
     return sch.func
 
 
-def test_given_a_unit_when_what_repeats_is_skipped_then_causes_still_sum_to_the_makespan():
+def test_causes_of_a_units_skipped_tasks_sum_to_the_makespan():
     report = simulate(tiled(), joined(roomy(), "matrix", "vector"))
     assert len(report.segments) < 1000
     assert report.engines["matrix"].stall["unit"] >= report.engines["vector"].busy > 0

@@ -1,4 +1,4 @@
-"""The critical path: without gaps, the same with repeats skipped as with every task replayed, and each step is what the next waits for."""
+"""The critical path: without gaps, independent of skipped repeats; each step releases the next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 
 LIMIT = 4_000
-"""Runs with more tasks take too long for a test."""
+"""Runs with more tasks are too slow for a test."""
 
 SEEDS = (0, 1, 2, 6, 10, 20)
 """Of tiled programs and of triangles."""
@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2, 6, 10, 20)
 
 @cache
 def reports(seed: int) -> tuple[Report, Report] | None:
-    """The report of a random program with as few tasks replayed as can be, and with all."""
+    """The reports of a random program with as few tasks replayed as possible, and with all."""
     rng = Random(seed)
     try:
         if seed % 3 == 0:
@@ -52,19 +52,19 @@ def require_same_paths(found: tuple[Report, Report] | None) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_path_is_that_of_every_task_replayed(seed: int) -> None:
+def test_critical_path_is_that_of_every_task_replayed(seed: int) -> None:
     require_same_paths(reports(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 64, 8))
-def test_the_path_of_random_programs_is_that_of_every_task_replayed(first: int) -> None:
+def test_law_the_critical_path_is_that_of_every_task_replayed(first: int) -> None:
     for found in filter(None, map(reports.__wrapped__, range(first, first + 8))):
         require_same_paths(found)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_steps_cover_the_run_and_each_ends_when_the_next_begins(seed: int) -> None:
+def test_steps_of_the_path_cover_the_run_without_gaps(seed: int) -> None:
     found = reports(seed)
     assert found is not None
     report = found[0]
@@ -82,13 +82,13 @@ def test_shares_are_those_of_the_steps() -> None:
     assert found is not None
     path, cycles = found[0].critical_path, found[0].cycles
     edges = [cycles * n // 37 for n in range(38)]
-    told = path.shares(edges)
+    shares = path.shares(edges)
     names = [engine.name for engine in found[0].program.machine.engines]
     for n, (low, high) in enumerate(itertools.pairwise(edges)):
         of: Counter[str] = Counter()
         for step in path.steps(low, high):
             of[path.engine_of(step)] += min(step.until, high) - max(step.start, low)
-        assert [round(share * (high - low)) for share in told[n]] == [of[name] for name in names]
+        assert [round(share * (high - low)) for share in shares[n]] == [of[name] for name in names]
 
 
 GEMM = """
@@ -103,7 +103,7 @@ def gemm(A: T.Buffer(({n}, 4096), "float32"), B: T.Buffer((4096, 4096), "float32
 """
 
 
-def test_the_path_of_millions_of_tasks_and_its_text() -> None:
+def test_path_of_millions_of_tasks_and_its_text() -> None:
     sch = Schedule(parse(GEMM.format(n=1 << 20)).program)
     tiles = [sch.split(loop, factors=[None, 64]) for loop in sch.get_loops("C")]
     sch.reorder(*(t[0] for t in tiles), *(t[1] for t in tiles))
@@ -131,12 +131,12 @@ def path_of(text: str, machine: Machine) -> Path:
 
 
 @pytest.mark.slow
-def test_the_path_of_causal_attention_has_few_iterations_at_any_length() -> None:
+def test_path_of_causal_attention_has_few_iterations_at_any_length() -> None:
     small, large = (path_of(causal_attention(n * 64, 64, mask=True), load_machine("dual-bank-npu")) for n in (64, 1024))
     assert len([*totals(small)]) == len([*totals(large)]) < 1_000
 
 
 @pytest.mark.slow
-def test_the_path_of_a_triangle_in_a_triangle_has_few_iterations() -> None:
+def test_path_of_a_nested_triangle_has_few_iterations() -> None:
     small, large = (path_of(triangle_in_triangle(n, "p", "q"), roomy()) for n in (100, 1000))
     assert len([*totals(small)]) == len([*totals(large)]) < 12_000

@@ -1,4 +1,4 @@
-"""The figures of a report beside the cycles: bounds, least traffic, roofline, energy, sensitivity; whether all is played or not."""
+"""The figures of a report beside the cycles: bounds, compulsory traffic, roofline, energy, sensitivity; with and without skipping."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def staged(m: int, n: int, k: int) -> PrimFunc:
     return sch.func
 
 
-def test_given_a_matmul_then_each_operand_need_be_moved_once_and_is_moved_for_each_tile_of_the_other():
+def test_compulsory_and_actual_traffic_of_a_matmul():
     report = simulate(staged(32, 24, 16), plain())
     assert {(t.buffer, t.bytes, t.least_bytes) for t in report.traffic} == {
         ("A", 32 * 16 * 4 * 3, 32 * 16 * 4),
@@ -39,7 +39,7 @@ def test_given_a_matmul_then_each_operand_need_be_moved_once_and_is_moved_for_ea
     }
 
 
-def test_given_a_matmul_then_its_bounds_are_the_work_of_engines_and_what_goes_through_ports():
+def test_bounds_of_a_matmul_are_engine_work_and_port_traffic():
     report = simulate(staged(32, 24, 16), plain())
     tiles = 4 * 3 * 2
     bounds = {b.name: b.cycles for b in report.bounds}
@@ -48,7 +48,7 @@ def test_given_a_matmul_then_its_bounds_are_the_work_of_engines_and_what_goes_th
     assert bounds["global read port"] == 2 * tiles * 64 and bounds["global write port"] == 12 * 64
 
 
-def test_given_a_matmul_then_its_point_lies_under_the_roof():
+def test_point_of_a_matmul_lies_under_the_roof():
     report = simulate(staged(32, 24, 16), plain())
     point = report.roofline
     assert point.operations == 2 * 32 * 24 * 16
@@ -58,14 +58,14 @@ def test_given_a_matmul_then_its_point_lies_under_the_roof():
     assert point.attained == point.operations / report.cycles <= point.roof <= point.peak_operations_per_cycle
 
 
-def test_given_energy_per_byte_and_operation_then_the_parts_make_up_the_whole():
+def test_energy_of_bytes_and_operations_sums_to_the_total():
     machine = plain().replace("ddr.energy_pj_per_byte", 2.0).replace("matrix.energy_pj_per_operation", 0.5)
     report = simulate(staged(16, 16, 16), machine)
     assert report.energy == {"ddr": 2.0 * report.roofline.bytes, "matrix": 0.5 * 2 * 16**3}
     assert report.energy_pj == sum(report.energy.values())
 
 
-def test_given_a_machine_limited_by_its_dma_then_more_bandwidth_of_dma_and_memory_must_come_together():
+def test_dma_bound_program_needs_both_rates():
     parameters = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
     assert parameters["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
     assert parameters["memories.ddr.read_bytes_per_cycle"].saved == 0
@@ -74,7 +74,7 @@ def test_given_a_machine_limited_by_its_dma_then_more_bandwidth_of_dma_and_memor
     assert simulate(staged(32, 24, 16), plain().replace(best.path, best.better)).cycles == best.cycles
 
 
-def test_given_engines_that_share_a_port_then_waiting_for_bursts_is_a_stall_and_all_adds_up():
+def test_waiting_for_bursts_is_a_stall():
     machine = load_machine("gemmini")
     assert isinstance(machine, Machine)
     report = simulate(staged_for_gemmini(), machine)
@@ -98,7 +98,7 @@ def figures(report: Report) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("sizes", [(64, 72, 40), (61, 35, 19), (8, 8, 800)])
-def test_given_tiles_with_and_without_edges_then_all_figures_are_those_of_a_plain_replay(sizes: tuple[int, int, int]):
+def test_figures_of_edge_tiles_are_those_of_a_plain_replay(sizes: tuple[int, int, int]):
     func = staged(*sizes)
     for machine in (plain(), roomy(), roomy().replace("engines.dma.queue_tasks", 2)):
         few, every = (simulate(func, machine, whole=whole) for whole in (0, 10**9))
@@ -108,7 +108,7 @@ def test_given_tiles_with_and_without_edges_then_all_figures_are_those_of_a_plai
         assert list(few.segments.between(*window)) == list(every.segments.between(*window))
 
 
-def test_given_ten_to_the_twelve_tiles_then_no_more_are_played_than_of_a_thousand():
+def test_trillion_tiles_replay_as_few_tasks_as_a_thousand():
     few, many = (simulate(staged(n, n, n), roomy(), whole=0) for n in (80, 80_000))
     assert len(many.segments) <= 2 * len(few.segments)
     assert sum(e.tasks for e in many.engines.values()) > 10**12

@@ -1,4 +1,4 @@
-"""Functions on the way out of an accumulator: an elementwise block that a DMA applies by itself is one copy."""
+"""Functions applied while an accumulator is stored: an elementwise block that a DMA can apply is one copy."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ REQUANTISED = 'T.Cast("int8", T.max(T.min(T.round(T.Cast("float32", A[vi, vj]) *
         (REQUANTISED, ("cast", "clip", "scale")),
     ],
 )
-def test_given_a_dma_with_all_functions_then_the_block_is_its_copy_and_without_one_it_is_not(
-    expression: str, needed: tuple[str, ...]
-):
+def test_dma_that_applies_all_functions_copies_the_block(expression: str, needed: tuple[str, ...]):
     assert engine_and_cost(block(expression), machine(*needed))[0] == "dma"
     for missing in needed:
         assert engine_and_cost(block(expression), machine(*(n for n in needed if n != missing)))[0] != "dma"
@@ -64,11 +62,11 @@ def test_given_a_dma_with_all_functions_then_the_block_is_its_copy_and_without_o
 @pytest.mark.parametrize(
     "expression", ['T.Cast("int8", A[vi, vj] + S[vi, vj])', 'T.Cast("int8", 3 - A[vi, vj])', "T.int8(0)"]
 )
-def test_given_another_operand_or_function_then_no_dma_does_it(expression: str):
+def test_another_operand_or_function_prevents_a_dma_copy(expression: str):
     assert engine_and_cost(block(expression), machine("cast", "clip", "offset", "relu", "scale"))[0] != "dma"
 
 
-def test_given_a_narrowing_copy_then_it_reads_at_the_rate_of_the_port_and_moves_its_results():
+def test_narrowing_copy_reads_at_the_port_rate():
     """4 096 bytes of int32 read at 4 a cycle, beside 1 024 bytes of int8 written; from a wide memory only the results count."""
     source = block('T.Cast("int8", A[vi, vj])')
     on = machine("cast")
@@ -81,12 +79,12 @@ def test_given_a_narrowing_copy_then_it_reads_at_the_rate_of_the_port_and_moves_
     assert cost.descriptor.wanted_bytes == max(cost.descriptor.read_bytes, cost.descriptor.written_bytes)
 
 
-def test_given_an_annotated_engine_then_it_still_decides():
+def test_an_annotated_engine_takes_precedence():
     source = block('T.Cast("int8", A[vi, vj])', more='\n            T.block_attr({"engine": "scalar"})')
     assert engine_and_cost(source, machine("cast"))[0] == "scalar"
 
 
-def test_given_the_bound_then_it_is_that_of_the_replay():
+def test_the_bound_is_that_of_the_replay():
     program = tasks_of(parse(block('T.Cast("int8", T.max(A[vi, vj], 0))')).program, machine("cast", "relu"))
     report = simulate(parse(block('T.Cast("int8", T.max(A[vi, vj], 0))')).program, machine("cast", "relu"))
     bound = lower_bound_of(program)
@@ -95,7 +93,7 @@ def test_given_the_bound_then_it_is_that_of_the_replay():
     assert bound.copied_bytes == report.copied_bytes == 1024
 
 
-def test_given_an_unknown_function_then_the_machine_is_refused():
+def test_unknown_function_of_a_machine_is_refused():
     with pytest.raises(MachineError) as caught:
         machine("gelu")
     assert caught.value.refusal.code == "bad-figure"
@@ -115,9 +113,7 @@ SCALED = 'T.Cast("int8", T.round(T.Cast("float32", A[vi, vj]) * T.Cast("float32"
         (SCALED, ("cast", "channel_scale")),
     ],
 )
-def test_given_a_dma_that_applies_operands_then_the_block_is_its_copy_and_without_one_function_it_is_not(
-    expression: str, needed: tuple[str, ...]
-) -> None:
+def test_dma_that_applies_operands_copies_the_block(expression: str, needed: tuple[str, ...]) -> None:
     assert engine_and_cost(block(expression), machine(*needed))[0] == "dma"
     for missing in needed:
         assert engine_and_cost(block(expression), machine(*(n for n in needed if n != missing)))[0] != "dma"
@@ -131,13 +127,13 @@ def test_given_a_dma_that_applies_operands_then_the_block_is_its_copy_and_withou
         'T.Cast("int8", A[vi, vj] // V[vj])',
     ],
 )
-def test_given_a_source_with_fewer_elements_or_a_quotient_then_no_dma_does_it(expression: str) -> None:
+def test_smaller_source_or_a_quotient_prevents_a_dma_copy(expression: str) -> None:
     every = machine("bias", "cast", "channel_scale", "clip", "offset", "relu", "scale")
     assert engine_and_cost(block(expression), every)[0] != "dma"
 
 
-def test_given_a_bias_per_channel_then_its_elements_are_read_once_beside_the_source() -> None:
-    """4 096 bytes of the source and 256 of the bias pass one port at 4 a cycle; apart from it, only the source takes time."""
+def test_bias_per_channel_is_read_once_beside_the_source() -> None:
+    """4 096 bytes of the source and 256 of the bias pass one port at 4 a cycle; on separate ports only the source counts."""
     source, on = block('T.Cast("int8", V[vj] + A[vi, vj])'), machine("bias", "cast")
     _, cost = engine_and_cost(source, on)
     assert cost.duration == 10 + 1024 + 64
@@ -154,7 +150,7 @@ def test_given_a_bias_per_channel_then_its_elements_are_read_once_beside_the_sou
 
 
 @pytest.mark.parametrize("seed", samples(range(10), *range(3)))
-def test_given_drains_with_a_bias_and_scales_then_what_is_skipped_is_skipped_exactly(seed: int) -> None:
+def test_law_skipping_drains_with_bias_and_scales_is_exact(seed: int) -> None:
     rng = Random(seed)
     text = """
 @T.prim_func

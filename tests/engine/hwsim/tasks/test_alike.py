@@ -1,4 +1,4 @@
-"""Which iterations are alike: what runs say is so, and clamped windows have an inside."""
+"""Classes of equivalent iterations: runs agree, and clamped windows have an interior."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clamped(expr: Expr, low: int, high: int) -> Expr:
     return build.maximum(build.minimum(expr, high), low)
 
 
-def test_given_a_clamped_window_then_only_its_ends_stand_alone() -> None:
+def test_only_the_ends_of_a_clamped_window_are_distinct() -> None:
     found = runs(64, build.mul(clamped(build.add(build.add(OUTER, TAP), -1), 0, 63), 288))
     assert [r.period for r in found if r.stop - r.start > 2] == [1]
     assert len(found) <= 3 and sum(r.stop - r.start for r in found) == 64
@@ -45,7 +45,7 @@ def addresses(draw: st.DrawFn) -> Expr:
 
 
 @given(st.lists(addresses(), min_size=1, max_size=2), st.integers(1, 24))
-def test_law_alike_iterations_move_every_address_by_one_step(exprs: list[Expr], extent: int) -> None:
+def test_law_iterations_of_a_class_shift_every_address_by_one_step(exprs: list[Expr], extent: int) -> None:
     def pattern(i: int) -> list[list[int]]:
         at = [[int(values(e, {OUTER: i, TAP: d})) for d in range(INNER)] for e in exprs]
         return [[place - places[0] for place in places] for places in at]

@@ -1,4 +1,4 @@
-"""Windows that are held back at edges: counted by their period inside, and beside the edges one by one, as if all were listed."""
+"""Windows clamped at edges: counted by their period inside, and one by one at the edges, as if all were listed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def counted(seed: int) -> tuple[tuple[Lost, ...], tuple[Moved, ...], int]:
 
 @few(4)
 @given(st.integers(0, 2**32))
-def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: int) -> None:
+def test_law_conflicts_of_boxes_and_rest_are_those_of_all_accesses(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boxes, "FEW", 0)
         found = counted(seed)
@@ -85,14 +85,14 @@ def test_law_boxes_and_what_is_beside_them_conflict_as_all_of_it_listed(seed: in
         assert counted(seed) == found
 
 
-def test_the_random_windows_have_boxes_and_conflicts() -> None:
-    made = 0
+def test_random_windows_have_boxes_and_conflicts() -> None:
+    with_box = 0
     lost = 0
 
     def noted(*args: object) -> object:
-        nonlocal made
+        nonlocal with_box
         box = boxes.inside(*args)  # type: ignore[arg-type]
-        made += box is not None
+        with_box += box is not None
         return box
 
     with pytest.MonkeyPatch.context() as patch:
@@ -100,4 +100,4 @@ def test_the_random_windows_have_boxes_and_conflicts() -> None:
         patch.setattr(lanes, "inside", noted)
         for seed in range(40):
             lost += bool(counted(seed)[0])
-    assert made > 5 and lost > 5
+    assert with_box > 5 and lost > 5

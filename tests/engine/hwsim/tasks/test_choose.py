@@ -1,4 +1,4 @@
-"""Which engine does what, and why: annotation, preference, turns of engines that are alike; what is missing where none reaches."""
+"""Engine selection and its reasons: annotation, preference, alternation of equal engines; the missing calls where no engine reaches."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ tile_depth = 8
 cycles_per_tile = 8
 element_bytes = 4
 """
-"""What the matrix unit works on comes through two memories, a DMA for each step."""
+"""The operands of the matrix unit pass two memories, with a DMA for each step."""
 
 
 def staged() -> Schedule:
@@ -82,31 +82,31 @@ def chosen(sch: Schedule, machine: Machine) -> dict[str, tuple[str, str]]:
 
 
 def follow(sch: Schedule, fix: tuple[str, ...]) -> None:
-    """Makes the calls that a refusal names."""
+    """Make the calls that a refusal names."""
     for line in fix:
         call = ast.parse(line, mode="eval").body
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         getattr(sch, call.func.attr)(*(ast.literal_eval(a) for a in call.args))
 
 
-def test_given_two_engines_alike_when_simulated_then_leaves_take_turns():
+def test_blocks_alternate_between_two_equal_engines():
     machine = read_machine(PLAIN + SECOND_DMA)
     found = chosen(staged(), machine)
     assert {block: engine for block, (engine, _) in found.items()} == {
         "B_local": "dma", "A_local": "dma_2", "C_local": "dma", "C": "matrix",
     }  # fmt: skip
     assert found["A_local"][1] == "a copy; dma_2 reaches all operands, alternating with dma"
-    # The two loads overlap now: each takes 74 cycles.
+    # The two loads overlap now: each needs 74 cycles.
     both = simulate(staged().func, machine.replace("ddr.read_bytes_per_cycle", 64))
     assert both.engines["dma_2"].tasks == 1 and both.engines["dma"].tasks == 2
 
 
-def test_given_engines_that_differ_when_simulated_then_the_first_is_taken():
+def test_first_of_two_different_engines_is_used():
     machine = read_machine(PLAIN + SECOND_DMA).replace("dma_2.setup_cycles", 11)
     assert {e for e, _ in chosen(staged(), machine).values()} == {"dma", "matrix"}
 
 
-def test_given_an_annotation_when_two_engines_are_alike_then_it_says_which():
+def test_annotation_selects_one_of_two_equal_engines():
     sch = staged()
     for block in ("A_local", "B_local", "C_local"):
         sch.annotate(block, "engine", "dma_2")
@@ -117,7 +117,7 @@ def test_given_an_annotation_when_two_engines_are_alike_then_it_says_which():
     }
 
 
-def test_given_an_annotated_kind_when_simulated_then_an_engine_of_that_kind_is_taken():
+def test_annotated_kind_selects_an_engine():
     sch = staged()
     sch.annotate("C_local", "engine", "vector")
     with pytest.raises(MachineError) as caught:
@@ -128,7 +128,7 @@ def test_given_an_annotated_kind_when_simulated_then_an_engine_of_that_kind_is_t
     assert chosen(sch, plain())["C_local"] == ("scalar", "annotated: engine scalar")
 
 
-def test_given_a_better_engine_out_of_reach_when_simulated_then_the_reason_says_what_it_lacks():
+def test_unreachable_faster_engine_is_explained():
     found = chosen(Schedule(parse(matmul(8, 8, 8)).program), plain())
     engine, reason = found["C"]
     assert engine == "scalar"
@@ -138,7 +138,7 @@ def test_given_a_better_engine_out_of_reach_when_simulated_then_the_reason_says_
     )
 
 
-def test_given_memories_in_steps_when_nothing_is_staged_then_the_missing_calls_lead_through_them():
+def test_missing_calls_stage_through_memories():
     machine = read_machine(STEPWISE)
     sch = Schedule(parse(matmul(8, 8, 8)).program)
     with pytest.raises(MachineError) as caught:
@@ -159,7 +159,7 @@ def test_given_memories_in_steps_when_nothing_is_staged_then_the_missing_calls_l
 
 
 @pytest.mark.parametrize("preset", ["dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta"])
-def test_given_a_matmul_on_a_preset_when_it_is_to_be_matrix_work_then_the_missing_calls_make_it_so(preset: str):
+def test_missing_calls_of_a_preset_make_a_matmul_matrix_work(preset: str):
     machine = load_machine(preset)
     sch = Schedule(parse(matmul(16, 16, 16).replace("float32", "int8")).program)
     engine = next(e.name for e in machine.engines if type(e).__name__ in ("MatrixEngine", "SystolicEngine"))
@@ -174,7 +174,7 @@ def test_given_a_matmul_on_a_preset_when_it_is_to_be_matrix_work_then_the_missin
     raise AssertionError("what was missing is still missing")
 
 
-def test_given_an_intermediate_out_of_reach_when_simulated_then_its_scope_is_what_is_missing():
+def test_unreachable_intermediate_lacks_its_scope():
     text = """
 @T.prim_func
 def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
@@ -190,17 +190,17 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 """
     machine = only(plain(), "dma", "vector")
     sch = Schedule(parse(text).program)
-    made: list[str] = []
+    calls: list[str] = []
     for _ in range(4):
         try:
             report = simulate(sch.func, machine)
             break
         except MachineError as error:
-            made += error.refusal.fix
+            calls += error.refusal.fix
             follow(sch, error.refusal.fix)
     else:
-        raise AssertionError(made)
-    assert made == [
+        raise AssertionError(calls)
+    assert calls == [
         "sch.cache_read('M', 0, 'local')",
         "sch.set_scope('M', 0, 'local')",
         "sch.cache_write('B', 0, 'local')",
@@ -208,7 +208,7 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     assert report.engines["vector"].tasks == 2
 
 
-def test_given_no_way_by_copies_when_out_of_reach_then_the_call_is_named_all_the_same():
+def test_memory_without_a_copy_path_still_names_the_call():
     machine = only(read_machine(STEPWISE), "outer", "matrix")
     with pytest.raises(MachineError) as caught:
         simulate(parse(matmul(8, 8, 8)).program, machine)

@@ -45,7 +45,7 @@ def regular_run(points: list[tuple[int, int]]) -> int:
 
 
 @given(extents, st.data())
-def test_law_runs_of_a_transposed_copy_are_those_that_are_there(sizes: list[int], data: st.DataObject):
+def test_law_runs_of_a_transposed_copy_are_the_actual_ones(sizes: list[int], data: st.DataObject):
     axes = range(len(sizes))
     order, padding = (
         data.draw(st.permutations(axes)),
@@ -70,7 +70,7 @@ def test_law_runs_of_a_transposed_copy_are_those_that_are_there(sizes: list[int]
     assert sum(r.elements * r.count for r in found) == where.iterations == cut * prod(sizes[1:])
 
 
-def test_given_a_layout_that_is_not_affine_when_copied_then_the_runs_are_counted():
+def test_runs_of_a_layout_that_is_not_affine_are_counted():
     loops, analyzer = nest([4, 12])
     i, k = loops
     rows = Access(Buffer("A", (build.as_expr(4), build.as_expr(12))), (i, k))
@@ -80,7 +80,7 @@ def test_given_a_layout_that_is_not_affine_when_copied_then_the_runs_are_counted
     assert found == (Runs(4, 12),)
 
 
-def test_given_axis_separators_when_copied_then_no_run_crosses_from_block_to_block():
+def test_no_run_of_a_copy_crosses_axis_separators():
     loops, analyzer = nest([2, 8])
     i, k = loops
     flat = Access(Buffer("A", (build.as_expr(16),)), (build.add(build.mul(i, 8), k),))
@@ -91,7 +91,7 @@ def test_given_axis_separators_when_copied_then_no_run_crosses_from_block_to_blo
         )
 
 
-def test_given_one_loop_in_both_groups_of_axes_then_it_steps_through_both():
+def test_loop_in_two_axis_groups_steps_in_both():
     loops, analyzer = nest([4])
     (i,) = loops
     diagonal = Buffer("D", (build.as_expr(4), build.as_expr(4)), axis_separators=(1,))
@@ -100,7 +100,7 @@ def test_given_one_loop_in_both_groups_of_axes_then_it_steps_through_both():
 
 
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=2), st.integers(1, 12), st.integers(0, 3))
-def test_law_a_domain_counts_the_iterations_that_run(sizes: list[int], limit: int, outer: int):
+def test_law_a_domain_counts_the_executed_iterations(sizes: list[int], limit: int, outer: int):
     loops, _ = nest(sizes)
     i, j = loops
     o = Var("o")
@@ -113,7 +113,7 @@ def test_law_a_domain_counts_the_iterations_that_run(sizes: list[int], limit: in
 
 
 @given(extents, st.data())
-def test_law_a_box_holds_what_is_accessed(sizes: list[int], data: st.DataObject):
+def test_law_a_box_contains_all_accesses(sizes: list[int], data: st.DataObject):
     """Sliding windows: the union of three neighbours is two wider than the tile."""
     loops, analyzer = nest(sizes)
     taps = data.draw(st.integers(1, 3))
@@ -128,8 +128,8 @@ def test_law_a_box_holds_what_is_accessed(sizes: list[int], data: st.DataObject)
         assert len(touched) <= found == min(box, prod(sizes) * taps)
 
 
-def test_given_a_sliding_window_when_copied_then_the_longer_loop_makes_the_runs_every_time():
-    # Repeated with new variables: which came first depended on where they lay in memory.
+def test_runs_follow_the_longer_window_loop():
+    # Repeated with new variables: their order depended on their addresses in memory.
     for _ in range(20):
         loops, analyzer = nest([3, 64])
         r, x = loops

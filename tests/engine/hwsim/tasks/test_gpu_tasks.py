@@ -1,4 +1,4 @@
-"""Programs in TVM's usual form for GPUs: what blocks of threads make of tasks, against numbers reckoned by hand."""
+"""Programs in TVM's usual form for GPUs: the tasks of thread blocks, against hand calculations."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def of_tiles(virtual: bool) -> list[tuple[str, str, int, int]]:
 
 
 @pytest.mark.parametrize("virtual", [False, True])
-def test_given_a_tiled_matmul_then_tasks_are_of_blocks_and_not_of_threads(virtual: bool):
+def test_tasks_of_a_tiled_matmul_are_thread_blocks(virtual: bool):
     report = on_gpu(tiled(virtual))
     assert kinds(report) == of_tiles(virtual)
     # Each block copies its two strips once: all its threads together.
@@ -79,13 +79,13 @@ def test_given_a_tiled_matmul_then_tasks_are_of_blocks_and_not_of_threads(virtua
 
 
 @pytest.mark.parametrize("virtual", [False, True])
-def test_given_registers_then_each_thread_has_its_own_and_shared_memory_is_the_blocks(virtual: bool):
+def test_registers_are_per_thread_and_shared_memory_per_block(virtual: bool):
     report = on_gpu(tiled(virtual))
     assert report.memory["local"].peak_bytes == 32 * 32 * 4
     assert report.memory["shared"].peak_bytes == 2 * 32 * 8 * 4
 
 
-def test_given_double_buffers_under_threads_then_copies_run_ahead():
+def test_copies_of_double_buffers_run_ahead_under_threads():
     sch = tiled()
     straight = on_gpu(sch)
     sch.double_buffer("A_shared")
@@ -98,7 +98,7 @@ def test_given_double_buffers_under_threads_then_copies_run_ahead():
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-def test_given_blocks_at_the_edge_when_what_repeats_is_skipped_then_nothing_is_lost(slots: int):
+def test_skipping_with_blocks_at_the_edge_is_exact(slots: int):
     rows, columns, depth = 333, 335, 104
     sch = tiled(rows=rows, columns=columns, depth=depth)
     if slots == 2:
@@ -111,7 +111,7 @@ def test_given_blocks_at_the_edge_when_what_repeats_is_skipped_then_nothing_is_l
     assert report.roofline.operations == 2 * rows * columns * depth + 2 * rows * columns
 
 
-def test_given_threads_then_each_multiplies_for_itself_and_tensor_cores_do_not():
+def test_threads_multiply_separately_and_tensor_cores_together():
     sch = tiled()
     for operand in (1, 2):
         sch.compute_at(sch.cache_read("C", operand, "local"), sch.get_loops("C")[-3])
@@ -130,7 +130,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
 
 
 def transposed(padding: int = 0) -> Schedule:
-    """By way of shared memory, 32 x 32 threads a block; the copy is staged under the loops of its threads."""
+    """Through shared memory, 32 x 32 threads a block; the copy is staged under the loops of its threads."""
     sch = Schedule(parse(TRANSPOSE).program)
     i, j = sch.get_loops("B")
     (bi, ti), (bj, tj) = sch.split(i, [2, 32]), sch.split(j, [2, 32])
@@ -147,13 +147,13 @@ def transposed(padding: int = 0) -> Schedule:
 
 
 # 1024 elements a block, in 32 accesses of a warp: each finds its 32 words in one bank, 31 cycles more than one.
-def test_given_a_transpose_through_shared_memory_then_a_warp_reads_one_bank_32_times():
+def test_warp_reads_one_bank_32_times_in_a_shared_transpose():
     (lost,) = on_gpu(transposed()).conflicts
     assert (lost.block, lost.buffers, lost.degree) == ("B", ("A_shared",), 32)
     assert (lost.accesses, lost.cycles) == (4 * 32, 4 * 32 * 31)
 
 
-def test_given_a_row_of_33_words_then_no_bank_is_asked_twice():
+def test_rows_of_33_words_have_no_bank_conflict():
     report = on_gpu(transposed(padding=1))
     assert report.conflicts == ()
     assert report.memory["shared"].peak_bytes == 32 * 33 * 4
@@ -174,14 +174,14 @@ def main(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
 """
 
 
-def test_given_loops_of_one_tag_in_each_other_then_they_are_the_same_threads():
+def test_nested_loops_of_one_thread_tag_are_the_same_threads():
     report = on_gpu(Schedule(parse(nested(32, 32)).program))
-    # 32 threads take one cycle for their 32 additions; 128 bytes read and 128 written at 13 a cycle take 20.
+    # 32 threads need one cycle for their 32 additions; 128 bytes read and 128 written at 13 a cycle need 20.
     assert kinds(report) == [("B", "lanes", 4, 4 * 20)]
     assert [(a.read_bytes, a.written_bytes) for a in report.accesses] == [(512, 0), (0, 512)]
 
 
-def test_given_a_block_that_uses_both_loops_of_one_tag_then_no_iteration_is_left_out():
+def test_block_that_uses_both_loops_of_a_tag_runs_all_iterations():
     text = nested(8, 8).replace("threadIdx.x", "threadIdx.y").replace("T.axis.spatial(4, b)", "T.axis.spatial(8, t)")
     text = text.replace("(4, 32)", "(8, 32)").replace("blockIdx.x", "blockIdx.y")
     report = on_gpu(Schedule(parse(text).program))
@@ -189,7 +189,7 @@ def test_given_a_block_that_uses_both_loops_of_one_tag_then_no_iteration_is_left
 
 
 @pytest.mark.parametrize("tag", ["threadIdx.x", "threadIdx.y", "vthread.x", "vthread"])
-def test_given_nested_loops_of_one_tag_and_different_extents_then_they_are_refused_as_in_tvm(tag: str):
+def test_nested_loops_of_a_tag_with_other_extents_are_refused(tag: str):
     with pytest.raises(MachineError, match="equal extents") as refused:
         on_gpu(Schedule(parse(nested(4, 8).replace("threadIdx.x", tag)).program))
     assert refused.value.refusal.code == "thread-extents"
@@ -198,7 +198,7 @@ def test_given_nested_loops_of_one_tag_and_different_extents_then_they_are_refus
 
 @few(4)
 @given(staged_rows(), st.sampled_from(["cpu-core", "gpu-sm"]))
-def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, machine: str):
+def test_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, machine: str):
     around, alone = (parse(rows.text(around=around)).program for around in (True, False))
     reports = [simulate(func, load_machine(machine)).to_json() for func in (around, alone)]
     assert reports[0] == reports[1]
@@ -208,7 +208,7 @@ def test_a_loop_around_the_same_threads_changes_no_figure(rows: StagedRows, mach
 
 @pytest.mark.parametrize("scope", ["local", "shared"])
 @pytest.mark.parametrize("tag", ["threadIdx.x", "vthread.x"])
-def test_an_inner_loop_over_the_threads_of_its_block_is_the_same_threads(tag: str, scope: str):
+def test_inner_loop_over_threads_is_the_same_threads(tag: str, scope: str):
     rows = StagedRows(tag, scope, 4, 32, 1)
     direct = rows.text(around=True)
     store = direct.rindex("                for u in")

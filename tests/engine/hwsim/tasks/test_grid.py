@@ -33,7 +33,7 @@ expressions = st.recursive(
 
 
 @given(expressions)
-def test_law_values_are_those_at_each_point(expr):
+def test_law_grid_values_are_those_at_each_point(expr):
     found = np.broadcast_to(values(expr, axes(SIZES)), tuple(SIZES.values()))
     for at in points(RANGES):
         assert found[at[I], at[J]] == value(expr, at)
@@ -46,11 +46,11 @@ def test_law_a_choice_is_made_at_each_point(a, b):
         assert found[at[I], at[J]] == value(a if at[I] < at[J] else b, at)
 
 
-def test_given_an_unused_axis_when_evaluated_then_it_is_not_spread_out():
+def test_an_unused_axis_is_not_broadcast():
     assert values(build.mul(I, 3), axes(SIZES)).shape == (5, 1)
 
 
-def test_given_data_or_too_many_points_when_evaluated_then_it_says_so():
+def test_data_and_too_many_points_are_reported():
     with pytest.raises(UnknownValueError):
         values(build.load(Buffer("A", (build.as_expr(5),), "int32"), [I]), axes(SIZES))
     with pytest.raises(UnknownValueError):
@@ -59,7 +59,7 @@ def test_given_data_or_too_many_points_when_evaluated_then_it_says_so():
         values(Var("elsewhere"), axes(SIZES))
 
 
-def test_given_a_loop_of_very_many_iterations_then_it_takes_no_memory_and_its_values_are_unknown() -> None:
+def test_values_of_a_huge_loop_are_unknown_without_memory() -> None:
     over = axes({I: 2**40, J: 4})
     assert over[I].strides == (0, 0)
     with pytest.raises(UnknownValueError):
@@ -67,7 +67,7 @@ def test_given_a_loop_of_very_many_iterations_then_it_takes_no_memory_and_its_va
     assert values(build.add(J, 1), over).reshape(-1).tolist() == [1, 2, 3, 4]
 
 
-def test_given_more_loops_than_an_array_has_axes_then_it_is_refused_and_with_fewer_not() -> None:
+def test_more_loops_than_array_axes_are_refused() -> None:
     loops = {Var(f"i{n}"): 1 for n in range(MAX_AXES + 1)}
     with pytest.raises(MachineError) as refused:
         axes(loops)

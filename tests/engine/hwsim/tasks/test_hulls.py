@@ -1,4 +1,4 @@
-"""Conditions that cut a box of iterations: the simulator counts what is executed, or says that it does not."""
+"""Conditions that cut a box of iterations: the simulator counts the executed ones, or reports an upper bound."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def on(func: PrimFunc, machine: str) -> Report:
 
 
 @given(st.integers(0, 2**32), st.sampled_from(MACHINES))
-def test_law_tiles_of_fused_loops_are_as_an_oracle_runs_them(seed: int, machine: str) -> None:
+def test_law_tiles_of_fused_loops_are_those_of_an_oracle(seed: int, machine: str) -> None:
     assert not compare(fused_chain(Random(seed)), load_machine(machine), FEW).difference
 
 
 @given(st.integers(0, 2**32), st.sampled_from(MACHINES), st.sampled_from([16, 64, 256, 2048]))
-def test_law_domains_without_a_mask_have_the_iterations_of_those_with_one(seed: int, machine: str, limit: int) -> None:
+def test_law_domains_do_not_depend_on_masks(seed: int, machine: str, limit: int) -> None:
     func = fused_chain(Random(seed))
     exact = on(func, machine)
     with with_limit(limit):
@@ -74,7 +74,7 @@ def executed(rows: int, columns: int, factor: int) -> int:
 
 
 @pytest.mark.parametrize(("rows", "columns", "factor"), [(64, 250, 32), (30, 70, 16), (128, 1000, 96)])
-def test_a_scalar_engine_executes_what_the_conditions_leave(rows: int, columns: int, factor: int) -> None:
+def test_scalar_engine_executes_what_the_conditions_leave(rows: int, columns: int, factor: int) -> None:
     report = on(chain(rows, columns, factor), "dual-bank-npu")
     assert report.unknown is None
     assert report.roofline.operations == executed(rows, columns, factor)
@@ -100,14 +100,14 @@ def uneven(m: int, n: int, k: int, tile: int) -> PrimFunc:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_large_uneven_split_costs_what_the_whole_loop_does(machine: str) -> None:
+def test_large_uneven_split_costs_what_the_whole_loop_does(machine: str) -> None:
     split, whole = uneven(1000, 900, 700, 48), parse(UNEVEN.format(m=1000, n=900, k=700)).program
     found, expected = on(split, machine), on(whole, machine)
     assert found.unknown is None
     assert (found.cycles, found.roofline.operations) == (expected.cycles, expected.roofline.operations)
 
 
-def test_a_small_uneven_split_costs_the_same_with_and_without_a_mask() -> None:
+def test_small_uneven_split_costs_the_same_without_a_mask() -> None:
     func = uneven(20, 18, 7, 8)
     exact = on(func, "dual-bank-npu")
     with with_limit(100):
@@ -126,7 +126,7 @@ def main(A: T.Buffer((8192, 4096), "float32")):
 """
 
 
-def test_iterations_that_are_too_many_to_count_are_an_upper_bound_and_said_so() -> None:
+def test_uncountable_iterations_are_reported_as_an_upper_bound() -> None:
     report = on(parse(SCATTERED).program, "dual-bank-npu")
     assert [f.code for f in report.findings if f.code == "iterations-bounded"] == ["iterations-bounded"]
     assert report.unknown is not None and report.unknown.limit == "upper"
@@ -148,6 +148,6 @@ def main(A: T.Buffer((9000000,), "int8")):
     ("condition", "count"),
     [("i < 8500001", 8500001), ("i >= 100 and i < 8500001", 8499901), ("i * 3 < 9000001", 3000001)],
 )
-def test_a_long_loop_executes_what_its_condition_leaves(condition: str, count: int) -> None:
+def test_long_loop_executes_what_its_condition_leaves(condition: str, count: int) -> None:
     report = on(parse(LONG.format(condition=condition)).program, "dual-bank-npu")
     assert report.unknown is None and report.roofline.operations == count

@@ -1,4 +1,4 @@
-"""Operand traffic of matrix engines: the tiles and the registers of the engine decide, not the number of tasks."""
+"""Operand traffic of matrix engines depends on the tiles and the registers of the engine, not on the number of tasks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_by_the_engine(report: Report) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("block", [(1, 1), (2, 4), (4, 2), (4, 4)])
-def test_given_tasks_of_whole_register_blocks_then_operands_are_read_as_often_as_by_one_task(block: tuple[int, int]):
+def test_tasks_of_whole_register_blocks_read_operands_as_one_task(block: tuple[int, int]):
     """256 x 256 x 256 as one task and in 512 tasks of 32 x 32 x 32: equal reads of A and B; the sums of a task are its own."""
     whole = simulate(tiled_gemm(256, 256, 256, (None, None, None)), machine(*block))
     tiled = simulate(tiled_gemm(256, 256, 256, (32, 32, 32)), machine(*block))
@@ -77,7 +77,7 @@ def test_given_tasks_of_whole_register_blocks_then_operands_are_read_as_often_as
     assert whole.engines["matrix"].busy == tiled.engines["matrix"].busy
 
 
-def test_given_the_cut_program_then_its_energy_differs_by_its_sums_and_its_copies_only():
+def test_energy_of_a_cut_program_differs_by_sums_and_copies():
     block = machine(4, 4)
     whole = simulate(tiled_gemm(256, 256, 256, (None, None, None)), block)
     tiled = simulate(tiled_gemm(256, 256, 256, (32, 32, 32)), block)
@@ -87,7 +87,7 @@ def test_given_the_cut_program_then_its_energy_differs_by_its_sums_and_its_copie
     assert tiled.energy["pad"] - whole.energy["pad"] == sums + copied[tiled] - copied[whole]
 
 
-def test_given_sums_in_memory_then_each_tile_of_the_depth_reads_and_writes_them():
+def test_sums_in_memory_are_read_and_written_by_each_depth_tile():
     report = simulate(
         tiled_gemm(64, 64, 256, (None, None, None)), machine(1, 1).replace("matrix.accumulate_in", "memory")
     )
@@ -95,7 +95,7 @@ def test_given_sums_in_memory_then_each_tile_of_the_depth_reads_and_writes_them(
     assert access.read_bytes == access.written_bytes == 64 * 64 * 4 * 256 // 8
 
 
-def test_given_a_narrow_port_then_operand_traffic_limits_the_engine():
+def test_operand_traffic_through_a_narrow_port_limits_the_engine():
     """Registers of 1 x 1 tile read 128 bytes each 8 cycles, 16 a cycle: a port of 8 halves the rate, a block of 2 x 2 restores it."""
     program = tiled_gemm(64, 64, 64, (None, None, None))
     tiles = 8 * 8 * 8 * 8
@@ -109,7 +109,7 @@ blocks = st.integers(1, 6)
 
 
 @given(sizes, sizes, sizes, st.integers(1, 3), blocks, blocks, blocks, blocks)
-def test_law_a_larger_register_block_never_reads_more(
+def test_law_larger_register_blocks_never_read_more(
     m: int, n: int, k: int, batch: int, rows: int, columns: int, more_rows: int, more_columns: int
 ):
     product = Product(m, n, k, batch)
@@ -132,7 +132,7 @@ def test_law_tasks_of_whole_blocks_read_what_one_task_reads(
     assert tasks * piece.sums == deep * whole.sums
 
 
-def test_given_a_product_within_the_registers_of_the_cube_then_each_operand_is_read_once():
+def test_product_within_the_cube_registers_reads_operands_once():
     """L0C of the matrix and vector NPU holds 8 x 16 tiles of 16 x 16: 128 rows and 256 columns."""
     report = simulate(gemm(128, 128, 64, "float16"), _reaching_ddr())
     reads = {a.buffer: a.read_bytes for a in report.accesses}

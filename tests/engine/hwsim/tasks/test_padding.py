@@ -84,7 +84,7 @@ def read_bytes(report: Report) -> int:
 
 
 @pytest.mark.parametrize("value", FORMS)
-def test_given_a_dma_with_zero_padding_then_the_padding_is_part_of_the_copy(value: str) -> None:
+def test_dma_with_zero_padding_copies_the_padding(value: str) -> None:
     sch = staged(value)
     sch.compute_inline("pad")
     report = simulate(sch.func, load_machine("gemmini"))
@@ -100,13 +100,13 @@ def test_given_a_dma_with_zero_padding_then_the_padding_is_part_of_the_copy(valu
 @pytest.mark.parametrize(
     "value", ["T.if_then_else(X[0, 0, vc] < 3, X[0, 0, vc], T.int8(0))", PADDED.replace("int8(0)", "int8(1)")]
 )
-def test_given_another_condition_or_value_then_it_is_no_padding(value: str) -> None:
+def test_another_condition_or_value_is_no_padding(value: str) -> None:
     report = simulate(staged(value).func, load_machine("gemmini"))
     (reason,) = (k.reason for k in report.tasks if k.block == "pad")
     assert engine_of(report, "pad") == "core" and reason.startswith("elementwise work")
 
 
-def test_given_a_dma_without_zero_padding_then_a_vector_engine_pads_what_it_reaches() -> None:
+def test_vector_engine_pads_for_a_dma_without_zero_padding() -> None:
     sch = Schedule(parse(COPY.format(n=14, m=16, p=1)).program)
     sch.cache_read("pad", 0, "local")
     report = simulate(sch.func, plain())
@@ -119,7 +119,7 @@ def with_padding(machine: Machine) -> Machine:
 
 
 @pytest.mark.slow
-def test_the_lint_of_padding_on_the_scalar_engine_has_a_fix_that_helps() -> None:
+def test_fix_of_padding_on_the_scalar_engine_saves_cycles() -> None:
     sch, machine = staged(), load_machine("gemmini")
     before = simulate(sch.func, machine).cycles
     (finding,) = [f for f in lint(sch, machine) if f.code == "scalar-padding"]
@@ -132,7 +132,7 @@ def test_the_lint_of_padding_on_the_scalar_engine_has_a_fix_that_helps() -> None
     assert not any(f.code == "scalar-padding" for f in lint(sch, machine))
 
 
-def test_given_a_machine_that_cannot_pad_in_flight_then_the_fix_uses_the_vector_engine() -> None:
+def test_fix_uses_the_vector_engine_without_padding_in_flight() -> None:
     sch = Schedule(parse(COPY.format(n=14, m=16, p=1)).program)
     (finding,) = [f for f in lint(sch, plain()) if f.code == "scalar-padding"]
     assert any("cache_read" in call for call in finding.fixes[0].calls)
@@ -140,7 +140,7 @@ def test_given_a_machine_that_cannot_pad_in_flight_then_the_fix_uses_the_vector_
 
 
 @pytest.mark.parametrize("seed", samples(range(30), *range(5)))
-def test_law_tiles_of_a_padded_copy_read_what_is_inside_and_cost_what_a_plain_replay_finds(seed: int) -> None:
+def test_law_tiles_of_a_padded_copy_cost_as_in_a_plain_replay(seed: int) -> None:
     rng = Random(seed)
     n, p = rng.randint(3, 90), rng.randint(1, 9)
     tile = rng.choice([4, 8, 13, n + 2 * p])

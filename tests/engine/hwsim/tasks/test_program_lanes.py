@@ -34,11 +34,11 @@ def cycles(factor: int, lanes: str) -> int:
 @pytest.mark.parametrize(
     ("factor", "operations"), [(1, 24 * 64), (2, 24 * 32), (16, 24 * 4), (20, 24 * 7), (32, 24 * 4)]
 )
-def test_given_lanes_of_the_program_then_an_operation_takes_what_is_vectorized(factor: int, operations: int) -> None:
-    """Sixteen floats are an operation: twenty are two, and the four that are left of a row are one."""
+def test_operation_takes_the_vectorized_lanes_of_the_program(factor: int, operations: int) -> None:
+    """Sixteen floats are an operation: twenty are two, and the remaining four of a row are one."""
     assert cycles(factor, "program") == operations
 
 
 @pytest.mark.parametrize("factor", [1, 2, 16])
-def test_given_lanes_along_the_result_then_they_are_full_whatever_is_vectorized(factor: int) -> None:
+def test_lanes_along_the_result_are_full_without_vectorized_loops(factor: int) -> None:
     assert cycles(factor, "result") == 24 * 64 // 16

@@ -1,4 +1,4 @@
-"""Matrix products on systolic arrays: what folds, what each fold takes, what a program's loops make of a product."""
+"""Matrix products on systolic arrays: the folds, the cycles of each, and the product that a program's loops define."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ arrays = st.integers(1, 12)
 
 
 def square(m: int, k: int) -> PrimFunc:
-    """Sums of squares: each result has a product of its own, a row by itself."""
+    """Sums of squares: each result is its own product, a row by itself."""
     source = f"""from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def square(A: T.Buffer(({m}, {k}), "int8"), C: T.Buffer(({m},), "int32")):
@@ -40,10 +40,10 @@ def square(A: T.Buffer(({m}, {k}), "int8"), C: T.Buffer(({m},), "int32")):
 
 
 @given(sizes, sizes, sizes, arrays, arrays, st.sampled_from(DATAFLOWS))
-def test_law_an_array_takes_the_cycles_of_a_step_by_step_account(
+def test_law_array_cycles_are_those_of_a_step_by_step_account(
     m: int, n: int, k: int, rows: int, columns: int, dataflow: Dataflow
 ) -> None:
-    """Each fold: a stationary operand goes in row by row, then the last step's operands reach the farthest cell."""
+    """Each fold loads a stationary operand row by row, then the last step's operands reach the farthest cell."""
     down, across, steps = {
         "output_stationary": (m, n, k), "weight_stationary": (k, n, m), "input_stationary": (k, m, n),
     }[dataflow]  # fmt: skip
@@ -71,7 +71,7 @@ def test_law_the_array_is_never_faster_than_its_cells(
     assert once[dataflow] == 1
 
 
-def test_given_tiles_that_overhang_when_simulated_then_only_the_rows_that_there_are_count() -> None:
+def test_overhanging_tiles_count_only_actual_rows() -> None:
     """13 x 8 rows cut to 100 by a condition over both loops are 100 rows to the array, 13 folds of 8 and not of 104."""
     machine = array_machine(50, 8, "output_stationary")
     sch = Schedule(gemm(100, 8, 8))
@@ -79,15 +79,15 @@ def test_given_tiles_that_overhang_when_simulated_then_only_the_rows_that_there_
     assert simulate(sch.func, machine).cycles == simulate(gemm(100, 8, 8), machine).cycles == 2 * (8 + 50 + 8 - 2)
 
 
-def test_given_a_square_when_simulated_then_each_result_is_a_product_of_its_own() -> None:
+def test_each_result_of_a_square_is_its_own_product() -> None:
     report = simulate(square(5, 16), array_machine(8, 8, "output_stationary"))
     assert report.cycles == 5 * (16 + 14)
     (access,) = (a for a in report.accesses if a.buffer == "A")
     assert access.read_bytes == 5 * 16 * 2
 
 
-def test_given_swapped_factors_when_simulated_then_the_first_is_still_the_input() -> None:
-    """Which operand stays is a matter of the order in which the program multiplies."""
+def test_first_of_swapped_factors_is_still_the_input() -> None:
+    """The order of factors in the program decides which operand is stationary."""
     machine = array_machine(8, 8, "weight_stationary")
     source = gemm(64, 8, 8)
     assert simulate(source, machine).cycles == 8 + 64 + 14
@@ -108,7 +108,7 @@ def gemm(A: T.Buffer((64, 8), "int8"), B: T.Buffer((8, 8), "int8"), C: T.Buffer(
 
 
 @pytest.mark.parametrize("value", ["tile", "", "row_stationary"])
-def test_given_an_unknown_dataflow_when_set_then_it_is_refused(value: str) -> None:
+def test_an_unknown_dataflow_is_refused(value: str) -> None:
     with pytest.raises(MachineError, match="dataflow") as caught:
         array_machine(8, 8, "output_stationary").replace("array.dataflow", value)
     assert caught.value.refusal.code == "bad-figure"
@@ -116,7 +116,8 @@ def test_given_an_unknown_dataflow_when_set_then_it_is_refused(value: str) -> No
 
 def in_sequence(rows: int, columns: int, streams: list[int]) -> int:
     """Cycles from the first stream to the last result, fold by fold, as ONNXim's SystolicWS.cc issues preloads and computes: the next fold
-    starts when the one before it has streamed and its own weights are loaded, and a stream is at least 4 cycles long."""
+    starts when the one before it has streamed and its weights are loaded, and a stream is at least 4 cycles long.
+    """
     start = 0
     for before in streams[:-1]:
         start += max(before, 4, rows)
@@ -124,7 +125,7 @@ def in_sequence(rows: int, columns: int, streams: list[int]) -> int:
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(1, 200), st.sampled_from([4, 8, 16, 32]))
-def test_law_folds_with_two_registers_follow_each_other_as_in_onnxim(m: int, n: int, k: int, size: int) -> None:
+def test_law_folds_with_two_registers_follow_as_in_onnxim(m: int, n: int, k: int, size: int) -> None:
     engine = doubled(size).engine("array")
     assert isinstance(engine, SystolicEngine)
     folds = -(-k // size) * -(-n // size)
@@ -139,26 +140,26 @@ def doubled(size: int, *, staged: bool = False) -> Machine:
     return machine.replace("engines.array.weights", "double")
 
 
-def test_given_two_registers_then_the_next_task_preloads_while_the_first_one_streams() -> None:
+def test_two_registers_preload_during_streaming() -> None:
     """Eight tasks of one fold each, whose loads take a cycle: only the first waits for its weights."""
     func = tiled_gemm(16, 16, 128, (16, 16, 16), "MNK", doubled=True)
     report = simulate(func, doubled(16, staged=True))
     tasks = [s for s in report.segments.between() if s.engine == "array"]
     assert [(s.end - s.start, s.ready - s.end) for s in tasks[1:]] == [(16, 30)] * 7
-    # A slot is free for the next load when its task ends; its two loads take two cycles, and the preload 16.
+    # A slot is free for the next load when its task ends; its two loads need two cycles, and the preload 16.
     assert max(after.start - before.end for before, after in pairwise(tasks)) <= 3
     loaded = min(s.ready for s in report.segments.between() if s.engine == "dma" and "B_local#0" in s.writes)
     assert tasks[0].start == loaded + 16
 
 
-def test_given_one_register_then_a_task_loads_streams_and_drains_alone() -> None:
+def test_one_register_serializes_its_phases() -> None:
     func = tiled_gemm(16, 16, 128, (16, 16, 16), "MNK", doubled=True)
     single = simulate(func, array_machine(16, 16, "weight_stationary", staged=True))
     tasks = [s for s in single.segments.between() if s.engine == "array"]
     assert {s.end - s.start for s in tasks[1:]} == {16 + 16 + 30} and {s.ready - s.end for s in tasks} == {0}
 
 
-def test_given_no_stationary_operand_then_two_registers_are_refused() -> None:
+def test_two_registers_without_a_stationary_operand_are_refused() -> None:
     with pytest.raises(MachineError) as error:
         array_machine(8, 8, "output_stationary").replace("engines.array.weights", "double")
     assert error.value.code == "no-weights" and "weight_stationary" in str(error.value.refusal.expected)

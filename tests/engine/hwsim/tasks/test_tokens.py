@@ -1,4 +1,4 @@
-"""Tokens: engines take cycles to wait for each other and to signal, against sums by hand and a replay of every task."""
+"""Tokens: cycles that engines spend on waits and signals, against hand calculations and a replay of every task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chain(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
 
 
 def synchronised(waits: int, signals: int, machine: Machine | None = None) -> Machine:
-    """The machine with engines that take these cycles for a token."""
+    """The machine with engines that spend these cycles on a token."""
     found = machine or plain()
     for engine in found.engines:
         found = found.replace(f"engines.{engine.name}.wait_cycles", waits)
@@ -34,7 +34,7 @@ def synchronised(waits: int, signals: int, machine: Machine | None = None) -> Ma
 
 
 def staged(steps: int) -> PrimFunc:
-    """A load, a product by two and a store in each of so many steps."""
+    """A load, a product by two and a store in each of `steps` steps."""
     sch = Schedule(parse(CHAIN).program)
     outer, _ = sch.split(sch.get_loops("B")[0], factors=[steps, None])
     sch.compute_at(sch.cache_read("B", 0, "local"), outer)
@@ -44,36 +44,34 @@ def staged(steps: int) -> PrimFunc:
 
 @pytest.mark.parametrize("steps", [1, 4])
 @pytest.mark.parametrize(("waits", "signals"), [(3, 2), (7, 0), (0, 5)])
-def test_given_a_chain_of_two_engines_then_each_task_takes_one_token_and_gives_one(
-    steps: int, waits: int, signals: int
-) -> None:
+def test_tasks_of_a_chain_exchange_one_token(steps: int, waits: int, signals: int) -> None:
     before, after = (simulate(staged(steps), m) for m in (plain(), synchronised(waits, signals)))
     assert after.cycles == before.cycles + 3 * steps * (waits + signals)
     for name, tasks in (("dma", 2 * steps), ("vector", steps)):
         assert after.engines[name].busy == before.engines[name].busy + tasks * (waits + signals)
 
 
-def test_given_engines_of_one_unit_then_they_need_no_tokens() -> None:
+def test_engines_of_one_unit_need_no_tokens() -> None:
     unit = plain()
     for name in ("dma", "vector"):
         unit = unit.replace(f"engines.{name}.unit", "core")
     assert simulate(staged(4), synchronised(3, 2, unit)).cycles == simulate(staged(4), unit).cycles
 
 
-def test_given_engines_that_share_only_what_both_read_then_they_need_no_tokens() -> None:
+def test_engines_that_share_only_reads_need_no_tokens() -> None:
     text = CHAIN.replace("* 2", "")
     alone = Schedule(parse(text).program).func
     assert simulate(alone, synchronised(3, 2)).cycles == simulate(alone, plain()).cycles
 
 
-def test_given_tokens_then_the_bound_is_that_of_the_report() -> None:
+def test_bound_with_tokens_is_that_of_the_report() -> None:
     program = tasks_of(staged(4), synchronised(3, 2))
     report = simulate(staged(4), synchronised(3, 2))
     assert lower_bound_of(program).cycles == report.bound <= report.cycles
 
 
 @pytest.mark.parametrize("seed", samples(range(12), *range(3)))
-def test_given_random_programs_then_what_is_skipped_is_skipped_exactly(seed: int) -> None:
+def test_law_skipping_with_tokens_is_exact(seed: int) -> None:
     rng = Random(seed)
     base, *scopes = rng.choice(MACHINES)
     func = tiled(rng, *scopes)

@@ -1,4 +1,4 @@
-"""Vector engines: rows are summed by vectors and a tree, operations have rates, and types have lanes of their own."""
+"""Vector engines: rows are summed by vectors and a tree; operations have rates, and types have lanes."""
 
 from __future__ import annotations
 
@@ -78,35 +78,35 @@ def test_law_a_row_takes_its_vectors_and_a_tree_over_the_lanes(rows: int, length
     assert cost(row_sum(rows, length), machine()).duration == 3 + rows * (-(-length // 8) + 3 * 2)
 
 
-def test_given_a_single_row_then_it_is_summed_by_a_tree_too():
+def test_a_single_row_is_also_summed_by_a_tree():
     assert cost(row_sum(1, 64), machine()).duration == 3 + 8 + 6
     # Four elements are two halvings.
     assert cost(row_sum(1, 4), machine()).duration == 3 + 1 + 4
 
 
-def test_given_rows_shorter_than_a_vector_then_the_lanes_follow_the_results():
+def test_lanes_of_rows_shorter_than_a_vector_follow_the_results():
     assert cost(row_sum(64, 3), machine()).duration == 3 + 3 * 64 // 8
 
 
-def test_given_columns_then_no_tree_is_needed():
+def test_sums_of_columns_need_no_tree():
     assert cost(column_sum(40, 64), machine()).duration == 3 + 40 * 64 // 8
 
 
-def test_given_banks_then_a_row_sum_has_no_conflicts():
+def test_a_row_sum_has_no_bank_conflicts():
     """Summed across its rows, as gathers, this tile of 32 x 32 would have 8-way conflicts."""
     banked = machine().replace("ddr.banks", 8).replace("ddr.interleave_bytes", 4).replace("ddr.mapping", "interleave")
     found = cost(row_sum(32, 32), banked)
     assert found.conflicts == () and found.duration == 3 + 32 * (4 + 6)
 
 
-def test_given_a_row_that_is_read_then_each_element_is_read_once_and_each_sum_written_once():
+def test_row_sum_reads_each_element_and_writes_each_sum_once():
     report = simulate(parse(row_sum(32, 64)).program, machine())
     assert {(a.buffer, a.read_bytes, a.written_bytes) for a in report.accesses} == {
         ("A", 32 * 64 * 4, 0), ("C", 32 * 4, 32 * 4),
     }  # fmt: skip
 
 
-def test_given_rates_then_each_operation_takes_its_own():
+def test_each_operation_takes_its_own_rate():
     rated = machine("rates = { exp = 4, div = 6, shuffle = 3, max = 2 }")
     assert cost(elementwise("T.exp(A[vi]) / (A[vi] + T.float32(1))"), rated).duration == 3 + 8 * (4 + 6 + 1)
     assert cost(elementwise("T.exp(A[vi]) / (A[vi] + T.float32(1))"), machine()).duration == 3 + 8 * 3
@@ -119,7 +119,7 @@ def test_given_rates_then_each_operation_takes_its_own():
     assert maximum.duration == 3 + 4 * (8 * 2 + 3 * (3 + 2))
 
 
-def test_given_rates_of_an_operation_then_energy_counts_operations_and_not_cycles():
+def test_rates_change_cycles_and_not_the_energy_of_operations():
     rated, flat = (
         machine("rates = { exp = 9 }\nenergy_pj_per_operation = 1.0"),
         machine("energy_pj_per_operation = 1.0"),
@@ -129,7 +129,7 @@ def test_given_rates_of_an_operation_then_energy_counts_operations_and_not_cycle
     assert simulate(program, rated).cycles > simulate(program, flat).cycles
 
 
-def test_given_a_scalar_engine_with_rates_then_they_count_there_too():
+def test_rates_of_a_scalar_engine_count_too():
     found = machine().replace("scalar.rates", {"exp": 10})
     source = elementwise("T.exp(A[vi])").replace(
         "            B[vi]", '            T.block_attr({"engine": "scalar"})\n            B[vi]'
@@ -138,7 +138,7 @@ def test_given_a_scalar_engine_with_rates_then_they_count_there_too():
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), [("int8", 16), ("float16", 16), ("float32", 8), ("float64", 2)])
-def test_given_lanes_by_type_then_a_type_has_its_own(dtype: str, lanes: int):
+def test_lanes_by_type_apply_to_their_type(dtype: str, lanes: int):
     typed = machine("lanes_by_type = { int8 = 16, float64 = 2 }")
     assert cost(elementwise("A[vi] + A[vi]", dtype), typed).duration == 3 + 64 // lanes
 
@@ -168,7 +168,7 @@ def tensor_core() -> Machine:
 @pytest.mark.parametrize(
     ("dtype", "cycles"), [("int8", 1), ("float16", 2), ("bfloat16", 2), ("float32", 4), ("float64", 32)]
 )
-def test_given_a_tensor_core_when_types_differ_then_so_do_the_cycles_of_a_tile(dtype: str, cycles: int):
+def test_tile_cycles_of_a_tensor_core_depend_on_the_types(dtype: str, cycles: int):
     wide = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"
     found = simulate(tensor_product(dtype, dtype, wide), tensor_core())
     assert found.engines["tensor"].busy == 2 * 2 * 2 * cycles
@@ -183,17 +183,13 @@ def test_given_a_tensor_core_when_types_differ_then_so_do_the_cycles_of_a_tile(d
         ("float16", "float16", 2),
     ],
 )
-def test_given_a_tensor_core_with_fp8_then_it_takes_half_of_fp16_unless_one_operand_is_wider(
-    first: str, second: str, cycles: int
-) -> None:
+def test_fp8_on_a_tensor_core_takes_half_of_fp16_unless_mixed(first: str, second: str, cycles: int) -> None:
     hopper = tensor_core().replace("tensor.cycles_by_type", {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 2})
     assert simulate(tensor_product(first, second, "float32"), hopper).engines["tensor"].busy == 2 * 2 * 2 * cycles
 
 
 @pytest.mark.parametrize(("table", "passes"), [({}, 4), ({"float16": 2}, 2)])
-def test_given_a_systolic_array_when_passes_are_stated_then_they_replace_the_square_of_the_width(
-    table: dict[str, int], passes: int
-):
+def test_stated_passes_replace_the_squared_width(table: dict[str, int], passes: int):
     program, array = gemm(64, 8, 8, "float16"), array_machine(8, 8, "weight_stationary")
     assert simulate(program, array.replace("array.passes_by_type", table)).cycles == passes * (8 + 64 + 14)
 
@@ -207,13 +203,13 @@ def test_given_a_systolic_array_when_passes_are_stated_then_they_replace_the_squ
         ("matrix.cycles_by_type", {"float16": "fast"}, "bad-figure"),
     ],
 )
-def test_given_a_table_with_a_wrong_name_or_figure_then_the_machine_is_refused(figure: str, value: object, code: str):
+def test_table_with_a_wrong_entry_is_refused(figure: str, value: object, code: str):
     with pytest.raises(MachineError) as caught:
         machine().replace(figure, value)
     assert caught.value.refusal.code == code
 
 
-def test_given_a_wrong_name_in_a_file_then_the_error_has_its_line():
+def test_wrong_name_in_a_file_is_refused_at_its_line():
     with pytest.raises(MachineError, match="gelu") as caught:
         machine("rates = { exp = 4, gelu = 4 }")
     place = caught.value.refusal.place
@@ -222,7 +218,7 @@ def test_given_a_wrong_name_in_a_file_then_the_error_has_its_line():
 
 @pytest.mark.parametrize("combine", ["C[vi] + {term}", "T.max(C[vi], {term})"])
 @pytest.mark.parametrize(("rows", "length"), [(1, 3), (1, 64), (16, 7), (16, 8), (16, 100), (7, 256)])
-def test_given_a_row_reduction_then_its_estimate_is_the_reports_work(rows: int, length: int, combine: str) -> None:
+def test_estimate_of_a_row_reduction_is_the_reported_work(rows: int, length: int, combine: str) -> None:
     on = machine("rates = { exp = 4, shuffle = 3, max = 2 }")
     for term in ("A[vi, vk]", "T.exp(A[vi, vk] - M[vi])"):
         func = parse(row_sum(rows, length, term, combine)).program
@@ -230,6 +226,6 @@ def test_given_a_row_reduction_then_its_estimate_is_the_reports_work(rows: int, 
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(16, 8), (64, 24), (5, 16)])
-def test_given_columns_that_are_summed_then_the_estimate_has_no_tree(rows: int, columns: int) -> None:
+def test_the_estimate_of_column_sums_has_no_tree(rows: int, columns: int) -> None:
     func = parse(column_sum(rows, columns)).program
     assert estimate_cost(ProgramIndex(func), machine()).busy == simulate(func, machine()).bound

@@ -1,4 +1,4 @@
-"""blockize: blocks of blocks, and what is refused."""
+"""blockize: blocks of blocks, and refusals."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def refusal(sch: Schedule, target: object) -> str:
     return refused.value.code
 
 
-def test_given_a_tiled_sum_when_the_tile_is_made_a_block_then_its_init_is_the_tiles():
+def test_blockized_tile_of_a_sum_has_its_own_init():
     sch = tiled()
-    made = sch.blockize(sch.get_loops("C")[3])
-    assert made == "C_o"
-    block = sch.get(made)
+    outer = sch.blockize(sch.get_loops("C")[3])
+    assert outer == "C_o"
+    block = sch.get(outer)
     assert [iv.iter_type for iv in block.iter_vars] == ["spatial", "spatial", "reduce"]
     assert block.init is not None
     assert sch.get("C").init is None
@@ -35,15 +35,15 @@ def test_given_a_tiled_sum_when_the_tile_is_made_a_block_then_its_init_is_the_ti
     assert sch.verify().status == "tested"
 
 
-def test_given_blocks_side_by_side_when_they_become_one_then_it_runs_them_in_order():
+def test_merged_sibling_blocks_run_in_order():
     sch = Schedule(parse(ELEMENTWISE_CHAIN).program)
-    made = sch.blockize(["C", "B"])
-    assert made == "outer_B_C_"
-    assert sch.get_child_blocks(made) == ["B", "C"]
+    outer = sch.blockize(["C", "B"])
+    assert outer == "outer_B_C_"
+    assert sch.get_child_blocks(outer) == ["B", "C"]
     assert sch.verify().status == "tested"
 
 
-def test_given_the_same_calls_when_replayed_then_the_same_program():
+def test_replayed_calls_give_the_same_program():
     sch = tiled()
     sch.blockize(sch.get_loops("C")[3])
     sch.blockize(sch.get_loops("C_o")[1])
@@ -51,20 +51,20 @@ def test_given_the_same_calls_when_replayed_then_the_same_program():
     assert "C_o" in sch.replayed().get_child_blocks("C_o_o")
 
 
-def test_given_a_tile_block_when_its_sum_is_decomposed_then_the_meaning_is_kept():
+def test_decomposing_the_sum_of_a_tile_block_keeps_the_meaning():
     sch = tiled()
     sch.blockize(sch.get_loops("C")[3])
     sch.decompose_reduction("C_o", sch.get_loops("C_o")[2])
     assert sch.verify().status == "tested"
 
 
-def test_given_a_tail_then_a_tile_that_the_bound_cuts_is_refused():
+def test_a_tile_cut_by_a_bound_is_refused():
     sch = Schedule(parse(MATMUL).program)
     sch.split(sch.get_loops("C")[0], [None, 60])
     assert refusal(sch, sch.get_loops("C")[1]) == "not-divisible"
 
 
-def test_given_a_sum_that_runs_twice_then_its_init_may_not_move():
+def test_moving_the_init_of_a_sum_that_runs_twice_is_refused():
     text = HEADER + (
         "@T.prim_func(s_tir=True)\n"
         'def main(A: T.Buffer((8,), "float32"), B: T.Buffer((1,), "float32")):\n'
@@ -93,14 +93,14 @@ def test_given_a_sum_that_runs_twice_then_its_init_may_not_move():
         (MATMUL_RELU, ["matmul", "relu"], "has-init"),
     ],
 )
-def test_given_blocks_that_make_no_block_then_the_refusal_says_why(text: str, target: list[str], code: str):
+def test_blocks_that_cannot_be_blockized_are_refused_with_a_reason(text: str, target: list[str], code: str):
     sch = Schedule(parse(text).program)
     before = sch.func
     assert refusal(sch, target) == code
     assert sch.func is before
 
 
-def test_given_blocks_in_the_init_of_a_block_when_asked_for_then_they_come_in_the_order_of_the_program():
+def test_nested_blocks_of_an_init_are_listed_in_program_order():
     sch = Schedule(parse(MATMUL).program)
     loop = sch.get_loops("C")[1]
     outer = sch.blockize(loop)

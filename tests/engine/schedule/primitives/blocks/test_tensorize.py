@@ -1,4 +1,4 @@
-"""tensorize: a block done by an instruction, what it means, and what is refused."""
+"""tensorize: a block executed by an instruction, its meaning, and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refusal(sch: Schedule, intrin: TensorIntrin, position: int = 3) -> str:
     return refused.value.code
 
 
-def test_given_a_tile_of_a_matmul_when_tensorized_then_it_is_tested_through_its_description():
+def test_tensorized_matmul_is_tested():
     sch = tiled()
     sch.decompose_reduction("C", sch.get_loops("C")[2])
     sch.tensorize(sch.get_loops("C")[3], mma())
@@ -39,14 +39,14 @@ def test_given_a_tile_of_a_matmul_when_tensorized_then_it_is_tested_through_its_
     assert "mma tested through its description" in verdict.detail
 
 
-def test_given_a_sum_with_its_init_when_tensorized_then_the_init_stays():
+def test_a_tensorized_sum_with_an_init_keeps_it():
     sch = tiled()
     sch.tensorize(sch.get_loops("C")[3], mma())
     assert sch.get("C_o").init is not None
     assert sch.verify().status == "tested"
 
 
-def test_given_an_annotated_block_inside_when_tensorized_then_the_annotation_goes_with_the_block():
+def test_tensorized_inner_block_keeps_its_annotation():
     sch = tiled()
     sch.annotate("C", "meta_schedule.tiling_structure", "SSR")
     sch.decompose_reduction("C", sch.get_loops("C")[2])
@@ -54,7 +54,7 @@ def test_given_an_annotated_block_inside_when_tensorized_then_the_annotation_goe
     assert sch.verify().status == "tested"
 
 
-def test_given_an_implementation_in_loops_then_it_is_run():
+def test_an_implementation_in_loops_is_run():
     intrin = make_intrin("mma_loops", MMA_DESC, MMA_LOOPS)
     assert intrin.runs
     sch = tiled()
@@ -64,13 +64,13 @@ def test_given_an_implementation_in_loops_then_it_is_run():
     assert "description" not in verdict.detail
 
 
-def test_given_operands_the_other_way_round_then_it_is_the_same_sum():
+def test_swapped_operands_are_the_same_sum():
     sch = tiled(matmul(32, 32, 32).replace("A[vi, vk] * B[vk, vj]", "B[vk, vj] * A[vi, vk]"))
     sch.tensorize(sch.get_loops("C")[3], mma())
     assert sch.verify().status == "tested"
 
 
-def test_given_a_schedule_when_replayed_and_undone_then_the_intrinsic_is_that_of_the_call():
+def test_replay_and_undo_keep_the_intrinsic():
     own = Intrinsics()
     own.register("mma", MMA_DESC, MMA_CALL)
     sch = tiled(intrinsics=own)
@@ -92,15 +92,15 @@ def test_given_a_schedule_when_replayed_and_undone_then_the_intrinsic_is_that_of
         (("", ""), 4, "intrin-mismatch"),
     ],
 )
-def test_given_another_computation_then_it_is_refused(change: tuple[str, str], position: int, code: str):
+def test_another_computation_is_refused(change: tuple[str, str], position: int, code: str):
     assert refusal(tiled(matmul(32, 32, 32).replace(*change)), mma(), position) == code
 
 
-def test_given_another_tile_then_it_is_refused():
+def test_another_tile_is_refused():
     assert refusal(tiled(factor=8), mma()) == "intrin-mismatch"
 
 
-def test_given_one_buffer_for_what_is_read_and_written_then_it_is_refused():
+def test_one_buffer_for_input_and_output_is_refused():
     text = (
         f'{HEAD}def main(A: T.Buffer((8,), "float32")):\n'
         "    for i in range(4):\n"
@@ -111,7 +111,7 @@ def test_given_one_buffer_for_what_is_read_and_written_then_it_is_refused():
     assert refusal(Schedule(parse(text).program), copy4(), 0) == "intrin-overlap"
 
 
-def test_given_a_tensorized_block_then_it_is_not_tensorized_again():
+def test_tensorized_block_is_not_tensorized_again():
     sch = tiled()
     sch.tensorize(sch.get_loops("C")[3], mma())
     with pytest.raises(ScheduleError) as refused:
@@ -119,7 +119,7 @@ def test_given_a_tensorized_block_then_it_is_not_tensorized_again():
     assert refused.value.code == "matched-already"
 
 
-def test_given_functions_that_differ_then_they_are_no_intrinsic():
+def test_functions_that_differ_are_no_intrinsic():
     with pytest.raises(ScheduleError) as refused:
         make_intrin("wrong", MMA_DESC, MMA_LOOPS.replace("+ A", "- A"))
     assert refused.value.code == "intrin-differs"
@@ -132,13 +132,13 @@ def test_given_functions_that_differ_then_they_are_no_intrinsic():
         MMA_CALL.replace("T.writes(C[0:16, 0:16])", "T.writes(C[0:16, 0:16], A[0:16, 0:16])"),
     ],
 )
-def test_given_functions_that_do_not_fit_then_they_are_no_intrinsic(impl: str):
+def test_functions_that_do_not_match_are_no_intrinsic(impl: str):
     with pytest.raises(ScheduleError) as refused:
         make_intrin("wrong", MMA_DESC, impl)
     assert refused.value.code == "bad-intrin"
 
 
-def test_given_a_name_that_is_taken_then_only_the_same_functions_may_have_it():
+def test_registered_name_accepts_only_the_same_functions():
     own = Intrinsics()
     first = own.register("mma", MMA_DESC, MMA_CALL)
     assert own.register("mma", MMA_DESC, MMA_CALL) is first
@@ -148,7 +148,7 @@ def test_given_a_name_that_is_taken_then_only_the_same_functions_may_have_it():
     assert own.register("mma", MMA_DESC, MMA_LOOPS, override=True) is own.get("mma")
 
 
-def test_given_a_name_that_nobody_registered_then_it_is_refused():
+def test_an_unregistered_name_is_refused():
     assert TensorIntrin.get("nobody registered this", allow_missing=True) is None
     sch = Schedule(parse(MATMUL).program, intrinsics=Intrinsics())
     with pytest.raises(ScheduleError) as refused:
@@ -156,8 +156,8 @@ def test_given_a_name_that_nobody_registered_then_it_is_refused():
     assert refused.value.code == "unknown-intrin"
 
 
-def test_given_a_block_that_declares_more_than_the_buffer_has_when_tensorized_then_it_is_refused():
-    """A view past the end would be copied whole by a later cache_read."""
+def test_tensorized_region_past_the_end_of_its_buffer_is_refused():
+    """A later cache_read would copy a view past the end in full."""
     program = """
 from tvm.script import tirx as T
 
@@ -176,7 +176,7 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
     assert refused.value.code == "outside-buffer"
 
 
-def test_given_a_block_in_a_block_when_tensorized_then_its_places_are_known_from_all_that_is_around_it():
+def test_tensorized_nested_block_uses_bindings_of_outer_blocks():
     sch = tiled()
     loops = sch.get_loops("C")
     sch.blockize(loops[3])
@@ -208,7 +208,7 @@ COMPACT = HEAD + (
 )
 
 
-def test_an_implementation_may_have_strides_that_its_description_has_not() -> None:
+def test_implementation_alone_may_have_strides() -> None:
     sch = Schedule(parse(MATMUL).program)
     copy = sch.cache_read("C", 0, "local")
     *_, inner = sch.get_loops(copy)

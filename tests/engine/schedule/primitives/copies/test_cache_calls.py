@@ -1,4 +1,4 @@
-"""cache_read, cache_write, decompose_reduction and double_buffer: where the copies stand, who uses them, what is refused."""
+"""cache_read, cache_write, decompose_reduction and double_buffer: the positions and readers of copies, and refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def order(sch: Schedule) -> list[str]:
     return [name for name in sch.index.block_names if name != "root"]
 
 
-def test_given_an_input_when_cached_then_the_copy_comes_first_and_is_read():
+def test_cache_read_of_an_input_copies_first():
     sch = schedule()
     name = sch.cache_read("C", 0, "local.vtcm")
     assert name == "A_local.vtcm"
@@ -27,14 +27,14 @@ def test_given_an_input_when_cached_then_the_copy_comes_first_and_is_read():
     assert sch.verify().status == "tested"
 
 
-def test_given_an_intermediate_when_cached_then_the_copy_comes_after_its_writer():
+def test_cache_read_copies_after_the_writer():
     sch = schedule(MATMUL_RELU)
     copy = sch.cache_read("relu", 0, "local")
     assert order(sch) == ["matmul", copy, "relu"]
     assert sch.verify().status == "tested"
 
 
-def test_given_an_output_when_cached_then_the_block_writes_the_cache():
+def test_cache_write_redirects_the_block_to_the_cache():
     sch = schedule()
     copy = sch.cache_write("C", 0, "local")
     assert order(sch) == ["C", copy]
@@ -42,7 +42,7 @@ def test_given_an_output_when_cached_then_the_block_writes_the_cache():
     assert sch.verify().status == "tested"
 
 
-def test_given_two_copies_into_one_scope_when_named_then_names_are_unique():
+def test_copies_into_one_scope_have_unique_names():
     sch = schedule(MATMUL_RELU)
     first = sch.cache_write("matmul", 0, "local")
     second = sch.cache_read(first, 0, "local")
@@ -50,7 +50,7 @@ def test_given_two_copies_into_one_scope_when_named_then_names_are_unique():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_reduction_when_decomposed_then_the_init_stands_before_the_loop():
+def test_decomposed_reduction_has_its_init_before_the_loop():
     sch = schedule()
     init = sch.decompose_reduction("C", "k")
     assert init == "C_init"
@@ -59,7 +59,7 @@ def test_given_a_reduction_when_decomposed_then_the_init_stands_before_the_loop(
     assert sch.verify().status == "tested"
 
 
-def test_given_a_staged_tile_when_double_buffered_then_the_block_says_so():
+def test_double_buffer_annotates_a_staged_tile():
     sch = schedule()
     ko, _ = sch.split("k", [None, 32], names=["ko", "ki"])
     copy = sch.cache_read("C", 0, "local.vtcm")
@@ -99,7 +99,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     text, code, calls = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -124,7 +124,7 @@ def doubled(P: T.Buffer((4,), "int32")):
 @pytest.mark.parametrize(
     "call", [lambda s: s.cache_write("P", 0, "local"), lambda s: s.decompose_reduction("P", s.get_loops("P")[0])]
 )
-def test_given_an_init_that_reads_the_output_when_taken_for_a_fresh_start_then_refused(call):
+def test_init_that_reads_the_output_is_no_fresh_start(call):
     sch = schedule(INIT_FROM_OUTPUT)
     with pytest.raises(ScheduleError):
         call(sch)
@@ -154,13 +154,13 @@ def fetched(B: T.Buffer((8, 16), "int32"), C: T.Buffer((8, 16), "int32")):
 """
 
 
-def test_given_a_fetch_by_more_threads_than_there_is_to_fetch_when_copied_then_all_of_it_is_there():
+def test_fetch_by_excess_threads_is_complete():
     sch = schedule(FETCHED.replace("LIMIT", "2"))
     sch.cache_read("C", 0, "warp")
     assert sch.verify().status == "tested"
 
 
-def test_given_a_fetch_that_leaves_rows_out_when_copied_then_refused():
+def test_fetch_that_omits_rows_is_refused():
     sch = schedule(FETCHED.replace("LIMIT", "2").replace("b * 2 + c // 4", "b * 3"))
     with pytest.raises(ScheduleError) as refused:
         sch.cache_read("C", 0, "warp")
@@ -184,7 +184,7 @@ def kept(A: T.Buffer((5,), "int32")):
 """
 
 
-def test_given_a_sum_inside_that_never_runs_its_init_when_written_through_then_refused():
+def test_cache_write_without_an_executed_init_is_refused():
     sch = schedule(SUM_WITHOUT_START)
     with pytest.raises(ScheduleError) as refused:
         sch.cache_write("outer", 0, "local")
@@ -208,7 +208,7 @@ def blur(A: T.Buffer((5,), "int64"), B: T.Buffer((5,), "int64")):
 """
 
 
-def test_given_tiles_of_different_sizes_when_read_through_then_the_cache_is_as_large_as_the_buffer():
+def test_cache_of_tiles_of_different_sizes_has_the_buffers_size():
     sch = schedule(BLUR_OF_TILES)
     sch.cache_read("B", 0, "local")
     assert 'A_local = T.sblock_alloc_buffer((5,), "int64", scope="local")' in to_script(sch.func)

@@ -1,4 +1,4 @@
-"""reindex, reindex_cache_read, reindex_cache_write, cache_inplace: where the copies stand, what is in them, what is refused."""
+"""reindex, reindex_cache_read, reindex_cache_write, cache_inplace: the positions and contents of copies, and refusals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def order(sch: Schedule) -> list[str]:
     return [name for name in sch.index.block_names if name != "root"]
 
 
-def test_given_a_turned_read_when_reindexed_then_the_block_reads_in_its_own_order():
+def test_reindex_of_a_transposed_read():
     sch = schedule(TURNED)
     copy = sch.reindex("B", ("read", 0))
     assert copy == "A_reindex_reindex", "TVM's name"
@@ -100,7 +100,7 @@ def test_given_a_turned_read_when_reindexed_then_the_block_reads_in_its_own_orde
     assert sch.verify().status == "tested"
 
 
-def test_given_a_sum_when_its_output_is_reindexed_then_the_copy_comes_after_it():
+def test_reindex_of_a_sum_copies_after_it():
     sch = schedule(MATMUL)
     copy = sch.reindex("C", "C")
     assert order(sch) == ["C", copy]
@@ -109,7 +109,7 @@ def test_given_a_sum_when_its_output_is_reindexed_then_the_copy_comes_after_it()
     assert sch.verify().status == "tested"
 
 
-def test_given_a_map_when_read_through_then_each_element_lies_where_it_says():
+def test_reindex_cache_read_maps_elements():
     sch = schedule(TURNED)
     sch.split("i", [None, 4])
     copy = sch.reindex_cache_read("B", 0, "shared", lambda vi, vj: [vi // 4, AXIS_SEPARATOR, vj, vi % 4])
@@ -120,7 +120,7 @@ def test_given_a_map_when_read_through_then_each_element_lies_where_it_says():
     assert sch.verify().status == "tested"
 
 
-def test_given_an_uneven_split_when_read_through_then_the_copy_keeps_the_guard():
+def test_reindex_cache_read_keeps_the_guard_of_an_uneven_split():
     sch = schedule(TURNED)
     sch.split("i", [None, 3])
     copy = sch.reindex_cache_read("B", 0, "shared", lambda vi, vj: (vj, vi))
@@ -128,7 +128,7 @@ def test_given_an_uneven_split_when_read_through_then_the_copy_keeps_the_guard()
     assert sch.verify().status == "tested"
 
 
-def test_given_a_sum_in_a_shared_nest_when_written_through_then_the_copy_comes_before_its_reader():
+def test_reindex_cache_write_copies_before_the_reader():
     sch = schedule(MATMUL_RELU)
     sch.reverse_compute_at("relu", sch.get_loops("matmul")[0])
     copy = sch.reindex_cache_write("matmul", 0, "local", lambda i, j, k: (j, i))
@@ -150,15 +150,15 @@ SUM_IN_LANES = (
 )
 
 
-def test_given_an_update_in_place_when_cached_then_copies_stand_on_both_sides():
+def test_cache_inplace_copies_on_both_sides():
     sch = schedule(IN_PLACE)
     assert sch.cache_inplace("double", 0, "local") == ["A_local", "A_local_1"]
     assert order(sch) == ["A_local", "double", "A_local_1"]
     assert sch.verify().status == "tested"
 
 
-def test_given_iterations_at_the_same_time_that_change_one_element_then_it_is_not_copied_back_and_forth():
-    """A lane that does nothing, by the block's condition, would still copy what another one has changed meanwhile."""
+def test_cache_inplace_of_parallel_updates_is_refused():
+    """A lane masked by the block's condition would still copy an element that another lane has changed."""
     sch = schedule(SUM_IN_LANES)
     (i, lane, _) = sch.get_loops("C")
     sch.decompose_reduction("C", i)
@@ -211,7 +211,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_copy_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_copy_is_refused_with_its_code(name):
     text, code, calls = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -220,7 +220,7 @@ def test_given_an_illegal_copy_when_made_then_it_is_refused_with_its_code(name):
     assert sch.verify().status == "tested"
 
 
-def test_given_a_block_that_declares_more_than_it_stores_when_cached_then_the_rest_is_not_copied_back():
+def test_declared_but_unwritten_elements_are_not_copied_back():
     for call in (lambda s: s.cache_inplace("some", 1, "local"), lambda s: s.cache_write("some", 0, "local")):
         sch = schedule(WRITES_LESS)
         with pytest.raises(ScheduleError):
@@ -230,7 +230,7 @@ def test_given_a_block_that_declares_more_than_it_stores_when_cached_then_the_re
 STORES_HALF = WRITES_LESS.replace("T.reads(A[0:4], B[0:1])", "T.reads(A[0:4])").replace("A[j] + B[0]", "A[j]")
 
 
-def test_given_a_block_that_stores_half_of_what_it_declares_when_written_through_a_cache_then_refused():
+def test_cache_write_of_a_partly_stored_region_is_refused():
     sch = schedule(STORES_HALF)
     with pytest.raises(ScheduleError) as refused:
         sch.cache_write("some", 0, "local")

@@ -66,7 +66,7 @@ def tiled() -> Schedule:
     return sch
 
 
-def test_given_a_tiled_sum_when_read_at_a_loop_then_one_block_copies_the_tile():
+def test_read_at_copies_a_tile_in_one_block():
     sch = tiled()
     copy = sch.read_at(sch.get_loops("C")[1], "C", "A", "shared")
     assert copy == "A_shared"
@@ -76,20 +76,20 @@ def test_given_a_tiled_sum_when_read_at_a_loop_then_one_block_copies_the_tile():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_tiled_sum_when_written_at_a_loop_then_one_block_stores_the_tile():
+def test_write_at_stores_a_tile_in_one_block():
     sch = tiled()
     copy = sch.write_at(sch.get_loops("C")[0], "C", 0, "local")
     assert sch.index.block_names == ("root", "C", copy)
     assert sch.verify().status == "tested"
 
 
-def test_given_partial_sums_when_written_at_a_loop_inside_then_they_are_kept_in_the_copy():
+def test_write_at_inside_the_reduction_keeps_partial_sums():
     sch = tiled()
     sch.write_at(sch.get_loops("C")[1], "C", 0, "local")
     assert sch.verify().status == "tested"
 
 
-def test_given_threads_when_what_they_share_is_written_then_none_copies_what_others_have_yet_to_write():
+def test_write_at_under_threads_copies_only_complete_elements():
     sch = schedule(RESIZE)
     sch.bind("i", "threadIdx.x")
     with pytest.raises(ScheduleError) as refused:
@@ -99,7 +99,7 @@ def test_given_threads_when_what_they_share_is_written_then_none_copies_what_oth
     assert sch.verify().status == "tested"
 
 
-def test_given_more_declared_than_stored_when_written_at_then_what_is_not_stored_is_not_copied():
+def test_write_at_does_not_copy_unwritten_elements():
     sch = schedule(RESIZE)
     sch.annotate_buffer_access("B", 0, "write", lambda vi, vj: ((vi, vi + 2), (vj, vj + 1)))
     with pytest.raises(ScheduleError) as refused:
@@ -107,14 +107,14 @@ def test_given_more_declared_than_stored_when_written_at_then_what_is_not_stored
     assert refused.value.code == "region-not-covered"
 
 
-def test_given_an_uneven_split_when_read_at_a_loop_then_the_tile_ends_with_the_buffer():
+def test_read_at_of_an_uneven_split_ends_with_the_buffer():
     sch = schedule(SAMPLED)
     sch.split(sch.get_loops("C")[0], [None, 16])
     sch.read_at(sch.get_loops("C")[0], "C", 0, "local")
     assert sch.verify().status == "tested"
 
 
-def test_given_indices_when_tabulated_then_the_block_looks_them_up():
+def test_cache_index_tabulates_the_indices_of_a_block():
     sch = schedule(RESIZE)
     assert sch.cache_index("B", "global") == ["index_0", "index_1"]
     assert "A[index_var_0[vi, vj], index_var_1[vj]]" in to_script(sch.mod)
@@ -122,21 +122,21 @@ def test_given_indices_when_tabulated_then_the_block_looks_them_up():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_threshold_when_tabulated_then_rare_expressions_stay():
+def test_cache_index_leaves_expressions_below_the_threshold():
     sch = schedule(RESIZE)
     before = sch.mod
     assert sch.cache_index("B", "global", 3) == []
     assert sch.func is before["main"]
 
 
-def test_given_a_split_nest_when_tabulated_then_the_tables_still_hold_the_iterators():
+def test_cache_index_of_a_split_nest_keeps_the_iterators():
     sch = schedule(RESIZE)
     sch.split("i", [None, 8])
     sch.cache_index("B", "global")
     assert sch.verify().status == "tested"
 
 
-def test_given_a_deep_index_when_its_region_is_declared_then_moves_and_compaction_go_by_it():
+def test_annotated_region_is_used_by_moves_and_compaction():
     sch = schedule(SAMPLED)
     sch.annotate_buffer_access("B", 0, "read", lambda v: [(v * 2 - 1, v * 2 + 2)])
     outer, _ = sch.split(sch.get_loops("B")[0], [None, 5])
@@ -145,7 +145,7 @@ def test_given_a_deep_index_when_its_region_is_declared_then_moves_and_compactio
     assert "C = T.sblock_alloc_buffer((11,))" in to_script(plan(sch.func))
 
 
-def test_given_two_declarations_when_made_then_the_position_is_noted_once():
+def test_annotated_regions_note_a_position_once():
     sch = schedule(SAMPLED)
     sch.annotate_buffer_access("B", 0, "read", lambda v: [(v * 2 - 1, v * 2 + 2)])
     sch.annotate_buffer_access("B", 0, "read", lambda v: [(v * 2, v * 2 + 1)])
@@ -153,7 +153,7 @@ def test_given_two_declarations_when_made_then_the_position_is_noted_once():
     assert [item.value for item in noted] == [0]
 
 
-def test_given_a_table_that_is_only_read_when_hidden_then_it_leaves_the_declaration():
+def test_hidden_table_leaves_the_declaration():
     sch = schedule(GATHERED)
     sch.unsafe_hide_buffer_access("B", "read", [1])
     assert [r.buffer.name for r in sch.get("B").reads] == ["A"]
@@ -185,7 +185,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     text, code, calls = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:

@@ -1,4 +1,4 @@
-"""set_scope and transform_layout: who uses the buffer follows, bijections only, separators kept."""
+"""set_scope and transform_layout: uses of the buffer follow, only bijections are legal, separators are kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def region(sch: Schedule, block: str) -> list[str]:
     return [expr_text(r.min) for r in sch.index.block(block).writes[0].region]
 
 
-def test_given_an_intermediate_when_put_elsewhere_then_all_uses_follow():
+def test_set_scope_updates_all_uses():
     sch = schedule()
     sch.set_scope("B", 0, "local")
     assert buffer(sch, "B").scope == "local"
@@ -37,14 +37,14 @@ def test_given_an_intermediate_when_put_elsewhere_then_all_uses_follow():
     assert sch.verify().status == "tested"
 
 
-def test_given_the_same_scope_when_set_then_nothing_changes():
+def test_set_scope_to_the_same_scope_changes_nothing():
     sch = schedule()
     func = sch.func
     sch.set_scope("B", "B", "global")
     assert sch.func is func
 
 
-def test_given_axes_turned_when_laid_out_then_indices_and_shape_follow():
+def test_transform_layout_permutes_indices_and_shape():
     sch = schedule(BOX_BLUR)
     sch.transform_layout("x_blur", ("write", 0), lambda y, x, c: [x, c, y])
     assert shape(sch, "x_blur") == [64, 3, 66]
@@ -52,32 +52,32 @@ def test_given_axes_turned_when_laid_out_then_indices_and_shape_follow():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_window_when_laid_out_then_the_region_is_found_anew():
+def test_transform_layout_infers_window_regions():
     sch = schedule(BOX_BLUR)
     sch.transform_layout("y_blur", "x_blur", lambda y, x, c: [x, c, y])
     read = sch.index.block("y_blur").reads[0]
     assert [build.int_value(r.extent) for r in read.region] == [1, 1, 3]
 
 
-def test_given_a_separator_when_laid_out_then_the_buffer_has_it():
+def test_transform_layout_adds_axis_separators():
     sch = schedule(MATMUL)
     copy = sch.cache_read("C", 0, "local.vtcm")
     sch.transform_layout(copy, ("write", 0), lambda i, k: [k // 64 % 2, AXIS_SEPARATOR, i, k % 64])
-    made = buffer(sch, "A_local.vtcm")
-    assert made.axis_separators == (1,)
-    assert shape(sch, made.name) == [2, 128, 64]
+    staged = buffer(sch, "A_local.vtcm")
+    assert staged.axis_separators == (1,)
+    assert shape(sch, staged.name) == [2, 128, 64]
     assert region(sch, copy) == ["v1 // 64", "v0", "v1 % 64"]
     assert sch.verify().status == "tested"
 
 
-def test_given_64_bit_shapes_when_laid_out_then_indices_have_64_bits():
+def test_transform_layout_of_64_bit_shapes_has_64_bit_indices():
     sch = schedule(FUSED_MATMUL_ADD_RELU)
     sch.transform_layout("T_add", ("write", 0), lambda i, j: [j // 16, i, j % 16])
     assert {e.dtype for e in buffer(sch, "T_add_intermediate").shape} == {"int64"}
     assert sch.verify().status == "tested"
 
 
-def test_given_a_layout_when_another_is_given_then_the_separators_are_the_new_ones():
+def test_a_second_layout_replaces_the_separators():
     sch = schedule()
     sch.transform_layout("B", ("write", 0), lambda i, j: [i // 32, AXIS_SEPARATOR, i % 32, j])
     sch.transform_layout("B", ("write", 0), lambda a, b, c: [a * 32 + b, c])
@@ -109,7 +109,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     code, call = REFUSALS[name]
     sch = schedule()
     before = sch.mod
@@ -121,7 +121,7 @@ def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
 
 @st.composite
 def bijections(draw: st.DrawFn, extents: list[int]):
-    """A map that turns the axes, splits some by a divisor and joins two neighbours; with a separator now and then."""
+    """A map that permutes the axes, splits some by a divisor and fuses two neighbours; sometimes with a separator."""
     order = draw(st.permutations(range(len(extents))))
     factors = [draw(st.sampled_from([f for f in range(1, e + 1) if e % f == 0])) for e in extents]
     join, separator = draw(st.booleans()), draw(st.booleans())
@@ -145,7 +145,7 @@ def bijections(draw: st.DrawFn, extents: list[int]):
 
 
 @given(programs(), st.data())
-def test_given_random_bijections_when_laid_out_then_the_meaning_is_kept(program, data):
+def test_law_bijective_layouts_keep_the_meaning(program, data):
     sch = Schedule(program)
     for _ in range(2):
         block = data.draw(st.sampled_from([n for n in sch.index.block_names if n != "root"]))

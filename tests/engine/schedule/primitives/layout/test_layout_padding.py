@@ -1,4 +1,4 @@
-"""transform_layout with padding and of parameters: who gives the padding its value, and what a caller has to know."""
+"""transform_layout with padding and of parameters: the writer of the padding, and the obligations of a caller."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def split(i):
     return [i // 4, i % 4]
 
 
-def test_given_an_input_when_laid_out_then_the_caller_promises_the_padding():
+def test_padding_of_an_input_is_assumed_of_the_caller():
     sch = schedule(COPY)
     sch.transform_layout("B", "A", split, pad_value=42)
     assert "T.assume(not (v_axis0 == 3 and 2 <= v_axis1) or A[v_axis0, v_axis1] == 42)" in to_script(sch.func)
@@ -77,7 +77,7 @@ def test_given_an_input_when_laid_out_then_the_caller_promises_the_padding():
     assert sch.verify().status == "tested"
 
 
-def test_given_an_output_written_row_by_row_when_laid_out_then_the_nest_writes_the_padding():
+def test_the_nest_of_an_output_writes_its_padding():
     sch = schedule(COPY)
     sch.transform_layout("B", "B", split, pad_value=lambda a, b: a + b)
     assert "T.if_then_else(v_axis0 == 3 and 2 <= v_axis1, v_axis0 + v_axis1, A[v_axis0 * 4 + v_axis1] + 1)" in (
@@ -88,7 +88,7 @@ def test_given_an_output_written_row_by_row_when_laid_out_then_the_nest_writes_t
     assert list(run(sch.func, {"A": given})["B"].reshape(-1)) == [*range(1, 15), 5, 6]
 
 
-def test_given_a_sum_when_laid_out_then_init_and_update_write_the_padding():
+def test_init_and_update_of_a_sum_write_the_padding():
     sch = schedule(SUM)
     sch.transform_layout("B", ("write", 0), split, pad_value=7)
     choices = [n for n in walk(sch.func) if isinstance(n, Call) and n.op == "if_then_else"]
@@ -96,7 +96,7 @@ def test_given_a_sum_when_laid_out_then_init_and_update_write_the_padding():
     assert sch.verify().status == "tested"
 
 
-def test_given_loops_that_were_split_when_laid_out_then_a_block_behind_them_fills_the_padding():
+def test_block_after_split_loops_fills_the_padding():
     sch = schedule(COPY)
     sch.split(sch.get_loops("B")[0], [None, 7])
     sch.transform_layout("B", "B", split, pad_value=0)
@@ -104,7 +104,7 @@ def test_given_loops_that_were_split_when_laid_out_then_a_block_behind_them_fill
     assert sch.verify().status == "tested"
 
 
-def test_given_other_statements_in_the_nest_when_laid_out_then_they_stay():
+def test_other_statements_of_the_nest_stay():
     sch = schedule(STAGED)
     sch.reverse_compute_at("D", sch.get_loops("B")[0])
     sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, i % 4, j], pad_value=0.0)
@@ -112,21 +112,21 @@ def test_given_other_statements_in_the_nest_when_laid_out_then_they_stay():
     assert sch.verify().status == "tested"
 
 
-def test_given_iterations_that_need_each_other_when_laid_out_in_another_order_then_they_keep_theirs():
+def test_dependent_iterations_keep_their_order():
     sch = schedule(SCAN)
     sch.transform_layout("B", ("write", 0), lambda i, j: [j // 4, i, j % 4], pad_value=0)
     assert "buffer_B_padding" in sch.index.block_names
     assert sch.verify().status == "tested"
 
 
-def test_given_iterations_that_need_each_other_when_the_map_keeps_their_order_then_the_nest_writes_the_padding():
+def test_dependent_iterations_write_monotone_padding():
     sch = schedule(SCAN)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i, j // 4, j % 4], pad_value=0)
     assert sch.index.block_names[1:] == ("B",)
     assert sch.verify().status == "tested"
 
 
-def test_given_a_predicated_writer_when_laid_out_then_the_padding_does_not_depend_on_it():
+def test_padding_of_a_predicated_writer_does_not_depend_on_it():
     text = COPY.replace("B[vi] = A", "T.where(i < 12)\n            B[vi] = A")
     sch = schedule(text)
     sch.transform_layout("B", "B", split, pad_value=9)
@@ -136,7 +136,7 @@ def test_given_a_predicated_writer_when_laid_out_then_the_padding_does_not_depen
     assert sch.verify().status == "tested"
 
 
-def test_given_an_intermediate_when_laid_out_padded_then_the_lowered_program_computes_the_same():
+def test_padded_intermediate_lowers_the_same():
     sch = schedule(STAGED)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j // 4, AXIS_SEPARATOR, i % 4, j % 4], pad_value=0.0)
     given = np.arange(140, dtype="float32").reshape(14, 10)
@@ -144,7 +144,7 @@ def test_given_an_intermediate_when_laid_out_padded_then_the_lowered_program_com
     assert np.array_equal(flat.reshape(14, 10), given * 2 + 1)
 
 
-def test_given_a_padded_parameter_when_verified_then_a_wrong_value_in_the_padding_is_found():
+def test_verify_finds_a_wrong_value_in_the_padding_of_a_parameter():
     sch, other = schedule(COPY), schedule(COPY)
     sch.transform_layout("B", "B", split, pad_value=1)
     other.transform_layout("B", "B", split, pad_value=2)
@@ -154,7 +154,7 @@ def test_given_a_padded_parameter_when_verified_then_a_wrong_value_in_the_paddin
     assert "B[3, 2] is 2, not 1" in verdict.detail
 
 
-def test_given_two_layouts_of_a_parameter_when_verified_then_one_follows_the_other():
+def test_two_layouts_of_a_parameter_are_verified_in_sequence():
     sch = schedule(STAGED)
     sch.transform_layout("B", "A", lambda i, j: [j, i])
     sch.transform_layout("B", "A", lambda a, b: [a // 4, b, a % 4], pad_value=0.5)
@@ -166,14 +166,14 @@ def test_given_two_layouts_of_a_parameter_when_verified_then_one_follows_the_oth
     assert sch.replayed().layouts[1].name == "A"
 
 
-def test_given_no_value_for_the_padding_when_the_map_is_vouched_for_then_it_holds_anything():
+def test_padding_without_a_value_holds_anything():
     sch = schedule(STAGED)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, i % 4, j], assume_injective_transform=True)
     sch.transform_layout("D", "D", lambda i, j: [i // 4, i % 4, j], assume_injective_transform=True)
     assert sch.verify().status == "tested"
 
 
-def test_given_a_map_that_no_sum_of_splits_is_when_vouched_for_then_it_is_tried_out():
+def test_assumed_irregular_map_is_tested():
     sch = schedule(STAGED)
     sch.transform_layout("B", ("write", 0), lambda i, j: [i, (i + j) % 10], assume_injective_transform=True)
     assert sch.verify().status == "tested"
@@ -196,7 +196,7 @@ SYMBOLIC = (
 )
 
 
-def test_given_a_size_that_one_shape_tells_when_it_would_not_any_more_then_it_is_refused():
+def test_layout_that_loses_a_size_from_the_shapes_is_refused():
     sch = schedule(SYMBOLIC)
     with pytest.raises(ScheduleError) as refused:
         sch.transform_layout("B", "A", lambda i, j: [i * 8 + j])
@@ -204,7 +204,7 @@ def test_given_a_size_that_one_shape_tells_when_it_would_not_any_more_then_it_is
     sch.transform_layout("B", "A", lambda i, j: [j, i])
 
 
-def test_given_a_symbolic_divisor_when_laid_out_then_the_condition_says_where_the_padding_is():
+def test_padding_condition_has_a_symbolic_divisor():
     text = COPY.replace('B: T.Buffer((14,), "int32")', 'B: T.Buffer((14,), "int32"), n: T.int32')
     sch = schedule(text)
     n = next(p for p in sch.func.params if p.name == "n")
@@ -234,7 +234,7 @@ VIEW = (
 )
 
 
-def test_given_a_view_of_an_element_when_laid_out_then_it_follows():
+def test_a_view_of_an_element_follows_the_layout():
     sch = schedule(VIEW)
     sch.transform_layout("C", "B", lambda i: [i % 2, i // 2])
     assert sch.verify().status == "tested"
@@ -255,7 +255,7 @@ VIEW_AT_A_PLACE = (
 )
 
 
-def test_given_the_place_of_a_view_when_laid_out_then_it_is_read_where_it_lies():
+def test_indices_read_by_a_view_follow_the_layout():
     sch = schedule(VIEW_AT_A_PLACE)
     sch.transform_layout("B", ("read", "places"), lambda i: [i // 2, i % 2])
     assert "T.match_buffer(A[places[vi // 2, vi % 2] % 6, 0:3]" in to_script(sch.func)
@@ -292,7 +292,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_padding_that_cannot_be_when_asked_for_then_it_is_refused(name):
+def test_impossible_padding_is_refused(name):
     code, text, call = REFUSALS[name]
     sch = schedule(text)
     before = sch.mod

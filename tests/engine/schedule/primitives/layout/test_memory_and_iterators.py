@@ -27,7 +27,7 @@ def loops(sch: Schedule, block: str) -> list[str]:
     return [v.name for v in sch.get_loops(block)]
 
 
-def test_given_the_blur_when_stored_in_another_order_then_it_is_computed_in_the_old_one():
+def test_blur_stored_in_another_order_is_computed_in_the_old_one():
     sch = schedule(BOX_BLUR)
     before = loops(sch, "x_blur")
     sch.set_layout("x_blur", ("write", 0), [1, 2, 0])
@@ -36,14 +36,14 @@ def test_given_the_blur_when_stored_in_another_order_then_it_is_computed_in_the_
     assert sch.verify().status == "tested"
 
 
-def test_given_strides_of_an_order_then_they_mean_the_order():
+def test_strides_of_a_permutation_are_that_order():
     sch, other = schedule(BOX_BLUR), schedule(BOX_BLUR)
     sch.set_layout("x_blur", "x_blur", [1, 3 * 66, 66])
     other.set_layout("x_blur", "x_blur", [1, 2, 0])
     assert to_script(sch.func) == to_script(other.func)
 
 
-def test_given_strides_with_gaps_when_lowered_then_rows_lie_so_far_apart():
+def test_strides_with_gaps_separate_the_lowered_rows():
     sch = schedule(ELEMENTWISE_CHAIN)
     columns = shape(sch, "B")[1]
     sch.set_layout("B", "B", [columns + 1, 1])
@@ -51,7 +51,7 @@ def test_given_strides_with_gaps_when_lowered_then_rows_lie_so_far_apart():
     assert f"{columns + 1}" in to_script(lower(sch.func))
 
 
-def test_given_separators_when_set_then_the_flat_buffer_has_two_axes():
+def test_separators_give_the_flat_buffer_two_axes():
     sch = schedule(ELEMENTWISE_CHAIN)
     sch.set_axis_separator("B", ("write", 0), [1])
     assert buffer(sch, "B").axis_separators == (1,)
@@ -60,7 +60,7 @@ def test_given_separators_when_set_then_the_flat_buffer_has_two_axes():
     assert buffer(sch, "B").axis_separators == ()
 
 
-def test_given_an_alignment_when_asked_for_again_then_the_last_request_counts():
+def test_the_last_storage_alignment_counts():
     sch = schedule(ELEMENTWISE_CHAIN)
     sch.storage_align("B", 0, axis=0, factor=32, offset=0)
     sch.storage_align("B", 0, axis=-1, factor=2, offset=1)
@@ -69,7 +69,7 @@ def test_given_an_alignment_when_asked_for_again_then_the_last_request_counts():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_narrower_type_when_set_then_stores_and_loads_are_cast():
+def test_set_dtype_casts_stores_and_loads():
     sch = schedule(ELEMENTWISE_CHAIN)
     old = buffer(sch, "B").dtype
     sch.unsafe_set_dtype("B", 0, "float16")
@@ -79,13 +79,13 @@ def test_given_a_narrower_type_when_set_then_stores_and_loads_are_cast():
     assert sch.verify().status in ("tested", "failed"), "rounding may show, and then verify says so"
 
 
-def test_given_a_sum_in_a_wider_type_then_it_is_the_same_sum():
+def test_a_sum_in_a_wider_type_is_the_same_sum():
     sch = schedule(MATMUL_RELU)
     sch.unsafe_set_dtype("matmul", 0, "float64")
     assert sch.verify().status == "tested"
 
 
-def test_given_two_iterators_when_joined_then_one_loop_runs_them():
+def test_joined_iterators_are_run_by_one_loop():
     sch = schedule(ELEMENTWISE_CHAIN)
     columns = shape(sch, "B")[1]
     sch.transform_block_layout("B", lambda i, j: [i * columns + j])
@@ -94,14 +94,14 @@ def test_given_two_iterators_when_joined_then_one_loop_runs_them():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_matmul_when_its_iterators_are_transformed_then_sums_stay_whole():
+def test_transformed_iterators_of_a_matmul_keep_sums_whole():
     sch = schedule(MATMUL)
     sch.transform_block_layout("C", lambda i, j, k: [j // 4, i, j % 4, k // 2, k % 2])
     assert [iv.iter_type for iv in sch.index.block("C").iter_vars] == ["spatial"] * 3 + ["reduce"] * 2
     assert sch.verify().status == "tested"
 
 
-def test_given_iterators_when_listed_in_another_order_then_the_loops_stay():
+def test_reordered_iterators_keep_the_loops():
     sch = schedule(MATMUL)
     before = loops(sch, "C")
     sch.reorder_block_iter_var("C", [2, 1, 0])
@@ -181,7 +181,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     code, text, call = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -189,7 +189,7 @@ def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
     assert refused.value.code == code
 
 
-def test_given_an_annotation_that_is_no_alignment_when_aligned_then_it_is_refused():
+def test_invalid_alignment_annotation_is_refused():
     sch = schedule(MATMUL_RELU)
     sch.annotate("matmul", "buffer_dim_align", [0])
     with pytest.raises(ScheduleError) as refused:

@@ -1,4 +1,4 @@
-"""decompose_padding and pad_einsum: what they make, what keeps the meaning, what is refused."""
+"""decompose_padding and pad_einsum: the new blocks, the meaning kept, and refusals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def assert_refused(code: str, call) -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 1])
-def test_given_a_padding_when_decomposed_then_filled_first_and_the_inside_copied(depth):
+def test_decompose_padding_fills_first_and_copies_the_inside(depth):
     sch = padded()
     loop = sch.get_loops("P")[depth]
     assert sch.can_decompose_padding("P", loop)
@@ -88,7 +88,7 @@ def test_given_a_padding_when_decomposed_then_filled_first_and_the_inside_copied
     assert_kept(sch)
 
 
-def test_given_overlapping_tiles_when_decomposed_outside_of_them_then_the_border_is_filled_once():
+def test_decompose_padding_outside_of_overlapping_tiles_fills_once():
     sch = padded()
     outer, _ = sch.split(sch.get_loops("C")[0], [4, 2])
     sch.compute_at("P", outer)
@@ -106,14 +106,14 @@ def test_given_overlapping_tiles_when_decomposed_outside_of_them_then_the_border
         ("not-a-padding", "2 <= vi and vi < 10 and A[0, 0] < T.float32(1)", "T.float32(0)"),
     ],
 )
-def test_given_no_constant_border_then_refused(code, condition, constant):
+def test_decompose_padding_without_a_constant_border_is_refused(code, condition, constant):
     sch = padded(condition, constant)
     loop = sch.get_loops("P")[0]
     assert_refused(code, lambda: sch.decompose_padding("P", loop))
     assert not sch.can_decompose_padding("P", loop)
 
 
-def test_given_a_loop_elsewhere_then_refused():
+def test_decompose_padding_at_an_unrelated_loop_is_refused():
     sch = padded()
     assert_refused("loop-not-around", lambda: sch.decompose_padding("P", sch.get_loops("C")[0]))
 
@@ -122,7 +122,7 @@ def test_given_a_loop_elsewhere_then_refused():
 
 
 @pytest.mark.parametrize("padding", [(4, 4, 4), (1, 1, 8), (16, 1, 1), (7, 5, 9)])
-def test_given_a_matmul_when_padded_then_the_inside_is_the_same(padding):
+def test_pad_einsum_of_a_matmul_keeps_the_inside(padding):
     sch = matmul()
     sch.pad_einsum("C", padding)
     grown = [-(-e // p) * p for e, p in zip((7, 5, 9), padding, strict=True)]
@@ -144,31 +144,31 @@ def test_given_a_matmul_when_padded_then_the_inside_is_the_same(padding):
         ("not-an-einsum", lambda: matmul(width=6), (1, 4, 1)),
     ],
 )  # fmt: skip
-def test_given_zeros_that_would_count_then_refused(code, make, padding):
+def test_pad_einsum_with_zeros_that_would_count_is_refused(code, make, padding):
     sch = make()
     assert_refused(code, lambda: sch.pad_einsum("C", padding))
 
 
-def test_given_a_maximum_when_spatial_iterators_are_padded_then_accepted():
+def test_pad_einsum_of_a_maximum_accepts_spatial_iterators():
     sch = matmul("T.max(C[vi, vj], A[vi, vk] * B[vk, vj])", 'T.min_value("int32")')
     sch.pad_einsum("C", (4, 4, 1))
     assert_kept(sch)
 
 
-def test_given_a_split_loop_when_padded_then_refused():
+def test_pad_einsum_of_a_split_loop_is_refused():
     sch = matmul()
     sch.split("i", [None, 2])
     assert_refused("not-an-einsum", lambda: sch.pad_einsum("C", (4, 1, 1)))
 
 
-def test_given_an_input_of_which_a_part_is_made_when_padded_then_that_part_is_copied():
+def test_pad_einsum_copies_the_computed_part_of_an_input():
     sch = Schedule(parse(PARTS.format(made=5, loops=5)).program)
     sch.pad_einsum("C", [1, 4])
     assert "for i0 in range(1, 6)" in to_script(sch.func)
     assert_kept(sch)
 
 
-def test_given_loops_that_ask_for_less_of_such_an_input_then_accepted_where_all_of_it_was_made():
+def test_pad_einsum_accepts_a_fully_computed_input():
     sch = Schedule(parse(PARTS.format(made=5, loops=4)).program)
     sch.pad_einsum("C", [1, 4])
     assert_kept(sch)
@@ -191,13 +191,13 @@ def guarded(A: T.Buffer((7, 6), "int32"), C: T.Buffer((7, 8), "int32")):
 """
 
 
-def test_given_an_input_that_a_condition_keeps_to_its_axis_when_padded_then_the_copy_ends_with_the_axis():
+def test_pad_einsum_of_a_guarded_input_copies_up_to_the_axis():
     sch = Schedule(parse(GUARDED.format(made=6)).program)
     sch.pad_einsum("C", [2, 1])
     assert "for i0, i1 in T.grid(8, 6)" in to_script(sch.func)
     assert_kept(sch)
 
 
-def test_given_an_input_that_a_condition_keeps_to_what_was_made_then_refused():
+def test_pad_einsum_of_a_partly_guarded_input_is_refused():
     sch = Schedule(parse(GUARDED.format(made=5)).program)
     assert_refused("region-not-covered", lambda: sch.pad_einsum("C", [2, 1]))

@@ -37,9 +37,7 @@ def assert_same_when_lowered(sch: Schedule) -> None:
 
 @pytest.mark.parametrize(("parts", "block"), [(1, "C"), (2, "C"), (2, "C_init")])
 @pytest.mark.parametrize("slots", [2, 3])
-def test_given_sums_of_a_tile_when_double_buffered_then_tiles_use_the_slots_in_turn(
-    parts: int, block: str, slots: int
-) -> None:
+def test_double_buffered_sums_of_tiles_alternate_between_slots(parts: int, block: str, slots: int) -> None:
     sch = accumulated(parts)
     sch.double_buffer(block, slots=slots)
     (found,) = allocations(sch.func)
@@ -49,7 +47,7 @@ def test_given_sums_of_a_tile_when_double_buffered_then_tiles_use_the_slots_in_t
 
 
 @pytest.mark.parametrize("seed", samples(range(20), *range(6)))
-def test_given_random_tiles_when_lowered_or_piped_then_the_result_is_the_same(seed: int) -> None:
+def test_law_tiles_of_sums_keep_the_result(seed: int) -> None:
     rng = Random(seed)
     parts, size = rng.choice((1, 2)), rng.choice((24, 40, 56))
     sch = accumulated(parts, rng.choice((5, 8, 16)), size)
@@ -61,7 +59,7 @@ def test_given_random_tiles_when_lowered_or_piped_then_the_result_is_the_same(se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 2])
-def test_slots_of_sums_and_each_pass_of_their_lowering_are_proved(parts: int) -> None:
+def test_slots_of_sums_and_each_lowering_pass_are_proved(parts: int) -> None:
     pytest.importorskip("islpy")
     sch = accumulated(parts, 8, 16)
     sch.double_buffer("C", slots=2)
@@ -70,7 +68,7 @@ def test_slots_of_sums_and_each_pass_of_their_lowering_are_proved(parts: int) ->
         assert prove(lower(sch.func, until=step.name), sch.original[sch.func_name]).status == "proved", step.name
 
 
-def test_given_two_slots_of_sums_when_simulated_then_one_is_stored_while_the_next_tile_is_computed() -> None:
+def test_slot_of_sums_is_stored_while_the_next_tile_is_computed() -> None:
     one, two = accumulated(2), accumulated(2)
     two.double_buffer("C")
     machine = roomy()
@@ -99,7 +97,7 @@ def sums(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 """
 
 
-def test_given_a_sum_that_iterations_carry_on_when_double_buffered_then_refused_with_its_writers() -> None:
+def test_double_buffer_of_a_carried_sum_is_refused() -> None:
     sch = Schedule(parse(CARRIED).program)
     with pytest.raises(ScheduleError) as refused:
         sch.double_buffer("add")
@@ -111,7 +109,7 @@ def test_given_a_sum_that_iterations_carry_on_when_double_buffered_then_refused_
     assert refused.value.code == "not-filled-anew" and refused.value.refusal.found == "add"
 
 
-def test_given_a_mark_on_one_writer_when_the_other_is_marked_then_refused() -> None:
+def test_double_buffering_a_second_writer_is_refused() -> None:
     sch = accumulated(2)
     sch.double_buffer("C_init")
     with pytest.raises(ScheduleError) as refused:

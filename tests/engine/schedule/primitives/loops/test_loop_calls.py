@@ -1,4 +1,4 @@
-"""split, fuse, reorder and the loop kinds: what they make, and a table of what they refuse."""
+"""split, fuse, reorder and the loop kinds: their results, and a table of refusals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def schedule(text: str = MATMUL) -> Schedule:
     return Schedule(parse(text).program)
 
 
-def test_given_a_loop_when_split_with_names_then_handles_and_text_carry_them():
+def test_split_with_names_names_handles_and_text():
     sch = schedule()
     i, _, _ = sch.get_loops("C")
     io, _ = sch.split(i, factors=[None, 16], names=["io", "ii"])
@@ -70,21 +70,21 @@ def test_given_a_loop_when_split_with_names_then_handles_and_text_carry_them():
     assert sch.verify().status == "tested"
 
 
-def test_given_an_uneven_factor_when_split_then_the_tail_is_predicated():
+def test_an_uneven_split_predicates_the_tail():
     sch = schedule()
     sch.split(sch.get_loops("C")[0], factors=[None, 60])
     assert "T.where(i_0 * 60 + i_1 < 128)" in to_script(sch.mod)
     assert sch.verify().status == "tested"
 
 
-def test_given_split_loops_when_fused_then_the_bindings_simplify():
+def test_fuse_of_split_loops_simplifies_the_bindings():
     sch = schedule()
     fused = sch.fuse(*sch.split(sch.get_loops("C")[0], factors=[None, 16]))
     assert fused.name == "i_0_i_1_fused"
     assert "T.axis.remap" in to_script(sch.mod), "i_0 * 16 + i_1 of one fused loop is that loop"
 
 
-def test_given_three_loops_when_reordered_then_only_named_ones_move():
+def test_reorder_moves_only_the_given_loops():
     sch = schedule()
     i, _, k = sch.get_loops("C")
     sch.reorder(k, i)
@@ -92,7 +92,7 @@ def test_given_three_loops_when_reordered_then_only_named_ones_move():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_loop_name_when_only_one_loop_has_it_then_it_is_a_handle():
+def test_a_unique_loop_name_is_a_handle():
     sch = schedule()
     sch.unroll("k")
     assert "T.unroll" in to_script(sch.mod)
@@ -134,7 +134,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     text, code, calls = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -143,14 +143,14 @@ def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
     assert sch.verify().status == "tested"
 
 
-def test_given_a_pair_of_blocks_that_only_meet_in_one_iteration_when_reordered_then_accepted():
+def test_reorder_accepts_conflicts_within_an_iteration():
     sch = schedule(SHIFTED.replace("vi // 2, vj", "vi, vj"))
     sch.reorder("j", "i")
     sch.parallel("j")
     assert sch.verify().status == "tested"
 
 
-def test_given_a_loop_of_one_trip_split_further_when_tiled_then_its_guard_is_understood():
+def test_guard_of_a_split_unit_loop_is_understood():
     text = MATMUL.replace("(128, 128)", "(1, 1)").replace("T.grid(128, 128, 128)", "T.grid(1, 1, 1)")
     sch = schedule(text)
     pairs = [sch.split(loop, [None, factor]) for loop, factor in zip(sch.get_loops("C"), (1, 2, 3), strict=True)]
@@ -176,7 +176,7 @@ def nested(A: T.Buffer((4, 6, 5, 3), "float32"), B: T.Buffer((4, 6, 5), "float32
 """
 
 
-def test_given_a_sum_inside_of_a_block_when_the_loops_around_are_bound_or_reordered_then_accepted():
+def test_loops_around_a_nested_sum_may_be_bound_or_reordered():
     sch = schedule(NESTED_SUM)
     sch.bind("l", "threadIdx.x")
     sch.bind("j", "blockIdx.x")
@@ -185,7 +185,7 @@ def test_given_a_sum_inside_of_a_block_when_the_loops_around_are_bound_or_reorde
 
 
 @pytest.mark.parametrize("other", ["vi, vj, 4 - vk", "vi, 5 - vj, vk", "3 - vi, vj, vk"])
-def test_given_a_sum_inside_of_a_block_that_reads_other_elements_then_refused(other):
+def test_nested_sum_that_reads_other_elements_is_refused(other):
     sch = schedule(NESTED_SUM.replace("B[vi, vj, vk] + A", f"B[{other}] + A"))
     with pytest.raises(ScheduleError) as refused:
         sch.reorder("j", "i")
@@ -205,14 +205,14 @@ def repeated(X: T.Buffer((4, 4), "int32"), Y: T.Buffer((64,), "int32")):
 """
 
 
-def test_given_repeated_instances_whose_stores_overwrite_each_other_when_parallel_then_refused() -> None:
+def test_parallel_overwrites_are_refused() -> None:
     sch = Schedule(parse(REPEATED.format(index="a + b")).program)
     with pytest.raises(ScheduleError) as refused:
         sch.parallel(sch.get_loops("B")[0])
     assert refused.value.code == "order-dependent"
 
 
-def test_given_repeated_instances_that_store_each_element_once_when_parallel_then_accepted() -> None:
+def test_parallel_repeated_instances_storing_once() -> None:
     sch = Schedule(parse(REPEATED.format(index="a * 4 + b")).program)
     sch.parallel(sch.get_loops("B")[0])
     assert "T.parallel(8)" in to_script(sch.mod)

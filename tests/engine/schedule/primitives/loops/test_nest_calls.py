@@ -1,4 +1,4 @@
-"""tile, add_unit_loop, loop_partition, merge, and the names that loops get: what they make, and a table of what they refuse."""
+"""tile, add_unit_loop, loop_partition, merge, and the names of loops: their results, and a table of refusals."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def names(sch: Schedule, block: str) -> list[str]:
     return [v.name for v in sch.get_loops(block)]
 
 
-def test_given_two_loops_when_tiled_then_tiles_stand_outside_with_their_names():
+def test_tile_places_named_tiles_outside():
     sch = schedule()
     i, j, _ = sch.get_loops("C")
-    made = sch.tile(i, j, factors=[32, 20], names=["io", "jo", "ii", "ji"])
+    tiles = sch.tile(i, j, factors=[32, 20], names=["io", "jo", "ii", "ji"])
     assert names(sch, "C") == ["io", "jo", "ii", "ji", "k"]
-    assert [v.name for v in made] == ["io", "jo", "ii", "ji"]
-    assert [build.int_value(sch.get(v).extent) for v in made] == [4, 7, 32, 20]
+    assert [v.name for v in tiles] == ["io", "jo", "ii", "ji"]
+    assert [build.int_value(sch.get(v).extent) for v in tiles] == [4, 7, 32, 20]
     assert sch.verify().status == "tested"
     assert [step.method for step in sch.trace.steps if step.changes] == ["tile"]
 
 
-def test_given_loops_with_one_between_when_tiled_then_the_one_between_keeps_its_place():
+def test_tile_leaves_a_loop_in_between_in_place():
     sch = schedule()
     i, _, k = sch.get_loops("C")
     sch.tile(i, k, factors=[16, 8])
@@ -75,7 +75,7 @@ def test_given_loops_with_one_between_when_tiled_then_the_one_between_keeps_its_
     assert sch.verify().status == "tested"
 
 
-def test_given_a_text_of_names_when_split_then_it_says_loop_and_names_at_once():
+def test_split_parses_loop_and_names_from_one_text():
     sch = schedule()
     io, _, ii = sch.split("i => io, _, ii", factors=[None, 2, 16])
     assert (io.name, ii.name) == ("io", "ii")
@@ -85,7 +85,7 @@ def test_given_a_text_of_names_when_split_then_it_says_loop_and_names_at_once():
     assert sch.replayed().trace.steps[0].argument("names") == ("io", "_", "ii")
 
 
-def test_given_names_when_later_calls_are_made_then_they_stay():
+def test_loop_names_survive_later_calls():
     sch = schedule(ELEMENTWISE_CHAIN)
     x = sch.fuse(*sch.get_loops("D"), name="x")
     xo, _ = sch.split(x, factors=[None, 96], names=["xo", "xi"])
@@ -99,7 +99,7 @@ def test_given_names_when_later_calls_are_made_then_they_stay():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_block_or_a_loop_when_a_unit_loop_is_added_then_it_stands_around():
+def test_add_unit_loop_surrounds_a_block_or_a_loop():
     sch = schedule()
     inner = sch.add_unit_loop("C")
     outer = sch.add_unit_loop(sch.get_loops("C")[0])
@@ -108,7 +108,7 @@ def test_given_a_block_or_a_loop_when_a_unit_loop_is_added_then_it_stands_around
     assert sch.verify().status == "tested"
 
 
-def test_given_a_loop_when_partitioned_then_pieces_are_blocks_of_their_own():
+def test_loop_partition_makes_a_block_of_each_piece():
     sch = schedule(ELEMENTWISE_CHAIN)
     first, second, third = sch.loop_partition(sch.get_loops("C")[0], [8, None, 16], names=["head", "body", "tail"])
     assert [build.int_value(sch.get(v).extent) for v in (first, second, third)] == [8, 40, 16]
@@ -120,7 +120,7 @@ def test_given_a_loop_when_partitioned_then_pieces_are_blocks_of_their_own():
     assert "T.reads(B[8:48, 0:48])" in to_script(sch.mod), "a piece says truly what it touches"
 
 
-def test_given_a_piece_when_its_producer_is_moved_then_the_dependence_is_seen():
+def test_moving_the_producer_of_a_piece_respects_the_dependence():
     sch = schedule(ELEMENTWISE_CHAIN)
     sch.loop_partition(sch.get_loops("C")[0], [8])
     assert sch.get_producers("C_i_common") == ["B"]
@@ -130,7 +130,7 @@ def test_given_a_piece_when_its_producer_is_moved_then_the_dependence_is_seen():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_reduction_decomposed_when_partitioned_then_the_sum_is_the_same():
+def test_partitioning_a_decomposed_reduction_keeps_the_sum():
     sch = schedule(MATMUL.replace("128", "16"))
     k = sch.get_loops("C")[2]
     sch.decompose_reduction("C", k)
@@ -138,7 +138,7 @@ def test_given_a_reduction_decomposed_when_partitioned_then_the_sum_is_the_same(
     assert sch.verify().status == "tested"
 
 
-def test_given_nests_one_after_the_other_when_merged_then_iterations_go_in_step():
+def test_merge_runs_sibling_nests_in_step():
     sch = schedule(ONE_AFTER_OTHER)
     merged = sch.merge("j", "y", "q")
     assert merged.name == "j_m"
@@ -146,7 +146,7 @@ def test_given_nests_one_after_the_other_when_merged_then_iterations_go_in_step(
     assert sch.verify().status == "tested"
 
 
-def test_given_the_outer_loops_when_merged_then_inner_ones_stay_apart():
+def test_merge_of_outer_loops_leaves_inner_ones_separate():
     sch = schedule(ROW_BEFORE.replace("15 - vi, vj", "vi, 7 - vj"))
     sch.merge("i", "x")
     assert names(sch, "B") == ["i_m", "j"]
@@ -154,7 +154,7 @@ def test_given_the_outer_loops_when_merged_then_inner_ones_stay_apart():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_nest_between_that_uses_other_buffers_when_merged_past_it_then_accepted():
+def test_merge_past_an_unrelated_nest_is_accepted():
     sch = schedule(OVERWRITTEN)
     sch.merge("x", "p")
     assert sch.get_child_blocks("root") == ["B", "C", "D"]
@@ -192,7 +192,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_call_when_made_then_it_is_refused_with_its_code(name):
+def test_an_illegal_call_is_refused_with_its_code(name):
     text, code, calls = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:

@@ -1,4 +1,4 @@
-"""compute_at and reverse_compute_at: where blocks come to stand, over what they run, what is refused; legal_targets says the same."""
+"""compute_at and reverse_compute_at: the position and domain of moved blocks, and refusals; legal_targets agrees."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tiled_relu(sch: Schedule, factor: int):
     return i0, j0, i1, j1
 
 
-def test_given_a_producer_when_moved_then_each_iteration_computes_what_it_needs():
+def test_compute_at_computes_the_needed_region():
     sch = schedule()
     _, j0, _, _ = tiled_relu(sch, 32)
     sch.compute_at("matmul", j0)
@@ -52,7 +52,7 @@ def test_given_a_producer_when_moved_then_each_iteration_computes_what_it_needs(
     assert sch.verify().status == "tested"
 
 
-def test_given_uneven_tiles_when_moved_then_a_predicate_keeps_the_domain():
+def test_compute_at_of_uneven_tiles_predicates_the_domain():
     sch = schedule()
     _, j0, _, _ = tiled_relu(sch, 60)
     sch.compute_at("matmul", j0)
@@ -61,7 +61,7 @@ def test_given_uneven_tiles_when_moved_then_a_predicate_keeps_the_domain():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_stencil_when_moved_then_the_halo_is_computed_again():
+def test_compute_at_of_a_stencil_recomputes_the_halo():
     sch = schedule(BOX_BLUR)
     y, _, _ = sch.get_loops("y_blur")
     y0, _ = sch.split(y, [None, 16])
@@ -70,14 +70,14 @@ def test_given_a_stencil_when_moved_then_the_halo_is_computed_again():
     assert sch.verify().status == "tested"
 
 
-def test_given_padding_when_moved_into_a_reduction_then_one_element_is_made():
+def test_compute_at_of_padding_in_a_reduction_computes_one_element():
     sch = schedule(CONV2D.replace("14", "4").replace("15", "5").replace("16", "6").replace("8", "3"))
     sch.compute_at("pad", sch.get_loops("conv")[-1])
     assert extents(sch, "pad") == extents(sch, "conv")
     assert sch.verify().status == "tested"
 
 
-def test_given_unit_loops_when_preserved_then_they_stay():
+def test_compute_at_may_preserve_unit_loops():
     sch = schedule(ELEMENTWISE_CHAIN)
     i, j = sch.get_loops("C")
     sch.compute_at("B", j, preserve_unit_loops=True)
@@ -86,7 +86,7 @@ def test_given_unit_loops_when_preserved_then_they_stay():
     assert sch.get_loops("C") == [i, j]
 
 
-def test_given_a_consumer_when_moved_then_it_stands_after_its_producer():
+def test_reverse_compute_at_places_a_consumer_after_its_producer():
     sch = schedule(ELEMENTWISE_CHAIN)
     i, j = sch.get_loops("B")
     sch.reverse_compute_at("C", i)
@@ -98,7 +98,7 @@ def test_given_a_consumer_when_moved_then_it_stands_after_its_producer():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_matmul_when_its_relu_is_moved_to_a_tile_then_the_meaning_stays():
+def test_reverse_compute_at_of_a_relu_keeps_the_meaning():
     sch = schedule()
     i, j, _ = sch.get_loops("matmul")
     i0, i1 = sch.split(i, [None, 60])
@@ -109,7 +109,7 @@ def test_given_a_matmul_when_its_relu_is_moved_to_a_tile_then_the_meaning_stays(
     assert sch.verify().status == "tested"
 
 
-def test_given_a_row_of_sums_when_the_reduction_moves_then_it_is_whole_in_each_iteration():
+def test_moved_reduction_of_a_row_is_whole_in_each_iteration():
     sch = schedule()
     i, _ = sch.get_loops("relu")
     sch.compute_at("matmul", i)
@@ -117,7 +117,7 @@ def test_given_a_row_of_sums_when_the_reduction_moves_then_it_is_whole_in_each_i
     assert sch.verify().status == "tested"
 
 
-def test_given_a_reduction_of_an_intermediate_when_moved_to_its_producer_then_each_term_is_taken_once():
+def test_reduction_moved_to_its_producer_adds_each_term_once():
     sch = schedule(MATMUL)
     copy = sch.cache_read("C", 0, "local")
     sch.reverse_compute_at("C", sch.get_loops(copy)[1])
@@ -129,7 +129,7 @@ def test_given_a_reduction_of_an_intermediate_when_moved_to_its_producer_then_ea
 @pytest.mark.parametrize(
     ("index", "order"), [(-1, ["A", "B", "C"]), (-2, ["B", "A", "C"]), (0, ["B", "A", "C"]), (1, ["A", "B", "C"])]
 )
-def test_given_an_index_when_moved_then_it_stands_there(index: int, order: list[str]):
+def test_index_selects_the_position_of_a_moved_block(index: int, order: list[str]):
     sch = schedule(MATMUL)
     a, b = sch.cache_read("C", 0, "local"), sch.cache_read("C", 1, "local")
     i = sch.get_loops("C")[0]
@@ -139,7 +139,7 @@ def test_given_an_index_when_moved_then_it_stands_there(index: int, order: list[
     assert sch.verify().status == "tested"
 
 
-def test_given_threads_that_share_a_tile_when_staged_then_they_fill_all_of_it():
+def test_threads_that_share_a_tile_fill_all_of_it():
     sch = schedule(MATMUL)
     i, j, k = sch.get_loops("C")
     copy = sch.cache_read("C", 0, "shared")
@@ -152,7 +152,7 @@ def test_given_threads_that_share_a_tile_when_staged_then_they_fill_all_of_it():
 
 
 def two_sums(sch: Schedule):
-    """matmul's k outermost, relu to be put under it."""
+    """The matmul with k outermost; relu is to move under it."""
     i, j, k = sch.get_loops("matmul")
     sch.reorder(k, i, j)
     return k, i, j
@@ -204,7 +204,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_an_illegal_move_when_called_then_it_is_refused_with_its_code(name):
+def test_an_illegal_move_is_refused_with_its_code(name):
     text, code, call = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -213,7 +213,7 @@ def test_given_an_illegal_move_when_called_then_it_is_refused_with_its_code(name
     assert refused.value.refusal.message
 
 
-def test_given_a_partial_sum_when_refused_then_the_fix_is_the_loop_outside():
+def test_fix_of_a_refused_partial_sum_is_the_loop_outside():
     sch = schedule()
     _, j, k = sch.get_loops("matmul")
     with pytest.raises(ScheduleError) as refused:
@@ -247,7 +247,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32"), D: T.Buffer(
 """
 
 
-def test_given_a_reduction_over_part_of_its_domain_when_moved_then_refused():
+def test_moving_a_reduction_over_part_of_its_domain_is_refused():
     sch = schedule(PARTIAL)
     with pytest.raises(ScheduleError) as refused:
         sch.compute_at("C", sch.get_loops("D")[0])
@@ -281,7 +281,7 @@ def f(A: T.Buffer((8,), "float32"), D: T.Buffer((8, 8), "float32")):
 """
 
 
-def test_given_inputs_of_different_iterations_when_moved_then_refused():
+def test_moving_with_inputs_of_different_iterations_is_refused():
     sch = schedule(OUTER_SUM)
     with pytest.raises(ScheduleError) as refused:
         sch.reverse_compute_at("D", sch.get_loops("X")[0])
@@ -315,7 +315,7 @@ def f(A: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
 """
 
 
-def test_given_a_cell_that_is_written_again_when_its_reader_leaves_then_refused():
+def test_moving_the_reader_of_an_overwritten_element_is_refused():
     sch = schedule(REUSED_CELL)
     for move in (lambda: sch.compute_at("B", sch.get_loops("D")[0]), lambda: sch.compute_inline("B")):
         with pytest.raises(ScheduleError) as refused:
@@ -337,7 +337,7 @@ def copied_matmul(*order: int) -> tuple[Schedule, str]:
 
 
 @pytest.mark.parametrize(("order", "depth"), [((), 2), ((2, 0, 1), 0), ((2, 0, 1), 1), ((0, 2, 1), 1)])
-def test_given_a_copy_when_moved_into_the_reduction_then_its_last_iteration_overwrites_the_partial_sums(order, depth):
+def test_copy_moved_into_the_reduction_overwrites_partial_sums(order, depth):
     sch, copy = copied_matmul(*order)
     sch.reverse_compute_at(copy, sch.get_loops("C")[depth])
     assert sch.check().status == "proved"
@@ -355,14 +355,14 @@ def with_a_reader(sch: Schedule, copy: str):
 
 
 @pytest.mark.parametrize("move", [fused_with_k, with_a_reader])
-def test_given_a_copy_whose_partial_sums_would_stay_or_be_read_when_moved_then_it_is_refused(move):
+def test_copy_that_leaves_partial_sums_is_refused(move):
     sch, copy = copied_matmul()
     with pytest.raises(ScheduleError) as refused:
         move(sch, copy)
     assert refused.value.code in ("partial-sum", "not-final")
 
 
-def test_given_another_consumer_when_moved_into_the_reduction_then_an_iteration_with_a_partial_sum_is_named():
+def test_moving_a_consumer_names_a_partial_sum():
     sch = schedule()
     with pytest.raises(ScheduleError) as refused:
         sch.reverse_compute_at("relu", sch.get_loops("matmul")[2])
@@ -373,7 +373,7 @@ def test_given_another_consumer_when_moved_into_the_reduction_then_an_iteration_
 
 
 @pytest.mark.parametrize("text", [MATMUL_RELU, ELEMENTWISE_CHAIN, BOX_BLUR, CONV2D, FUSED_MATMUL_ADD_RELU])
-def test_given_a_program_when_asked_then_every_loop_has_a_verdict_that_the_call_confirms(text):
+def test_every_loop_has_a_verdict_that_the_call_confirms(text):
     sch = schedule(text)
     for block in sch.index.block_names:
         if block == "root":
@@ -384,7 +384,7 @@ def test_given_a_program_when_asked_then_every_loop_has_a_verdict_that_the_call_
             assert_confirmed(sch, block, target)
 
 
-def test_given_an_illegal_loop_when_asked_then_the_reason_points_at_it():
+def test_reason_of_an_illegal_loop_points_at_it():
     sch = schedule()
     targets = {t.loop: t for t in sch.legal_targets("relu")}
     i, j, k = sch.get_loops("matmul")
@@ -400,7 +400,7 @@ def test_given_an_illegal_loop_when_asked_then_the_reason_points_at_it():
 
 
 @given(programs(), st.data())
-def test_given_random_schedules_when_asked_for_targets_then_the_calls_confirm_them(program, data):
+def test_law_verdicts_on_targets_agree_with_the_calls(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(0, 4))):
         try:
@@ -414,7 +414,7 @@ def test_given_random_schedules_when_asked_for_targets_then_the_calls_confirm_th
 
 
 @given(programs(), st.data())
-def test_given_random_schedules_when_blocks_move_to_legal_loops_then_the_meaning_is_kept(program, data):
+def test_law_moves_to_legal_loops_keep_the_meaning(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(0, 3))):
         try:

@@ -1,4 +1,4 @@
-"""compute_inline and reverse_compute_inline: whose expression goes where, what is refused."""
+"""compute_inline and reverse_compute_inline: the inlined expressions, and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def value(sch: Schedule, block: str) -> str:
     return expr_text(body.value)
 
 
-def test_given_a_chain_when_inlined_then_the_consumer_computes_it():
+def test_inlining_a_chain():
     sch = schedule()
     sch.compute_inline("B")
     assert names(sch) == ["C", "D"]
@@ -37,7 +37,7 @@ def test_given_a_chain_when_inlined_then_the_consumer_computes_it():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_stencil_when_inlined_then_each_tap_computes_it():
+def test_inlining_a_stencil():
     sch = schedule(BOX_BLUR)
     sch.compute_inline("padded")
     assert names(sch) == ["x_blur", "y_blur", "box_blur"]
@@ -45,14 +45,14 @@ def test_given_a_stencil_when_inlined_then_each_tap_computes_it():
     assert sch.verify().status == "tested"
 
 
-def test_given_padding_when_inlined_into_a_reduction_then_the_condition_goes_along():
+def test_inlining_padding_into_a_reduction_keeps_the_condition():
     sch = schedule(CONV2D)
     sch.compute_inline("pad")
     assert "if_then_else" in value(sch, "conv")
     assert sch.verify().status == "tested"
 
 
-def test_given_several_consumers_when_inlined_then_all_compute_it():
+def test_inlining_serves_several_consumers():
     sch = schedule(MATMUL)
     copy = sch.cache_read("C", 0, "local")
     again = sch.cache_read("C", "A_local", "shared")
@@ -61,7 +61,7 @@ def test_given_several_consumers_when_inlined_then_all_compute_it():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_moved_layout_when_inlined_then_the_indices_are_turned_round():
+def test_inlining_after_a_layout_change_inverts_the_indices():
     sch = schedule()
     sch.transform_layout("B", ("write", 0), lambda i, j: [j, i // 16, i % 16])
     sch.compute_inline("B")
@@ -69,7 +69,7 @@ def test_given_a_moved_layout_when_inlined_then_the_indices_are_turned_round():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_consumer_when_inlined_backwards_then_the_producer_stores_its_value():
+def test_reverse_inlining_stores_the_consumers_value():
     sch = schedule()
     sch.reverse_compute_inline("D")
     assert names(sch) == ["B", "C"]
@@ -99,7 +99,7 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((4,), "float32")):
 """
 
 
-def test_given_a_consumer_of_a_part_when_inlined_backwards_then_the_producer_is_guarded():
+def test_reverse_inlining_a_partial_consumer_guards_the_producer():
     sch = schedule(CROP)
     sch.reverse_compute_inline("C")
     assert names(sch) == ["B"]
@@ -123,14 +123,14 @@ WITH_INIT = (
 )  # fmt: skip
 
 
-def test_given_a_producer_that_runs_for_a_part_when_it_is_all_that_is_read_then_it_stores_the_consumers_value():
+def test_reverse_inlining_into_a_partial_producer():
     sch = schedule(GUARDED)
     sch.reverse_compute_inline("C")
     assert names(sch) == ["B"]
     assert sch.verify().status == "tested"
 
 
-def test_given_a_producer_with_an_init_when_its_copy_is_inlined_then_init_and_update_go_along():
+def test_reverse_inlining_into_a_reduction_moves_init_and_update():
     sch = schedule(WITH_INIT)
     sch.reverse_compute_inline("C")
     block = sch.index.block("B")
@@ -152,7 +152,7 @@ BY_VALUE = ELEMENTWISE_CHAIN.replace(
 )
 
 
-def test_given_a_predicate_that_reads_the_value_when_inlined_then_it_computes_it_too():
+def test_inlining_replaces_the_value_in_predicates_too():
     sch = schedule(BY_VALUE)
     assert "B[i, j]" in expr_text(sch.index.realize("C").predicate)
     sch.compute_inline("B")
@@ -199,7 +199,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_what_cannot_be_inlined_when_called_then_refused_with_its_code(name):
+def test_what_cannot_be_inlined_is_refused_with_its_code(name):
     text, code, call = REFUSALS[name]
     sch = schedule(text)
     with pytest.raises(ScheduleError) as refused:
@@ -208,7 +208,7 @@ def test_given_what_cannot_be_inlined_when_called_then_refused_with_its_code(nam
 
 
 @given(programs(), st.data())
-def test_given_random_programs_when_inlined_then_the_meaning_is_kept(program, data):
+def test_law_inlining_keeps_the_meaning(program, data):
     sch = Schedule(program)
     for _ in range(data.draw(st.integers(1, 4))):
         block = data.draw(st.sampled_from(names(sch)))

@@ -25,7 +25,7 @@ def own_loops(sch: Schedule, block: str, below: Var) -> list[tuple[str, int | No
     return [(f.loop_var.name, build.int_value(f.extent), f.kind) for f in found]
 
 
-def test_given_a_tiled_producer_when_moved_then_its_loops_live_on_with_names_kinds_and_notes():
+def test_moved_producer_keeps_names_kinds_and_annotations():
     sch = chain()
     tiles = sch.tile(*sch.get_loops("B"), factors=[16, 8], names=["bio", "bjo", "bii", "bji"])
     sch.vectorize(tiles[3])
@@ -43,7 +43,7 @@ def test_given_a_tiled_producer_when_moved_then_its_loops_live_on_with_names_kin
     assert sch.verify().status == "tested"
 
 
-def test_given_a_region_that_tiles_do_not_divide_when_moved_then_the_rest_is_guarded():
+def test_region_that_tiles_do_not_divide_is_guarded():
     sch = chain()
     sch.tile(*sch.get_loops("B"), factors=[16, 8], names=["bio", "bjo", "bii", "bji"])
     _, jo, _, _ = sch.tile(*sch.get_loops("C"), factors=[24, 20])
@@ -53,7 +53,7 @@ def test_given_a_region_that_tiles_do_not_divide_when_moved_then_the_rest_is_gua
     assert sch.verify().status == "tested"
 
 
-def test_given_a_region_smaller_than_a_tile_when_moved_then_only_what_is_needed_runs():
+def test_region_smaller_than_a_tile_runs_only_what_is_needed():
     sch = chain()
     sch.tile(*sch.get_loops("B"), factors=[16, 8], names=["bio", "bjo", "bii", "bji"])
     _, jo, _, _ = sch.tile(*sch.get_loops("C"), factors=[8, 4])
@@ -62,7 +62,7 @@ def test_given_a_region_smaller_than_a_tile_when_moved_then_only_what_is_needed_
     assert sch.verify().status == "tested"
 
 
-def test_given_a_tiled_reduction_when_moved_then_its_order_of_loops_is_kept():
+def test_moved_tiled_reduction_keeps_its_loop_order():
     sch = Schedule(parse(MATMUL_RELU).program)
     sch.tile(*sch.get_loops("matmul"), factors=[8, 8, 16], names=["i0", "j0", "k0", "i1", "j1", "k1"])
     _, y, _, _ = sch.tile(*sch.get_loops("relu"), factors=[32, 32])
@@ -71,7 +71,7 @@ def test_given_a_tiled_reduction_when_moved_then_its_order_of_loops_is_kept():
     assert sch.verify().status == "tested"
 
 
-def test_given_a_tiled_consumer_when_moved_behind_its_producer_then_its_tiles_come_along():
+def test_consumer_moved_after_its_producer_keeps_its_tiles():
     sch = chain()
     sch.tile(*sch.get_loops("C"), factors=[4, 4], names=["cio", "cjo", "cii", "cji"])
     _, jo, _, _ = sch.tile(*sch.get_loops("B"), factors=[16, 16])
@@ -80,7 +80,7 @@ def test_given_a_tiled_consumer_when_moved_behind_its_producer_then_its_tiles_co
     assert sch.verify().status == "tested"
 
 
-def test_given_no_tiles_when_moved_then_loops_keep_their_names():
+def test_an_untiled_block_keeps_its_loop_names():
     sch = chain()
     i, _ = sch.get_loops("C")
     j = sch.get_loops("B")[1]
@@ -88,7 +88,7 @@ def test_given_no_tiles_when_moved_then_loops_keep_their_names():
     assert sch.get_loops("B") == [i, j]
 
 
-def test_given_a_loop_that_stays_around_others_when_moved_then_one_of_its_name_comes_along():
+def test_loop_that_stays_around_others_is_copied_by_name():
     sch = chain()
     i, _ = sch.get_loops("B")
     sch.reverse_compute_at("C", i)
@@ -114,7 +114,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_given_loops_that_cannot_come_along_when_moved_then_refused(name):
+def test_loops_that_cannot_move_with_a_block_are_refused(name):
     sch = chain()
     with pytest.raises(ScheduleError) as refused:
         REFUSALS[name](sch)
@@ -123,7 +123,7 @@ def test_given_loops_that_cannot_come_along_when_moved_then_refused(name):
 
 
 @given(programs(), st.data())
-def test_given_random_tiles_when_blocks_move_with_them_then_the_meaning_is_kept(program, data):
+def test_law_moved_tiles_keep_the_meaning(program, data):
     sch = Schedule(program)
     blocks = [name for name in sch.index.block_names if name != "root"]
     for block in blocks:

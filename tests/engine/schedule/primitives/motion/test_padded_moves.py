@@ -1,4 +1,4 @@
-"""A block that pads reads nothing at the border: moved after its producer it would leave the border out, as TVM 0.27 does."""
+"""A padding block reads nothing at the border: a move after its producer would omit the border, as in TVM 0.27."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def padded(A: T.Buffer((8,), "float32"), C: T.Buffer((10,), "float32")):
 
 
 @pytest.mark.parametrize("calls", ["reverse_compute_at", "reverse_compute_inline"])
-def test_given_a_padding_then_it_does_not_follow_its_producer(calls: str) -> None:
+def test_padding_does_not_move_to_its_producer(calls: str) -> None:
     sch = Schedule(parse(PADDED).program)
     before = sch.mod
     with pytest.raises(ScheduleError):
@@ -38,7 +38,7 @@ def test_given_a_padding_then_it_does_not_follow_its_producer(calls: str) -> Non
     assert not any(target.legal for target in sch.legal_targets("C"))
 
 
-def test_given_a_padding_then_its_producer_moves_or_is_inlined() -> None:
+def test_producer_of_padding_is_moved_or_inlined() -> None:
     for inline in (True, False):
         sch = Schedule(parse(PADDED).program)
         if inline:
@@ -49,8 +49,8 @@ def test_given_a_padding_then_its_producer_moves_or_is_inlined() -> None:
         assert sch.verify().status == "tested"
 
 
-def test_given_a_crop_then_it_follows_its_producer() -> None:
-    """All that a crop reads is there."""
+def test_a_crop_moves_to_its_producer() -> None:
+    """A crop reads only existing elements."""
     sch = Schedule(
         parse(
             PADDED.replace("T.if_then_else(1 <= v and v < 9, B[v - 1], T.float32(0))", "B[v + 2]").replace("10", "5")

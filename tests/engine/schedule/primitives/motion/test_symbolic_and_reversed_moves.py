@@ -1,4 +1,4 @@
-"""Moves and inlining where sizes are symbolic, indices count down, or a block has one trip."""
+"""Moves and inlining with symbolic sizes, descending indices, or blocks of one iteration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sizes(a: T.handle, d: T.handle):
 """
 
 
-def test_given_symbolic_sizes_when_moved_or_inlined_then_each_axis_is_covered_by_its_loop():
+def test_moves_with_symbolic_sizes_cover_each_axis_by_its_loop():
     moved = schedule(SYMBOLIC)
     moved.compute_at("B", moved.get_loops("D")[0])
     assert values(moved, "B") == ["i", "ax0"]
@@ -48,13 +48,13 @@ def test_given_symbolic_sizes_when_moved_or_inlined_then_each_axis_is_covered_by
         assert len(sch.index.block_names) == 2
 
 
-def test_given_a_triangle_of_symbolic_size_when_read_whole_then_it_is_not_covered():
+def test_triangle_of_symbolic_size_does_not_cover_a_whole_read():
     sch = schedule(SYMBOLIC.replace("for i, j in T.grid(n, m):", "for i in range(n):\n      for j in range(i + 1):", 1))
-    made, read = sch.index.realize("B"), sch.index.realize("D")
-    assert not is_covered(sch.index, made, read, made.block.writes[0].buffer)
+    writer, reader = sch.index.realize("B"), sch.index.realize("D")
+    assert not is_covered(sch.index, writer, reader, writer.block.writes[0].buffer)
 
 
-def test_given_a_constant_loop_over_a_symbolic_domain_when_moved_then_it_is_not_taken_for_all_of_it():
+def test_constant_loop_covers_no_symbolic_domain():
     whole = 'n, m):\n        with T.sblock("D"):\n            vi, vj = T.axis.remap("SS", [i, j])'
     part = '4, m):\n        with T.sblock("D"):\n            vi = T.axis.spatial(n, i)\n            vj = T.axis.spatial(m, j)'
     sch = schedule(SYMBOLIC.replace(whole, part))
@@ -82,14 +82,14 @@ def fused(a: T.handle, d: T.handle):
 """
 
 
-def test_given_loops_fused_over_a_symbolic_size_when_moved_then_each_iteration_makes_its_element():
+def test_loops_fused_over_a_symbolic_size_compute_their_element():
     sch = schedule(FUSED)
     sch.reverse_compute_at("D", sch.get_loops("B")[0])
     assert values(sch, "D") == ["f // n", "f % n"]
     assert expr_text(sch.index.realize("D").predicate) == "T.bool(True)"
 
 
-def test_given_a_part_of_a_fused_loop_when_moved_then_it_is_not_taken_for_all_of_it():
+def test_part_of_a_fused_loop_covers_no_domain():
     sch = schedule(
         FUSED.replace('range(n * 32):\n        with T.sblock("D")', 'range(n * 31):\n        with T.sblock("D")')
     )
@@ -112,7 +112,7 @@ def reversed_axes(X: T.Buffer((10, 12), "float32"), Z: T.Buffer((10, 12), "float
 """
 
 
-def test_given_indices_that_count_down_when_moved_then_the_iterators_do():
+def test_descending_indices_reverse_iterators():
     sch = schedule(REVERSED)
     sch.compute_at("Y", sch.get_loops("Z")[0])
     assert values(sch, "Y") == ["9 - i", "ax0"]
@@ -120,7 +120,7 @@ def test_given_indices_that_count_down_when_moved_then_the_iterators_do():
 
 
 @pytest.mark.parametrize("primitive, block", [("compute_inline", "Y"), ("reverse_compute_inline", "Z")])
-def test_given_indices_that_count_down_when_inlined_then_they_are_turned_round(primitive, block):
+def test_descending_indices_are_inverted_by_inlining(primitive, block):
     sch = schedule(REVERSED)
     getattr(sch, primitive)(block)
     assert sch.verify().status == "tested"
@@ -142,7 +142,7 @@ def sums_down(X: T.Buffer((8, 4), "float32"), Z: T.Buffer((8,), "float32")):
 """
 
 
-def test_given_a_reduction_whose_output_counts_down_when_moved_then_each_tile_gets_its_sums():
+def test_reduction_with_descending_output_is_moved():
     sch = schedule(SUMS_DOWN)
     outer, _ = sch.split(sch.get_loops("Z")[0], [None, 4])
     sch.compute_at("Y", outer)
@@ -163,7 +163,7 @@ def one_trip(A: T.Buffer((8, 8), "float32"), D: T.Buffer((1, 2), "float32")):
 """
 
 
-def test_given_an_iterator_of_one_trip_when_moved_into_a_loop_then_it_runs_where_its_input_is_made():
+def test_unit_iterator_runs_at_its_input():
     sch = schedule(ONE_TRIP)
     sch.reverse_compute_at("D", sch.get_loops("B")[0])
     assert values(sch, "D")[0] == "i"
@@ -189,14 +189,14 @@ def padded_loops(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 """
 
 
-def test_given_loops_that_a_guard_cuts_to_the_domain_when_moved_then_they_are_all_of_it():
+def test_loops_guarded_to_the_domain_cover_it():
     sch = schedule(PADDED_LOOPS)
     sch.compute_at("B", sch.get_loops("C")[0])
     assert sch.verify().status == "tested"
 
 
 @pytest.mark.parametrize("part", ["1 <= k and k < 8", "2 <= k and k < 9"])
-def test_given_loops_that_a_guard_cuts_short_when_moved_then_they_are_not_all_of_the_sum(part):
+def test_loops_guarded_below_the_domain_do_not_cover_the_sum(part):
     sch = schedule(PADDED_LOOPS.replace("1 <= k and k < 9", part))
     with pytest.raises(ScheduleError) as refused:
         sch.compute_at("B", sch.get_loops("C")[0])
@@ -217,7 +217,7 @@ def blocked(A: T.Buffer((32,), "float32"), C: T.Buffer((30,), "float32")):
 """
 
 
-def test_given_whole_blocks_of_which_a_part_is_read_when_inlined_backwards_then_the_producer_is_guarded():
+def test_reverse_inlining_a_partial_read_of_blocks():
     sch = schedule(BLOCKED)
     sch.reverse_compute_inline("C")
     assert expr_text(sch.index.realize("B").predicate) == "i * 8 + j < 30"
@@ -242,7 +242,7 @@ def one_of_many(A: T.Buffer((8, 20), "float32"), C: T.Buffer((ROWS, 16), "float3
     ("rows", "read"),
     [(1, "vi + 3, vj"), (1, "3, vj"), (1, "vi + 3, vj + 4"), (2, "(vi * 16 + vj) // 16, (vi * 16 + vj) % 16")],
 )
-def test_given_elements_that_the_consumer_never_reads_when_inlined_backwards_then_they_are_not_stored(rows, read):
+def test_reverse_inlining_does_not_store_unread_elements(rows, read):
     sch = schedule(ONE_OF_MANY.replace("ROWS", str(rows)).replace("READ", read))
     sch.reverse_compute_inline("C")
     assert sch.verify().status == "tested"
@@ -265,14 +265,14 @@ def fused(a: T.handle, d: T.handle):
 """
 
 
-def test_given_axes_fused_by_a_symbolic_size_when_inlined_then_the_consumer_takes_them_apart() -> None:
+def test_inlining_splits_symbolic_fused_axes() -> None:
     sch = schedule(FUSED_AXES)
     sch.compute_inline("B")
     assert "A[v // n, v % n]" in to_script(sch.func)
     assert sch.verify(sizes={"n": 5}).status == "tested"
 
 
-def test_given_axes_fused_by_another_size_when_inlined_then_the_refusal_has_a_witness() -> None:
+def test_inlining_axes_of_another_size_is_refused() -> None:
     sch = schedule(FUSED_AXES.replace("T.grid(2, n)", "T.grid(2, n - 1)"))
     with pytest.raises(ScheduleError) as caught:
         sch.compute_inline("B")

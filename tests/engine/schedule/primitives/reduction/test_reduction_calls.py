@@ -1,4 +1,4 @@
-"""rfactor, fuse_reduction_epilogue and decompose_reduction of argmax: what they make, what keeps the meaning, what is refused."""
+"""rfactor, fuse_reduction_epilogue and decompose_reduction of argmax: their results, the meaning kept, and refusals."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def assert_refused(code: str, call) -> ScheduleError:
 # rfactor
 
 
-def test_given_a_sum_when_factored_then_partial_sums_come_first_and_the_block_reduces_them():
+def test_rfactor_computes_partial_sums_that_the_block_reduces():
     sch = rowsum()
     ko, ki = sch.split("k", [5, 4])
-    made = sch.rfactor(ki, 0)
-    assert made == "B_rf"
+    factored = sch.rfactor(ki, 0)
+    assert factored == "B_rf"
     (partial,) = sch.index.block("B_rf").writes
     assert partial.buffer.name == "B_rf"
     assert [e.value for e in partial.buffer.shape] == [4, 6]
@@ -98,7 +98,7 @@ def test_given_a_sum_when_factored_then_partial_sums_come_first_and_the_block_re
     assert_kept(sch)
 
 
-def test_given_the_only_loop_of_a_sum_when_factored_then_the_partial_results_are_the_terms():
+def test_rfactor_of_the_only_loop_has_the_terms_as_partial_results():
     sch = rowsum()
     sch.rfactor("k", -1)
     assert sch.index.block("B_rf").init is None
@@ -117,7 +117,7 @@ def test_given_the_only_loop_of_a_sum_when_factored_then_the_partial_results_are
         ("int32", "-1", "T.bitwise_and(B[vi], A[vi, vk])"),
     ],
 )
-def test_given_an_operator_whose_order_does_not_matter_when_factored_then_the_result_is_the_same(dtype, init, update):
+def test_rfactor_of_a_commutative_operator_keeps_the_result(dtype, init, update):
     sch = rowsum(dtype, init, update)
     _, ki = sch.split("k", [None, 5])
     sch.rfactor(ki, 1)
@@ -125,7 +125,7 @@ def test_given_an_operator_whose_order_does_not_matter_when_factored_then_the_re
 
 
 @pytest.mark.parametrize("factor", [3, 7])
-def test_given_uneven_splits_when_factored_then_predicates_stay_where_they_are_needed(factor):
+def test_rfactor_of_uneven_splits_keeps_the_necessary_predicates(factor):
     sch = rowsum()
     sch.split("i", [None, 4])
     ko, ki = sch.split("k", [None, factor])
@@ -135,7 +135,7 @@ def test_given_uneven_splits_when_factored_then_predicates_stay_where_they_are_n
         assert_kept(s)
 
 
-def test_given_the_first_best_wins_when_factored_then_only_by_the_outermost_loop():
+def test_rfactor_of_first_best_needs_the_outer_loop():
     sch = Schedule(parse(FIRST_WINS).program)
     ko, ki = sch.split("k", [4, 6])
     refused = assert_refused("order-dependent", lambda: sch.rfactor(ki, 0))
@@ -144,13 +144,13 @@ def test_given_the_first_best_wins_when_factored_then_only_by_the_outermost_loop
     assert_kept(sch)
 
 
-def test_given_a_loop_of_one_iteration_that_drives_nothing_when_factored_then_accepted():
+def test_rfactor_accepts_an_unused_unit_loop():
     sch = Schedule(parse(FIRST_WINS).program)
     sch.rfactor(sch.add_unit_loop("argmax"), 0)
     assert_kept(sch)
 
 
-def test_given_a_rule_for_equal_values_when_factored_then_by_any_loop():
+def test_rfactor_with_a_tie_rule_accepts_any_loop():
     sch = Schedule(parse(TIE_RULE).program)
     _, ki = sch.split("k", [4, 6])
     assert sch.rfactor(ki, 1) == "argmax_rf"
@@ -159,14 +159,14 @@ def test_given_a_rule_for_equal_values_when_factored_then_by_any_loop():
 
 
 @pytest.mark.parametrize("text", [FIRST_WINS, TIE_RULE])
-def test_given_an_argmax_when_decomposed_then_both_inits_come_first(text):
+def test_a_decomposed_argmax_has_both_inits_first(text):
     sch = Schedule(parse(text).program)
     init = sch.decompose_reduction("argmax", "k")
     assert len(sch.index.block(init).writes) == 2
     assert_kept(sch)
 
 
-def test_given_a_rule_for_equal_values_when_loops_are_reordered_then_accepted():
+def test_reorder_of_a_reduction_with_a_tie_rule_is_accepted():
     sch = Schedule(parse(TIE_RULE).program)
     ko, ki = sch.split("k", [4, 6])
     sch.reorder(ki, ko)
@@ -188,7 +188,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_given_what_cannot_be_factored_then_refused_with_its_code(name):
+def test_illegal_rfactor_is_refused_with_its_code(name):
     make, code, call = REFUSED[name]
     sch = make()
     assert_refused(code, lambda: call(sch))
@@ -197,7 +197,7 @@ def test_given_what_cannot_be_factored_then_refused_with_its_code(name):
 # fuse_reduction_epilogue
 
 
-def test_given_a_bias_when_fused_then_the_sum_starts_from_it():
+def test_fused_bias_is_the_initial_value_of_the_sum():
     sch = epilogue("S[vi] + C[vi]")
     sch.fuse_reduction_epilogue("S", "D")
     assert not sch.index.has_block("D")
@@ -207,7 +207,7 @@ def test_given_a_bias_when_fused_then_the_sum_starts_from_it():
     assert_kept(sch)
 
 
-def test_given_a_maximum_behind_a_maximum_when_fused_then_the_result_is_the_same():
+def test_fused_maximum_of_a_maximum_keeps_the_result():
     sch = epilogue("T.max(S[vi], C[vi])", init='T.min_value("int32")', update="T.max(S[vi], A[vi, vk])")
     sch.fuse_reduction_epilogue("S", "D")
     assert_kept(sch)
@@ -224,7 +224,7 @@ def test_given_a_maximum_behind_a_maximum_when_fused_then_the_result_is_the_same
         ("not-the-only-consumer", "S[vi] + C[vi]", "S[vi]"),
     ],
 )
-def test_given_an_epilogue_that_would_meet_partial_sums_then_refused(code, text, last):
+def test_epilogue_that_would_read_partial_sums_is_refused(code, text, last):
     sch = epilogue(text, last=last)
     assert_refused(code, lambda: sch.fuse_reduction_epilogue("S", "D"))
 
@@ -257,7 +257,7 @@ def tiled(text: str = WINDOWS, block: str = "C", depth: int = 1, size: int = 4) 
     return sch
 
 
-def test_given_tiles_that_overlap_when_rolled_then_each_element_is_made_once():
+def test_rolling_buffer_computes_each_element_once():
     sch = tiled()
     sch.rolling_buffer("B", 0)
     (write,) = sch.index.block("B").writes
@@ -268,7 +268,7 @@ def test_given_tiles_that_overlap_when_rolled_then_each_element_is_made_once():
     assert_kept(sch)
 
 
-def test_given_a_rolling_buffer_when_its_loops_change_then_refused():
+def test_changing_the_loops_of_a_rolling_buffer_is_refused():
     sch = tiled()
     sch.rolling_buffer("B", 0)
     outer = sch.get_loops("C")[1]
@@ -286,13 +286,13 @@ ROLLING_REFUSED = {
 
 
 @pytest.mark.parametrize("name", ROLLING_REFUSED)
-def test_given_nothing_to_keep_then_refused_with_its_code(name):
+def test_useless_rolling_buffer_is_refused(name):
     code, make, block = ROLLING_REFUSED[name]
     sch = make()
     assert_refused(code, lambda: sch.rolling_buffer(block, 0))
 
 
-def test_given_parallel_tiles_then_their_buffer_does_not_roll():
+def test_rolling_buffer_of_parallel_tiles_is_refused():
     sch = tiled()
     sch.parallel(sch.get_loops("C")[1])
     assert_refused("order-dependent", lambda: sch.rolling_buffer("B", 0))
@@ -315,12 +315,12 @@ def main(A: T.Buffer((12, 12), "int32"), C: T.Buffer((2, 6, 6), "int32")):
 """
 
 
-def test_given_a_loop_that_moves_two_axes_then_refused():
+def test_rolling_loop_that_moves_two_axes_is_refused():
     sch = Schedule(parse(DIAGONAL).program)
     assert_refused("order-dependent", lambda: sch.rolling_buffer("B", 0))
 
 
-def test_given_a_decomposed_sum_then_its_update_is_found_under_tvms_name_too() -> None:
+def test_update_of_a_decomposed_sum_is_found_by_tvms_name() -> None:
     text = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((8, 4), "int32"), C: T.Buffer((8,), "int32")):
@@ -353,7 +353,7 @@ def main(A: T.Buffer((8, 14, 14), "float32"), B: T.Buffer((8, 7, 7), "float32"))
 """
 
 
-def test_given_a_fused_uneven_nest_when_its_sum_is_decomposed_then_accepted():
+def test_decomposing_a_fused_uneven_nest_is_accepted():
     sch = Schedule(parse(POOLED).program)
     sch.decompose_reduction("B", "x")
     assert sch.verify().status == "tested"
@@ -372,7 +372,7 @@ def main(A: T.Buffer((8, 50), "float32"), B: T.Buffer((8,), "float32")):
 
 
 @pytest.mark.parametrize(("moved", "number", "limit"), [(False, 1, "k_1 < 4"), (True, 1, "k_1 < 4"), (False, 2, "")])
-def test_given_an_uneven_split_when_factored_then_partial_results_without_terms_are_left_out(moved, number, limit):
+def test_rfactor_of_an_uneven_split_omits_empty_partial_results(moved, number, limit):
     sch = Schedule(UNEVEN_SUM)
     parts = sch.split(sch.get_loops("B")[1], factors=[None, 8, 16])
     if moved:
@@ -384,7 +384,7 @@ def test_given_an_uneven_split_when_factored_then_partial_results_without_terms_
     assert ("never computed" in to_tvm_python(sch)) == bool(limit)
 
 
-def test_given_partial_results_whose_first_terms_are_excluded_when_factored_then_it_is_refused():
+def test_rfactor_that_excludes_first_terms_is_refused():
     sch = Schedule(
         UNEVEN_SUM.replace("            with T.init", "            T.where(k >= 20)\n            with T.init")
     )
