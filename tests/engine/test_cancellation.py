@@ -181,6 +181,7 @@ def test_ignored_cancellation_is_not_reported(monkeypatch: pytest.MonkeyPatch) -
     assert reported == [ValueError]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [*WORKS, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG_WORKS)])
 def test_steps_between_two_checkpoints_are_bounded(name: str) -> None:
     page, _, kind = name.partition(": ")

@@ -187,6 +187,7 @@ def test_prose_has_four_words_or_the_end_of_a_sentence(line: str) -> None:
     assert is_sentence(line) == (expected is not None)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "line",
     [

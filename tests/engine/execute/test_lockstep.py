@@ -122,6 +122,7 @@ def test_let_of_memory_under_a_condition_is_per_iteration():
     assert run(func, arrays())["B"].tolist() == run_naive(func, arrays())["B"].tolist()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("op", ["max", "min"])
 @pytest.mark.parametrize("count", [5, 700])
 def test_maximum_of_nan_and_signed_zeros_counts_each_comparison(op: str, count: int):

@@ -155,6 +155,7 @@ def test_query_returns_the_nearest_records_first(tmp_path: Path) -> None:
 cycle_lists = st.lists(st.tuples(st.sampled_from([32, 64]), st.integers(0, 5), st.integers(1, 99)), max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=500 if IS_DEEP else 10)
 @given(cycle_lists, cycle_lists)
 def test_merging_keeps_the_best_of_both(
@@ -176,6 +177,7 @@ def test_merging_keeps_the_best_of_both(
         assert mine.merge(other) == 0
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     code = (
@@ -267,6 +269,7 @@ def test_undecodable_records_are_skipped(tmp_path: Path) -> None:
 # --- searches
 
 
+@pytest.mark.slow
 def test_after_an_exact_hit_the_first_candidate_is_as_recorded(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     first = explore(space(gemm()), GEMMINI, database=file)
@@ -291,6 +294,7 @@ def test_lines_of_an_exact_hit_have_the_programs_names(tmp_path: Path) -> None:
     assert figures is not None and figures.cycles <= known
 
 
+@pytest.mark.slow
 def test_for_another_size_the_nearest_values_are_evaluated_first(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     with Database(file) as database:
@@ -320,6 +324,7 @@ def test_groups_of_other_sizes_come_first(tmp_path: Path) -> None:
     assert other.choice == derived.choice
 
 
+@pytest.mark.slow
 def test_stopped_study_resumes_with_its_own_starts(tmp_path: Path) -> None:
     file, store = tmp_path / "found.sqlite3", tmp_path / "study.sqlite3"
     some = Settings(trials=6, exhaustive=0)

@@ -69,6 +69,7 @@ SAMPLED = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "machine"), [("gemm", "gemmini"), ("uneven gemm", "dual-bank-npu"), *SAMPLED])
 def test_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> None:
     auto = derived(name, machine)
@@ -83,6 +84,7 @@ def test_default_runs_on_the_machine_and_is_right(name: str, machine: str) -> No
     }
 
 
+@pytest.mark.slow
 def test_epilogue_of_a_product_runs_tile_by_tile() -> None:
     machine = load_machine("dual-bank-npu")
     auto = derived("relu", "dual-bank-npu")
@@ -93,6 +95,7 @@ def test_epilogue_of_a_product_runs_tile_by_tile() -> None:
     assert {t.buffer for t in report.traffic if t.destination == "global"} == {"D"} or len(report.traffic) == 3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("machine", preset_names())
 def test_every_machine_has_a_choice(machine: str) -> None:
     auto = derived("float", machine)
@@ -114,6 +117,7 @@ def test_the_text_is_the_space() -> None:
     )
 
 
+@pytest.mark.slow
 def test_operands_that_fit_may_be_copied_whole_before_the_loops() -> None:
     small, large = derived("gemm", "gemmini"), derived("large gemm", "gemmini")
     places = {hole.name: hole.texts for hole in small.space.holes}
@@ -138,6 +142,7 @@ def test_python_runs_the_text_as_it_is_read() -> None:
     assert structural_equal(found.func, auto.space.schedule_at(auto.space.default).schedule.func)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["gemm", "convolution", "strided"] if IS_DEEP else ["gemm"]),
     st.sampled_from(BOTH),
@@ -165,6 +170,7 @@ def test_a_short_search_improves_on_its_start(machine: str) -> None:
     assert study.offers[0].verdict.status in ("proved", "tested")
 
 
+@pytest.mark.slow
 def test_tiles_that_exceed_a_small_memory_are_not_proposed() -> None:
     small = load_machine("gemmini").replace("memories.accumulator.capacity_bytes", 2048)
     auto = derive_space(program("gemm"), small, rules=())
@@ -195,6 +201,7 @@ def main(A: T.Buffer((4,), "int32")):
         derive_space(parse(text).program, load_machine("gemmini"))
 
 
+@pytest.mark.slow
 def test_symbolic_extents_are_tiled_for_given_sizes() -> None:
     text = """from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
@@ -217,6 +224,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
     assert study.best is not None
 
 
+@pytest.mark.slow
 def test_operands_are_copied_twice_through_an_intermediate_memory() -> None:
     deep = read_machine(DEEP)
     auto = derive_space(program("gemm"), deep, rules=())

@@ -44,6 +44,7 @@ def estimator_of(space: Space, machine: str) -> Estimator:
     return Estimator(space, load_machine(machine))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=8), st.sampled_from([1, 3, 512]))
 @settings(max_examples=200 if IS_DEEP else 8)
 def test_estimator_schedules_are_those_of_the_space(numbers: list[int], most: int) -> None:
@@ -69,6 +70,7 @@ def tried(space: Space, machine: str, count: int) -> list[tuple[Point, Outcome, 
     return [(point, bench.tried(EvaluationRequest(n, point)), estimator.at(point)) for n, point in enumerate(points)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("space", "machine"), [(SPACE, "gemmini"), (LAYER, "dual-bank-npu")], ids=["gemm", "layer"])
 def test_candidates_that_fit_are_estimated_to_fit(space: Space, machine: str) -> None:
     found = tried(space, machine, 40 if IS_DEEP else 24)
@@ -92,6 +94,7 @@ def test_estimated_cycles_rank_as_simulated_cycles() -> None:
     assert best[0] <= 1.25 * min(cycles for cycles, _ in found)
 
 
+@pytest.mark.slow
 def test_two_accumulator_slots_overlap_stores() -> None:
     estimator = estimator_of(LAYER, "dual-bank-npu")
     sums = next(n for n, hole in enumerate(LAYER.holes) if hole.name == "sums")
@@ -110,6 +113,7 @@ def test_two_accumulator_slots_overlap_stores() -> None:
     assert shorter > 5
 
 
+@pytest.mark.slow
 def test_overflow_makes_fuller_points_unpromising() -> None:
     estimator = estimator_of(LAYER, "dual-bank-npu")
     by_size = sorted(
@@ -167,6 +171,7 @@ def test_points_that_differ_in_layouts_only_have_one_estimate() -> None:
     assert estimator.at(one) is estimator.at(other)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.lists(st.integers(1, 3), max_size=4))
 @settings(max_examples=200 if IS_DEEP else 8)
 def test_law_the_best_estimates_come_first_without_duplicates(seed: int, more: list[int]) -> None:
@@ -183,6 +188,7 @@ def test_law_the_best_estimates_come_first_without_duplicates(seed: int, more: l
     assert walked() == found
 
 
+@pytest.mark.slow
 def test_walks_end_with_the_estimated_space() -> None:
     pool = CandidatePool(SPACE.default, random.Random(0))
     for _ in range(30):
@@ -206,6 +212,7 @@ def test_the_sampler_estimates_only_in_walks() -> None:
     assert not any(map(estimator.has, SPACE.points()))
 
 
+@pytest.mark.slow
 def test_walks_begin_with_the_best_and_visit_unknown_points() -> None:
     estimator = estimator_of(LAYER, "dual-bank-npu")
     pool = CandidatePool(LAYER.default, random.Random(3))

@@ -89,6 +89,7 @@ class Backwards:
     def close(self) -> None: ...
 
 
+@pytest.mark.slow
 def test_a_small_space_is_searched_exhaustively() -> None:
     study = exhaustive()
     least = min((o.figures.cycles, n) for n, o in enumerate(everything()) if o.fits and o.figures is not None)
@@ -100,6 +101,7 @@ def test_a_small_space_is_searched_exhaustively() -> None:
     assert pruned and all((o := everything()[t.number]).figures and o.figures.cycles >= least[0] for t in pruned)
 
 
+@pytest.mark.slow
 def test_front_of_two_objectives_is_that_of_all_outcomes() -> None:
     study = of_both()
     fit = {
@@ -112,6 +114,7 @@ def test_front_of_two_objectives_is_that_of_all_outcomes() -> None:
     assert {offer.verdict.status for offer in study.offers} <= {"proved", "tested"}
 
 
+@pytest.mark.slow
 def test_outcomes_explain_rejected_candidates() -> None:
     refused = next(o for o in everything() if o.status == "refused")
     assert refused.code == "no-loop-to-overlap" and refused.line == len(SPACE.lines) - 1 and refused.figures is None
@@ -129,6 +132,7 @@ def test_outcomes_explain_rejected_candidates() -> None:
     assert {t.outcome.code for t in budget if t.outcome.status == "over"} == {"budget"}
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, SPACE.size - 1), min_size=1, max_size=12))
 @settings(max_examples=100 if IS_DEEP else 8)
 def test_law_reused_prefixes_change_no_outcome(numbers: list[int]) -> None:
@@ -137,6 +141,7 @@ def test_law_reused_prefixes_change_no_outcome(numbers: list[int]) -> None:
         assert bench.tried(EvaluationRequest(number, SPACE.point_at(number))) == everything()[number]
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, SPACE.size - 1),
     st.sampled_from([2048, 4096, 6144, 8192, 12_288]),
@@ -156,6 +161,7 @@ def test_law_predicted_overflows_are_reported(number: int, scratchpad: int, accu
         assert outcome.figures.cycles == report.cycles
 
 
+@pytest.mark.slow
 def test_the_order_of_answers_changes_nothing() -> None:
     for one in (exhaustive(), sampled(), *([nsga2()] if IS_DEEP else [])):
         other = explore(SPACE, GEMMINI, one.settings, workers=Backwards(one.settings))
@@ -206,6 +212,7 @@ def test_stop_ends_evaluation_at_its_checkpoint(polls: int) -> None:
     assert not study.ended and polled <= polls + 2
 
 
+@pytest.mark.slow
 def test_study_ends_at_its_time_limit_and_resumes_with_more(tmp_path: Path) -> None:
     store = tmp_path / "study.sqlite"
     short = explore(SPACE, GEMMINI, Settings(batch=8, seconds=1e-9), store=store)
@@ -280,6 +287,7 @@ def test_unknown_objective_is_refused_at_once(name: str) -> None:
         explore(SPACE, GEMMINI, Settings(budgets={name: 3}))
 
 
+@pytest.mark.slow
 def test_only_a_candidate_of_too_many_tasks_fails() -> None:
     study = explore(SPACE, GEMMINI, Settings(limits=EvaluationLimits(tasks=12)))
     failed = [t for t in study.trials if t.outcome.status == "failed"]

@@ -108,6 +108,7 @@ def test_killed_workers_change_nothing_and_leave_no_process() -> None:
             os.kill(pid, 0)
 
 
+@pytest.mark.slow
 def test_candidate_whose_process_dies_is_retried(worker: WorkerProcess) -> None:
     question = EvaluationRequest(0, SPACE.default)
     expected = Evaluator(SPACE, GEMMINI, ("cycles",)).tried(question)
@@ -169,6 +170,7 @@ def test_workers_that_do_not_start_are_reported(script: str, tmp_path: Path, mon
     assert refused.value.code == "no-worker" and "tried 2 times" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_candidate_over_its_time_leaves_its_process() -> None:
     with worker_within(EvaluationLimits(seconds=0.001)) as short:
         outcome = short.answer(EvaluationRequest(0, SPACE.default))
@@ -264,6 +266,7 @@ def test_law_a_worker_walks_the_same_points(number: int, budget: int, seed: int)
     assert not dict(walk.known).keys() & points and (walk.known or points[0] == walk.start)
 
 
+@pytest.mark.slow
 def test_walk_over_its_time_is_cut_short() -> None:
     walk = LocalSearch(SPACE.default, 500, 0)
     with worker_within(EvaluationLimits(seconds=0.05)) as short:

@@ -61,6 +61,7 @@ def test_every_notebook_has_its_cycles() -> None:
     assert {file.stem for file in HAND.rglob("*.py")} == set(CYCLES)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in CYCLES]
 )

@@ -34,6 +34,7 @@ def derived(name: str) -> tuple[PrimFunc, DerivedSpace]:
 FAST = ("transpose", "gemm_odd", "softmax", "gemmini_int8")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "file",
     [pytest.param(f, id=f.stem, marks=[] if f.stem in FAST else pytest.mark.slow) for f in NOTEBOOKS],
@@ -46,6 +47,7 @@ def test_a_hand_schedule_needs_at_least_the_bound(file: Path) -> None:
     assert bound.movement > 0
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200 if IS_DEEP else 10)
 @given(name=st.sampled_from(["edges", "matvec", "rotary", "conv1x1"] if IS_DEEP else ["rows"]), data=st.data())
 def test_derived_schedule_needs_at_least_the_bound(name: str, data: st.DataObject) -> None:

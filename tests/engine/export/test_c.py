@@ -167,6 +167,7 @@ def _intrinsic(op: str, dtype: str) -> PrimFunc:
     return of_elements(dtype, dtype, value, f"call_{op}_{dtype}")
 
 
+@pytest.mark.sample(3)
 @needs_cc
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", *FLOATS])
 def test_compiled_intrinsics_equal_execute(tmp_path: Path, dtype: str):

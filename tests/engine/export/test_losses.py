@@ -65,6 +65,7 @@ def test_a_schedule_of_tvm_calls_loses_nothing() -> None:
         tvm_losses(scheduled(), "soon")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "vta_gemm"])
 def test_pipelines_keep_the_slots_and_the_cycles(name: str) -> None:
     schedule, machine = example(name)

@@ -55,6 +55,7 @@ def test_law_every_task_is_that_of_an_oracle(seed: int) -> None:
     assert found is None or not found.difference
 
 
+@pytest.mark.slow
 def test_random_programs_use_every_engine_and_wait_for_ports() -> None:
     known = [found for seed in range(8) if (found := compared(seed)) is not None]
     kinds = {kind for found in known for kind in found.kinds}
@@ -63,6 +64,7 @@ def test_random_programs_use_every_engine_and_wait_for_ports() -> None:
     assert not [found.difference for found in known if found.difference]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("machine", "scope"), [("matrix-vector-npu", "local"), ("dual-bank-npu", "local.vtcm")])
 def test_tasks_with_clamped_indices_are_those_of_the_oracle(machine: str, scope: str) -> None:
     found = compare(parse(BLUR.replace('"local"', f'"{scope}"')).program, load_machine(machine), FEW)

@@ -53,6 +53,7 @@ def test_pipeline_of_two_stages_costs_as_two_slots():
     }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_deeper_pipelines_have_one_slot_more_than_stages(depth):
     sch = staged()
@@ -119,6 +120,7 @@ def streamed(slots: int, steps: int = 64) -> Schedule:
     return sch
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("latency", [0, 50, 200])
 @pytest.mark.parametrize("slots", [1, 2, 3, 4, 6])
 def test_round_of_slots_takes_a_load_its_latency_and_a_product(slots, latency):

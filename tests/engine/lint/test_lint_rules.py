@@ -179,6 +179,7 @@ def test_chain_places_two_copies_that_do_not_fit():
     }
 
 
+@pytest.mark.slow
 def test_tiles_that_do_not_fit_are_made_smaller():
     sch = staged(64, 512)
     machine = load_machine(NPU).replace("memories.vtcm.capacity_bytes", 131_072)
@@ -221,6 +222,7 @@ def test_report_is_read_during_a_simulation_in_another_thread():
         assert simulated.result() is not None
 
 
+@pytest.mark.slow
 def test_unknown_scope_is_replaced_by_one_that_fits():
     sch = schedule(MATMUL)
     sch.cache_read("C", 0, "shared")
@@ -252,6 +254,7 @@ def f(a: T.handle, b: T.handle, n: T.int32):
 # Programs that run and waste cycles.
 
 
+@pytest.mark.slow
 def test_operands_out_of_reach_are_copied_on_chip():
     plain, _, found = findings_on("unscheduled")
     finding = of("scalar-engine", found)
@@ -278,6 +281,7 @@ def test_double_buffer_without_overlap_is_reduced_to_one_slot():
     }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("latency", "banks"), [(900, None), (900, ("local.vtcm[0]", "local.vtcm[1]")), (0, None)])
 def test_long_latency_gets_a_third_slot_only_where_it_helps(latency, banks):
     sch = staged(tile=64, step=16)
@@ -384,6 +388,7 @@ def test_indivisible_split_gets_a_divisor():
     assert "guard" not in codes(dividing, ASCEND)
 
 
+@pytest.mark.slow
 def test_guard_needed_only_by_the_last_iteration_is_separated():
     sch = schedule(DOUBLE.replace("100", "10007"))  # a prime: no split divides it
     (i,) = sch.get_loops("B")
@@ -392,6 +397,7 @@ def test_guard_needed_only_by_the_last_iteration_is_separated():
     assert fix.calls == ("i_00, i_01 = sch.loop_partition(i_0, factors=[625])",)
 
 
+@pytest.mark.slow
 def test_unused_blocks_and_buffers_are_named():
     found = findings_on("unused")[2]
     unused = {f.blocks for f in found if f.code == "unused-block"}
@@ -454,6 +460,7 @@ def test_no_lint_changes_its_schedule():
     assert sch.func is func and sch.trace.steps is steps
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_fix_ends_its_finding_at_its_cost_and_keeps_the_meaning(name: str):
     sch, machine, found = findings_on(name)

@@ -42,6 +42,7 @@ def scopes(schedule: Schedule) -> dict[str, str]:
 # seeds/003.
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("case", [0, 1], ids=["the lowered module with the post's schedule", "the scheduled module"])
 def test_seed_003_round_trip_is_found_and_fixed(case: int):
     notebook, schedule, machine = opened(3, case)
@@ -121,6 +122,7 @@ def test_seed_002_without_separators_gets_two_banks():
     assert [f for f in lint(banked, machine, SIZES) if f.severity != "info"] == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("case", [2, 3], ids=["with AXIS_SEPARATOR", "with both"])
 def test_seed_002_with_separators_has_no_bank_finding(case: int):
     _, schedule, machine = opened(2, case)

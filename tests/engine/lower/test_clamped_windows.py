@@ -60,6 +60,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CASES)
 def test_tile_keeps_only_its_clamped_windows(name: str) -> None:
     sizes, taps, index, tile, windows = CASES[name]
@@ -81,6 +82,7 @@ def test_tiles_with_clamped_borders_fit_and_compute_the_same(name: str) -> None:
     assert not any(m.overflow_bytes for m in memory.values())
 
 
+@pytest.mark.slow
 def test_least_of_a_difference_of_clamps_has_no_clamps() -> None:
     x, y = Var("x", "int32"), Var("y", "int32")
     ends = build.sub(build.add(build.mul(build.minimum(x, 63), 2), 3), build.maximum(build.sub(y, 1), 0))

@@ -51,6 +51,7 @@ def chain(blocks: int) -> PrimFunc:
     return function(HEADER + "".join(lines))
 
 
+@pytest.mark.slow
 def test_a_thousand_blocks_in_a_row_are_lowered():
     func = chain(1050)
     sch = Schedule(func)
@@ -107,6 +108,7 @@ DOORS: dict[str, Callable[[PrimFunc], object]] = {
 }
 
 
+@pytest.mark.sample(69)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("kind", ["loops", "operations"])
 @pytest.mark.parametrize("levels", [60, 450, 1500])

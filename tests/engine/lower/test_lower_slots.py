@@ -85,6 +85,7 @@ def test_two_slots_are_allocated_outside_their_loop():
     )
 
 
+@pytest.mark.slow
 def test_two_slots_give_the_same_result():
     for sch in (staged(), staged(layout=None), staged(step=128)):
         inputs = random_inputs(sch.func)
@@ -93,6 +94,7 @@ def test_two_slots_give_the_same_result():
             assert (lowered[name] == array).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("slots", [3, 4])
 def test_more_slots_are_one_axis(slots):
     sch = staged(double=False)

@@ -39,6 +39,7 @@ def require_fresh_plan(sch: Schedule) -> None:
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("stages", [[0, 1, 1, 1, 1], [0, 1, 2, 2, 3], [0, 0, 0, 0, 0]])
 def test_scopes_of_one_kind_reuse_the_plan(stages: list[int]) -> None:
     first = tiled()

@@ -52,6 +52,7 @@ def test_an_invalid_size_is_refused(sizes: dict[str, int], code: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "sizes", [{"M": 256, "K": 512, "N": 256}, {"M": 100, "K": 130, "N": 70}, {"M": 1, "K": 1, "N": 1}]
 )
@@ -67,6 +68,7 @@ def test_sizes_bound_before_or_after_scheduling_cost_the_same(sizes) -> None:
     np.testing.assert_allclose(tilewright.run(read_te(MATMUL_VTCM), arrays)["C"], product, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_verdict_of_a_check_names_its_sizes() -> None:
     found = read_te(MATMUL_VTCM)
     assert found.schedule.verify().status == "unknown"

@@ -258,6 +258,7 @@ def test_rising_stages_are_proposed_for_three_falling_ones():
     assert caught.value.refusal.fix == ("sch.pipeline(i, stages=[0, 1, 1])",)
 
 
+@pytest.mark.slow
 def test_prologue_of_a_nested_pipeline_overlaps_too():
     text = (
         HEADER

@@ -63,6 +63,7 @@ def test_missing_package_is_reported_with_its_pip_command(
     assert refusal.code == "no-frontend" and refusal.fix == (fix,) and package in refusal.message
 
 
+@pytest.mark.slow
 @pytest.mark.tvm
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs /proc")
 def test_huge_onnx_file_is_refused_in_little_memory(tmp_path: Path) -> None:

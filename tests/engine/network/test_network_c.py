@@ -63,6 +63,7 @@ def test_a_compiled_network_computes_its_results(name: str, tmp_path: Path) -> N
     assert found == b"".join(np.ascontiguousarray(result).tobytes() for result in expected)
 
 
+@pytest.mark.slow
 def test_compiled_network_with_schedules_has_the_same_results(tmp_path: Path) -> None:
     tensor = 'R.Tensor((64, 64), "float32")'
     main = f"""

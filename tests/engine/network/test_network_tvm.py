@@ -115,6 +115,7 @@ def test_tvm_computes_the_same_with_scheduled_kernels(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("text", "sizes"), [(MODEL, {}), (OPEN, {"n": 4})], ids=["constants", "open size"])
 def test_an_exported_module_has_the_same_results(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
     network = merged(parse_network(text))
@@ -124,6 +125,7 @@ def test_an_exported_module_has_the_same_results(text: str, sizes: dict[str, int
         np.testing.assert_allclose(one, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_tvm_and_import_read_the_text_of_a_network() -> None:
     network = merged(parse_network(MODEL))
     text = network_tvm_script(network)
@@ -132,6 +134,7 @@ def test_tvm_and_import_read_the_text_of_a_network() -> None:
     assert [c.kernel for c in parse_network(text).graph.calls] == [c.kernel for c in network.graph.calls]
 
 
+@pytest.mark.slow
 def test_text_omits_axis_separators_of_intermediates() -> None:
     network = merged(parse_network(MODEL))
     schedule = Schedule(network["scale"])
@@ -141,6 +144,7 @@ def test_text_omits_axis_separators_of_intermediates() -> None:
     assert "axis_separators" not in text and tvm.script.from_source(text) is not None
 
 
+@pytest.mark.slow
 def test_tvm_gets_the_value_of_a_number_in_the_text(tmp_path: Path) -> None:
     network = parse_network(SCALAR)
     x = np.arange(256, dtype="float32").reshape(16, 16)

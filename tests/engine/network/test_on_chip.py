@@ -153,6 +153,7 @@ def chain() -> tuple[Network, dict[str, PrimFunc]]:
     return network, {name: staged(name, 16, 2, "local.vtcm") for name in ("scale", "join")}
 
 
+@pytest.mark.slow
 def test_tensor_on_chip_has_inlined_copies_and_its_own_kernels() -> None:
     network, scheduled = chain()
     plain = simulate_network(network, NPU, scheduled=scheduled)
@@ -176,6 +177,7 @@ def test_tensor_on_chip_has_inlined_copies_and_its_own_kernels() -> None:
     assert "t0       local.vtcm[0]" in text and "0 scale" in text and "131,072" in text
 
 
+@pytest.mark.slow
 def test_weight_is_copied_while_the_dma_is_idle() -> None:
     network, scheduled = chain()
     machine = NPU.replace("engines.vector.cycles_per_operation", 100)
@@ -203,6 +205,7 @@ PRODUCT = """
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("cycles_per_tile", [1, 16, 32, 64, 1000])
 @pytest.mark.parametrize("slots", [1, 2])
 def test_weight_is_copied_during_a_product(cycles_per_tile: int, slots: int) -> None:
@@ -263,6 +266,7 @@ def test_chosen_tensors_beat_each_tensor_alone() -> None:
     assert simulate_network(network, NPU, scheduled=scheduled, on_chip=choice).cycles == found.cycles
 
 
+@pytest.mark.slow
 def test_only_calls_of_a_changed_kernel_are_simulated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     network, scheduled = chain()
     on_chip = {"t0": "local.vtcm_Block_1"}

@@ -64,6 +64,7 @@ def test_each_call_runs_with_its_open_size() -> None:
     np.testing.assert_array_equal(long, np.maximum(z, 0))
 
 
+@pytest.mark.slow
 def test_virtual_machine_of_tvm_has_the_same_results() -> None:
     tvm = pytest.importorskip("tvm")
     from tvm import relax

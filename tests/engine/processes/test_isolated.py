@@ -56,6 +56,7 @@ def test_an_error_of_the_function_is_raised() -> None:
     assert (refused.value.code, refused.value.refusal.found) == ("too-odd", "3")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("function", [work.spin, work.hold], ids=["in Python", "in C"])
 def test_a_call_over_its_time_ends(function: Callable[[], Any]) -> None:
     with pytest.raises(OverBudgetError, match=r"the call needs more than 0\.2 s of processor time"):

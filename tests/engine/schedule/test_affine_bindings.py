@@ -117,6 +117,7 @@ def rounded(shape: str) -> tuple[Schedule, Var, Var]:
     return sch, outer, inner
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "shape", ["16, (n + 1) // 2, 10", "16, (n - 1) // 2 + 1, 10", "(n + 1) // 2, 3, (n + 1) // 2", "4, n, n", "n, 4, n"]
 )

@@ -26,6 +26,7 @@ def scheduled(name: str, fast: str) -> tilewright.Schedule:
     return sch
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("dialect", ["current", "classic"])
 @pytest.mark.parametrize("name", REAL)
 def test_printed_real_program_is_read_as_the_same(name: str, dialect: str) -> None:
@@ -35,6 +36,7 @@ def test_printed_real_program_is_read_as_the_same(name: str, dialect: str) -> No
     assert first_difference(tilewright.parse(tilewright.to_script(after, dialect)), after) is None
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", REAL)
 def test_schedule_of_a_real_program_lowers_the_same(name: str) -> None:
     sch = scheduled(name, "local")

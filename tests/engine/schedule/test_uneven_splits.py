@@ -19,6 +19,7 @@ def fused(body: str, rows: str, columns: str) -> tuple[Schedule, list[Var]]:
     return sch, sch.split(sch.fuse(*sch.get_loops("B")), [None, 16])
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("rows", "columns"), SIZES)
 @pytest.mark.parametrize("body", ["elementwise", "update"])
 def test_every_call_of_a_gpu_fallback_schedule_is_accepted(body: str, rows: str, columns: str) -> None:

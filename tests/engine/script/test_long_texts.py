@@ -44,6 +44,7 @@ def long(text: str) -> str:
     return text * (LONG_CHARACTERS // len(text) + 1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("text", [MIXED, "x = 1\n", "async def f():\n    async for i in a:\n        await b\n"])
 def test_a_long_text_has_the_tree_of_the_parser(text: str) -> None:
     text = long(text)

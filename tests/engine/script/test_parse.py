@@ -297,6 +297,7 @@ def test_nodes_are_found_at_their_positions() -> None:
         assert len(parsed.positions[store.buffer]) > 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["A", "Ä"])
 def test_columns_of_a_long_line_count_characters(name: str) -> None:
     count = 6_000

@@ -108,11 +108,13 @@ def test_each_faster_one_replaces_the_one_before() -> None:
     assert cycles == sorted(cycles, reverse=True) and cycles[-1] < cycles[0]
 
 
+@pytest.mark.slow
 def test_no_schedule_is_proposed_for_a_scheduled_program() -> None:
     schedule, found = suggested("tiny", NPU)
     assert rows(applied(schedule, found[-1][0]), NPU) == []
 
 
+@pytest.mark.slow
 def test_after_one_call_the_rest_is_scheduled() -> None:
     schedule = Schedule(program("tiny"))
     schedule.compute_inline("scaled")

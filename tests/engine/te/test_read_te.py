@@ -119,6 +119,7 @@ def test_copies_of_the_vta_tutorial_are_under_ko() -> None:
     assert schedule.verify().status == "tested"
 
 
+@pytest.mark.slow
 def test_all_threads_copy_with_the_same_result() -> None:
     found = read_te(GPU_MATMUL)
     assert found.schedule.verify().status == "tested"  # at once: each thread has its own buffers

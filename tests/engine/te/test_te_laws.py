@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from support.programs.te_programs import te_texts
 
@@ -23,6 +24,7 @@ def test_law_an_accepted_schedule_keeps_the_meaning(text: str) -> None:
     assert verdict.status == "tested", f"{verdict.detail}\n{text}"
 
 
+@pytest.mark.slow
 @given(te_texts())
 def test_law_each_step_has_its_source_line(text: str) -> None:
     try:

@@ -77,12 +77,14 @@ def derived(text: str) -> DerivedSpace:
     return found
 
 
+@pytest.mark.slow
 def test_each_group_has_its_own_copies_of_a_shared_buffer() -> None:
     text = derived(TWO_SUMS).text
     assert 'consumer_blocks=["R"])' in text and 'consumer_blocks=["C"])' in text
     assert "on scalar" not in text
 
 
+@pytest.mark.slow
 def test_elementwise_blocks_are_inlined_without_recomputation() -> None:
     found = derived(NORMALIZED)
     assert "centred inlined" in found.decisions
@@ -95,6 +97,7 @@ def test_small_operands_are_copied_once() -> None:
     assert any(d.startswith("X copied at loop") for d in found.decisions)
 
 
+@pytest.mark.slow
 def test_an_inlined_cast_leaves_narrow_factors() -> None:
     assert 'sch.compute_inline("wide")' in derived(CAST).text
 

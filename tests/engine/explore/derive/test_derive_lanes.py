@@ -82,6 +82,7 @@ def test_sum_along_rows_is_split_into_lanes_first() -> None:
     assert text.count("sch.vectorize(") == 2
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["batch_matmul", "softmax", "matvec", "transpose"] if IS_DEEP else ["product", "matvec"]),
     st.integers(0, 2**40),
@@ -104,6 +105,7 @@ def test_bound_counts_the_first_miss_of_each_line() -> None:
     assert simulate(Schedule(program("matvec")).func, CPU).cycles >= lines * each // 2
 
 
+@pytest.mark.slow
 def test_machines_with_lanes_along_the_result_vectorize_no_loops() -> None:
     found = derive_space(parse(ROWS).program, load_machine("dual-bank-npu"))
     assert "vectorize" not in found.text and "rfactor" not in found.text

@@ -155,6 +155,7 @@ def test_rules_state_what_they_require_and_write() -> None:
     assert all(rule.what and rule.title for rule in SCHEDULE_RULES)
 
 
+@pytest.mark.slow
 def test_a_user_rule_is_applied_with_the_others() -> None:
     def unroll_tail(found: ScheduleDraft) -> None:
         """Requires loops around the last block. Line: `unroll` of the innermost one."""
@@ -168,6 +169,7 @@ def test_a_user_rule_is_applied_with_the_others() -> None:
     assert "Y unrolled" in found.decisions and "# An unrolled loop: Y unrolled." in found.text
 
 
+@pytest.mark.slow
 def test_the_space_explains_itself() -> None:
     found = derived("rows")
     assert found.explanation.startswith(f"{len(found.space.holes)} choices, {found.space.size:,} schedules; ")
@@ -194,6 +196,7 @@ def test_default_beats_tiles_of_the_main_block(name: str) -> None:
     assert not alone.fits or alone.figures is None or outcome.figures.cycles <= alone.figures.cycles
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["softmax", "conv2d", "attention", "depthwise"] if IS_DEEP else ["rows"]), st.integers(0, 2**40))
 @settings(max_examples=100 if IS_DEEP else 12, deadline=None)
 def test_every_point_is_right_or_refused(name: str, number: int) -> None:
@@ -257,6 +260,7 @@ def test_each_step_has_a_faster_space(name: str) -> None:
     assert spaces[-1].text == derived(name).text
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("polls", [1, 100])
 def test_stopped_derivation_ends_with_a_schedule_that_fits(polls: int) -> None:
     polled = 0

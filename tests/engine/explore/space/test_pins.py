@@ -111,6 +111,7 @@ def test_nested_pins_keep_the_whole_space() -> None:
         pinned(PART, {"ti": 8})
 
 
+@pytest.mark.slow
 def test_every_search_method_finds_the_best_of_a_pinned_space() -> None:
     bench = Evaluator(SPACE, GEMMINI, ("cycles",))
     outcomes = [bench.tried(EvaluationRequest(n, unpinned(PART, p)[1])) for n, p in enumerate(PART.points())]
@@ -133,6 +134,7 @@ def test_local_search_varies_unpinned_holes_only() -> None:
     assert explore(alone, GEMMINI, SAMPLED).total == 1
 
 
+@pytest.mark.slow
 def test_other_pins_are_another_study_and_equal_pins_resume(tmp_path: Path) -> None:
     file = tmp_path / "study.sqlite"
     one = explore(PART, GEMMINI, Settings(exhaustive=0, trials=6, batch=4), store=file)
@@ -144,6 +146,7 @@ def test_other_pins_are_another_study_and_equal_pins_resume(tmp_path: Path) -> N
             explore(pinned(SPACE, pins), GEMMINI, SAMPLED, store=file)
 
 
+@pytest.mark.slow
 def test_records_outside_the_pins_start_with_the_nearest_values(
     tmp_path: Path,
 ) -> None:
@@ -166,6 +169,7 @@ def test_records_outside_the_pins_start_with_the_nearest_values(
         assert again.best.outcome == whole.best.outcome
 
 
+@pytest.mark.slow
 def test_known_outcomes_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = Evaluator(PART, GEMMINI, ("cycles",)).tried(EvaluationRequest(0, PART.default))
     assert outcome.fits

@@ -52,6 +52,7 @@ def test_a_derivation_simulates_each_point_once(name: str, monkeypatch: pytest.M
     assert len(estimators) > 1 and max(estimators.values()) == 1
 
 
+@pytest.mark.slow
 def test_pruned_point_is_retried_at_a_higher_limit() -> None:
     space = derive_space(program("rows"), NPU).space
     point, exact = space.default, Evaluator(space, NPU, ("cycles",)).tried(EvaluationRequest(0, space.default))

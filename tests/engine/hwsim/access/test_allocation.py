@@ -120,6 +120,7 @@ def test_reports_have_fragmented_bytes() -> None:
     assert line.split() == ["local", "384", "256", "128", "640", "1,024", "38", "%"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", samples(range(30), *range(5)))
 def test_law_a_tile_is_dead_before_its_address_is_reused(seed: int) -> None:
     func = phased(Random(seed))

@@ -95,6 +95,7 @@ def test_copies_to_one_bank_are_serialized() -> None:
     assert together.engines["dma[0]"].stall["port"] + together.engines["dma[1]"].stall["port"] > 0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1 << 30))
 def test_random_rows_are_attributed_to_their_banks(seed: int) -> None:
     rng = Random(seed)

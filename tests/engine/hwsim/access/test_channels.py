@@ -57,6 +57,7 @@ def test_two_channels_cost_as_much_as_two_engines_on_a_bus():
     assert found.to_json() == expected.to_json()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("setup", "cycles"), [(0, 128), (10, 137), (100, 227)])
 def test_set_ups_of_two_channels_overlap_and_share_the_rate(setup: int, cycles: int):
     fast = {"dma__setup_cycles": setup, "matrix__cycles_per_tile": 1, "matrix__setup_cycles": 0}
@@ -72,6 +73,7 @@ def test_one_channel_leaves_the_machine_unchanged():
     assert one.by_channel is one
 
 
+@pytest.mark.slow
 def test_each_channel_has_its_stalls_and_its_engine_a_sensitivity():
     found = simulate(func(), machine(3))
     channels = [name for name in found.engines if name.startswith("dma")]
@@ -97,6 +99,7 @@ def test_channels_of_a_unit_are_refused():
     assert caught.value.code == "channels-in-unit"
 
 
+@pytest.mark.slow
 def test_lint_fixes_are_tried_with_all_channels():
     slow = machine(2, ddr__latency_cycles=2_000)
     found = {f.code: f for f in lint(product(), slow)}
@@ -111,6 +114,7 @@ def test_outstanding_requests_limit_the_rate_by_littles_law(outstanding: int, cy
     assert {t.end - t.start for t in tasks} == {10 + cycles}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", samples(range(60), *range(6)))
 def test_law_skipping_with_channels_is_exact(seed: int):
     rng = Random(31_000 + seed)

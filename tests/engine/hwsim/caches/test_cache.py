@@ -335,6 +335,7 @@ def matmul(A: T.Buffer((256, 32), "float32"), B: T.Buffer((32, 32), "float32"), 
 )
 
 
+@pytest.mark.slow
 def test_repeated_rows_are_skipped_with_equal_counts():
     func, machine = parse(MATMUL).program, cached_machine(Geometry(2048, 2, 64), Geometry(8192, 4, 64))
     tasks = (CachedTask((0,), 1),)
@@ -462,6 +463,7 @@ def test_too_many_accesses_and_no_caches_are_refused():
     assert caught.value.code == "too-many-accesses" and "1000" in caught.value.refusal.message
 
 
+@pytest.mark.slow
 def test_buffers_lie_at_the_given_bases():
     func = parse(MATMUL.replace("256", "32")).program
     machine = cached_machine(Geometry(1024, 1, 64), Geometry(65536, 8, 64))

@@ -49,6 +49,7 @@ def test_loop_order_that_reuses_lines_less_stalls_longer():
     assert rows.cycles < columns.cycles < 8192 * 300
 
 
+@pytest.mark.slow
 def test_cycles_with_misses_are_work_and_stalls():
     func, machine = program("j, i"), core()
     report = simulate(func, machine)
@@ -66,6 +67,7 @@ def test_cycles_with_misses_are_work_and_stalls():
     assert report.engines["core"].busy == task.cycles == report.cycles - report.engines["core"].stall["idle"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("whole", [0, 10**9])
 def test_alternating_tasks_of_two_engines_wait_for_their_own_misses(whole: int):
     sch = Schedule(parse(matmul(16, 16, 16)).program)

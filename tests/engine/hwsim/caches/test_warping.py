@@ -43,6 +43,7 @@ def test_law_warping_counts_as_the_plain_simulation(seed: int):
     assert same(warped(func, machine, tasks), cache_counts(func, machine, tasks=tasks, skip=False))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", samples([24, 40, 64], 24))
 @pytest.mark.parametrize("tile", [0, 8])
 def test_warping_a_matmul_simulates_few_accesses(size: int, tile: int):

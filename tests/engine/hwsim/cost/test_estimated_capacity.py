@@ -36,6 +36,7 @@ def test_estimate_fills_memory_as_the_report_for_slots_in_phases(seed: int) -> N
     assert estimated == reported
 
 
+@pytest.mark.slow
 def test_buffers_that_share_addresses_are_estimated_to_fit() -> None:
     small, large = (PAD.replace("pad.capacity_bytes", n * CAPACITY) for n in (3, 96))
     shared = 0

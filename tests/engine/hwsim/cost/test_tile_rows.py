@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.programs.sources import matmul
@@ -149,6 +150,7 @@ def main(A: T.Buffer((8, 12), "int32"), B: T.Buffer((12, 8), "int32"), C: T.Buff
 """
 
 
+@pytest.mark.slow
 def test_row_follows_the_inner_of_equal_loops():
     machine = banked(2, 4, systolic=True).replace("matrix.dataflow", "output_stationary")
     found: set[int] = set()

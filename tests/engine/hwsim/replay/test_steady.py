@@ -102,6 +102,7 @@ def test_law_an_interval_has_the_tasks_active_in_it(seed: int, start: int, lengt
     assert list(line.unrolled(start, start + length)) == inside
 
 
+@pytest.mark.slow
 def test_random_programs_have_repeats_to_skip() -> None:
     simulated = skipped = 0
     for seed in range(60 if IS_DEEP else 15):

@@ -64,6 +64,7 @@ def require_same(found: tuple[Report, Report] | None) -> None:
         assert tasks(fast) == tasks(plain)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_triangle_costs_what_a_plain_replay_finds(seed: int) -> None:
     require_same(known(seed))
@@ -134,6 +135,7 @@ def require_same_window(found: tuple[Report, Report], parts: list[float]) -> Non
     assert at == end
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", samples(SEEDS, *SEEDS[:3]))
 def test_a_window_of_a_triangle_has_its_tasks(seed: int) -> None:
     require_same_window(known(seed), [0.2, 0.7])
@@ -156,6 +158,7 @@ def test_task_of_a_triangle_is_found_by_its_indices(seed: int) -> None:
         assert line.find(variants, row.place) == int(line.starts[row.row]) + row.later
 
 
+@pytest.mark.slow
 def test_triangles_have_iterations_to_skip() -> None:
     every, fast = zip(*map(known, SEEDS), strict=True)
     assert sum(any(r.more for r in report.timeline.repeats) for report in fast) >= 4
@@ -173,6 +176,7 @@ def test_causal_attention_of_any_length_replays_few_tasks(tile: int, mask: bool)
     assert sum(k.tasks for k in large.tasks if k.block == "qk") == 1024 * 1025 // 2
 
 
+@pytest.mark.slow
 def test_cycles_of_causal_attention_are_a_quadratic_polynomial() -> None:
     cycles = [
         simulate(parse(causal_attention(64 * n, 64)).program, load_machine("dual-bank-npu")).cycles

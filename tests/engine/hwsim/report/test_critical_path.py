@@ -51,6 +51,7 @@ def require_same_paths(found: tuple[Report, Report] | None) -> None:
     assert [s[1:] for s in few.steps(*middle)] == [s[1:] for s in every.steps(*middle)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_critical_path_is_that_of_every_task_replayed(seed: int) -> None:
     require_same_paths(reports(seed))

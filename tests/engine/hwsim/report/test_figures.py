@@ -65,6 +65,7 @@ def test_energy_of_bytes_and_operations_sums_to_the_total():
     assert report.energy_pj == sum(report.energy.values())
 
 
+@pytest.mark.slow
 def test_dma_bound_program_needs_both_rates():
     parameters = {k.path: k for k in sensitivity(staged(32, 24, 16), plain())}
     assert parameters["engines.dma.bytes_per_cycle"].saved == 0  # the memory is as slow
@@ -97,6 +98,7 @@ def figures(report: Report) -> dict[str, object]:
     return report.to_json()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("sizes", [(64, 72, 40), (61, 35, 19), (8, 8, 800)])
 def test_figures_of_edge_tiles_are_those_of_a_plain_replay(sizes: tuple[int, int, int]):
     func = staged(*sizes)

@@ -85,6 +85,7 @@ def test_law_conflicts_of_boxes_and_rest_are_those_of_all_accesses(seed: int) ->
         assert counted(seed) == found
 
 
+@pytest.mark.slow
 def test_random_windows_have_boxes_and_conflicts() -> None:
     with_box = 0
     lost = 0

@@ -78,6 +78,7 @@ def test_tasks_of_a_tiled_matmul_are_thread_blocks(virtual: bool):
     assert report.conflicts == ()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("virtual", [False, True])
 def test_registers_are_per_thread_and_shared_memory_per_block(virtual: bool):
     report = on_gpu(tiled(virtual))
@@ -97,6 +98,7 @@ def test_copies_of_double_buffers_run_ahead_under_threads():
     assert report.cycles < straight.cycles
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("slots", [1, 2])
 def test_skipping_with_blocks_at_the_edge_is_exact(slots: int):
     rows, columns, depth = 333, 335, 104

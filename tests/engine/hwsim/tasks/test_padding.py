@@ -132,6 +132,7 @@ def test_fix_of_padding_on_the_scalar_engine_saves_cycles() -> None:
     assert not any(f.code == "scalar-padding" for f in lint(sch, machine))
 
 
+@pytest.mark.slow
 def test_fix_uses_the_vector_engine_without_padding_in_flight() -> None:
     sch = Schedule(parse(COPY.format(n=14, m=16, p=1)).program)
     (finding,) = [f for f in lint(sch, plain()) if f.code == "scalar-padding"]
@@ -139,6 +140,7 @@ def test_fix_uses_the_vector_engine_without_padding_in_flight() -> None:
     assert finding.fixes[0].cycles < simulate(sch.func, plain()).cycles
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", samples(range(30), *range(5)))
 def test_law_tiles_of_a_padded_copy_cost_as_in_a_plain_replay(seed: int) -> None:
     rng = Random(seed)
