@@ -1,7 +1,7 @@
 # make run    create the environment, install, start the app and print its address (PORT=5006; a free port if that is taken)
 # make test   everything on a fresh machine: make check beside all tests (apache-tvm and a Chromium are fetched where missing)
 # make test-deep  the tests that are slow or take samples, with many samples: hours (PYTEST='-k routes' for some of them)
-# make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, who imports whom, types of public names
+# make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, the repository as a whole
 # make components  bundle the JavaScript components that changed
 # make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
 # make clean  remove what the others made
@@ -43,7 +43,7 @@ check: $(VENV)/.installed-dev
 	$(PY) -m ruff format --check .
 	$(PY) -m basedpyright --pythonpath $(PY)
 	$(COMPONENTS) check test
-	$(PY) -m pytest -q -m '' tests/test_architecture.py tests/face/test_types.py
+	$(PY) -m pytest -q -m check tests/test_architecture.py tests/test_repository.py tests/face/test_types.py
 
 components: $(VENV)/.installed-run
 	$(COMPONENTS)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.check
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("tilewright", "app", "engine", "static")
 OWN = {*PACKAGES}

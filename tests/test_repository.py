@@ -18,6 +18,8 @@ import pytest
 import tilewright
 from tilewright.app.cli import main
 
+pytestmark = pytest.mark.check
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {

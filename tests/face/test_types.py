@@ -18,6 +18,8 @@ from support.installed import link_package
 import tilewright
 from tilewright import plot, script
 
+pytestmark = pytest.mark.check
+
 ROOT = Path(__file__).parents[2]
 CONSUMER = Path(__file__).parent / "typed" / "consumer.py"
 
@@ -30,7 +32,6 @@ tilewright.face.simulat("kernel.py")
 """
 
 
-@pytest.mark.slow  # part of `make check`
 def test_given_a_users_program_then_strict_type_checks_find_its_mistakes_and_no_others(tmp_path: Path) -> None:
     package = link_package(environment(tmp_path / "venv"), ROOT)
     shutil.copy(CONSUMER, tmp_path)
