@@ -1,10 +1,10 @@
 """Mutation score of a folder: the share of small faults, put into its functions one at a time, that make a test fail.
 
-    python bench/mutation.py engine/hwsim/replay tests/engine/hwsim [--mutants 300] [--seed 0] [--survivors]
+    python bench/mutation.py [--mutants 300] [--seed 0] [--survivors] engine/hwsim/replay tests/engine/hwsim [-- -m ""]
 
 The tests run once to see which of them reach which line. Each mutant then runs in a fork of this process: the mutated function gets
 its new code in place, and the tests that reach the line run, quickest first, until one fails. A mutant that no test reaches survives.
-The same seed gives the same mutants as long as the sources are the same. `pip install coverage` first.
+The same seed gives the same mutants as long as the sources are the same; `-m ""` adds the slow tests. `pip install coverage` first.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def install(mutant: Mutant) -> None:
     assert change is not None
     change()
     new = {(code.co_qualname, code.co_firstlineno): code for code in _codes(compile(tree, str(mutant.file), "exec"))}
+    gc.unfreeze()  # the tests' set-up freezes what there is after collection
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper):  # no results of the functions before
             found.cache_clear()
