@@ -43,7 +43,7 @@ def told(argv: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> 
     return said.out if not code else said.out + said.err
 
 
-def test_the_best_is_printed_with_its_values_and_its_bound(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_candidate_is_printed_with_values_and_bound(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = gemm.read_bytes()
     out = told([str(gemm)], capsys)
     assert "6 of 6 candidates evaluated (all): 6 fit" in out or "pruned" in out
@@ -51,7 +51,7 @@ def test_the_best_is_printed_with_its_values_and_its_bound(gemm: Path, capsys: p
     assert gemm.read_bytes() == before
 
 
-def test_write_makes_a_branch_and_keeps_the_holes(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_write_adds_a_branch_and_keeps_the_holes(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = told([str(gemm), "--write"], capsys)
     notebook = evaluate(load_document(gemm))
     assert [b.name for b in branches(notebook.document)] == ["main", "found"] and "branch 'found'" in out
@@ -100,7 +100,7 @@ def test_a_study_is_resumed(double: Path, tmp_path: Path, capsys: pytest.Capture
     assert "other-study" in told([str(double), *store, "--seed", "1"], capsys, 2)
 
 
-def test_seconds_end_a_search(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_limit_ends_a_search(gemm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = ["--study", str(tmp_path / "study.sqlite"), "--workers", "0", "--json"]
     assert main(["explore", str(gemm), *study, "--seconds", "0.0001"]) in (0, 1)  # no time for more than the first
     short = json.loads(capsys.readouterr().out)
@@ -108,7 +108,7 @@ def test_seconds_end_a_search(gemm: Path, tmp_path: Path, capsys: pytest.Capture
     assert len(json.loads(told([str(gemm), *study], capsys))["trials"]) > 1
 
 
-def test_nothing_that_fits_is_1_with_the_reason(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_space_where_nothing_fits_exits_with_1_and_the_reason(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = told([str(gemm), "--budget", "peak local.scratchpad=64"], capsys, 1)
     assert "no feasible candidate" in out and "6 × budget: peak local.scratchpad of" in out and "at most 64" in out
 
@@ -145,7 +145,7 @@ def test_a_derivation_keeps_pins(double: Path, capsys: pytest.CaptureFixture[str
         ("rows", ("not HOLE=VALUE",)),
     ],
 )
-def test_a_wrong_pin_is_2_with_the_choices(
+def test_an_invalid_pin_exits_with_2_and_the_choices(
     gemm: Path, pin: str, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = told([str(gemm), "--keep", pin], capsys, 2)
@@ -165,7 +165,7 @@ def test_a_wrong_pin_is_2_with_the_choices(
         (["--auto", "--study", "/no/such/folder/x.sqlite"], "not-a-study"),
     ],
 )
-def test_a_wrong_option_is_2_with_the_reason(
+def test_an_invalid_option_exits_with_2_and_the_reason(
     double: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explore", str(double), *argv]) == 2

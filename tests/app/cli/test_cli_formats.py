@@ -46,9 +46,7 @@ def printed(capsys: pytest.CaptureFixture[str], argv: list[str], code: int) -> s
     return said.out
 
 
-def test_given_github_then_a_command_at_the_line_of_each_finding(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["place_the_copies.py", "fused_matmul_relu_roundtrip.py", "fused_matmul_relu.py", "refused, 100%.py"]
     out = printed(capsys, [*files, "--lint", "warning", "--format", "github"], 1)
     found = [match for line in out.splitlines() if (match := COMMAND.fullmatch(line))]
@@ -67,9 +65,7 @@ def test_given_github_then_a_command_at_the_line_of_each_finding(
     assert "%0Afix: sch.compute_inline" in found[2]["text"]
 
 
-def test_given_a_converted_file_then_a_finding_is_at_its_first_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finding_of_a_converted_file_is_at_its_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The lines of the notebook that was made of it are not the file's."""
     file = tmp_path / "te.py"
     file.write_text(MATMUL_VTCM, encoding="utf-8")
@@ -78,11 +74,11 @@ def test_given_a_converted_file_then_a_finding_is_at_its_first_line(
     assert ",line=1,col=1,title=tilewright%3A cycles::cycles over budget: " in capsys.readouterr().out
 
 
-def test_given_nothing_wrong_then_github_prints_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_github_prints_nothing_without_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, ["fused_matmul_relu.py", "--format", "github"], 0) == ""
 
 
-def test_given_sarif_then_a_log_as_the_standard_has_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_is_a_log_of_the_standard(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absolute = str(folder / "fused_matmul_relu_roundtrip.py")
     files = ["place_the_copies.py", absolute, "refused, 100%.py", "broken.py", "none.py"]
     data = json.loads(printed(capsys, [*files, "--lint", "warning", "--max-cycles", "1", "--format", "sarif"], 2))
@@ -119,13 +115,13 @@ def assert_sarif(data: dict[str, Any]) -> None:
             assert place["region"]["startLine"] >= 1 and place["region"]["startColumn"] >= 1
 
 
-def test_given_nothing_wrong_then_sarif_has_no_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_without_findings_has_no_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = json.loads(printed(capsys, ["fused_matmul_relu.py", "--format", "sarif"], 0))
     assert_sarif(data)
     assert data["runs"][0]["results"] == []
 
 
-def test_given_json_as_format_then_it_is_that_of_the_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_format_json_equals_the_json_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["place_the_copies.py", "refused, 100%.py"]
     out = printed(capsys, [*files, "--format", "json"], 1)
     assert out == printed(capsys, [*files, "--json"], 1)
@@ -138,7 +134,7 @@ def test_given_json_as_format_then_it_is_that_of_the_option(folder: Path, capsys
     capsys.readouterr()
 
 
-def test_given_odd_characters_then_they_are_escaped() -> None:
+def test_special_characters_are_escaped() -> None:
     found = [FileFinding("rule", "note", "50 %: a\r\nb", "dir/a:b,c.py", 3, 4)]
     assert github_commands(found) == (
         "::notice file=dir/a%3Ab%2Cc.py,line=3,col=4,title=tilewright%3A rule::50 %25: a%0D%0Ab\n"
@@ -166,14 +162,14 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_given_any_command_then_it_takes_either_option(command: str) -> None:
+def test_every_command_accepts_either_option(command: str) -> None:
     words = {"completion": ["bash"], "machines": [], "serve": [], "new": []}.get(command, ["file.py"])
     for option in ("-q", "--quiet", "-v", "--verbose"):
         read = command_line().parse_args([command, *words, option])
         assert (read.quiet, read.verbose) == ("q" in option, "v" in option)
 
 
-def test_given_a_note_then_quiet_leaves_it_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_omits_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "post.py"
     file.write_text("\n".join(line.lstrip() for line in MATMUL.splitlines()), encoding="utf-8")
     assert main(["export", str(file)]) == 0
@@ -184,18 +180,14 @@ def test_given_a_note_then_quiet_leaves_it_out(tmp_path: Path, capsys: pytest.Ca
     assert (quiet.out, quiet.err) == (plain.out, "")
 
 
-def test_given_quiet_then_check_prints_what_fails_and_errors_are_printed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_prints_only_failed_checks_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, ["fused_matmul_relu.py", "place_the_copies.py", "--quiet"], 1)
     assert [line.split()[0] for line in out.splitlines()] == ["place_the_copies.py:", "FAIL"]
     assert main(["run", "none.py", "-q"]) == 2
     assert "no-such-file" in capsys.readouterr().err
 
 
-def test_given_verbose_then_what_is_read_and_the_times_are_on_standard_error(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbose_prints_inputs_and_times_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "fused_matmul_relu.py"]) == 0
     plain = capsys.readouterr()
     assert main(["run", "fused_matmul_relu.py", "--verbose"]) == 0

@@ -58,19 +58,19 @@ def test_each_command_imports_only_what_it_uses(example: str) -> None:
         assert f"tilewright.app.cli.commands.{name}" in found
 
 
-def test_what_writes_and_compares_texts_imports_no_prover(example: str) -> None:
+def test_commands_that_handle_only_text_import_no_prover(example: str) -> None:
     imports, _, diff = imported_by(("import", example), ("export", example), ("diff", example))
     assert not imports & {*ELSEWHERE, "islpy", VIEWS}
     assert not diff & {*ELSEWHERE, "islpy"}
 
 
-def test_given_a_module_of_a_command_then_it_is_in_the_table() -> None:
+def test_every_command_module_is_in_the_table() -> None:
     folder = ROOT / "app" / "cli" / "commands"
     named = {command.module_name or command.name for command in COMMANDS}
     assert named == {file.stem for file in folder.glob("*.py")} - {"__init__"}
 
 
-def test_given_the_help_then_every_command_has_its_line() -> None:
+def test_the_help_has_a_line_for_every_command() -> None:
     lines = command_line(()).format_help().splitlines()
     for command in COMMANDS:
         assert any(line.split()[:1] == [command.name] for line in lines), command.name

@@ -51,7 +51,7 @@ def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int
     return code, said.decode("utf-8", "replace")
 
 
-def test_a_terminal_gets_colours_and_a_moving_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_colours_and_a_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
     code, said = on_a_terminal(CHECK, monkeypatch)
     assert code == 1 and "\x1b[1;31mFAIL" in said and "1 of 1" in said
     code, said = on_a_terminal(["diff", "double.py"], monkeypatch)
@@ -70,7 +70,7 @@ def test_json_on_a_terminal_is_only_json(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.slow
-def test_a_program_reads_the_address_of_serve(tmp_path: Path) -> None:
+def test_a_script_reads_the_address_from_serve(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [sys.executable, "-m", "tilewright", "serve", str(tmp_path), "--port", "0", "--json"], stdout=subprocess.PIPE

@@ -73,7 +73,7 @@ def with_lines(text: str, random: Random, forms: tuple[str, ...]) -> str:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", PYTHON)
-def test_given_comments_and_strings_then_a_text_reads_the_same(name: str) -> None:
+def test_inserted_comments_and_strings_do_not_change_the_reading(name: str) -> None:
     text, random = PYTHON[name], Random(f"2026 {name}")
     expected = outcome(text)
     for _ in range(100 if IS_DEEP else 1):
@@ -83,7 +83,7 @@ def test_given_comments_and_strings_then_a_text_reads_the_same(name: str) -> Non
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", [name for name in PYTHON if name.startswith(("TE", "pasted", "old"))])
-def test_given_prints_then_a_text_with_a_schedule_reads_the_same(name: str) -> None:
+def test_inserted_prints_do_not_change_a_scheduled_text(name: str) -> None:
     text, random = PYTHON[name], Random(f"2027 {name}")
     expected = outcome(text)
     for _ in range(100 if IS_DEEP else 1):
@@ -92,5 +92,5 @@ def test_given_prints_then_a_text_with_a_schedule_reads_the_same(name: str) -> N
 
 
 @pytest.mark.parametrize("line", ["# Schedule(", "print('Schedule(')", "'''tvm.tir.Schedule(f)'''", "x = 'Schedule('"])
-def test_given_te_text_that_names_a_schedule_then_it_is_te_text(line: str) -> None:
+def test_te_text_that_names_a_schedule_reads_as_te(line: str) -> None:
     assert outcome(f"{GPU_MATMUL}{line}\n") == outcome(GPU_MATMUL)

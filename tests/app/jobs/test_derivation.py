@@ -60,7 +60,7 @@ class Watcher:
         self.searches.update(state)
 
 
-def test_each_faster_schedule_is_told_and_the_last_is_opened() -> None:
+def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     watcher = Watcher()
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and watcher.state.derivation is not None and watcher.state.pane == "explore"
@@ -198,7 +198,7 @@ class Opened:
         self.open_files.close()
 
 
-def test_a_search_begins_with_what_the_folder_knows(
+def test_a_search_begins_with_the_database_of_the_folder(
     tmp_path: Path,
 ) -> None:
     one = Opened(tmp_path, "one.py", FRESH)

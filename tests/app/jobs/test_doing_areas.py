@@ -11,7 +11,7 @@ ROOT = Path(static.__file__).parent
 APP = Path(__file__).parents[3] / "app"
 
 
-def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
+def test_areas_named_in_job_statuses_exist_on_the_page() -> None:
     page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
     told = {
         found

@@ -74,7 +74,7 @@ def legal(session: Session, *rows: str) -> list[str]:
     return [e["loop"] for e in session.targets(list(rows)) if e["legal"]]
 
 
-def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_drag_predicts_every_legal_drop_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
@@ -84,7 +84,7 @@ def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tupl
     assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.told)
 
 
-def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_nothing_is_made_again(
+def test_a_drop_reuses_the_predicted_program_and_report(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, _ = page
@@ -100,7 +100,7 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     assert len(session.state.past) == 1
 
 
-def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing_is_made_again(
+def test_a_drop_during_its_prediction_waits_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     event_loop = PaperClock()
@@ -135,7 +135,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     session.close()
 
 
-def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
+def test_predicted_cycles_equal_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
@@ -146,7 +146,7 @@ def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queu
     assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
 
-def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_second_drag_reports_cached_predictions_at_once(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
@@ -157,7 +157,7 @@ def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Sess
     assert not event_loop.waiting
 
 
-def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
+def test_releasing_the_drag_ends_the_predictions(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     session.receive({"kind": "end_drag"})
@@ -165,7 +165,7 @@ def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, 
     assert screen.told == []
 
 
-def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
+def test_dragging_a_loop_predicts_new_orders(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": ["ko"], "near": "ko"})
     event_loop.run()
@@ -177,7 +177,7 @@ def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Sessi
     assert "sch.reorder(mi, ko)" in session.state.notebook.document.text
 
 
-def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
+def test_one_undo_reverts_a_drop_of_several_blocks(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, event_loop, screen = page
@@ -194,7 +194,7 @@ def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
     assert "compute_at(AL" not in session.state.notebook.document.text
 
 
-def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none(
+def test_a_primitive_applies_to_all_selected_rows_or_none(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, _, _ = page
@@ -210,7 +210,7 @@ def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none
     assert session.state.notebook.document.text == text
 
 
-def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tree(
+def test_a_rename_updates_the_text_and_a_clash_is_reported(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, _, _ = page
@@ -223,21 +223,21 @@ def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tre
     assert session.state.notice.code == "name-taken"
 
 
-def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
+def test_the_menu_of_a_row_lists_its_primitives(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     assert {e["method"] for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
     assert {e["method"] for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
     assert menu(session.state, session.store, "nobody") == []
 
 
-def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_move_without_a_prediction_has_no_cached_result(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     call = ScheduleCall("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
     assert session.drop_preview.with_precomputed(session.state, call).made is None
     assert session.drop_preview.with_precomputed(session.state, ScheduleCalls((call,))).made is None
 
 
-def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_predicted_drop_caches_its_tree_and_timeline(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, _ = page
     answers: list[dict[str, Any]] = []
     place = {"rows": [COPY], "loop": "ko", "primitive": "compute_at"}
@@ -258,7 +258,7 @@ def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple
     assert all(max(line["live"]) <= report.memory[scope].peak_bytes for scope, line in timeline["bytes"].items())
 
 
-def test_given_an_evicted_drop_when_hovered_then_it_is_predicted_again(
+def test_an_evicted_drop_is_predicted_again_on_hover(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, screen = page
@@ -277,7 +277,7 @@ def test_given_an_evicted_drop_when_hovered_then_it_is_predicted_again(
     assert session.predictions([COPY])[1]
 
 
-def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
+def test_only_the_newest_predictions_are_kept(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, screen = page
@@ -318,9 +318,7 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
         {"kind": "rename", "id": "ko", "name": {"a": 1}},
     ],
 )
-def test_given_a_message_of_another_make_then_nothing_changes(
-    page: tuple[Session, Queue, Paper], message: dict[str, Any]
-) -> None:
+def test_a_malformed_message_changes_nothing(page: tuple[Session, Queue, Paper], message: dict[str, Any]) -> None:
     session, event_loop, screen = page
     before = session.state.notebook
     session.receive(message)
@@ -329,7 +327,7 @@ def test_given_a_message_of_another_make_then_nothing_changes(
     assert screen.told == []
 
 
-def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_predicted_and_one_undo_takes_all_back(
+def test_a_predicted_relocation_is_one_undo_step(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, event_loop, screen = page
@@ -351,7 +349,7 @@ def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_pre
     assert session.state.notebook.document.text == text
 
 
-def test_given_a_placed_block_then_no_refusal_proposes_the_loop_where_it_is(page: tuple[Session, Queue, Paper]) -> None:
+def test_no_repair_proposes_the_current_loop(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     session.receive({"kind": "moves", "rows": [COPY], "loop": "ko"})
     entries = session.targets([COPY])

@@ -53,7 +53,7 @@ def test_the_page_gets_a_file(session: Session, key: str) -> None:
         assert base64.b64decode(text.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
 
 
-def test_given_edits_meanwhile_then_the_file_is_of_what_was_asked_for(session: Session) -> None:
+def test_an_export_ignores_edits_made_meanwhile(session: Session) -> None:
     before = session.state.notebook
     ask(session, to="timeline-svg")
     session.receive({"kind": "open", "name": "box_blur"})
@@ -62,7 +62,7 @@ def test_given_edits_meanwhile_then_the_file_is_of_what_was_asked_for(session: S
     assert before is not None and "Two blocks of VTCM" in ElementTree.fromstring(text).attrib["aria-label"]
 
 
-def test_given_what_cannot_be_made_then_a_notice(session: Session) -> None:
+def test_a_failed_export_shows_a_notice(session: Session) -> None:
     ask(session, to="fortran")
     assert session.state.notice is not None and files(session) == {}
     session.receive({"kind": "dismiss"})
@@ -72,7 +72,7 @@ def test_given_what_cannot_be_made_then_a_notice(session: Session) -> None:
     assert files(session) == {}
 
 
-def test_given_the_gallery_then_there_is_nothing_to_take_away(session: Session) -> None:
+def test_the_gallery_has_nothing_to_export(session: Session) -> None:
     session.receive({"kind": "gallery"})
     ask(session, to="c")
     assert files(session) == {} and session.state.notice is None

@@ -32,14 +32,14 @@ def started(
     return BackgroundJob(pieces, event_loop, found, lambda: done.append("ended")).start()
 
 
-def test_given_pieces_then_each_is_told_on_the_loop_and_the_end_behind_them() -> None:
+def test_pieces_are_reported_in_order_before_the_end() -> None:
     event_loop, told, done = PaperClock(), [], []
     started(iter([1, 2, 3]), told.append, event_loop, done)
     event_loop.run_until(lambda: bool(done))
     assert told == [1, 2, 3]
 
 
-def test_given_work_that_ended_then_the_engine_can_be_called_on_the_loop() -> None:
+def test_engine_can_be_called_after_a_job_ended() -> None:
     event_loop, done = PaperClock(), []
 
     def ended() -> None:
@@ -51,14 +51,14 @@ def test_given_work_that_ended_then_the_engine_can_be_called_on_the_loop() -> No
     assert done == ["ended"]
 
 
-def test_given_work_that_is_quick_when_it_is_waited_for_then_it_is_told_at_once() -> None:
+def test_waiting_for_a_quick_job_reports_its_result() -> None:
     told, done = [], []
     work = started(iter(["report"]), told.append, PaperClock(), done)
     assert work.wait(60)
     assert told == ["report"] and done == ["ended"]
 
 
-def test_given_work_that_is_slow_when_it_is_waited_for_then_the_loop_goes_on_without_it() -> None:
+def test_waiting_for_a_slow_job_times_out() -> None:
     begun, ended = threading.Event(), []
     work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
     assert not work.wait(0.01)
@@ -68,7 +68,7 @@ def test_given_work_that_is_slow_when_it_is_waited_for_then_the_loop_goes_on_wit
     assert ended == ["unwound"]
 
 
-def test_given_a_long_piece_when_it_is_given_up_then_its_thread_ends_and_nothing_is_told() -> None:
+def test_a_cancelled_job_ends_its_thread_and_reports_nothing() -> None:
     event_loop, told, done = PaperClock(), [], []
     begun, ended = threading.Event(), []
     work = started(turning(begun, ended), told.append, event_loop, done)
@@ -79,7 +79,7 @@ def test_given_a_long_piece_when_it_is_given_up_then_its_thread_ends_and_nothing
     assert told == [] and done == [] and event_loop.work.empty()
 
 
-def test_given_many_works_when_they_are_given_up_at_any_moment_then_no_thread_is_left_and_none_fails() -> None:
+def test_jobs_cancelled_at_any_time_leave_no_thread() -> None:
     def short() -> Iterator[int]:
         for n in range(50):
             yield sum(range(n * 20))
@@ -92,7 +92,7 @@ def test_given_many_works_when_they_are_given_up_at_any_moment_then_no_thread_is
         assert work._done.wait(60)
 
 
-def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on() -> None:
+def test_a_paused_job_starts_no_piece_until_resumed() -> None:
     event_loop, told, done = PaperClock(), [], []
     go = threading.Event()
 
@@ -111,7 +111,7 @@ def test_given_work_that_is_held_then_no_further_piece_begins_until_it_may_go_on
     assert told == [1, 2]
 
 
-def test_given_a_long_piece_that_is_held_then_it_waits_at_its_checkpoint_and_others_have_the_slot() -> None:
+def test_a_paused_piece_releases_its_slot_at_a_checkpoint() -> None:
     event_loop, told, done, scheduler = PaperClock(), [], [], FairScheduler()
     turns = Semaphore(0)
 
@@ -136,7 +136,7 @@ def test_given_a_long_piece_that_is_held_then_it_waits_at_its_checkpoint_and_oth
     assert told == ["turn", 2, "turn", 1] and other.wait(0)
 
 
-def test_given_a_piece_that_is_held_when_it_is_given_up_then_its_thread_ends() -> None:
+def test_cancelling_a_paused_job_ends_its_thread() -> None:
     begun, ended = threading.Event(), []
     work = started(turning(begun, ended), lambda _: None, PaperClock(), [])
     assert begun.wait(60)

@@ -33,7 +33,7 @@ def printed(notebook: nbformat.NotebookNode) -> list[str]:
 @pytest.mark.slow  # a kernel for each
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_a_tutorial_shows_what_it_was_recorded_with(path: Path) -> None:
+def test_a_tutorial_shows_its_recorded_outputs(path: Path) -> None:
     import nbformat  # importing it, and nbconvert, takes seconds
     from nbconvert import HTMLExporter
 

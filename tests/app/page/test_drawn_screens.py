@@ -11,7 +11,7 @@ from tilewright.app.page.page import Page
 from tilewright.app.session.session import Session
 
 
-def test_given_an_open_notebook_then_the_start_screen_is_drawn_on_the_return_only(monkeypatch: pytest.MonkeyPatch):
+def test_an_open_notebook_draws_the_start_screen_only_on_return(monkeypatch: pytest.MonkeyPatch):
     session = Session(NoClock(), EXAMPLES)
     page = Page(session, NotebookCatalog())
     session.updater.screen = page

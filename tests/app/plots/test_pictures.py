@@ -45,7 +45,7 @@ def test_a_picture_is_well_formed_and_has_its_glyphs() -> None:
     assert len(quads) > 400
 
 
-def test_given_a_theme_then_the_picture_has_its_ground() -> None:
+def test_the_background_of_a_picture_follows_the_theme() -> None:
     report = tilewright.simulate(evaluate(load_document(EXAMPLE)))
     assert 'fill="#17191f"' in tilewright.plot.svg(tilewright.plot.roofline(report, theme="dark"))
 

@@ -43,9 +43,7 @@ def legal(answer: Any) -> set[str]:
     return {target["loop"] for target in answer["targets"] if target["legal"]}
 
 
-def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_lost(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_between_two_predictions_loses_none(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report, drawn = Slow(afterwards.report_of), threading.Event()
     made: list[str] = []
     draw, value = WatchedScreen.draw, drop_preview.prediction_value
@@ -72,9 +70,7 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
     assert {entry["loop"] for entry in answer.json["predictions"]} == legal(answer.json)
 
 
-def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_prediction_is_reported_with_the_others(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     value, made = drop_preview.prediction_value, list[str]()
 
     def failing(*given: Any) -> Any:
@@ -93,7 +89,7 @@ def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
     assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
 
 
-def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_for_what_there_is_now(
+def test_another_call_updates_the_predictions(
     server: Served,
 ) -> None:
     address = server.opened()
@@ -106,9 +102,7 @@ def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_f
     assert {entry["loop"] for entry in after.json["predictions"]} == legal(after.json)
 
 
-def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait_for_other_news(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report = Slow(afterwards.report_of)
     monkeypatch.setattr(afterwards, "report_of", report)
     monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
@@ -135,9 +129,7 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
     assert time.monotonic() - began < TOO_LONG_S
 
 
-def test_given_a_change_that_is_refused_in_the_end_then_those_who_waited_for_it_are_answered(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_refused_late_answers_all_waiting_requests(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     address = server.opened()
     handle = server.sessions.find(address.rpartition("/")[2])
     server.ask("GET", f"{address}?parts=report,verdict,problems&wait=60")

@@ -17,7 +17,7 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.server.gate import HEADERS, Gate, content_security_policy, with_nonce
 
 
-def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_the_nonce() -> None:
+def test_only_the_scripts_of_the_server_carry_the_nonce() -> None:
     page = b'<script>let a = "<script>x<\\/script>";</script><SCRIPT src="a.js"></SCRIPT><p onclick="x()">'
     made = with_nonce(page, "WORD")
     assert made.count(b'nonce="WORD"') == 2
@@ -31,7 +31,7 @@ def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_the_nonc
     assert HEADERS["X-Content-Type-Options"] == "nosniff"
 
 
-def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
+def test_websocket_frames_are_sent_without_delay() -> None:
     """Nagle's algorithm would hold the second frame of each message back for 40 ms."""
     found: list[int] = []
 
@@ -54,7 +54,7 @@ def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
     assert found and all(found)
 
 
-def test_given_a_head_request_that_the_gate_answers_then_the_answer_has_no_body_and_the_connection_goes_on(
+def test_a_head_answer_has_no_body_and_keeps_the_connection(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with served() as server:

@@ -38,7 +38,7 @@ def post(server: WatchedServer, text: str) -> None:
         pytest.param("f-string of 480,000 characters", marks=pytest.mark.slow),
     ],
 )
-def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) -> None:
+def test_a_costly_program_is_answered_while_the_server_responds(name: str) -> None:
     with watched_server() as server:
         status, made = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
         if status == 201:
@@ -55,7 +55,7 @@ def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) ->
         assert ended is not None and ended < SILENT_S
 
 
-def test_the_answer_about_a_large_program_is_made_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_about_large_programs_leave_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
     async def on_loop() -> None:

@@ -97,7 +97,7 @@ def token_of(server: Served) -> str:
     ],
     ids=range(15),
 )
-def test_bytes_that_are_no_request_harm_nobody(server: Served, data: bytes) -> None:
+def test_malformed_requests_harm_nobody(server: Served, data: bytes) -> None:
     got = server.raw(data, seconds=1)
     assert b"Traceback" not in got
     assert not got or got.startswith(b"HTTP/1.1")
@@ -124,12 +124,12 @@ def test_bytes_that_are_no_request_harm_nobody(server: Served, data: bytes) -> N
         "/api/sessions/..%2f..%2fetc",
     ],
 )
-def test_a_path_out_of_what_is_served_gets_no_file(server: Served, target: str) -> None:
+def test_a_path_outside_the_served_folder_gets_no_file(server: Served, target: str) -> None:
     got = server.raw(get(target, Connection="close", Authorization=f"Bearer {server.policy.token}"))
     assert b"root:" not in got and b"def matmul" not in got and b"Traceback" not in got
 
 
-def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
+def test_a_websocket_from_another_site_is_refused(server: Served) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
         assert server.raw(handshake("/ws", **headers), 1).startswith(b"HTTP/1.1 403")
     assert server.raw(handshake("/ws").replace(b"Host: 127.0.0.1", b"Host: evil.example"), 1).startswith(
@@ -162,7 +162,7 @@ def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
     ],
     ids=range(15),
 )
-def test_broken_frames_end_that_page_only(server: Served, frames: bytes) -> None:
+def test_malformed_frames_end_only_their_page(server: Served, frames: bytes) -> None:
     protocol = f"bokeh, {token_of(server)}"
     shown = {"Authorization": f"Bearer {server.policy.token}"}
     opening = handshake("/ws", Origin="http://127.0.0.1", Sec_WebSocket_Protocol=protocol, **shown)
@@ -171,14 +171,14 @@ def test_broken_frames_end_that_page_only(server: Served, frames: bytes) -> None
 
 
 @pytest.mark.parametrize("size", [LIMITS.request_bytes + 1, 10_000_000])
-def test_a_body_that_is_too_large_is_not_read(server: Served, size: int) -> None:
+def test_too_large_a_body_is_not_read(server: Served, size: int) -> None:
     head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.policy.token}\r\n"
     asked = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
     got = server.raw(asked + b"x" * size, seconds=20)
     assert got.startswith(b"HTTP/1.1 413") and b'"too-large"' in got
 
 
-def test_a_body_that_is_far_too_large_ends_the_connection(server: Served) -> None:
+def test_far_too_large_a_body_ends_the_connection(server: Served) -> None:
     head = f"POST /api HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
     assert b"200 OK" not in server.raw(head.encode(), seconds=2)
 
@@ -186,7 +186,7 @@ def test_a_body_that_is_far_too_large_ends_the_connection(server: Served) -> Non
 @pytest.mark.parametrize(
     "drops", [b"", b"GET / HTTP/1.1\r\nX: a", b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nt"]
 )
-def test_a_request_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, drops: bytes) -> None:
+def test_slow_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, drops: bytes) -> None:
     short = msgspec.structs.replace(LIMITS, headers_seconds=0.5, body_seconds=0.5)
     monkeypatch.setattr(http, "LIMITS", short)
     with served() as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as plug:
@@ -195,7 +195,7 @@ def test_a_request_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, d
 
 
 @pytest.mark.parametrize("name", ["sly.py", "linked.py"])
-def test_a_machine_elsewhere_is_not_read(server: Served, name: str) -> None:
+def test_a_machine_file_outside_the_folder_is_not_read(server: Served, name: str) -> None:
     answer = server.ask("POST", "/api/sessions?parts=notebook", {"name": name})
     assert answer.status == 201
     assert answer.json["state"]["notebook"]["error"]["code"] == "machine-elsewhere"
@@ -292,7 +292,7 @@ NASTY_IN_DEFAULT = {0, 3, 4, 13, 22}
     [pytest.param(text, marks=() if n in NASTY_IN_DEFAULT else pytest.mark.slow) for n, text in enumerate(NASTY)],
     ids=range(len(NASTY)),
 )
-def test_a_nasty_word_is_answered_wherever_a_word_can_stand(server: Served, text: str) -> None:
+def test_a_hostile_word_is_answered_in_every_field(server: Served, text: str) -> None:
     session = server.opened()
     word = text.encode("utf-8", "replace").decode()
     for intent in (
@@ -323,7 +323,7 @@ def test_a_nasty_word_is_answered_wherever_a_word_can_stand(server: Served, text
     server.ask("DELETE", session)
 
 
-def test_answers_keep_the_page_to_what_we_send(server: Served) -> None:
+def test_answers_restrict_the_page_to_our_content(server: Served) -> None:
     for target in ("/", "/static/js/bokeh.min.js", "/api", "/nothing", "/favicon.ico"):
         headers = server.ask("GET", target).headers
         assert "default-src 'none'" in headers["content-security-policy"], target

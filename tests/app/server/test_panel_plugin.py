@@ -67,7 +67,7 @@ def websocket(port: int, token: str) -> int:
     return status(port, "/ws", **asked, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
 
 
-def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_panel_serve_with_the_plugin_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_TOKEN", TOKEN)
     port = free_port(0)
     with panel(port, "--plugins", "tilewright.app.server.panel_plugin"):
@@ -87,7 +87,7 @@ def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pyte
 
 
 @pytest.mark.slow
-def test_given_no_plugin_then_the_server_says_why_and_ends() -> None:
+def test_the_server_refuses_to_start_without_the_plugin() -> None:
     port = free_port(0)
     with panel(port) as process:
         status(port, "/main")

@@ -48,7 +48,7 @@ def rules(server: Served) -> list[str]:
     return [rule.matcher.regex.pattern for rule in server.application.wildcard_router.rules]
 
 
-def test_given_the_running_application_then_every_rule_is_listed_or_closed(server: Served) -> None:
+def test_every_rule_of_the_application_is_listed_or_closed(server: Served) -> None:
     found = rules(server)
     assert len(found) > 15
     for pattern in found:
@@ -64,7 +64,7 @@ def test_given_the_running_application_then_every_rule_is_listed_or_closed(serve
     assert len(server.application.default_router.rules) == 1, "rules of a host of their own are behind the same gate"
 
 
-def test_given_a_route_that_imports_what_the_url_names_then_nothing_is_imported(
+def test_a_route_imports_no_module_that_the_url_names(
     server: Served, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("cwd")
@@ -79,9 +79,7 @@ def test_given_a_route_that_imports_what_the_url_names_then_nothing_is_imported(
 
 
 @pytest.mark.deep
-def test_given_any_urls_then_nothing_is_imported_and_nothing_fails(
-    server: Served, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_url_imports_a_module_or_fails(server: Served, caplog: pytest.LogCaptureFixture) -> None:
     """Pipelined on a few connections: the answer to each is a status below 500, with no traceback in the page or in the log."""
     asked = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
     assert server.ask("GET", "/").status == 200
@@ -129,7 +127,7 @@ def answers(server: Served, asked: list[str]) -> list[int]:
     return found
 
 
-def test_given_the_allowlist_then_every_route_has_a_reason() -> None:
+def test_every_route_of_the_allowlist_has_a_reason() -> None:
     assert all(len(route.reason) > 10 for route in ROUTES)
     public = ["/static/js/x.js", "/static/extensions/panel/x.js", "/favicon.ico", "/login", "/healthz"]
     assert [route for route in ROUTES if route.public] == [find_route(path) for path in public]

@@ -30,7 +30,7 @@ def callers() -> list[str]:
     return list(dict.fromkeys(reversed(found)))
 
 
-def test_given_a_drop_then_it_passes_five_modules_before_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_passes_five_modules_before_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     stacks: list[list[str]] = []
 
     def watched(of: object, name: str) -> None:

@@ -68,7 +68,7 @@ def open_all(desk: Desk, folder: Path) -> list[Session]:
     return [page for page in desk.pages if page.state.file is not None]
 
 
-def test_there_are_two_hundred_folders_at_least() -> None:
+def test_at_least_two_hundred_folders_are_crafted() -> None:
     names = {craft.name for craft in CRAFTS}
     assert len(names) == len(CRAFTS) >= 200 and names >= DEFAULT
 
@@ -90,9 +90,7 @@ DEFAULT = {
     "craft",
     [pytest.param(craft, id=craft.name, marks=() if craft.name in DEFAULT else pytest.mark.slow) for craft in CRAFTS],
 )
-def test_a_crafted_folder_stays_as_it_is_and_an_edit_changes_its_file_only(
-    places: tuple[Path, Path], craft: Craft
-) -> None:
+def test_an_edit_in_a_crafted_folder_changes_only_its_file(places: tuple[Path, Path], craft: Craft) -> None:
     inside, outside = places
     craft.fill(inside, outside)
     before, others = snapshot(inside), snapshot(outside)
@@ -132,7 +130,7 @@ def edit(craft: Craft, inside: Path) -> None:
         pytest.param("entry-pipe", marks=pytest.mark.slow),
     ],
 )
-def test_the_api_opens_nothing_outside_of_a_crafted_folder(places: tuple[Path, Path], name: str) -> None:
+def test_the_api_opens_nothing_outside_a_crafted_folder(places: tuple[Path, Path], name: str) -> None:
     inside, outside = places
     next(craft for craft in CRAFTS if craft.name == name).fill(inside, outside)
     before, others = snapshot(inside), snapshot(outside)
@@ -151,9 +149,7 @@ def test_the_api_opens_nothing_outside_of_a_crafted_folder(places: tuple[Path, P
     }
 
 
-def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
-    places: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_link_to_a_draft_is_not_opened(places: tuple[Path, Path], tmp_path: Path) -> None:
     inside, drafts = places[0], tmp_path / "drafts"
     drafts.mkdir()
     (drafts / "own.py").write_text(SMALL)
@@ -166,7 +162,7 @@ def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
             open_files.place_of(path)
 
 
-def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(
+def test_an_open_file_that_becomes_a_link_is_not_followed(
     places: tuple[Path, Path],
 ) -> None:
     inside, outside = places
@@ -184,7 +180,7 @@ def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_
     assert snapshot(outside) == others and (inside / "mine.py").is_symlink()
 
 
-def test_given_a_folder_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(
+def test_an_open_folder_that_becomes_a_link_is_not_followed(
     places: tuple[Path, Path],
 ) -> None:
     inside, outside = places
@@ -200,7 +196,7 @@ def test_given_a_folder_that_becomes_a_link_while_it_is_open_then_the_link_is_no
     assert snapshot(outside) == others
 
 
-def test_given_a_link_that_is_named_on_the_command_line_then_it_is_written_through(places: tuple[Path, Path]) -> None:
+def test_a_link_named_on_the_command_line_is_written_through(places: tuple[Path, Path]) -> None:
     inside, outside = places
     (inside / "link.py").symlink_to(outside / "notebook.py")
     desk = Desk(inside, FAST)

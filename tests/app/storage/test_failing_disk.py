@@ -83,7 +83,7 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.mark.deep
-def test_nothing_is_lost_without_a_word_whichever_call_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_call_never_loses_text_silently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = live(_fresh(tmp_path, "none"), FailingDisk(1_000_000, "EIO", for_ever=False), monkeypatch)
     assert calls > 20, "each of them fails below"
     failures = 0
@@ -103,7 +103,7 @@ def _fresh(tmp_path: Path, name: str) -> Path:
     return tmp_path / name / "mine.py"
 
 
-def test_a_text_that_no_disk_takes_is_rescued_or_called_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_no_disk_accepts_is_rescued_or_reported_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     first = rescue("mine\n.py", "text")
     assert first.place is not None and first.place.read_text() == "text" and first.place.stat().st_mode & 0o777 == 0o600

@@ -69,7 +69,7 @@ def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
     return found in possible
 
 
-def test_given_a_disk_then_what_was_not_synced_may_be_lost_and_what_was_may_not(folders: tuple[Path, Path]) -> None:
+def test_law_a_disk_may_lose_only_unsynced_data(folders: tuple[Path, Path]) -> None:
     """The model itself: it must be able to lose what a careless program writes."""
     inside, state = folders
     name = str(inside / "new.py")

@@ -49,13 +49,13 @@ def said(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
     return {item.row["name"]: (p.status, "; ".join(p.words)) for p, item in rows if item is not None}
 
 
-def test_given_the_same_program_then_every_line_is_the_same() -> None:
+def test_equal_programs_have_equal_lines() -> None:
     sch = schedule()
     assert not said(lines(sch, sch))
     assert len(lines(sch, sch)) == 7
 
 
-def test_given_a_split_then_the_loop_is_only_there_and_its_halves_only_here() -> None:
+def test_a_split_removes_one_loop_and_adds_two() -> None:
     a = schedule()
     b = a.copy()
     b.split(b.get_loops("D")[2], factors=[None, 16], names=["ko", "ki"])
@@ -63,7 +63,7 @@ def test_given_a_split_then_the_loop_is_only_there_and_its_halves_only_here() ->
     assert found == {"k": ("only_a", ""), "ko": ("only_b", ""), "ki": ("only_b", "")}
 
 
-def test_given_a_reorder_then_one_loop_moved_and_nothing_else_is_said() -> None:
+def test_a_reorder_moves_one_loop() -> None:
     a = schedule()
     b = a.copy()
     i, j, k = b.get_loops("D")
@@ -73,7 +73,7 @@ def test_given_a_reorder_then_one_loop_moved_and_nothing_else_is_said() -> None:
     assert [(p.a is None, p.b is None) for p in moved] == [(True, False), (False, True)]
 
 
-def test_given_a_block_dropped_into_a_loop_then_it_moved_and_its_consumer_stays_in_line() -> None:
+def test_compute_at_moves_the_block_beside_its_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.compute_at("D", b.get_loops("C")[0])
@@ -82,7 +82,7 @@ def test_given_a_block_dropped_into_a_loop_then_it_moved_and_its_consumer_stays_
     assert "C" not in found and "x" not in found and "y" not in found
 
 
-def test_given_a_consumer_dropped_below_then_it_moved_though_the_order_is_the_same() -> None:
+def test_reverse_compute_at_moves_the_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.reverse_compute_at("C", b.get_loops("D")[0])
@@ -90,7 +90,7 @@ def test_given_a_consumer_dropped_below_then_it_moved_though_the_order_is_the_sa
     assert status == "moved" and words.startswith("moved under") and "was under y" in words
 
 
-def test_given_a_scope_and_a_layout_then_the_change_is_named() -> None:
+def test_changes_of_scope_and_layout_are_named() -> None:
     a = schedule()
     b = a.copy()
     b.set_scope("D", 0, "local")
@@ -104,12 +104,12 @@ def test_given_a_scope_and_a_layout_then_the_change_is_named() -> None:
     assert "now pragma 3" in found["D"][1]
 
 
-def test_given_two_texts_of_one_program_then_loops_are_matched_by_their_names() -> None:
+def test_loops_of_equal_programs_match_by_name() -> None:
     found = said(lines(schedule(), schedule()))
     assert not found
 
 
-def test_given_a_block_of_another_name_then_what_it_writes_matches_it() -> None:
+def test_renamed_blocks_match_by_written_buffer() -> None:
     a = schedule()
     text = MATMUL.replace('T.sblock("D")', 'T.sblock("product")')
     program = parse("from tvm.script import tirx as T\n" + text).program
@@ -118,7 +118,7 @@ def test_given_a_block_of_another_name_then_what_it_writes_matches_it() -> None:
 
 
 @pytest.mark.parametrize("name", [example.name for example in load_examples()])
-def test_given_any_two_steps_then_each_row_is_there_once_and_in_order(name: str) -> None:
+def test_each_row_is_aligned_once_and_in_order(name: str) -> None:
     """Laws: both sides read from top to bottom are the two trees; who moved has two lines or new surroundings; going back is the mirror."""
     state = opened_example(name)
     assert state.shown is not None

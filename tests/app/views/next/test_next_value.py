@@ -43,7 +43,7 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     assert chosen == "gemmini"
 
 
-def test_a_press_writes_the_lines_as_one_edit_with_the_predicted_cycles() -> None:
+def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     store = Store()
     state = studied(act(State(), OpenText(FRESH)), store)
     value = next_value(state, store)

@@ -13,7 +13,7 @@ from tilewright.engine.hwsim import simulate
 EXAMPLES = {example.name: example.text for example in load_examples()}
 
 
-def test_given_a_notebook_then_its_tree_is_there_row_by_row() -> None:
+def test_a_thumbnail_has_the_tree_row_by_row() -> None:
     made = thumbnail_of(MATMUL_NOTEBOOK)
     assert [depth for depth, _, _ in made.rows] == [0, 1, 2, 3, 4]
     assert [width for _, width, _ in made.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
@@ -21,14 +21,14 @@ def test_given_a_notebook_then_its_tree_is_there_row_by_row() -> None:
     assert made.text == digest(MATMUL_NOTEBOOK)
 
 
-def test_given_more_steps_then_the_thumbnail_is_of_the_program_after_them() -> None:
+def test_a_thumbnail_shows_the_scheduled_program() -> None:
     made = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
     assert sum(width == 0 for _, width, _ in made.rows) == 2
     assert made.text != digest(MATMUL_NOTEBOOK)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_inside(name: str) -> None:
+def test_thumbnail_metrics_are_the_reports_and_marks_lie_inside(name: str) -> None:
     made = thumbnail_of(EXAMPLES[name])
     notebook = evaluate(read_document(EXAMPLES[name]))
     assert notebook.schedule is not None and notebook.machine is not None
@@ -53,12 +53,12 @@ def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_ins
     assert len(made.rows) <= MAX_ROWS
 
 
-def test_given_a_memory_that_overflows_then_its_level_is_above_its_limit() -> None:
+def test_an_overflowing_memory_is_drawn_above_its_limit() -> None:
     level = thumbnail_of(EXAMPLES["place_the_copies"]).memories[0]
     assert level.over and max(level.fill) == HEIGHT > level.limit > 0
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def f(:", "# %% schedule\nsch = nothing\n", ""])
-def test_given_a_text_that_is_no_program_then_there_is_an_empty_thumbnail(text: str) -> None:
+def test_text_without_a_program_has_an_empty_thumbnail(text: str) -> None:
     made = thumbnail_of(text)
     assert (made.text, made.rows, made.cycles) == (digest(text), (), None)

@@ -51,7 +51,7 @@ AL = 'AL = sch.cache_read(C, 0, "local.vtcm")'
         (("sch.get_loops(C)",), []),
     ],
 )  # fmt: skip
-def test_given_a_step_then_its_changes_are_listed(lines: tuple[str, ...], expected: list[str]) -> None:
+def test_the_changes_of_a_step_are_listed(lines: tuple[str, ...], expected: list[str]) -> None:
     found = changes_of(*lines)
     if expected and expected[0].startswith("+ block C_init"):
         assert found[:2] == expected[:2]
@@ -59,7 +59,7 @@ def test_given_a_step_then_its_changes_are_listed(lines: tuple[str, ...], expect
         assert found == expected
 
 
-def test_given_all_examples_then_every_step_that_changes_the_program_says_what() -> None:
+def test_every_changing_step_of_the_examples_lists_changes() -> None:
     silent: list[str] = []
     for example in load_examples():
         notebook = evaluate(read_document(example.text))
@@ -74,7 +74,7 @@ def test_given_all_examples_then_every_step_that_changes_the_program_says_what()
     assert not silent
 
 
-def test_given_a_step_that_is_looked_at_then_the_rows_it_is_about_have_a_badge() -> None:
+def test_rows_of_a_viewed_step_have_a_badge() -> None:
     state, store = act(State(), OpenText(with_lines(AL, "sch.compute_at(AL, ko)"))), Store()
     assert state.moment is not None
     rows = tree_rows(state.moment.schedule.func)
@@ -95,7 +95,7 @@ def by_id(rows: list[dict[str, object]]) -> dict[object, dict[str, object]]:
     return {row["id"]: row for row in rows}
 
 
-def test_given_the_same_program_then_nothing_changed() -> None:
+def test_equal_programs_have_no_changes() -> None:
     notebook = evaluate(read_document(with_lines()))
     func = notebook.states[-1].schedule.func
     assert structure_changes(func, func) == ()
