@@ -37,7 +37,7 @@ def plot(page: Page) -> str:
     return page.locator("canvas.plot").evaluate("(canvas) => canvas.toDataURL()")
 
 
-def test_the_tree_and_timeline_after_a_drop_are_drawn_over(page: Page, app_url: str) -> None:
+def test_a_drag_previews_the_tree_and_timeline_after_the_drop(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     page.locator(".plot").wait_for()
     row(page, "B_local.vtcm").focus()

@@ -63,7 +63,7 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
     return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
-def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
+def test_page_and_api_share_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
     open_small(page, app_url, "place_the_copies")
     session = session_of(page, app_url)
     count = len(steps(page))
@@ -99,7 +99,7 @@ def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_u
 
 
 @pytest.mark.slow
-def test_words_of_nothing_but_beginnings_are_drawn_at_once(page: Page, app_url: str) -> None:
+def test_unclosed_brackets_are_drawn_at_once(page: Page, app_url: str) -> None:
     """Patterns that read over each other's beginnings took half a minute for these."""
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
     open_text(page, app_url, beginnings + SCRIPTED)
@@ -107,7 +107,7 @@ def test_words_of_nothing_but_beginnings_are_drawn_at_once(page: Page, app_url: 
 
 
 @pytest.mark.slow  # tests/app/server/test_access.py asks a server without a browser
-def test_the_token_opens_the_page_by_link_and_by_form(page: Page) -> None:
+def test_token_opens_the_page_by_link_and_by_form(page: Page) -> None:
     with served(policy=make_policy("0.0.0.0", TOKEN)) as server:
         page.goto(f"{server.url}/login")
         page.get_by_label("Token of this server").fill(TOKEN)

@@ -19,7 +19,7 @@ def app(page: Page, app_url: str) -> Iterator[Page]:
     yield page
 
 
-def test_after_a_drag_all_follow_and_undo_brings_them_back(app: Page, shoot: Shoot) -> None:
+def test_a_drag_updates_all_panes_and_undo_restores_them(app: Page, shoot: Shoot) -> None:
     assert app.title() == "Tilewright"
     open_example(app, "vtcm_double_buffer")
     expect(app.locator("#area-timeline canvas").first).to_be_visible()
@@ -58,7 +58,7 @@ def test_after_a_drag_all_follow_and_undo_brings_them_back(app: Page, shoot: Sho
     assert steps(app) == lines
 
 
-def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Shoot) -> None:
+def test_a_step_a_cell_and_the_machine_change_the_panes(app: Page, shoot: Shoot) -> None:
     open_example(app, "what_moves_what")
     now, before = code(app, "script"), tree_text(app)
     app.locator('[data-step="3"] .step-text').click()
@@ -85,7 +85,7 @@ def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Sh
 
 
 @pytest.mark.slow
-def test_rows_have_their_names_after_another_notebook(app: Page) -> None:
+def test_rows_keep_their_names_after_another_notebook(app: Page) -> None:
     open_example(app, "place_the_copies")  # both have a second loop ax0
     app.get_by_label("Gallery", exact=True).locator("visible=true").click()
     open_example(app, "fused_matmul_relu")

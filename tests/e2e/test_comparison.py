@@ -63,7 +63,7 @@ def test_a_drop_is_compared(page_of: Callable[..., Page]) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_a_side_and_a_broken_one_is_refused(page_of: Callable[..., Page], tmp_path: Path) -> None:
+def test_a_file_is_compared_and_a_broken_one_refused(page_of: Callable[..., Page], tmp_path: Path) -> None:
     page = page_of("place_the_copies", open_small)
     compare(page)
     mine, broken = tmp_path / "mine.py", tmp_path / "broken.py"

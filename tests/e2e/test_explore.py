@@ -52,7 +52,7 @@ def number_of(figure: Locator) -> int:
     return int(re.sub(r"\D", "", figure.inner_text()))
 
 
-def test_a_search_is_filtered_played_and_its_best_is_a_branch(holes: Page, shoot: Shoot) -> None:
+def test_a_search_is_filtered_and_its_best_opens_as_a_branch(holes: Page, shoot: Shoot) -> None:
     expect(holes.locator(".xp-hole")).to_have_count(3)
     holes.get_by_label("On-chip peak at most").fill("much")
     holes.get_by_role("button", name="Start").click()
@@ -238,7 +238,7 @@ def unpin(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> None:
+def test_a_search_with_pins_is_written_to_its_branch(holes: Page, shoot: Shoot) -> None:
     pin(holes)
     shoot(holes, "explore-pins")
     assert_no_violations(holes, "#area-panes")
@@ -250,7 +250,7 @@ def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> N
 
 
 @pytest.mark.slow
-def test_a_search_is_stopped_and_resumed_while_the_page_is_used(tiles: Page) -> None:
+def test_a_search_is_stopped_and_resumed_during_edits(tiles: Page) -> None:
     chips = tiles.get_by_role("group", name="Values of tile m")
     expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
     chips.get_by_role("button", name="128", exact=True).click()
@@ -286,7 +286,7 @@ def test_a_search_ends_with_its_time(tiles: Page) -> None:
 
 
 @pytest.mark.slow
-def test_tiles_by_hand_are_kept_in_a_derived_schedule(page: Page, app_url: str) -> None:
+def test_manual_tiles_are_kept_in_a_derived_schedule(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(".xp-none")).to_contain_text("has no holes")
@@ -301,7 +301,7 @@ PROGRAM = HOLES[: HOLES.index("# %% schedule")]
 
 
 @pytest.mark.slow
-def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
+def test_make_it_fast_opens_a_schedule_and_undo_removes_it(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
     page = open_page(width=1100, height=700)
@@ -336,7 +336,7 @@ def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_form_and_pictures(tiles: Page) -> None:
+def test_axe_accepts_the_form_and_the_pictures(tiles: Page) -> None:
     assert_no_violations(tiles)
     tiles.get_by_role("button", name="Start").click()
     expect(tiles.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)

@@ -30,7 +30,7 @@ def take(page: Page, label: str) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-def test_the_menu_has_each_kind_as_a_file_of_what_is_shown(page: Page, app_url: str, shoot: Shoot) -> None:
+def test_the_menu_exports_each_kind_of_the_shown_program(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     cycles = number(page, "Cycles")
     page.get_by_role("button", name="Other formats").click()
@@ -70,7 +70,7 @@ def test_the_menu_has_each_kind_as_a_file_of_what_is_shown(page: Page, app_url: 
 
 
 @pytest.mark.slow
-def test_pictures_and_code_of_older_tvm_are_files_too(page: Page, app_url: str) -> None:
+def test_pictures_and_code_of_older_tvm_are_exported(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     name, data = take(page, "Timeline as PNG")
     assert name.endswith("_timeline.png") and data.startswith(b"\x89PNG\r\n")
@@ -112,7 +112,7 @@ def follow(page: Page, fragment: str) -> None:
     page.evaluate("fragment => { location.hash = fragment; }", fragment)
 
 
-def test_damaged_links_are_told_and_nothing_hostile_is_run(page: Page, app_url: str) -> None:
+def test_damaged_links_are_reported_and_run_nothing(page: Page, app_url: str) -> None:
     go_to_gallery(page, app_url)
     for packed in ("abc", "%00", "AAAA", fragment_of("x" * 5_000)[len(KEY) : -4]):
         follow(page, KEY + packed)
@@ -166,9 +166,7 @@ def playhead(page: Page) -> int:
     return int(page.get_by_role("slider", name="Playhead").get_attribute("aria-valuenow") or 0)
 
 
-def test_a_replay_from_the_disk_plays_and_is_scrubbed_and_unfolded(
-    open_replay: Callable[..., Page], shoot: Shoot
-) -> None:
+def test_a_replay_from_disk_plays_scrubs_and_unfolds(open_replay: Callable[..., Page], shoot: Shoot) -> None:
     page = open_replay("gemmini_gemm")
     expect(page.locator(".facts")).to_contain_text("625\u202f414")
     page.get_by_role("button", name="Play").click()

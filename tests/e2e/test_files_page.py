@@ -84,7 +84,7 @@ def write(path: Path, text: str) -> None:
     os.replace(other, path)
 
 
-def test_a_conflict_with_another_editor_is_decided(
+def test_a_conflict_with_another_editor_is_resolved(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = pages()
@@ -117,7 +117,7 @@ def test_a_conflict_with_another_editor_is_decided(
 
 
 @pytest.mark.slow
-def test_two_pages_share_a_file_and_a_conflict_is_decided(
+def test_a_conflict_of_two_pages_is_resolved(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     one, two = pages(), pages()
@@ -215,7 +215,7 @@ main(["serve", "--no-token", sys.argv[1], "--port", sys.argv[3]])
 
 
 @pytest.mark.slow
-def test_a_killed_server_loses_nothing_and_undo_goes_on(
+def test_a_killed_server_loses_nothing_and_undo_continues(
     serve_command: Callable[..., str],
     browser: Browser,
     path: Path,
@@ -271,7 +271,7 @@ def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path)
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
-def test_an_earlier_version_is_seen_and_restored(
+def test_an_earlier_version_is_shown_and_restored(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = pages()
@@ -303,7 +303,7 @@ def test_an_earlier_version_is_seen_and_restored(
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_files(pages: Callable[[], Page], path: Path) -> None:
+def test_axe_accepts_the_file_dialogs(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     parallel(page)
     saved(page)

@@ -112,7 +112,7 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     assert (tree_text(page), figure(page, "Cycles")) == (before, "does not fit")
 
 
-def test_a_drop_waits_for_the_servers_answer_and_a_second_one_changes_the_step(page_of: Callable[..., Page]) -> None:
+def test_a_drop_waits_for_the_server_and_a_second_edits_the_step(page_of: Callable[..., Page]) -> None:
     page = page_of()
     open_example(page, "place_the_copies")
     lines = steps(page)
@@ -130,7 +130,7 @@ def test_a_drop_waits_for_the_servers_answer_and_a_second_one_changes_the_step(p
 
 
 @pytest.mark.slow
-def test_the_page_of_panel_serve_is_driven_too(
+def test_the_page_of_panel_serve_works(
     open_page: Callable[..., Page], serve_command: Callable[..., str], shoot: Shoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, token = Path(tilewright.app.__path__[0]) / "main.py", "a-token-of-some-length"

@@ -125,7 +125,7 @@ def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_forms_are_whole_and_make_the_calls_they_propose(bench):
+def test_forms_are_complete_and_make_the_calls_they_propose(bench):
     made, page = bench
     for row, entry in entry_places(made):
         if entry["method"] not in CALLED or not entry["fields"]:
@@ -141,7 +141,7 @@ def test_forms_are_whole_and_make_the_calls_they_propose(bench):
 
 
 @pytest.mark.slow
-def test_every_form_is_whole_and_says_its_call(bench, shoot):
+def test_every_form_is_complete_and_shows_its_call(bench, shoot):
     made, page = bench
     for row, entry in entry_places(made):
         if not entry["fields"]:

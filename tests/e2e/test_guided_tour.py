@@ -35,7 +35,7 @@ def begin(page: Page, step: int) -> None:
     is_at(page, step)
 
 
-def test_the_tour_notices_each_task_that_the_mouse_does(gallery: Page) -> None:
+def test_the_tour_detects_each_task_done_by_mouse(gallery: Page) -> None:
     begin(gallery, 1)
     expect(gallery.locator(".tour")).to_contain_text("Point at a bar")
     box = gallery.locator("#area-timeline").bounding_box()
@@ -66,7 +66,7 @@ def test_the_tour_notices_each_task_that_the_mouse_does(gallery: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_keyboard_alone_goes_through_the_tour_and_ends_it(gallery: Page) -> None:
+def test_the_keyboard_alone_completes_the_tour(gallery: Page) -> None:
     gallery.keyboard.press("?")
     expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
     gallery.keyboard.press("t")

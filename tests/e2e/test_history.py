@@ -40,7 +40,7 @@ def focused(page: Page) -> Locator:
     return page.locator(".step:has(.step-text:focus)")
 
 
-def test_moments_keys_of_steps_and_an_edit_in_place(app: Page) -> None:
+def test_history_steps_have_keys_and_in_place_editing(app: Page) -> None:
     lines, cycles, now = steps(app), figure(app, "Cycles"), nest(app)
     expect(app.locator(".step .change").last).to_contain_text("%", timeout=30_000)
     step(app, "sch.reverse_compute_at(CL, no)").locator(".step-text").click()
@@ -103,7 +103,7 @@ def test_moments_keys_of_steps_and_an_edit_in_place(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_conflicts_are_solved_and_branches_are_kept(app: Page) -> None:
+def test_conflicts_are_resolved_and_branches_are_kept(app: Page) -> None:
     lines, script = steps(app), code(app, "script")
     target = step(app, "sch.reorder(mo, no")
     target.scroll_into_view_if_needed()

@@ -88,12 +88,12 @@ def dragged(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_in_notebook_7_the_timeline_follows_a_drag(jupyter: Server, opened: Callable[..., Page]) -> None:
+def test_timeline_follows_a_drag_in_notebook_7(jupyter: Server, opened: Callable[..., Page]) -> None:
     write_notebook(jupyter.folder / "seven.ipynb", *CELLS)
     dragged(opened("notebook", "seven.ipynb"))
 
 
-def test_in_jupyterlab_the_next_cells_have_what_was_dragged(jupyter: Server, opened: Callable[..., Page]) -> None:
+def test_a_drag_reaches_the_next_cells_in_jupyterlab(jupyter: Server, opened: Callable[..., Page]) -> None:
     path = jupyter.folder / "lab.ipynb"
     write_notebook(path, *CELLS)
     page = opened("lab", path.name)
@@ -104,7 +104,7 @@ def test_in_jupyterlab_the_next_cells_have_what_was_dragged(jupyter: Server, ope
 
 
 @pytest.mark.slow
-def test_a_saved_notebook_keeps_the_pictures_without_a_kernel(
+def test_a_saved_notebook_keeps_its_pictures_without_a_kernel(
     jupyter: Server, opened: Callable[..., Page], bare_page: Page
 ) -> None:
     path = jupyter.folder / "saved.ipynb"

@@ -54,7 +54,7 @@ def without_padding(page: Page) -> None:
     expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
 
 
-def test_conflicts_are_stepped_through_and_a_click_mends_them(
+def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     example: Callable[..., Page], shoot: Callable[[Page, str], object]
 ) -> None:
     page = example("bank_conflicts")
@@ -125,7 +125,7 @@ def test_pointer_arrows_and_drag_move_through_the_grid(example: Callable[..., Pa
     expect(page.get_by_label("Show more elements")).to_be_disabled()
 
 
-def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
+def test_a_typed_map_is_checked_and_enter_applies_it(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
@@ -152,7 +152,7 @@ def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
 
 
 @pytest.mark.slow
-def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
+def test_chip_and_legend_choose_a_buffer_and_escape_returns(
     example: Callable[..., Page],
 ) -> None:
     page = example("vtcm_double_buffer")
@@ -171,7 +171,7 @@ def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
 
 
 @pytest.mark.slow
-def test_the_keyboard_alone_chooses_widens_and_lays_out(
+def test_the_keyboard_alone_sets_view_and_layout(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
@@ -198,7 +198,7 @@ def test_the_keyboard_alone_chooses_widens_and_lays_out(
 
 
 @pytest.mark.slow
-def test_a_scope_says_whether_it_fits_and_becomes_a_line(example: Callable[..., Page]) -> None:
+def test_a_scope_shows_whether_it_fits_and_becomes_a_line(example: Callable[..., Page]) -> None:
     page = example("place_the_copies")
     choose_buffer(page, "A_local.vtcm")
     row = page.locator('[data-control="scope"]')
@@ -213,7 +213,7 @@ def test_a_scope_says_whether_it_fits_and_becomes_a_line(example: Callable[..., 
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_the_picker(example: Callable[..., Page]) -> None:
+def test_axe_accepts_the_layout_picker(example: Callable[..., Page]) -> None:
     page = example("bank_conflicts")
     assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})

@@ -108,7 +108,7 @@ def tab_to_apply(page: Page, fix: Locator) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_is_taken_out_in_the_dark_theme(
+def test_a_fix_removes_a_line_in_the_dark_theme(
     problems_of: Callable[..., Page],
 ) -> None:
     page = problems_of("box_blur", width=1920, height=1080, dark=True)
@@ -146,7 +146,7 @@ C_out = sch.cache_write(C, 0, "local.acc")
 
 
 @pytest.mark.slow
-def test_a_fix_writes_a_line_anew(
+def test_a_fix_rewrites_a_line(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = open_page()

@@ -233,7 +233,7 @@ def told_targets(made: Bench, page: Page, block: str, *entries: dict[str, Any]) 
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def test_drops_with_repair_with_a_choice_refused_and_of_loops(bench):
+def test_drops_can_be_repaired_chosen_refused_or_of_loops(bench):
     made, page = bench(ELEMENTWISE_CHAIN, lambda _: None)
     target = row_ids(made.schedule.func).of(made.schedule.get_loops("D")[0])
     grab(page, "B")

@@ -43,7 +43,7 @@ def tried(page: Page) -> None:
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
-def test_figures_of_the_machine_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
+def test_machine_parameters_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
     page, cell = machine, machine.locator(".cell.machine")
     row = parameter(page, DDR_READ)
     expect(row).to_contain_text("TVM, hexagon bandwidth benchmark")
@@ -71,7 +71,7 @@ def test_figures_of_the_machine_are_changed_by_mouse_and_keys(machine: Page, sho
 
 
 @pytest.mark.slow
-def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page) -> None:
+def test_real_parts_and_other_machines_have_their_parameters(machine: Page) -> None:
     page, cell = machine, machine.locator(".cell.machine")
     field = parameter(page, "memories.vtcm.capacity_bytes").locator("input")
     field.fill("0.5 MiB")
@@ -97,7 +97,7 @@ def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page
 
 
 @pytest.mark.slow
-def test_the_figure_that_limits_is_named_and_keeps_its_promise(page: Page, app_url: str, shoot: Shoot) -> None:
+def test_the_limiting_parameter_is_named_and_confirmed(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Machine").click()
     tried(page)
@@ -131,7 +131,7 @@ def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]
 
 
 @pytest.mark.slow
-def test_a_round_trip_is_drawn_and_told_and_gone_with_its_fix(traffic: Page, shoot: Shoot) -> None:
+def test_a_round_trip_is_drawn_and_removed_by_its_fix(traffic: Page, shoot: Shoot) -> None:
     page = traffic
     flows = figure_data(page, "traffic-flow", "flows")
     assert figure_data(page, "traffic-flow", "round_trips")["text"] == ["⟲ round trip"]
@@ -182,9 +182,7 @@ def hovered(page: Page, section: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_roofline_is_drawn_and_told_in_both_themes(
-    open_page: Callable[..., Page], app_url: str, shoot: Shoot
-) -> None:
+def test_the_roofline_is_drawn_in_both_themes(open_page: Callable[..., Page], app_url: str, shoot: Shoot) -> None:
     page = open_page(width=1920, height=1080)
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Traffic").click()

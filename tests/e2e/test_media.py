@@ -30,7 +30,7 @@ COLOURS = """canvas => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
+def test_pictures_keep_the_buffer_colours_in_forced_colours(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = opened(open_page(dark=dark), app_url)
@@ -45,9 +45,7 @@ def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
     shoot(page, f"forced-colours-{'dark' if dark else 'light'}")
 
 
-def test_on_paper_the_areas_are_whole_and_tools_are_away(
-    page: Page, app_url: str, shoot: Callable[[Page, str], Path]
-) -> None:
+def test_print_shows_whole_areas_without_tools(page: Page, app_url: str, shoot: Callable[[Page, str], Path]) -> None:
     opened(page, app_url)
     rows = page.get_by_role("treeitem").count()
     wide = page.locator("#area-timeline").bounding_box()
@@ -73,7 +71,7 @@ def test_on_paper_the_areas_are_whole_and_tools_are_away(
 
 
 @pytest.mark.slow
-def test_with_less_motion_nothing_moves_after_a_drop(page: Page, app_url: str) -> None:
+def test_reduced_motion_moves_nothing_after_a_drop(page: Page, app_url: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     opened(page, app_url)
     page.evaluate(

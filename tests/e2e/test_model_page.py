@@ -65,7 +65,7 @@ def shown(page: Page, url: str) -> Page:
     return page
 
 
-def test_a_model_has_figures_a_list_and_a_graph(
+def test_a_model_has_metrics_a_list_and_a_graph(
     page: Page, url: str, folder: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown(page, url)
@@ -171,7 +171,7 @@ def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, fol
 
 
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_pasted_module_offers_its_functions_and_opens_as_a_model(
+def test_a_pasted_module_offers_functions_and_opens_as_a_model(
     open_page: Callable[..., Page], url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = open_page(dark=dark)
@@ -200,7 +200,7 @@ def test_a_pasted_module_offers_its_functions_and_opens_as_a_model(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_model_can_be_read_at_any_size_and_axe_has_no_complaint(
+def test_a_model_is_legible_at_any_size_and_axe_accepts_it(
     open_page: Callable[..., Page], url: str, dark: bool
 ) -> None:
     page = shown(open_page(dark=dark), url)

@@ -25,7 +25,7 @@ def nest(page: Page) -> list[list[str]]:
     return page.get_by_role("treeitem").evaluate_all(script)
 
 
-def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_url: str) -> None:
+def test_typed_cells_update_the_tree_and_show_errors(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "what_moves_what")
     before, count = nest(page), len(steps(page))
     area = edit(page, "schedule")
@@ -91,7 +91,7 @@ def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_ur
 
 
 @pytest.mark.slow
-def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> None:
+def test_cells_are_added_edited_moved_and_removed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     cells = page.locator(".cell")
     count = cells.count()
@@ -153,7 +153,7 @@ def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> 
 
 
 @pytest.mark.slow
-def test_a_draft_is_shown_dropped_and_mended(page: Page, app_url: str) -> None:
+def test_a_draft_is_shown_discarded_and_fixed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     drag(page, "A_local.vtcm", "mi")
     expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1, timeout=WAIT)
@@ -198,7 +198,7 @@ class SlowConnection:
 
 
 @pytest.mark.slow
-def test_keys_typed_while_the_editor_loads_land_in_it(own_page: Page, app_url: str) -> None:
+def test_keys_typed_while_the_editor_loads_reach_it(own_page: Page, app_url: str) -> None:
     page, connection = own_page, SlowConnection(own_page)
     go_to_example(page, app_url, "what_moves_what")
     before = steps(page)

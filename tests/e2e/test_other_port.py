@@ -160,7 +160,7 @@ HANDSHAKE = {
 }
 
 
-def test_a_visited_server_on_another_port_gains_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_a_server_on_another_port_gains_no_access(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "mine.py").write_text(TEXT)

@@ -97,7 +97,7 @@ def assert_top_bar_is_whole(page: Page) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [e.name for e in load_examples()])
-def test_the_top_bar_of_each_example_is_whole(page: Page, app_url: str, example: str) -> None:
+def test_top_bar_of_each_example_is_not_cut_off(page: Page, app_url: str, example: str) -> None:
     go_to_gallery(page, app_url)
     page.locator(f'[data-example="{example}"]').click()
     page.get_by_role("treeitem").first.wait_for()

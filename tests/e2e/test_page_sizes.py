@@ -14,13 +14,13 @@ SCROLLS = (
 
 
 @pytest.mark.slow
-def test_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_the_gallery_are_legible(page: Page, app_url: str) -> None:
     go_to_gallery(page, app_url)
     assert not wrong_texts(page, "gallery")
 
 
 @pytest.mark.parametrize("sizes", [[(1280, 800)], pytest.param(SIZES, marks=pytest.mark.slow)], ids=["one", "all"])
-def test_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str, sizes: list[tuple[int, int]]) -> None:
+def test_all_texts_of_a_notebook_are_legible(page: Page, app_url: str, sizes: list[tuple[int, int]]) -> None:
     found: list[str] = []
 
     def look(view: str) -> None:
@@ -78,7 +78,7 @@ def conv2d(X: T.Buffer((1, 32, 58, 58), "float32"), W: T.Buffer((64, 32, 3, 3), 
 
 
 @pytest.mark.slow
-def test_all_texts_of_a_deep_nest_with_long_names_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_a_deep_nest_are_legible(page: Page, app_url: str) -> None:
     open_text(page, app_url, CONVOLUTION)
     page.locator('[data-pane-tab="problems"]').click()
     expect(page.locator("#pane-problems")).to_contain_text("convolution", timeout=30_000)
@@ -87,7 +87,7 @@ def test_all_texts_of_a_deep_nest_with_long_names_can_be_read(page: Page, app_ur
 
 
 @pytest.mark.slow
-def test_all_texts_of_a_search_that_has_ended_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_a_finished_search_are_legible(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "explore_tiles")
     page.locator('[data-pane-tab="explore"]').click()
     page.get_by_role("button", name="Start").click()

@@ -70,7 +70,7 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_has_any_stretch_as_the_server_has_it(blank: Page, name: str) -> None:
+def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
     chance = random.Random(name)
@@ -94,7 +94,7 @@ def test_the_recording_has_any_stretch_as_the_server_has_it(blank: Page, name: s
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, name: str) -> None:
+def test_the_recording_finds_iterations_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
     chance = random.Random(name)
@@ -108,7 +108,7 @@ def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, nam
             )
 
 
-def test_bins_answer_for_stretches_of_too_many_tasks(blank: Page) -> None:
+def test_bins_represent_intervals_of_too_many_tasks(blank: Page) -> None:
     state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
     for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):

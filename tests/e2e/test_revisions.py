@@ -13,7 +13,7 @@ LONG = 30_000
 
 
 @pytest.mark.slow
-def test_a_placed_block_and_a_factor_change_their_own_lines(page: Page, app_url: str) -> None:
+def test_a_block_and_a_factor_edit_their_own_lines(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     before = steps(page)
     grab(page, "A_local.vtcm")
@@ -40,7 +40,7 @@ def test_a_placed_block_and_a_factor_change_their_own_lines(page: Page, app_url:
     expect(row(page, "ko").locator("button.revise")).to_have_text("16")
 
 
-def test_slots_and_scope_change_and_failing_steps_go_off(page: Page, app_url: str) -> None:
+def test_slots_and_scope_change_and_disable_failing_steps(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "fused_matmul_relu")
     row(page, "x_local").focus()
     page.keyboard.press("K")

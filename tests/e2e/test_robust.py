@@ -101,7 +101,7 @@ def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
     two.close()
 
 
-def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_url: str) -> None:
+def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> None:
     asked: list[str] = []
 
     def answer(dialog: Dialog) -> None:
@@ -152,7 +152,7 @@ LEARN = """() => {
 """The class of the events that components send is nobody's export: it is taken from one that is sent."""
 
 
-def test_messages_of_another_make_change_nothing(page: Page, app_url: str) -> None:
+def test_malformed_messages_change_nothing(page: Page, app_url: str) -> None:
     """Sent through the components' own channel: what any script in the browser could send."""
     opened(page, app_url)
     before, cycles = steps(page), figure(page, "Cycles")
@@ -191,7 +191,7 @@ def test_a_huge_program_is_simulated_while_others_are_served(
 
 
 @pytest.mark.slow
-def test_in_a_small_window_all_areas_can_be_scrolled_to(
+def test_all_areas_of_a_small_window_can_be_scrolled_to(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
     """What 200 % on a small screen leaves."""

@@ -78,7 +78,7 @@ def tables(page: Page) -> Locator:
     return page.get_by_role("region", name="Timeline as tables")
 
 
-def test_keys_move_the_playhead_and_show_what_waits(page: Page, app_url: str) -> None:
+def test_keys_move_the_playhead_and_show_stalls(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     expect(page.locator(".row.is-active")).to_have_count(0)
     playhead(page).focus()
@@ -158,7 +158,7 @@ def test_links_critical_path_and_tables(page: Page, app_url: str) -> None:
     expect(page.locator(".fold-note")).to_have_text("")
 
 
-def test_the_mouse_zooms_pans_scrubs_and_chooses(page: Page, app_url: str) -> None:
+def test_the_mouse_zooms_pans_scrubs_and_selects(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     folded(page, "false")
     whole = span(page)
@@ -285,7 +285,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
 
 
 @pytest.mark.slow
-def test_the_card_of_a_stall_ends_it_and_the_picture_follows(page: Page, app_url: str) -> None:
+def test_fix_of_a_stall_card_updates_the_picture(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     ready(page)
     open_card(page)

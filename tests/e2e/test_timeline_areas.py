@@ -70,7 +70,7 @@ def test_areas_have_totals(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_bookmarks_pins_and_folding_outlive_a_reload(app: Page) -> None:
+def test_bookmarks_pins_and_folding_survive_a_reload(app: Page) -> None:
     playhead(app).focus()
     app.keyboard.press("Home")
     for _ in range(3):

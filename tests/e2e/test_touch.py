@@ -57,7 +57,7 @@ def sight(page: Page) -> tuple[int, int]:
     return start, end
 
 
-def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], app_url: str) -> None:
+def test_touch_zooms_taps_scrolls_holds_and_drops(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page(has_touch=True)
     page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
     open_small(page, app_url, "vtcm_double_buffer")

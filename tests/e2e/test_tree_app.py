@@ -46,7 +46,7 @@ def taken_back(page: Page, count: int) -> None:
     expect(page.locator(".step code")).to_have_count(count)
 
 
-def test_a_drag_shows_what_each_drop_would_change(page: Page, app_url: str) -> None:
+def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "place_the_copies")
     count = len(steps(page))
     assert figure(page, "Cycles") == "does not fit"
@@ -87,7 +87,7 @@ def test_a_drag_shows_what_each_drop_would_change(page: Page, app_url: str) -> N
     page.keyboard.press("Escape")
 
 
-def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
+def test_rows_have_multiselect_search_costs_and_chains(app: Page) -> None:
     count = len(steps(app))
     row(app, COPIES[0]).click()
     row(app, COPIES[1]).click(modifiers=["Control"])
@@ -200,7 +200,7 @@ def test_loops_are_reordered_by_drag_and_menu(app: Page) -> None:
     expect(app.locator(".step code").last).to_have_text("sch.reorder(mi, ko)")
 
 
-def test_menu_of_several_rows_names_and_palette(app: Page) -> None:
+def test_menus_of_several_rows_renaming_and_the_palette(app: Page) -> None:
     row(app, "mi").focus()
     app.keyboard.press("Control+Shift+ArrowDown")
     expect(row(app, "mi")).to_have_attribute("aria-selected", "true")
@@ -260,9 +260,7 @@ def test_menu_of_several_rows_names_and_palette(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_of_many_rows_those_in_sight_stand_and_all_are_reached(
-    serve: Callable[..., str], open_page: Callable[..., Page]
-) -> None:
+def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], open_page: Callable[..., Page]) -> None:
     made = Bench(elementwise_stages(80))
     page = open_page(width=760, height=600)
     go_to(page, serve(lambda: made.view(width=700, height=560)))

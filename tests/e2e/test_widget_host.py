@@ -96,7 +96,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", GROUNDS)
-def test_views_have_the_colours_of_the_ground_and_leave_no_trace(
+def test_views_follow_the_background_and_leave_no_trace(
     theme: str, host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown = host(theme, height=1100)
