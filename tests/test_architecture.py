@@ -149,12 +149,12 @@ def _breach_within(area: str, found: Import) -> str | None:
     return None
 
 
-def test_the_layers_are_kept() -> None:
+def test_layers_import_in_one_direction() -> None:
     breaches = [f"{found.where}: {why}" for found in imports() if (why := breach(found))]
     assert not breaches, "\n".join(breaches)
 
 
-def test_what_is_imported_exists() -> None:
+def test_every_import_resolves() -> None:
     """A wrong number of dots is only noticed when the import runs."""
     wrong = [f.where for f in imports() if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
     assert not wrong, "\n".join(wrong)
@@ -171,7 +171,7 @@ def test_every_package_has_its_layer(area: str) -> None:
     sorted({file.parent for file in [*MODULES.values(), *(ROOT / "tests").rglob("*.py")]} - {ROOT / "tests" / "e2e"}),
     ids=lambda f: str(f.relative_to(ROOT)),
 )
-def test_a_folder_is_not_too_full(folder: Path) -> None:
+def test_no_folder_has_too_many_files(folder: Path) -> None:
     files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     assert len(files) <= MOST_FILES, f"{len(files)} files: make rooms of {folder.relative_to(ROOT)}"
 
@@ -185,7 +185,7 @@ def test_own_packages_are_imported_relatively() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
+def test_only_the_app_imports_the_ui_libraries() -> None:
     pure = (
         "tilewright.engine",
         "tilewright.app.document",
@@ -199,7 +199,7 @@ def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_module_imports_itself_through_others() -> None:
+def test_no_import_cycles() -> None:
     """Imports in functions and imports for types count too: two modules that need each other's types are one module, or lack a third."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in imports():
@@ -221,7 +221,7 @@ def test_no_module_imports_itself_through_others() -> None:
         ("tilewright.app.document.cells", "from ..session import session", "below"),
     ],
 )
-def test_given_a_breach_when_walked_then_found(module: str, source: str, why: str) -> None:
+def test_a_violation_is_found(module: str, source: str, why: str) -> None:
     """The check itself can fail."""
     found = [breach(i) for i in imports_of(module, source, is_package=False)]
     assert found and found[0] is not None and why in found[0]

@@ -116,7 +116,7 @@ def test_the_lines_that_a_recipe_changes_exist(title: str) -> None:
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it(copy: Copy) -> None:
+def test_the_recipe_of_a_primitive_adds_it_to_notebooks(copy: Copy) -> None:
     carried_out(copy, "Add a primitive")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.parallel(i)\nsch.serial(i)\n", encoding="utf-8")
     assert "for i, j in T.grid(64, 64)" in copy.run("tilewright export nb.py --to tvmscript")
@@ -125,7 +125,7 @@ def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_it(copy: Copy) -> None:
+def test_recipe_of_a_machine_runs_a_program_on_it(copy: Copy) -> None:
     (machine,) = blocks("Add a machine", "toml")
     (copy.root / "toy.toml").write_text(machine, encoding="utf-8")
     (command,) = blocks("Add a machine", "")
@@ -137,7 +137,7 @@ def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_i
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_lint_when_carried_out_then_it_is_found_with_its_fix(copy: Copy) -> None:
+def test_recipe_of_a_lint_finds_it_with_its_fix(copy: Copy) -> None:
     carried_out(copy, "Add a lint")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.add_unit_loop(i)\n", encoding="utf-8")
     told = copy.run("tilewright lint nb.py", expected=1)  # and that the block is left to the scalar engine
@@ -146,7 +146,7 @@ def test_given_the_recipe_of_a_lint_when_carried_out_then_it_is_found_with_its_f
     assert "unit-loop" not in copy.run("tilewright lint nb.py", expected=1)
 
 
-def test_the_pages_that_are_made_of_the_code_are_named_with_commands_that_exist() -> None:
+def test_generated_pages_name_commands_that_exist() -> None:
     for module in re.findall(r"-m (support(?:\.\w+)+)", TEXT):
         assert (ROOT / "tests" / f"{module.replace('.', '/')}.py").is_file(), module
     for link in re.findall(r"\]\(([^)#:]+)\)", TEXT):

@@ -24,7 +24,7 @@ def links(page: Path) -> list[tuple[bool, str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_and_pictures_of_a_page_are_there(page: Path) -> None:
+def test_links_and_pictures_of_a_page_exist(page: Path) -> None:
     for is_picture, words, target in links(page):
         assert (page.parent / target).is_file(), target
         assert words or not is_picture, f"{target} has no words for those who do not see it"
@@ -43,6 +43,6 @@ def test_every_picture_is_used_small_and_taken_by_a_script() -> None:
         assert taken, f"nothing takes {picture.name}"
 
 
-def test_every_page_of_the_guide_is_linked_from_its_first() -> None:
+def test_the_first_page_links_to_every_page_of_the_guide() -> None:
     linked = {target for _, _, target in links(GUIDE / "README.md")}
     assert {page.name for page in PAGES} - {"README.md"} <= linked

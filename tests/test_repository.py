@@ -59,7 +59,7 @@ BUILD_INPUTS = {"__pycache__", "node_modules", "bundling", "package.json", "pack
 """Files in `static` that only the build of the package reads."""
 
 
-def test_package_data_is_there_and_complete() -> None:
+def test_package_data_is_complete() -> None:
     for package, patterns in PROJECT["tool"]["setuptools"]["package-data"].items():
         folder = ROOT / package.removeprefix("tilewright.").replace(".", "/")
         matched = {f for pattern in patterns for f in folder.glob(pattern) if f.is_file()}
@@ -105,7 +105,7 @@ def test_dependencies_are_declared_and_used() -> None:
         assert {name.lower() for name in imported(part) - declared} == needed, f"{extra} alone imports what it declares"
 
 
-def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
+def test_only_proofs_and_sampling_need_the_extras() -> None:
     code = """if True:
         import sys
         for name in ("islpy", "optuna", "dask"):
@@ -182,7 +182,7 @@ REGISTRIES = re.compile(
 @pytest.mark.parametrize(
     "pattern", [MACHINE_PATHS, TEMPORARY_PATHS, REGISTRIES], ids=["paths", "temporary", "registries"]
 )
-def test_no_file_knows_one_machine(pattern: re.Pattern[str]) -> None:
+def test_no_file_refers_to_one_machine(pattern: re.Pattern[str]) -> None:
     found: list[str] = []
     for file in tracked():
         try:
@@ -199,13 +199,13 @@ def test_no_file_is_generated_or_huge() -> None:
     assert not [f for f in tracked() if f.stat().st_size > 1_000_000 or f.suffix in (".pyc", ".log")]
 
 
-def test_test_files_have_names_of_their_own() -> None:
+def test_test_files_have_unique_names() -> None:
     names = Counter(f.name for f in (ROOT / "tests").rglob("test_*.py"))
     assert not [name for name, count in names.items() if count > 1]
     assert not list((ROOT / "tests").rglob("__init__.py")), "tests are not packages"
 
 
-def test_every_module_says_its_idea() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
         str(f.relative_to(ROOT))
         for top in SOURCES[:-1]
@@ -215,7 +215,7 @@ def test_every_module_says_its_idea() -> None:
     assert not silent, silent
 
 
-def test_the_public_names_exist_and_are_documented() -> None:
+def test_public_names_exist_and_are_documented() -> None:
     for name in tilewright.__all__:
         value = getattr(tilewright, name)
         if callable(value):
@@ -239,7 +239,7 @@ MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
 
 
-def test_files_and_functions_have_the_sizes_that_contributing_states() -> None:
+def test_files_and_functions_have_the_stated_sizes() -> None:
     stated = f"have at most {MAX_FILE_LINES} lines, functions at most {MAX_FUNCTION_LINES} without their docstring"
     assert stated in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     files = code_files()
@@ -295,7 +295,7 @@ PLACES = (
 )
 
 
-def test_the_files_that_the_architecture_names_exist() -> None:
+def test_files_that_the_architecture_names_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w./]*\w\.(?:py|js)|(?:app|engine|static|tests)/[\w/]+)`", text))
     assert len(named) > 40
