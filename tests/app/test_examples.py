@@ -1,4 +1,4 @@
-"""The examples show what their text says, and Python itself makes of them what the app does."""
+"""The examples behave as their text says, and Python and the app evaluate them equally."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_two_halves_lie_in_two_blocks() -> None:
 
 
 def test_set_scope_removes_the_round_trip() -> None:
-    """The intermediate goes out and back, until set_scope says where it lives."""
+    """The intermediate makes a round trip until set_scope keeps it on chip."""
     assert crossings("fused_matmul_relu_roundtrip", "mm") == 2 * 64 * 4
     assert any("mm" in f.message for f in report("fused_matmul_relu_roundtrip").findings)
     assert crossings("fused_matmul_relu", "mm") == 0
@@ -184,7 +184,7 @@ def test_an_unpadded_transpose_waits_for_its_columns() -> None:
 
 
 def test_each_primitive_moves_its_buffers() -> None:
-    """docs/seeds.md: compute_at shrinks the buffer, set_scope keeps its bytes on chip, cache_read copies what is the caller's."""
+    """docs/seeds.md: compute_at shrinks the buffer, set_scope keeps its bytes on chip, cache_read copies the caller's buffer."""
     sizes = shapes("what_moves_what")
     assert sizes["B"][0] == sizes["W_local"][0] == [16, 64]
     assert crossings("what_moves_what", "B") == 0

@@ -1,4 +1,4 @@
-"""Links that carry a notebook: there and back, and what damaged or hostile ones come to."""
+"""Links that carry a notebook: the round trip, and damaged or hostile links."""
 
 from __future__ import annotations
 

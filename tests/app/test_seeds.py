@@ -16,7 +16,7 @@ READ = [case for seed in SEEDS for case in seed.cases if case.title != "the two 
 
 
 def test_the_page_matches_this_version() -> None:
-    pytest.importorskip("islpy")  # the page says what is proved
+    pytest.importorskip("islpy")  # the page names the proved verdicts
     assert PAGE.read_text(encoding="utf-8") == seeds_page(), "run `make seeds` and look at what changed"
 
 

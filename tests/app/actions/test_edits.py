@@ -1,4 +1,4 @@
-"""Edits of cells and of the history as intents: what is typed is a draft until it is done."""
+"""Edits of cells and of the history as intents: typed text is a draft until the edit is finished."""
 
 from __future__ import annotations
 

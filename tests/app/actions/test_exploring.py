@@ -1,4 +1,4 @@
-"""The actions on a search: begin, stop, resume, open a candidate as a branch; and what is refused."""
+"""Actions of a search: begin, stop, resume, open a candidate as a branch; and their refusals."""
 
 from __future__ import annotations
 

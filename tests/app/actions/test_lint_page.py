@@ -1,4 +1,4 @@
-"""Lints on the page: found after the paint, shown with their fixes, applied with one click, taken back by undo."""
+"""Lints on the page: found after the paint, shown with their fixes, applied by one click, reverted by undo."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def problem(state: State, store: Store, code: str) -> dict[str, Any]:
 
 
 def applied(state: State, store: Store, fix: dict[str, Any]) -> State:
-    """A click on the button of a fix, as the session takes it."""
+    """The state after a click on the button of a fix."""
     intent = decode({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]})
     assert isinstance(intent, ApplyFix)
     found = offered_fix(state, store, intent.calls, intent.replaces)

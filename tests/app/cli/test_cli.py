@@ -1,4 +1,4 @@
-"""The command line: what it prints, and its exit codes."""
+"""The output of the command line and its exit codes."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def script(shell: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The path of the shell's script; skips where there is no such shell."""
+    """The path of the shell's script; skips if the shell is missing."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
     assert main(["completion", shell]) == 0

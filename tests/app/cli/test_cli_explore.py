@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 @pytest.fixture
 def gemm(tmp_path: Path) -> Path:
-    """The example on Gemmini, small, with the rows of its tiles and the order of its loops to choose."""
+    """A small GEMM on Gemmini with holes for the rows of a tile and for the loop order."""
     text = (EXAMPLES / "gemmini_gemm.py").read_text().replace("512", "32").replace("64]", "16]")
     rows = 'rows = tilewright.choose("rows", [16, 8, 32])\nio, ii = sch.split(i, [None, rows]'
     order = (

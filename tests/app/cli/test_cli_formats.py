@@ -66,7 +66,7 @@ def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsy
 
 
 def test_a_finding_of_a_converted_file_is_at_its_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The lines of the notebook that was made of it are not the file's."""
+    """Lines of the converted notebook differ from those of the file."""
     file = tmp_path / "te.py"
     file.write_text(MATMUL_VTCM, encoding="utf-8")
     sizes = ["--size", "M=64,K=64,N=64"]

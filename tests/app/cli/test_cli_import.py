@@ -1,4 +1,4 @@
-"""`tilewright import` and `tilewright new`: what comes in is a notebook that the app reads and that Python runs."""
+"""`tilewright import` and `tilewright new` write notebooks that the app reads and Python runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command imports: a module that it does not use would only make it slow to start."""
+"""The modules that each command imports: unused ones would only delay its start."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def example(tmp_path: Path) -> str:
 
 
 def test_each_command_imports_only_what_it_uses(example: str) -> None:
-    """What an earlier line imports is there after the later ones too, so the lines with the fewest modules come first."""
+    """Imports accumulate from line to line, so the lines with the fewest modules come first."""
     *bare, machines, lower, lint, run, check = imported_by(
         ("--help",), ("--version",), ("rnu",), ("machines",), *((name, example) for name in ("lower", "lint", "run", "check"))
     )  # fmt: skip

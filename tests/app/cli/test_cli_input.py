@@ -1,4 +1,4 @@
-"""What the commands read: a path, standard input, a link; a moment or a branch of it. One rule for all of them."""
+"""The inputs of the commands: a path, standard input or a link, with a step or a branch. One rule for all commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tilewright next`: what it lists, and the schedule that it writes."""
+"""`tilewright next`: its list, and the schedule that it writes."""
 
 from __future__ import annotations
 

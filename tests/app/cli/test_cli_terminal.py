@@ -36,7 +36,7 @@ def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int
     said = bytearray()
 
     def listen() -> None:
-        with suppress(OSError):  # Linux says so when the other end is gone
+        with suppress(OSError):  # Linux reports a closed peer like this
             while part := os.read(ours, 4096):
                 said.extend(part)
 

@@ -1,4 +1,4 @@
-"""Exit codes of commands if a verdict or a figure is unknown: the table, the docs, `--help`, and what the commands do."""
+"""Exit codes for unknown verdicts and metrics: the table, the docs, `--help`, and the commands themselves."""
 
 from __future__ import annotations
 

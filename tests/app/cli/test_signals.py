@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("command", "milliseconds"), MOMENTS)
 def test_ctrl_c_at_any_time_exits_with_130_without_a_traceback(command: str, milliseconds: int, folder: Path) -> None:
     ended = ended_by(signal.SIGINT, COMMANDS[command], milliseconds, folder)
-    is_done = command == "import" and ended.code == 0  # it takes less than a second
+    is_done = command == "import" and ended.code == 0  # below a second
     assert ended.errors == "" and (ended.code == 130 or is_done)
 
 
@@ -72,7 +72,7 @@ def trials_in(study: Path) -> int:
 
 @pytest.fixture
 def exploring(folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
-    """Starts a search with two workers, and returns once two of its trials are kept."""
+    """Starts a search with two workers, and returns once two trials are stored."""
 
     def start() -> subprocess.Popen[bytes]:
         words = [sys.executable, "-m", "tilewright", *EXPLORE, "--study", "study.sqlite"]

@@ -1,4 +1,4 @@
-"""The Python half of the loop tree: what is packed for the browser, and what of its messages is believed."""
+"""The Python half of the loop tree: values packed for the browser, and validation of the messages from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A widget mirrors the properties and the messages of its component."""
+"""A widget mirrors the properties and messages of a component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook file means, without running it."""
+"""Notebook files are evaluated without being executed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Schedule lines switched off, moved, edited and taken out: everything else stays byte for byte."""
+"""Schedule lines disabled, moved, edited and removed: everything else stays byte for byte."""
 
 from __future__ import annotations
 

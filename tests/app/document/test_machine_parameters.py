@@ -1,4 +1,4 @@
-"""Figures of the machine as lines of the notebook: written, changed in place, taken out, and run by Python alike."""
+"""Machine parameters as lines of the notebook: written, changed in place, removed, and executed by Python with the same effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sizes = {...}` in a notebook: what it is simulated and tested with."""
+"""`sizes = {...}` in a notebook sets the sizes for simulation and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A post, program and schedule code in one text, opens as a notebook; what was passed over or found out is said."""
+"""A post with program and schedule code in one text opens as a notebook, with notes about skipped and inferred parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole post opens as a notebook: its prose as markdown cells, one of its programs with the schedule; the others can be opened."""
+"""A whole post opens as a notebook: prose as markdown cells, and one program with the schedule; the other programs can be opened."""
 
 # ruff: noqa: E501, RUF001
 

@@ -1,4 +1,4 @@
-"""What a notebook is taken away as: every kind is made, and says what the program and its report say."""
+"""Exports of a notebook: each kind is written and agrees with the program and its report."""
 
 from __future__ import annotations
 

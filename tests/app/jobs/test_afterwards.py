@@ -1,4 +1,4 @@
-"""What is worked out about the picture: shown before the paint where it is quick, told where it is not, stopped and gone on with."""
+"""Background analysis of the shown program: quick results are in the first paint; slow ones show their status, can be stopped and resume."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXAMPLES = load_examples()
 
 
 class Watched:
-    """A session whose paint waits for nothing, and what it said it was doing."""
+    """A session that paints at once, and a record of its job statuses."""
 
     def __init__(self, patience: float) -> None:
         self.event_loop, self.screen = PaperClock(), PaperScreen()

@@ -1,4 +1,4 @@
-"""Make it fast: a derivation in the background, its schedule as a branch with the first figures, and the search of its values."""
+"""The "Make it fast" button: a background derivation, its schedule as a branch with the first metrics, and the search of parameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Watcher:
-    """A page's searches, with the ends of its derivations."""
+    """The searches of a page, with the ends of its derivations."""
 
     def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()

@@ -1,4 +1,4 @@
-"""Where it is said what is being worked out: places that the page has."""
+"""Job statuses name areas that exist on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forecast: a map at once, figures nearest first from a thread, and drops that use what was found."""
+"""Drop previews: a map of legal targets at once, predictions nearest first from a thread, and drops that reuse them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Queue:
         self.waiting.append(work)
 
     def run(self) -> None:
-        """Let the thread end, then do what it asked for."""
+        """Wait for the thread, then run the callbacks that it queued."""
         if self.session is not None and self.session.drop_preview._work is not None:
             assert self.session.drop_preview._work.wait(60)
         while self.waiting:
@@ -296,7 +296,7 @@ def test_only_the_newest_predictions_are_kept(
     event_loop.run()
     machine = session.store.machine(session.state)
     assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
-    # What was forgotten is made as if it had never been tried.
+    # An evicted drop is executed like one that was never predicted.
     session.receive({"kind": "undo"})
     session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})
     assert session.state.notice is None

@@ -1,4 +1,4 @@
-"""Files that a page hands out: made beside the page, of what was shown when they were asked for."""
+"""Exported files of a page: written in the background from the state at the time of the request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def files(session: Session) -> dict[str, str]:
 
 
 def came(session: Session, done: Callable[[], bool]) -> None:
-    """Do what was put off until it is so."""
+    """Run queued callbacks until `done`."""
     assert isinstance(session.event_loop, PaperClock)
     session.event_loop.run_until(done)
 

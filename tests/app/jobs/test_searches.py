@@ -1,4 +1,4 @@
-"""Searches: each candidate told once, stopped and gone on with, in line with others, there again after a kill."""
+"""Searches: each candidate reported once, stopped and resumed, queued behind others, restored after a kill."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_each_notebook_of_a_page_has_its_own_outcomes() -> None:
 
 
 class Watcher:
-    """A page's searches, with what they told."""
+    """The searches of a page, with their reports."""
 
     def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()

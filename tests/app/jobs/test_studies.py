@@ -1,4 +1,4 @@
-"""What is worked out while it is looked at: begun when the picture stands still, told piece by piece, given up when the eye moves on."""
+"""On-demand analyses: started once their pane stays visible, reported piece by piece, cancelled when it is hidden."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
 
 def test_each_piece_of_an_analysis_is_stored_and_reported(subject: Subject) -> None:
     subject.studies.update(State(named="a"))
-    assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
+    assert subject.knows("a") is None and not subject.begun  # not before the debounce
     subject.event_loop.run_until(lambda: subject.knows("a") == 3)
     assert subject.told == 3
 

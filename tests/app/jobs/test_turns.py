@@ -27,7 +27,7 @@ def test_threads_take_turns_one_at_a_time() -> None:
     for thread in threads:
         thread.join(60)
     assert most == [1] and len(done) == 160
-    for n in range(8):  # whoever has had a turn stands at the end of the queue again
+    for n in range(8):  # after its turn, a thread rejoins the queue at the end
         first = [i for i, name in enumerate(done) if name == n]
         assert first[2] < 80, "none waits until the others are done"
 

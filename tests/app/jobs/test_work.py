@@ -1,4 +1,4 @@
-"""Work in a thread: told piece by piece, waited for, given up in the middle of a piece."""
+"""Background jobs: reported piece by piece, awaited, cancelled within a piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial notebooks: each runs in a kernel, and a page made of it shows its pictures."""
+"""The tutorial notebooks: each runs in a kernel, and its HTML page shows its pictures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def printed(notebook: nbformat.NotebookNode) -> list[str]:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_shows_its_recorded_outputs(path: Path) -> None:
-    import nbformat  # importing it, and nbconvert, takes seconds
+    import nbformat  # slow to import, as is nbconvert
     from nbconvert import HTMLExporter
 
     ran, recorded = executed(path), nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""The views as widgets: what a hand does to one is done to the schedule, and seen in those that are linked to it. Without a browser."""
+"""The views as widgets, without a browser: gestures in one view change the schedule and all linked views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page has to choose from, and the thumbnails that are drawn after it."""
+"""The notebooks that a page offers, and their thumbnails, which are drawn later."""
 
 from __future__ import annotations
 

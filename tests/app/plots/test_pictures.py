@@ -1,4 +1,4 @@
-"""Pictures of figures: what a notebook keeps of them without a script, and what nbconvert makes of it."""
+"""Pictures of figures: static images in a notebook, and their conversion by nbconvert."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_background_of_a_picture_follows_the_theme() -> None:
 @pytest.fixture(scope="module")
 def executed() -> Any:
     """A notebook whose cells end with figures, executed by a kernel."""
-    import nbformat  # importing it, and nbconvert, takes seconds
+    import nbformat  # slow to import, as is nbconvert
     from nbconvert.preprocessors import ExecutePreprocessor
 
     lines = [

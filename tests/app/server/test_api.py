@@ -1,4 +1,4 @@
-"""The action API over HTTP: what the screen does, a program does too."""
+"""The action API over HTTP: programs can do everything that the screen does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/api.md is the one that the code makes, and says something of everything; the guide's program does what it says."""
+"""docs/api.md is current and documents every message; the script of the guide works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that wait: what comes while they do is not lost to them, and they are answered as soon as it is there."""
+"""Requests that wait: none misses a change during the wait, and each is answered as soon as its result exists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.app.session import session
 from tilewright.app.session.registry import WatchedScreen
 
 TOO_LONG_S = 15
-"""By then what is waited for is long there; the requests would wait for longer."""
+"""Results arrive far earlier; requests that missed them would wait longer."""
 
 PREDICTIONS = "targets?row=A_local.vtcm&predict=1&wait=30"
 REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}

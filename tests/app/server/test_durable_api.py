@@ -1,4 +1,4 @@
-"""An answer of the API means durable: what it says of the disk, when it comes, and clashes that are answered through it."""
+"""An answer of the API means durable: its status of the disk, its time, and conflicts resolved through it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage is looked for while nobody waits."""
+"""Garbage is collected while the server is idle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Knot:
 
 
 def old_knot() -> weakref.ref[Knot]:
-    """A knot that nobody holds any more, and that has outlived the collections of what is young."""
+    """An unreachable cycle that has survived the collections of young generations."""
     knot = Knot()
     found = weakref.ref(knot)
     for _ in range(OLD):
@@ -30,7 +30,7 @@ def old_knot() -> weakref.ref[Knot]:
 
 
 async def stays(seconds: float, *, held_before: bool = False) -> bool:
-    """Whether an old knot is there still, after so long or sooner; one that was held when all that was new was gone through."""
+    """Whether an old cycle still exists after `seconds`; with `held_before`, one that was reachable during a full collection."""
     task = asyncio.ensure_future(collect_while_idle(look_s=0.05))
     await asyncio.sleep(0)
     held = Knot()
@@ -71,7 +71,7 @@ def test_a_busy_server_does_not_collect_old_objects(monkeypatch: pytest.MonkeyPa
 
 def test_without_a_server_python_collects_as_before(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(garbage, "TOO_OLD", 77)
-    gc.unfreeze()  # what the tests froze after their collection
+    gc.unfreeze()  # objects frozen by the test run
     before = gc.get_threshold(), gc.get_freeze_count()
 
     async def seen() -> tuple[tuple[int, int, int], int]:
@@ -94,7 +94,7 @@ def test_without_a_server_python_collects_as_before(monkeypatch: pytest.MonkeyPa
         (4, 4, True),  # idle for a while
         (119, 1, False),
         (120, 0, False),
-        (120, 1, True),  # waited for long: the next idle look will do
+        (120, 1, True),  # overdue: collected at the next idle moment
         (599, 0, False),
         (600, 0, True),  # never idle
     ],

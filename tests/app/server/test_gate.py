@@ -1,4 +1,4 @@
-"""What the gate adds to responses and connections."""
+"""Headers and connection settings that the gate adds."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def handshake(target: str, **headers: str) -> bytes:
 
 
 def frame(opcode: int, data: bytes, *, masked: bool = True, length: int | None = None, first: int = 0x80) -> bytes:
-    """A frame of a websocket; `length` is what it claims to have."""
+    """A frame of a websocket; `length` is its declared length."""
     claimed = len(data) if length is None else length
     head = bytes([first | opcode])
     bit = 0x80 if masked else 0

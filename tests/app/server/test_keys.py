@@ -1,4 +1,4 @@
-"""The keys and tickets of browsers: how long each lives, and what it is good for."""
+"""The keys and tickets of browsers: their lifetime and scope."""
 
 from __future__ import annotations
 

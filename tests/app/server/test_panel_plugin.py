@@ -33,7 +33,7 @@ def panel(port: int, *more: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def status(port: int, target: str, **headers: str) -> tuple[int, str]:
-    """The status of a response, and where it leads; waits for the server to come up."""
+    """The status and location of a response; waits for the server to start."""
     for _ in range(300):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:

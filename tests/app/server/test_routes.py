@@ -1,4 +1,4 @@
-"""The allowlist against the running application: each of its rules is listed with a reason, or nobody gets to it; no URL has an effect."""
+"""The allowlist against the running application: each rule is listed with a reason or closed, and no URL has a side effect."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_no_url_imports_a_module_or_fails(server: Served, caplog: pytest.LogCapt
 
 
 def is_page(target: str) -> bool:
-    """Pages are made for each visit, which takes half a second; they have tests of their own."""
+    """Each visit builds a page, which needs half a second; pages have separate tests."""
     route = find_route(target.partition("?")[0]) if target.startswith("/") else None
     return route is not None and route.kind in ("start", "page")
 

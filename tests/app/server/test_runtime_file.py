@@ -1,4 +1,4 @@
-"""What a server writes down for programs of the same user."""
+"""The file in which a server publishes its address to programs of the same user."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ REASONS = {
     "wide.py": "not-utf-8",
     "large.py": "file-too-large",
 }
-"""The name that is shown of each file, and the code of its reason."""
+"""The shown name of each file, and the code of the reason."""
 
 
 def fill(folder: Path) -> None:

@@ -58,7 +58,9 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
     assert len(sessions) == PAGES and len(open_sessions(server)) == PAGES + 1
     documents: list[BokehDocument] = [session.document for session in open_sessions(server)]
     found = [weakref.ref(each) for s in sessions for each in (s, s.updater, s.store, s.drop_preview)]
-    found += [weakref.ref(each) for each in open_files() if each not in of_other_tests]  # the drafts of what was edited
+    found += [
+        weakref.ref(each) for each in open_files() if each not in of_other_tests
+    ]  # the drafts of edited notebooks
     for page in pages:
         page.close()
     return [*found, *map(weakref.ref, documents)]

@@ -1,4 +1,4 @@
-"""Messages of the machine panel and of the comparison, and what is worked out while they are looked at."""
+"""Messages of the machine panel and of the comparison, and the analyses that run while these are visible."""
 
 from __future__ import annotations
 

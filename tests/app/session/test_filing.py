@@ -1,4 +1,4 @@
-"""A page and its file: autosave, undo after a restart, two pages, other programs, and disks that do not do what they should."""
+"""A page and its file: autosave, undo after a restart, two pages, other programs, and failing disks."""
 
 from __future__ import annotations
 
@@ -439,7 +439,7 @@ def test_the_first_edit_of_a_plain_program_creates_a_notebook_beside_it(desk: De
     desk.settle()
     assert program.read_text() == ELEMENTWISE_CHAIN
     assert filed(page).name == "chain_blocks.py" and (tmp_path / "chain_blocks.py").read_text() == text_of(page)
-    again = desk.page(program)  # goes on with it, in another tab and after a restart
+    again = desk.page(program)  # the same in another tab and after a restart
     assert filed(again).name == "chain_blocks.py" and text_of(again) == text_of(page)
 
 

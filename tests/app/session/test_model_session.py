@@ -1,4 +1,4 @@
-"""A model on a page: it opens from its folder, its kernels open and return with their schedules, and changes on disk are taken over."""
+"""A model on a page: it opens from its folder, its kernels open and return with their schedules, and changes on disk are loaded."""
 
 from __future__ import annotations
 

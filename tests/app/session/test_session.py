@@ -1,4 +1,4 @@
-"""Messages to intents, and what is worked out after the paint; with a clock and a screen of paper."""
+"""Messages become intents, and analyses run after the paint; with a fake clock and a fake screen."""
 
 from __future__ import annotations
 

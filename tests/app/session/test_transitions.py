@@ -1,4 +1,4 @@
-"""Changes of the notebook that take long: the picture stays, what comes meanwhile is kept in order, nothing that was typed is lost."""
+"""Slow edits of a notebook: the old state stays visible, later messages keep their order, no typed text is lost."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
 
 
 def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
-    """Both pages changed the file, the one that waits for nothing last: what came of it is there as text."""
+    """Both pages changed the file, the page with the paper clock last: it has the merged text, not yet evaluated."""
     mine, event_loop, desk = beside
     slow.may_end.set()
     mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})

@@ -1,4 +1,4 @@
-"""A folder that somebody else made is harmless: nothing outside of it is touched, and nothing in it that nobody clicked."""
+"""A crafted folder is harmless: no file outside is touched, and inside only files that the user opens."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_an_edit_in_a_crafted_folder_changes_only_its_file(places: tuple[Path, P
     pages = open_all(desk, inside)
     assert pages, "the notebook that is right is opened"
     assert not any((page.file_sync._file.real).is_relative_to(outside) for page in pages if page.file_sync._file)
-    time.sleep(0.02)  # some looks at the files
+    time.sleep(0.02)  # several polls of the files
     desk.turn()
     desk.close()
     assert snapshot(inside) == before and snapshot(outside) == others

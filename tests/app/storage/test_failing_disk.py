@@ -29,7 +29,7 @@ def durable_now(desk: Desk) -> bool:
 
 
 class Told(Desk):
-    """A desk whose lines on standard error are kept, and whose page runs what waits for the disk."""
+    """A desk that records standard error, and a page that runs the callbacks which wait for the disk."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -26,7 +26,7 @@ MOST_WORDS = 8
 """Of a child before it is killed: that it has opened the file, then two for each edit."""
 
 EARLY = 0.06
-"""Of all lives: so many end while the file is opened."""
+"""The share of lives that end while the file is opened."""
 
 
 @pytest.mark.deep
@@ -84,7 +84,7 @@ def finish(nursery: subprocess.Popen[bytes]) -> None:
 
 
 def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: float) -> list[tuple[str, str]]:
-    """What a child said until it was killed: so many seconds after that many words of it, so that a busy machine hears as much."""
+    """The output of a child that is killed `seconds` after its first `words` lines, so that a busy machine records as many."""
     assert nursery.stdin is not None and nursery.stdout is not None
     nursery.stdin.write(f"{seed}\n".encode())
     nursery.stdin.flush()

@@ -31,7 +31,7 @@ MOST_S = 0.05
 """After the last answer."""
 
 CUT_SHORT = 0.15
-"""Of all lives: so many end while a request is on its way, whose edit may be there or not."""
+"""The share of lives that end during a request, whose edit may be kept or not."""
 
 
 class Nursery:
@@ -91,7 +91,7 @@ class Client:
         return answer.status, json.loads(answer.read())
 
     def edit(self, chance: random.Random, name: str) -> dict[str, Any]:
-        """An edit, of a size that is another one each time, or undo or redo where they lead somewhere."""
+        """An edit of varying size, or undo or redo if possible."""
         way = chance.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
         if way == "edit_prose" or not self.notebook[way]:
             words = f"Edit {name} " + "x" * chance.choice([0, 10, 5_000])

@@ -60,7 +60,7 @@ def test_power_cuts_lose_no_durable_edit_and_tear_no_file(folders: tuple[Path, P
 
 
 def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
-    """Whether the file is whole, and a page shows what was durable or sent after it."""
+    """Whether the file is whole, and a page shows durable text or text sent later."""
     assert name_of(path.read_text()) in known, "the file is no text that there ever was"
     desk = Desk(path.parent)
     page = desk.page(path)
@@ -70,7 +70,7 @@ def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
 
 
 def test_law_a_disk_may_lose_only_unsynced_data(folders: tuple[Path, Path]) -> None:
-    """The model itself: it must be able to lose what a careless program writes."""
+    """The disk model itself: it must be able to lose the writes of a careless program."""
     inside, state = folders
     name = str(inside / "new.py")
     careless = [

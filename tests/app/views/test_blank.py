@@ -1,4 +1,4 @@
-"""What a pane says that has nothing to show: why, and the next thing to do."""
+"""Panes without content explain why, and offer the next action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of the timeline: what a full unrolling has is the oracle."""
+"""Windows of the timeline, with a full unrolling as the oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells put in, taken out, moved, and prose written."""
+"""Cells inserted, deleted and moved, and edited prose."""
 
 from __future__ import annotations
 

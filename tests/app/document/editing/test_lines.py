@@ -1,4 +1,4 @@
-"""Moves become lines that say the same: what a drag does to the program, its line does when the file is read again."""
+"""Moves become lines: a drag and the line that it writes change the program equally."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_missing_schedule_cell_is_created() -> None:
 
 @given(st.data())
 def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
-    """Whatever is called with handles reads back from the text as the same program, with every new handle in a variable."""
+    """Any call with handles parses from the text to the same program, with a variable for every new handle."""
     notebook = read(MATMUL_NOTEBOOK)
     for _ in range(data.draw(st.integers(1, 4))):
         schedule = notebook.schedule

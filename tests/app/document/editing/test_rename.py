@@ -1,4 +1,4 @@
-"""Names of loops and blocks edited in the text: where each is written, what is refused, and that the notebook does the same afterwards."""
+"""Loops and blocks renamed in the text: the places of their names, the refusals, and an unchanged program."""
 
 from __future__ import annotations
 

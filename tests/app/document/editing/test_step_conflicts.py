@@ -1,4 +1,4 @@
-"""A step that no longer applies: what it needs, what was done before it, and the ways on."""
+"""A step that no longer applies: its dependencies, the changes before it, and the resolutions."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_one_sided_changes_in_long_texts_are_found() -> None:
     parts = merge("".join(base), "".join(ours), "".join(theirs))
     assert (
         sum(isinstance(part, MergeConflict) for part in parts) == 5_000
-    )  # next to each other, as nothing stands between them
+    )  # adjacent, as no unchanged line separates them
     assert resolved(parts, ()).count("  line") == 10_000
     apart = [line if n % 4 != 3 else "# " + line for n, line in enumerate(base)]
     spread = [line if n % 4 != 1 else "  " + line for n, line in enumerate(base)]
@@ -83,5 +83,5 @@ def test_one_sided_changes_in_long_texts_are_found() -> None:
     ],
 )
 def test_long_repetitive_texts_merge_fast(old: list[str], new: list[str]) -> None:
-    """In no time that anybody waits for: all pairs of lines would take minutes."""
+    """Fast enough: a comparison of all pairs of lines would need minutes."""
     assert all(old[a : a + n] == new[b : b + n] for a, b, n in alike(old, new))

@@ -1,4 +1,4 @@
-"""What is not edited stays byte for byte: files of any make, edited in any way, on disk and back."""
+"""Unedited text stays byte for byte: any file, any edit, on disk and back."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NEWLINES = st.sampled_from(["\n", "\r\n", "\r"])
 
 @st.composite
 def files(draw: st.DrawFn) -> str:
-    """A notebook with cells that nobody knows, comments everywhere, any line endings, even mixed ones, with and without a last one."""
+    """A notebook with unknown cells, comments everywhere, any line endings, even mixed ones, with and without a last one."""
     newline = draw(NEWLINES)
     mixed = draw(st.booleans())
 

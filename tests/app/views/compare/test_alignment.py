@@ -1,4 +1,4 @@
-"""Two trees in line: what is the same, what changed, what moved, what only one has."""
+"""Two aligned trees: equal, changed, moved and unmatched rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lines(a: Schedule, b: Schedule) -> list[Pair]:
 
 
 def said(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
-    """Name -> status and words, of the lines that are not the same; of a row that moved those where it is now."""
+    """Name -> (status, description) of the lines that differ; for a moved row, at its new place."""
     different = [pair for pair in pairs if pair.status != "same"]
     rows = [(p, p.b or p.a) for p in sorted(different, key=lambda p: p.b is not None)]
     return {item.row["name"]: (p.status, "; ".join(p.words)) for p, item in rows if item is not None}

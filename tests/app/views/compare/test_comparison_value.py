@@ -1,4 +1,4 @@
-"""A/B: figures equal the two reports', timelines are what was played, the step that explains most is found and how is said."""
+"""A/B comparison: metrics equal both reports, timelines are those of the runs, and the step that explains most is named."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def no_examples(name: str) -> tuple[str, object]:
 
 
 def study_all(state: State, store: Store) -> None:
-    """All that is worked out after the paint."""
+    """Run all background analyses."""
     while (study := comparison_analysis(state, store)) is not None:
         for piece in study.pieces():
             store.keep(study.what, study.of, piece)
@@ -127,7 +127,7 @@ def test_the_most_effective_step_is_named() -> None:
     best = value["effects"][0]
     assert (best["side"], best["text"]) == ("B", 'sch.set_scope(matmul, 0, "local")')
     assert value["text"].startswith(f"Step {best['number']} of B, {best['text']}, explains most: ")
-    # The same by hand: that line is taken out, the others are made again.
+    # The same by hand: that line removed, the others replayed.
     assert state.comparison is not None and state.comparison.b.notebook is not None
     notebook = state.comparison.b.notebook
     (step,) = (s for s in notebook.steps if s.text == best["text"])
@@ -140,13 +140,13 @@ def test_the_most_effective_step_is_named() -> None:
 
 
 def without_lines(name: str, *texts: str) -> Side:
-    """An example, without some lines of its schedule."""
+    """An example without some schedule lines."""
     (example,) = (e for e in EXAMPLES if e.name == name)
     return side_without(example.text, *texts)
 
 
 def side_without(text: str, *texts: str) -> Side:
-    """A notebook's text, without some of its lines."""
+    """A notebook's text without some lines."""
     text = "".join(line for line in text.splitlines(keepends=True) if line.strip() not in texts)
     notebook = act(State(), OpenText(text)).notebook
     assert notebook is not None and notebook.error is None

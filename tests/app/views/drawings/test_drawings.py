@@ -1,4 +1,4 @@
-"""Tree and timeline as SVG: what is in the picture is what the report and the rows say, and it stands alone."""
+"""Tree and timeline as self-contained SVG that agrees with the report and the rows."""
 
 from __future__ import annotations
 

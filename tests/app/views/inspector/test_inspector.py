@@ -1,4 +1,4 @@
-"""What the inspector says of a loop, a block, a buffer, and of the run while nothing is chosen."""
+"""The inspector of a loop, a block, a buffer, and of the whole run without a selection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_no_selection_shows_memories_and_their_contents() -> None:
     vtcm = next(m for m in value["memories"] if m["name"] == "vtcm")
     assert [b["name"] for b in vtcm["buffers"]] == ["A_local.vtcm", "B_local.vtcm"]
     assert all(block["over"] and block["share"] == 1.0 for block in vtcm["blocks"])
-    # The smallest memory is the one to look at first.
+    # The smallest memory comes first.
     assert value["memories"][-1]["scope"] == "global"
     assert {"Engines", "Stalls"} <= {part["title"] for part in value["sections"]} and value["traffic"]
 

@@ -98,7 +98,7 @@ def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: st
             own = [row for row in report.caches.rows if row.cache == "L1" and row.buffer == buffer]
             assert figure(shown, "misses") == grouped(sum(row.read_misses + row.write_misses for row in own))
         tried += 1
-        # The line in the notebook is the one that was shown, but for the variable of its block.
+        # The line in the notebook is the shown one, except for the variable of the block.
         assert after.notebook is not None
         line = after.notebook.steps[-1].text.replace("tilewright.", "")
         assert line.partition("(")[0] == shown["call"]["text"].partition("(")[0]
@@ -123,7 +123,7 @@ def test_a_piecewise_swizzle_keeps_copies_whole_with_fewer_conflicts() -> None:
     value = value_of(unpadded(), Store())
     now, fine, wide = (card(value, key) for key in ("now", "swizzled", "swizzled wide"))
     assert wide["key"] == "swizzled wide" and figure(wide, "conflicts") == "×4"
-    # Sixteen bytes stay together: the copy is told in fewer runs than that of single floats.
+    # Sixteen bytes stay together: the copy is listed in fewer runs than one of single floats.
     assert wide["rank"][0] < now["rank"][0] < fine["rank"][0]
 
 
@@ -208,7 +208,7 @@ def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
 def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
     state, store = unpadded(), Store()
     assert value_of(act(state, ShowLayout(Look(preview="no such"))), store)["grid"]["preview"] == ""
-    # A map that is typed can be looked at, too.
+    # A typed map has a preview, too.
     text = "lambda i, j: [j, i]"
     now = act(state, ShowLayout(Look(draft=text, preview=f"custom {text}")))
     grid = value_of(now, store)["grid"]
@@ -242,7 +242,7 @@ def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str)
     assert draft["status"] == "wrong" and draft["card"] is None
     assert code in draft["error"]["code"] and draft["error"]["message"]
     if code == "syntax":
-        # The bracket that is open, not one of ours.
+        # The error is the user's open bracket, not one that Tilewright added.
         assert draft["column"] == text.index("[") + 1 and draft["error"]["message"] == "'[' was never closed"
 
 

@@ -114,7 +114,7 @@ def test_a_changed_parameter_is_marked_with_the_files_value() -> None:
 def test_panel_shows_the_results_of_sensitivity() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     report, machine = report_now(state, store), machine_now(state, store)
-    assert sensitivity_analysis(state, store) is None  # nobody looks at it
+    assert sensitivity_analysis(state, store) is None  # the pane is hidden
     looking = act(state, ShowPane("machine"))
     study = sensitivity_analysis(looking, store)
     assert study is not None and study.what == "sensitivity"

@@ -1,4 +1,4 @@
-"""Menus of the tree: every primitive is offered, defaults are calls that work, what a form sends is read back."""
+"""Menus of the tree: every primitive is offered, defaults are accepted calls, values of a form are parsed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_menu_keys_are_single_and_not_those_of_the_tree(items):
 
 
 def sent(fields: list[dict]) -> dict:
-    """What the form sends when nothing is changed."""
+    """The values that an unchanged form sends."""
     readers = {
         "ints": lambda text: [None if t.strip() == "None" else int(t) for t in text.split(",")],
         "names": lambda text: [t.strip() for t in text.split(",")],
@@ -73,7 +73,7 @@ MAY_BE_REFUSED = {
     "tensorize",
     "loop_partition",
 }
-"""By facts deeper than a menu looks: reductions, opaque producers, no loop to overlap."""
+"""Refused for reasons that a menu does not check: reductions, opaque producers, no loop to overlap."""
 
 
 @pytest.mark.parametrize(("row", "method"), everything_offered())

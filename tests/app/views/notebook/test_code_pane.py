@@ -1,4 +1,4 @@
-"""What the code pane marks."""
+"""Marks of changed lines in the code pane."""
 
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 

@@ -1,4 +1,4 @@
-"""A file's earlier versions on the page: seen, compared with now, and gone back to."""
+"""Earlier versions of a file on the page: shown, compared with the current one, and restored."""
 
 from __future__ import annotations
 

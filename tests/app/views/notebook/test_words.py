@@ -1,4 +1,4 @@
-"""What the notebook's editors offer: all calls with their parameters, handles and the words that go into strings."""
+"""Completion in the notebook's editors: calls with their parameters, handles, and words inside strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the palette finds besides the tree's own actions."""
+"""Entries of the palette besides the tree's actions."""
 
 from __future__ import annotations
 

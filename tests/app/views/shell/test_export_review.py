@@ -1,4 +1,4 @@
-"""The review of an export for TVM: opened by what the export leaves out, with cycles, and with calls that keep the slots."""
+"""The review of an export for TVM: opened if the export omits something, with cycles, and with calls that keep the slots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HAND = Path(__file__).parents[3] / "hand"
 
 
 def reviewed(state: State, store: Store) -> dict[str, Any]:
-    """The review after all of its simulations."""
+    """The finished review."""
     work = review_analysis(state, store)
     if work is not None:
         for piece in work.pieces():

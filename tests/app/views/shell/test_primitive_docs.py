@@ -1,4 +1,4 @@
-"""Pages of primitives out of their docstrings."""
+"""Pages of primitives from their docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guided tour notices what was done, however it was done, from the notebook alone."""
+"""The guided tour detects finished tasks from the notebook alone, whatever gesture was used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline's tables, what it answers, and the wait that is blamed."""
+"""The timeline's tables, its answers to queries, and the selected stall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drop would change, in figures and words; where loops and several blocks may go."""
+"""Predictions of a drop in figures and words; targets of loops and of several blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step did to the tree, from the two programs."""
+"""The changes of a step in the tree, from the two programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilewright.app.views.tree.structure import StructureChange, marked_rows, st
 
 
 def changes_of(*lines: str) -> list[str]:
-    """What the last of `lines` changed, behind the sample's four steps."""
+    """The changes of the last of `lines`, after the sample's four steps."""
     notebook = evaluate(read_document(with_lines(*lines)))
     assert notebook.error is None, notebook.error
     before, after = (state.schedule.func for state in notebook.states[-2:])

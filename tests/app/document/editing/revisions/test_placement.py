@@ -169,8 +169,8 @@ def moves() -> list[tuple[str, str, str, int]]:
 def test_law_a_moved_notebook_equals_its_text_and_the_direct_schedule(
     move: tuple[str, str, str, int],
 ) -> None:
-    """The notebook after a move equals its text read anew; without lost lines, its calls made directly on a schedule, and the move back
-    gives the first program again."""
+    """The notebook after a move equals its text parsed again; without lost lines, it also equals the same calls made directly on a
+    schedule, and the move back restores the first program."""
     name, block, _, number = move
     before = opened(name)
     placement = placed(before, block)
