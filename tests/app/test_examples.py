@@ -52,7 +52,7 @@ def shapes(name: str) -> dict[str, tuple[list[int], list[int], int]]:
 
 
 def crossings(name: str, buffer: str) -> int:
-    """Bytes of a buffer that are copied to or from global memory."""
+    """Bytes of a buffer copied to or from global memory."""
     return sum(t.bytes for t in report(name).traffic if t.buffer == buffer and "global" in (t.source, t.destination))
 
 
@@ -87,7 +87,7 @@ def test_the_first_example_fits_after_its_copies_are_placed() -> None:
 def test_python_and_the_app_evaluate_an_example_equally(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     left = runpy.run_path(str(FOLDER / f"{name}.py"))
     verdict = tilewright.verify(notebook(name))
-    # A wait names the step that brought it in: of the notebook by its line, of a schedule by its call.
+    # A wait names the step of its buffer: by the line of a notebook, by the call of a schedule.
     told, expected = capsys.readouterr().out, tilewright.report_text(report(name), verdict) + "\n"
     assert re.sub(STEP, "", told) == re.sub(STEP, "", expected)
     assert len(re.findall(STEP, told)) == len(re.findall(STEP, expected))

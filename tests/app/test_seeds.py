@@ -1,4 +1,4 @@
-"""The five discussions, end to end: what docs/seeds.md says of them is so."""
+"""The five discussions, end to end: docs/seeds.md is true."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_make_fast_requests_a_derivation_and_writes_nothing() -> None:
 
 @cache
 def derived() -> tuple[State, EndDerivation]:
-    """A state that asks for a derivation, and the end of it."""
+    """A state that requests a derivation, and its result."""
     state = act(act(State(), OpenText(SMALL_HOLES)), MakeFast())
     assert state.derivation is not None
     space = derived_space(state.derivation.notebook, state.derivation.machine)

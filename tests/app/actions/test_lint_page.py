@@ -29,7 +29,7 @@ def example(name: str) -> State:
 
 
 def studied(state: State, store: Store) -> State:
-    """The state, once all is known of it."""
+    """The state after all analyses."""
     store.report_now(state)
     work = lint_work(state, store)
     assert work is not None
@@ -41,7 +41,7 @@ def studied(state: State, store: Store) -> State:
 
 @cache
 def studied_example(name: str) -> tuple[State, Store]:
-    """An example, with all that is known of it. Tests only add to the store."""
+    """An example after all analyses. Tests only add to the store."""
     store = Store()
     return studied(example(name), store), store
 

@@ -1,4 +1,4 @@
-"""Opening a text: the program is read once, and the notebook is the one that reading its text again gives."""
+"""Opening a text: the program is parsed once, and the notebook equals one parsed from its own text."""
 
 from __future__ import annotations
 

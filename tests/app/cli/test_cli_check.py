@@ -1,4 +1,4 @@
-"""`tilewright check`: the exit codes that a build relies on, and what each check says."""
+"""`tilewright check`: its exit codes and the text of each check."""
 
 from __future__ import annotations
 

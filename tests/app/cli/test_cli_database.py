@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 
 @pytest.fixture
 def double(tmp_path: Path) -> Path:
-    """A program of one loop, with its tile to choose."""
+    """A program of one loop with a hole for its tile."""
     file = tmp_path / "double.py"
     hole = 'rows = tilewright.choose("rows", [16, 8, 32])\nio, ii = sch.split(i, factors=[None, rows]'
     file.write_text(DOUBLE.replace("io, ii = sch.split(i, factors=[None, 16]", hole))

@@ -1,4 +1,4 @@
-"""`tilewright diff`: programs by their first difference and their texts, figures side by side."""
+"""`tilewright diff`: the first difference of two programs, their texts, and their metrics side by side."""
 
 from __future__ import annotations
 

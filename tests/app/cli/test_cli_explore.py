@@ -1,4 +1,4 @@
-"""`tilewright explore`: its output, the files that it writes, the outcomes that it keeps, and its exit codes."""
+"""`tilewright explore`: its output, the files that it writes, the outcomes that it stores, and its exit codes."""
 
 from __future__ import annotations
 

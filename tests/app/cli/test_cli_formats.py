@@ -1,4 +1,4 @@
-"""`tilewright check --format`: what code scanners read; and --quiet and --verbose of every command."""
+"""`tilewright check --format` for code scanners, and --quiet and --verbose of every command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMAND = re.compile(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Examples that overflow, that go round a memory, and that are fine; one that is refused and one that is no Python."""
+    """Examples with an overflow, with a round trip and without findings; a refused one, and one that is not Python."""
     for name in ("place_the_copies", "fused_matmul_relu_roundtrip", "fused_matmul_relu"):
         shutil.copy(EXAMPLES / f"{name}.py", tmp_path)
     (tmp_path / "refused, 100%.py").write_text(with_lines("sch.fuse(i, ki)"), encoding="utf-8")
@@ -60,7 +60,7 @@ def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsy
         ("error", "refused%2C 100%25.py", "tilewright%3A not-nested"),
     ]
     assert int(found[0]["line"]) == schedule and int(found[3]["line"]) == refused
-    # The line that made the block which the finding is about.
+    # The line that created the block of the finding.
     assert int(found[2]["line"]) == line_with(folder / files[1], "mm_back = sch.cache_read(compute, 0")
     assert "%0Afix: sch.compute_inline" in found[2]["text"]
 
@@ -96,7 +96,7 @@ def test_sarif_is_a_log_of_the_standard(folder: Path, capsys: pytest.CaptureFixt
 
 
 def assert_sarif(data: dict[str, Any]) -> None:
-    """What SARIF 2.1.0 (3.13, 3.14, 3.19, 3.27, 3.30) requires of the properties that are written here, and no other property."""
+    """The requirements of SARIF 2.1.0 (3.13, 3.14, 3.19, 3.27, 3.30) on the written properties; no other property is allowed."""
     assert data.keys() == {"$schema", "version", "runs"} and data["version"] == "2.1.0"
     assert urlsplit(data["$schema"]).path.endswith("/sarif-schema-2.1.0.json")
     for run in data["runs"]:

@@ -60,7 +60,7 @@ TRACE = """\
 
 
 def brought(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more: str) -> str:
-    """The notebook that a file's text is made."""
+    """The notebook that `import` writes for a text."""
     file = tmp_path / "source.txt"
     file.write_text(text, encoding="utf-8")
     assert main(["import", str(file), *more]) == 0

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 SCREEN = {"panel", "bokeh", "param", "tornado", "asyncio", "anywidget", "ipywidgets", "IPython", "resvg_py"}
 SEARCH = {"optuna", "dask", "distributed", "multiprocessing"}
 ELSEWHERE = SCREEN | SEARCH | {"tvm", "rich", "shtab"}
-"""Libraries that only some commands use: the server, `explore`, `completion`, and each one that prints on a terminal."""
+"""Libraries that only some commands use: the server, `explore`, `completion`, and commands that print on a terminal."""
 
 VIEWS = "tilewright.app.views"
 

@@ -1,4 +1,4 @@
-"""The command line on a terminal and in a pipe: colours and signs of life in the one, plain text in the other."""
+"""The command line on a terminal and in a pipe: colours and a spinner on the terminal, plain text in the pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """The exit code, and all that a terminal was sent."""
+    """The exit code, and everything sent to the terminal."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     said = bytearray()

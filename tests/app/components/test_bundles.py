@@ -1,4 +1,4 @@
-"""The bundles that the build backend makes of `static/components`: each is complete, current and small."""
+"""The bundles that the build backend creates from `static/components` are complete, current and small."""
 
 from __future__ import annotations
 

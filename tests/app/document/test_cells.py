@@ -1,4 +1,4 @@
-"""Reading a notebook file into cells."""
+"""Notebook files split into cells."""
 
 import io
 

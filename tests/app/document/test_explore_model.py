@@ -42,7 +42,7 @@ def test_a_stopped_search_is_saved_resumed_and_keeps_edits(model: Path) -> None:
     assert sorted(found.scheduled) == ["double", "relu"]
     assert found.simulate().cycles == other.cycles < before
     assert found.kernels and all(p.last.study is not None and p.last.study.slices > 1 for p in first(model, 1))
-    # A schedule that a person edits is kept until the search is asked to do it again.
+    # A schedule that a person edits is kept until the search is asked to redo it.
     file = model.parent / KERNELS / "double.py"
     kernel = file.read_text()
     start = kernel.index("sch = tilewright.Schedule(double)\n") + len("sch = tilewright.Schedule(double)\n")

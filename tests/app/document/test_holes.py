@@ -1,4 +1,4 @@
-"""Holes in a notebook: kept byte for byte, replayed with their first values, filled where a point is opened as a branch."""
+"""Holes in a notebook: kept byte for byte, replayed with their first values, filled when a point opens as a branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments, strings and prints say nothing about a program: a text with more of them reads the same, or is refused the same."""
+"""Inserted comments, strings and prints change neither the program nor the refusal of a text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PYTHON = {name: text for name, text in TEXTS.items() if find_tree(text) is not N
 
 
 def outcome(text: str) -> tuple[str, ...]:
-    """Return the program of a text with its steps as the app opens it, or the refusal."""
+    """The program of a text with its steps as the app opens it, or the refusal."""
     try:
         made = converted(read_document(text), "dual-bank-npu")
     except TilewrightError as error:
@@ -59,7 +59,7 @@ def outcome(text: str) -> tuple[str, ...]:
 
 
 def with_lines(text: str, random: Random, forms: tuple[str, ...]) -> str:
-    """Return a text with lines between its statements, none of which does anything."""
+    """A text with lines without effect between its statements."""
     tree = ast.parse(text)
     lines = text.split("\n")
     places = [min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))]) for n in tree.body]

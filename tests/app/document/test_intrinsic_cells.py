@@ -1,4 +1,4 @@
-"""Intrinsic cells: read, never run; the schedule uses them by name, and the export registers them."""
+"""Intrinsic cells: parsed, never executed; the schedule uses them by name, and the export registers them."""
 
 from __future__ import annotations
 

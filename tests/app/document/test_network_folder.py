@@ -1,4 +1,4 @@
-"""A model as a folder: its graph in `model.py`, a notebook for each kernel, whose schedules count."""
+"""A model as a folder: its graph in `model.py`, and a notebook for each kernel, whose schedule counts in the model."""
 
 from __future__ import annotations
 

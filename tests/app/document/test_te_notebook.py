@@ -1,4 +1,4 @@
-"""A file of TE text opens as a notebook: the program as TVMScript, each line of the schedule above the calls that it became."""
+"""A file of TE text opens as a notebook: the program as TVMScript, and each schedule line above the calls that replace it."""
 
 from __future__ import annotations
 

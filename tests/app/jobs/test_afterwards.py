@@ -1,4 +1,4 @@
-"""Background analysis of the shown program: quick results are in the first paint; slow ones show their status, can be stopped and resume."""
+"""Background analysis of the shown program: quick results are in the first paint; slow ones show their status and can be stopped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Watch = Callable[[float], Watched]
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    """Sessions by their patience; none of them works on behind its test."""
+    """Sessions by their time limit; each ends with its test."""
     made: list[Watched] = []
 
     def begin(patience: float) -> Watched:
@@ -150,10 +150,10 @@ def test_an_edit_cancels_a_running_check(watch: Watch, slow_check: Slow) -> None
     watched = watch(60)
     watched.open()
     watched.until(slow_check.begun.is_set)
-    watched.session.receive({"kind": "undo"})  # nothing to undo: the picture stays
+    watched.session.receive({"kind": "undo"})  # nothing to undo: the same state stays visible
     assert slow_check.unwound.wait(60)
     slow_check.may_end.set()
-    watched.until(lambda: watched.verdict is not None)  # so the check is made after all
+    watched.until(lambda: watched.verdict is not None)  # so the check still runs
 
 
 def test_selecting_a_row_keeps_a_check_running(watch: Watch, slow_check: Slow) -> None:

@@ -1,4 +1,4 @@
-"""Predictions for menus and forms: each call is made and simulated in the background, and closing the menu cancels the rest."""
+"""Predictions for menus and forms: each call is made and simulated in the background; closing the menu cancels the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = load_examples()
 
 
 class Screen(PaperScreen):
-    """A screen that keeps the predictions."""
+    """A screen that records the predictions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ def shown(session: Session) -> list[dict[str, Any]]:
 
 
 def tried(session: Session, ticket: int, *calls: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """The value of each call, once all of them are there."""
+    """The value of each call, after all predictions."""
     assert isinstance(session.event_loop, PaperClock)
     session.receive({"kind": "try_calls", "ticket": ticket, "calls": list(calls)})
     session.event_loop.run_until(lambda: sum(p["ticket"] == ticket for p in shown(session)) == len(calls))

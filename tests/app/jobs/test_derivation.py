@@ -180,7 +180,7 @@ class Opened:
         self.session.open_file(str(file))
 
     def ended(self) -> Found:
-        """The results of a press of Make it fast."""
+        """The results of a click on "Make it fast"."""
         self.session.receive({"kind": "make_fast", "seconds": 30})
         self.event_loop.run_until(lambda: self.session.state.exploration is not None)
 
@@ -209,7 +209,7 @@ def test_a_search_begins_with_the_database_of_the_folder(
     with Database(folder_database(tmp_path)) as database:
         (record,) = database.records()
     assert record.cycles == best and record.choice == found_choice(one)
-    # A program of equal structure under other names begins with it: its first candidate is as good as the record.
+    # A program of equal structure under other names begins with the record: its first candidate is as good.
     names = FRESH.replace("double", "twice").replace("for i ", "for a ").replace("(64, i)", "(64, a)")
     other = Opened(tmp_path, "other.py", names)
     again = other.ended()

@@ -24,7 +24,7 @@ COPY = "A_local.vtcm"
 
 
 class Queue:
-    """A clock whose work is done when the test says so."""
+    """A clock that runs its callbacks on request."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
@@ -114,7 +114,7 @@ def test_a_drop_during_its_prediction_waits_without_blocking(
     monkeypatch.setattr(tried_move, "report_of", trying)
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
-    calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
+    calls: list[tuple[str, str]] = []  # of this drop, and of later predictions
 
     def noted(notebook: Notebook, method: str, block: str, loop: Var, **how: object) -> Notebook:
         calls.append((method, loop.name))

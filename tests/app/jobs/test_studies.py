@@ -87,6 +87,6 @@ def test_costs_of_a_comparison_precede_the_sensitivity() -> None:
     assert first is not None and first.what == "report"
     for piece in first.pieces():
         store.keep(first.what, first.of, piece)
-    assert comparison_analysis(looking, store) is None  # of one schedule the steps between say the rest
+    assert comparison_analysis(looking, store) is None  # comparing steps of one schedule covers the rest
     after = sensitivity_analysis(looking, store)
     assert after is not None and after.what == "sensitivity"

@@ -1,4 +1,4 @@
-"""Threads of many pages that work ahead: one at a time, first come first served, people before all."""
+"""Background threads of many pages: one runs at a time, first come first served, after all requests of users."""
 
 from __future__ import annotations
 

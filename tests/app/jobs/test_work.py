@@ -16,7 +16,7 @@ from tilewright.engine.cancellation import checkpoint
 
 
 def turning(begun: threading.Event, ended: list[str]) -> Iterator[int]:
-    """A loop with a checkpoint that does not end by itself."""
+    """An endless loop with a checkpoint."""
     try:
         begun.set()
         while True:

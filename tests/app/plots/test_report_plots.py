@@ -1,4 +1,4 @@
-"""Figures of reports: their data are the report's figures, their tools are there, and they compose."""
+"""Figures of reports: their data equal the metrics of the report, they have their tools, and they compose."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def data_of(drawn: figure, name: str) -> dict[str, Any]:
 
 
 def busy(drawn: figure) -> dict[str, int]:
-    """The cycles of each engine's tasks, without those in which a port or a bus held a task up."""
+    """The cycles of each engine's tasks, excluding stalls on a port or a bus."""
     tasks, stalls, found = data_of(drawn, "tasks"), data_of(drawn, "stalls"), Counter[str]()
     for engine, cycles in zip(tasks["engine"], tasks["cycles"], strict=True):
         found[engine] += cycles
@@ -105,7 +105,7 @@ def test_zooming_draws_every_task_even_beyond_browser_numbers(tiles: int) -> Non
     span = drawn.x_range
     assert isinstance(span, Range1d) and not origin_of(span)
     centre = report.cycles // 2
-    while span.end - span.start > 2_000:  # a person zooms by steps
+    while span.end - span.start > 2_000:  # interactive zooming goes by steps
         width = int(span.end - span.start) // 8
         middle = centre - origin_of(span)
         span.update(start=float(middle - width // 2), end=float(middle + width // 2))

@@ -1,4 +1,4 @@
-"""Figures of studies: every candidate is there once, the front is the study's, axes are those of the space."""
+"""Figures of studies: every candidate occurs once, the front is that of the study, axes are those of the space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def study() -> Study:
 
 
 def candidates(drawn: figure) -> dict[int, dict[str, Any]]:
-    """The candidates of a scatter plot by their numbers, with their outcome."""
+    """The candidates of a scatter plot by number, with their outcome."""
     found: dict[int, dict[str, Any]] = {}
     for source in {r.data_source for r in drawn.renderers if r.name and r.name.split()[0] in study().counts}:
         for n, number in enumerate(source.data["number"]):

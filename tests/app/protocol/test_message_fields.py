@@ -1,4 +1,4 @@
-"""Messages of another make: each field that is missing or of another type is refused by name, before anything is done."""
+"""Malformed messages: each missing or ill-typed field is refused by name, before any effect."""
 
 from __future__ import annotations
 

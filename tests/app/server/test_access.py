@@ -1,4 +1,4 @@
-"""The access policy, as a table of who gets in."""
+"""The access policy as a table of allowed and refused requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ticket_of(policy: AccessPolicy) -> str:
 
 
 def is_entry(decision: Answer | PassOn, prefix: str = "") -> bool:
-    """Whether the answer is the page for a visitor without a ticket, which is the same for everybody."""
+    """Whether the answer is the page for a visitor without a ticket, which is the same for all."""
     return isinstance(decision, Answer) and decision.status == 200 and decision.text == entry_page(prefix)
 
 
@@ -83,7 +83,7 @@ def test_names_of_this_machine_are_served(host: str) -> None:
     ],
 )
 def test_other_host_names_are_refused(host: str) -> None:
-    """A page of another site that points its name at this machine."""
+    """A page of another site whose DNS name resolves to this machine."""
     for policy in (TRUSTING, HERE):
         assert status(policy, Host=host) == 403
         assert status(policy, "/ws", Host=host) == 403

@@ -1,4 +1,4 @@
-"""Freed memory leaves the process where the C library can return it; caches do not keep it."""
+"""Freed memory returns to the system where the C library allows it; caches do not hold it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Files are written by a thread of the cabinet."""
+    """A background thread writes the files."""
     cancel = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < cancel

@@ -105,7 +105,7 @@ def test_another_call_updates_the_predictions(
 def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report = Slow(afterwards.report_of)
     monkeypatch.setattr(afterwards, "report_of", report)
-    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
+    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other change
     monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
     handle, told = server.sessions.find(address.rpartition("/")[2]), api.state_parts

@@ -65,7 +65,7 @@ def test_objects_that_survived_once_wait_for_a_long_idle_time(
 
 
 def test_a_busy_server_does_not_collect_old_objects(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that this much is work
+    monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that even this much counts as work
     assert awaited(stays(0.5))
 
 

@@ -1,4 +1,4 @@
-"""Small programs that cost much, on a server: it answers others meanwhile, and ends at a signal."""
+"""Small but costly programs on a server: other requests are answered meanwhile, and a signal ends it."""
 
 from __future__ import annotations
 

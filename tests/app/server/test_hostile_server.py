@@ -1,4 +1,4 @@
-"""A server under attack: raw bytes, frames that are none, floods, paths out of the folder. It answers, and it answers the next one too."""
+"""A server under attack: raw bytes, malformed frames, floods, paths outside the folder. It answers, and it answers the next request too."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_a_hostile_text_is_answered(server: Served, name: str) -> None:
 
 
 NASTY_IN_DEFAULT = {0, 3, 4, 13, 22}
-"""Markup, a null character, half a surrogate pair, a division by zero, a machine elsewhere."""
+"""Markup, a null character, a lone surrogate, a division by zero, a machine file outside the folder."""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tilewright.app.server.keys import KEY_SECONDS, MOST_TICKETS, TICKET_SECONDS
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A settable clock."""
 
     def __init__(self) -> None:
         self.seconds = 1_000_000_000.0

@@ -17,7 +17,7 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.server.routes import ROUTES, find_route
 
 URLS = 600
-"""With every run; with the deep profile 100 000."""
+"""URLs per run; 100 000 with the deep profile."""
 
 SAMPLES = {
     "/favicon.ico$": "/favicon.ico",
@@ -32,7 +32,7 @@ SAMPLES = {
     "/login$": "/login",
     "/healthz$": "/healthz",
 }
-"""An address of each rule that is not the API's."""
+"""An address of each rule outside the API."""
 
 CLOSED = {"/metadata$", "/autoload.js$", "/components/(.*)$"}
 """Rules of Bokeh and Panel that the gate keeps closed."""
@@ -80,7 +80,7 @@ def test_a_route_imports_no_module_that_the_url_names(
 
 @pytest.mark.deep
 def test_no_url_imports_a_module_or_fails(server: Served, caplog: pytest.LogCaptureFixture) -> None:
-    """Pipelined on a few connections: the answer to each is a status below 500, with no traceback in the page or in the log."""
+    """Pipelined on a few connections: each is answered with a status below 500, without a traceback in the page or the log."""
     asked = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
     assert server.ask("GET", "/").status == 200
     before = set(sys.modules)
@@ -105,7 +105,7 @@ def is_page(target: str) -> bool:
 
 
 def answers(server: Served, asked: list[str]) -> list[int]:
-    """The status of each, in connections of which each ends at a request that cannot be read."""
+    """The status of each request, on connections that end at a request that cannot be read."""
     found: list[int] = []
     while asked:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as plug:

@@ -1,4 +1,4 @@
-"""Sessions that end: closed pages leave nothing behind, idle sessions of the API are closed, their files are written."""
+"""Sessions that end: closed pages leave no objects behind, idle sessions of the API are closed, their files are written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_files() -> list[OpenFile]:
 
 
 async def visited(server: Served) -> list[weakref.ref[Any]]:
-    """References to all of pages that were opened, used and closed, and of one that no browser loaded."""
+    """Weak references to the objects of closed pages, and of one that no browser loaded."""
     of_other_tests = weakref.WeakSet(open_files())
     client = Server(server.url, server.policy.token)
     pages = [Pageless(client, DRAGS[n % len(DRAGS)], n) for n in range(PAGES)]
@@ -79,7 +79,7 @@ def test_closed_pages_leave_no_objects() -> None:
 
         def are_gone() -> bool:
             gc.collect()
-            kept = curstate().document  # Bokeh's default document is the one that was made last, emptied
+            kept = curstate().document  # Bokeh's default document is the last created one, emptied
             return all(ref() is None or ref() is kept for ref in found)
 
         assert until(are_gone), {type(ref()).__name__ for ref in found if ref() is not None}
@@ -102,7 +102,7 @@ def test_an_idle_session_is_closed_and_its_edit_saved(tmp_path: Path) -> None:
 
 
 class TestIdle:
-    """Which sessions count as idle."""
+    """The sessions that count as idle."""
 
     def sessions(self, *, has_page: bool = False) -> SessionRegistry:
         sessions, event_loop = SessionRegistry(), PaperClock()

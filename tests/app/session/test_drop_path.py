@@ -1,4 +1,4 @@
-"""A drop passes few modules of the app before the engine sees it."""
+"""A drop passes few modules of the app before it reaches the engine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tilewright.app.session.session import Session
 APP = Path(lines.__file__).parents[2]
 
 THREADS = {"jobs/background_job.py", "session/state_queue.py"}
-"""Modules that run a change in its turn and in a thread, for every message."""
+"""Modules that execute any message, in order and in a thread."""
 
 
 def callers() -> list[str]:
-    """The modules of the app on the stack, the outermost first."""
+    """The modules of the app on the stack, outermost first."""
     found: list[str] = []
     frame = sys._getframe(1)
     while frame is not None:

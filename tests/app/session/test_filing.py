@@ -108,7 +108,7 @@ def test_saved_is_reported_only_for_the_written_text(desk: Desk, path: Path, mon
     record = file._history_writer.writing
 
     def recording(text: str, temporary: str) -> None:
-        monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
+        monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone at this moment
         told.append(file.save_status.status)
         monkeypatch.setattr(file, "_now", now)
         record(text, temporary)
@@ -135,7 +135,7 @@ def test_an_edit_of_another_page_merges_with_a_draft(desk: Desk, path: Path) -> 
 
 
 def clash(desk: Desk, path: Path) -> tuple[Session, Session]:
-    """Both pages changed one line: the first is asked."""
+    """Both pages changed one line: the first page has the conflict."""
     one, two = desk.page(path), desk.page(path)
     parallel(one)
     desk.until(lambda: text_of(two) == text_of(one))
@@ -223,7 +223,7 @@ def test_an_external_write_is_reloaded_and_can_be_undone(desk: Desk, path: Path)
 
 
 def hold_writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """No file is written until the answer is called."""
+    """Files cannot be written until the returned function is called."""
     fails: list[OSError] = [OSError(errno.ENOSPC, "No space left on device")]
     replace = files._replace_file
 

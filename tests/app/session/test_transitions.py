@@ -33,7 +33,7 @@ READING = JobStatus("notebook", "area-notebook", "Reading the notebook")
 
 
 class Person:
-    """One at a page whose loop waits for nothing."""
+    """A user with a page on a paper clock."""
 
     def __init__(self, session: Session | None = None) -> None:
         self.doing: tuple[JobStatus, ...] = ()
@@ -73,7 +73,7 @@ def person() -> Iterator[Person]:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
-    """Typed texts are read when it is allowed."""
+    """Evaluation of typed texts blocks until the test allows it."""
     made = Slow(evaluate)
     monkeypatch.setattr(typed, "evaluate", made)
     yield made
@@ -223,7 +223,7 @@ def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -
     event_loop.run_until(lambda: mine.state.notebook is not None)
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     assert slow.begun.wait(60)
-    slow.may_end.set()  # of others
+    slow.may_end.set()  # for the other page
     other.receive({"kind": "insert_cell", "cell": 0, "cell_kind": "markdown"})
     mine.receive({"kind": "select", "id": "k"})
     event_loop.run_until(lambda: not mine.queue.busy)
@@ -235,7 +235,7 @@ def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -
 
 @pytest.fixture
 def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
-    """A page whose loop waits for nothing, on a file that another page has open too."""
+    """A page on a paper clock, on a file that another page has open too."""
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk, event_loop = Desk(tmp_path), PaperClock()

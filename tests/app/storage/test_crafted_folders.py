@@ -29,7 +29,7 @@ FAST = Times(quiet=0.005, longest=0.02, look=0.005, again=0.02)
 
 
 def snapshot(folder: Path) -> dict[str, Any]:
-    """Type, mode, size, time and content of everything below a folder, itself included; links are not followed."""
+    """Type, mode, size, time and content of a folder and everything below it; links are not followed."""
     found: dict[str, Any] = {}
     paths = [folder, *(Path(at) / name for at, folders, files in os.walk(folder) for name in (*folders, *files))]
     for path in paths:
@@ -54,7 +54,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def open_all(desk: Desk, folder: Path) -> list[Session]:
-    """Every entry of a folder by the gallery, by its path and by the API, as far as it can be opened."""
+    """Open every entry of a folder by the gallery, by its path and by the API, if possible."""
     catalog = NotebookCatalog(folder)
     api_context = ApiContext(SessionRegistry(), folder, desk.open_files)
     names = {example.name for example in (*catalog.examples, *api_context.notebooks()) if example.path is not None}
@@ -83,7 +83,7 @@ DEFAULT = {
     ),
     *("leftover-0-link-to-notebook", "machine-0", "program-link-to-text", "state-itself-link-to-folder"),
 }
-"""One of each kind."""
+"""One message of each kind."""
 
 
 @pytest.mark.parametrize(

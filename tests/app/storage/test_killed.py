@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: no acknowledged edit is lost, and the file is never half of one."""
+"""Kill -9 at any moment: no acknowledged edit is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from support.sessions.notebooks import SMALL
 ROOT = Path(__file__).parents[2]
 
 KILLS = 1_000 if IS_DEEP else 12
-"""Three hundred take a minute on two free cores."""
+"""Lives; 300 of them need a minute on two free cores."""
 
 MOST_WORDS = 8
-"""Of a child before it is killed: that it has opened the file, then two for each edit."""
+"""Most lines of a child before it is killed: one after opening the file, then two for each edit."""
 
 EARLY = 0.06
 """The share of lives that end while the file is opened."""
@@ -38,7 +38,7 @@ def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> Non
     possible = set(texts)
     edits = kept = behind = 0
     for number in range(KILLS):
-        if number % 50 == 0:  # a fresh process now and then
+        if number % 50 == 0:  # a fresh process from time to time
             nursery = start(path)
         words = chance.randint(1, MOST_WORDS) if chance.random() > EARLY else 0  # 0: while it opens the file
         heard = one_life(nursery, number, words, chance.uniform(0.0, 0.03 if words else 0.005))
@@ -61,7 +61,7 @@ def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> Non
             finish(nursery)
     assert edits > KILLS / 2 and kept > KILLS / 4
     assert behind or KILLS < 300, "some kills must come between an edit's record and its file"
-    for left in tmp_path.glob(".mine.py.*.tmp"):  # as many as kills came in the middle of a write
+    for left in tmp_path.glob(".mine.py.*.tmp"):  # one for each kill during a write
         os.utime(left, (0, 0))
     desk = Desk()
     desk.page(path)

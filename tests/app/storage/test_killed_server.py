@@ -1,4 +1,4 @@
-"""Kill -9 of a real server 0 to 50 ms after it answered an edit: no answered edit is lost, and the file is never half of one."""
+"""Kill -9 of a real server 0 to 50 ms after it answered an edit: no answered edit is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ROOT = Path(__file__).parents[2]
 TOKEN = "killed-once-and-again"
 
 KILLS = 500 if IS_DEEP else 6
-"""Of each seed."""
+"""Lives per seed."""
 
 SEEDS = range(20 if IS_DEEP else 1)
 
 MOST_S = 0.05
-"""After the last answer."""
+"""Longest time from the last answer to the kill, in seconds."""
 
 CUT_SHORT = 0.15
 """The share of lives that end during a request, whose edit may be kept or not."""
@@ -46,7 +46,7 @@ class Nursery:
         self.child = 0
 
     def start(self) -> str:
-        """A child; the host and port that it serves at."""
+        """A child, with its host and port."""
         assert self.process.stdin is not None
         self.process.stdin.write("next\n")
         self.process.stdin.flush()
@@ -72,7 +72,7 @@ class Nursery:
 
 
 class Client:
-    """One connection to a server, and the session that it opens."""
+    """One connection to a server, with its session."""
 
     def __init__(self, place: str) -> None:
         self.connection = http.client.HTTPConnection(place, timeout=60)
@@ -110,7 +110,7 @@ def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None
     path.write_text(SMALL)
     chance = random.Random(20261123 + seed)
     known, last, answered, behind, cut = {digest(SMALL)}, digest(SMALL), 0, 0, 0
-    maybe: str | None = None  # an edit that was on its way when the server was killed
+    maybe: str | None = None  # an edit in flight when the server was killed
     for life in range(KILLS):
         if life % 250 == 0:
             nursery = Nursery(tmp_path)

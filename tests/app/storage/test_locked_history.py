@@ -1,4 +1,4 @@
-"""A history that another process holds delays no answer, says so, and receives every edit when the other process is done."""
+"""A history locked by another process delays no answer, is reported, and receives every edit after the lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.storage.registry import OpenFileRegistry
 
 ANSWER_S = 0.5
-"""Longer than an answer may take beyond the time that it needs without a lock."""
+"""Seconds: longer than an answer may need beyond its time without a lock."""
 
 HOLDS = pytest.mark.parametrize("how", [WRITING, ALONE], ids=["writing", "alone"])
 

@@ -1,4 +1,4 @@
-"""A power cut at any moment: no edit that was called durable is lost, and the file is never half of one."""
+"""A power cut at any moment: no edit reported durable is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUTS = 1_000 if IS_DEEP else 15
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A folder of notebooks and the user's state folder, which the recorded process has as well."""
+    """A folder of notebooks and the user's state folder, which the recorded process also has."""
     inside, state = tmp_path / "notebooks", tmp_path / "state"
     inside.mkdir(mode=0o700)
     state.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""Values of the page's views, from states: figures, problems, the timeline's overflow, reasons."""
+"""Values of the page's views from states: metrics, problems, the timeline's overflow, reasons."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def report(k: int, *, slots: int = 1, whole: int = 400) -> Report:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[TimelineData, TimelineData]]:
-    """The same program played whole, and with what repeats left out."""
+    """The same program replayed in full, and with repeats skipped."""
     every, few = report(300, slots=2, whole=10**9), report(300, slots=2, whole=0)
     assert few.timeline.repeats and not every.timeline.repeats and every.cycles == few.cycles
     yield TimelineData(every), TimelineData(few)

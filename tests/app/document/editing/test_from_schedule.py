@@ -1,4 +1,4 @@
-"""A schedule that was made in Python as a notebook with the same handles."""
+"""A notebook of a schedule built in Python has the same handles."""
 
 from __future__ import annotations
 

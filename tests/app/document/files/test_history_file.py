@@ -27,7 +27,7 @@ def done(folder: Path, *edits: Edit, base: str | None = None) -> History:
     st.lists(st.one_of(st.integers(0, 3).map(lambda n: f"text {n}"), st.sampled_from(["undo", "redo"])), max_size=30)
 )
 def test_undo_and_redo_survive_a_restart(tmp_path_factory: pytest.TempPathFactory, moves: list[str]) -> None:
-    """Against the lists that a page has."""
+    """Undo and redo against the lists of a page."""
     made = History(tmp_path_factory.mktemp("history"))
     past: list[str] = []
     future: list[str] = []

@@ -1,4 +1,4 @@
-"""Three texts brought together line by line."""
+"""Three-way merges, line by line."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def files(draw: st.DrawFn) -> str:
 
 @st.composite
 def edits(draw: st.DrawFn, document: Document) -> tuple[Document, set[int]]:
-    """The document after one edit, and the numbers of the cells that the edit was of (-1: places of cells change)."""
+    """The document after one edit, and the numbers of the edited cells (-1: places of cells change)."""
     kinds = [cell.kind for cell in document.cells]
     ways = ["body", "off", "on", "insert", "delete", "move"]
     ways += ["call"] * ("schedule" in kinds) + ["prose"] * ("markdown" in kinds)

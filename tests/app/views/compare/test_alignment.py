@@ -119,7 +119,7 @@ def test_renamed_blocks_match_by_written_buffer() -> None:
 
 @pytest.mark.parametrize("name", [example.name for example in load_examples()])
 def test_each_row_is_aligned_once_and_in_order(name: str) -> None:
-    """Laws: both sides read from top to bottom are the two trees; who moved has two lines or new surroundings; going back is the mirror."""
+    """Laws: each side read downwards is its tree; a moved row has two lines or new neighbours; the reverse comparison is the mirror."""
     state = opened_example(name)
     assert state.shown is not None
     counts = [0, *random.Random(1).choices(range(len(state.shown.states)), k=4), len(state.shown.states) - 1]

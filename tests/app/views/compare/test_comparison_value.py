@@ -50,7 +50,7 @@ def study_all(state: State, store: Store) -> None:
 
 
 def round_trips(store: Store) -> State:
-    """The post's program against the one without the trip."""
+    """The program of the post against the one without the round trip."""
     state, other = opened_example("fused_matmul_relu_roundtrip"), opened_example("fused_matmul_relu")
     compared = act(state, Compare(NOW, Side("example:fused_matmul_relu", "without", other.notebook)))
     study_all(compared, store)
@@ -104,7 +104,7 @@ def test_a_larger_share_is_better() -> None:
 def test_steps_between_two_states_explain_the_difference() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     compared = act(state, Compare(step_side(12), NOW))
-    assert explanation_value(compared, store)["text"] == ""  # nothing is simulated yet
+    assert explanation_value(compared, store)["text"] == ""  # not simulated yet
     simulate_steps(compared, store)
     a, b = reports(compared, store)
     value = explanation_value(compared, store)

@@ -1,4 +1,4 @@
-"""The posts of the five discussions as pasted: the machine panel, the pictures and the comparison show them, or say why not."""
+"""The posts of the five discussions as pasted: the machine panel, the pictures and the comparison show them, or the reason why not."""
 
 from __future__ import annotations
 

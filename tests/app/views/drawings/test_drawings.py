@@ -55,7 +55,7 @@ def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
         boxes = [box for box in group.iter(f"{SVG}rect") if box.get("data-cycles")]
         cycles = sum(int(box.attrib["data-cycles"]) for box in boxes)
         told = report.engines[engine]
-        assert cycles == told.busy + told.stall["port"]  # a port is waited for while the task runs
+        assert cycles == told.busy + told.stall["port"]  # stalls on a port occur while the task runs
         assert told.busy == int(group.attrib["data-busy"])
         assert len(boxes) == told.tasks
         for box in boxes:

@@ -1,4 +1,4 @@
-"""The Explore pane's value: what can be searched, how far it is, why the best is the best, rows that are asked for."""
+"""The Explore pane's value: the space, the progress, the explanation of the best candidate, and requested rows."""
 
 from __future__ import annotations
 

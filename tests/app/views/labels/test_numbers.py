@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers formatted for people."""
 
 import pytest
 

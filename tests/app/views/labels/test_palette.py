@@ -1,4 +1,4 @@
-"""Buffer colours are the same in Python and in CSS, and stay when buffers are added or removed."""
+"""Buffer colours agree in Python and CSS, and survive the addition or removal of buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers on the page have no type in front."""
+"""Numbers on the page have no type prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout picker's values: every figure shown is the simulator's on the program that the call makes."""
+"""The layout picker's values: every shown metric is simulated on the program after the call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unpadded() -> State:
 
 
 def value_of(state: State, store: Store) -> dict[str, Any]:
-    """The picker's value after all that a thread works out."""
+    """The picker's value after its background analysis."""
     while (work := layout_work(state, store)) is not None:
         for piece in work.pieces():
             store.keep(work.what, work.of, piece)
@@ -114,7 +114,7 @@ def test_padding_is_the_fastest_layout_for_a_column_in_one_bank() -> None:
     columns = {c["key"]: c["thumb"]["shades"][0::32] for c in (now, padded, swizzled)}
     assert len(set(columns["now"])) == 1
     assert len(set(columns["padded 1"])) == len(set(columns["swizzled"])) == 32
-    # Nothing is wasted by a swizzle, a float a row by padding.
+    # A swizzle wastes nothing, padding one float a row.
     assert swizzled["rank"][2] == now["rank"][2] == 32 * 32 * 4
     assert padded["rank"][2] == 32 * 33 * 4
 

@@ -1,4 +1,4 @@
-"""The machine panel: every figure of the file with unit and source, what can be stepped to, what each would gain."""
+"""The machine panel: every parameter of the file with unit and source, its steppers, and the gain of each."""
 
 from __future__ import annotations
 

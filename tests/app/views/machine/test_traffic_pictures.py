@@ -1,4 +1,4 @@
-"""Traffic and roofline: their figures are the report's."""
+"""Traffic and roofline show the numbers of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that come with Tilewright: each kernel is scheduled; the guide, their cards and their thumbnails have their figures."""
+"""The example models: each kernel is scheduled, and the guide, the cards and the thumbnails have the same metrics."""
 
 from __future__ import annotations
 

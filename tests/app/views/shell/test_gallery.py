@@ -1,4 +1,4 @@
-"""Cards out of notebook files."""
+"""Cards of notebook files."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Programs and reports in miniature."""
+"""Thumbnails of programs and reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_thumbnail_metrics_are_the_reports_and_marks_lie_inside(name: str) -> No
     for lane in made.engines:
         busy = sum((end - start) * share for start, end, _, share in lane.bars) / WIDTH / HEIGHT
         engine = report.engines[lane.name]
-        real = (engine.busy + engine.stall["port"]) / report.cycles  # a task lasts while it waits for a port
+        real = (engine.busy + engine.stall["port"]) / report.cycles  # a task includes its stall on a port
         rounding = 0.01 + 2 * len(lane.bars) / WIDTH
         assert busy == pytest.approx(real, abs=rounding), "the time axis is real"
         assert 0 < len(lane.bars) <= max(MAX_BARS, COLUMNS)

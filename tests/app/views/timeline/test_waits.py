@@ -1,4 +1,4 @@
-"""Which step of the schedule an engine waits for."""
+"""The schedule step behind each stall of an engine."""
 
 from __future__ import annotations
 

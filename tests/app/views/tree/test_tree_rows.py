@@ -1,4 +1,4 @@
-"""Rows of the loop tree, their ids, and where blocks may go."""
+"""Rows of the loop tree, their ids, and the legal targets of blocks."""
 
 from __future__ import annotations
 
