@@ -1,4 +1,4 @@
-"""What a screen reader, a keyboard and weak eyes need, by axe-core's rules on every screen, light and dark."""
+"""Accessibility: axe-core's rules on every screen, light and dark, and the keyboard alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree and the timeline after a hovered drop: drawn over both, while their rows and lanes stay where they are."""
+"""Previews of the tree and the timeline after a hovered drop, drawn over both while their rows and lanes do not move."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.browser.page import grab, open_small, point_in, row
 
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 MEASURE = """
 () => {

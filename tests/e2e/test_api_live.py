@@ -1,4 +1,4 @@
-"""A program and a person at one page: what the API does is seen at once; the page runs nothing that the server did not send."""
+"""A program and a person at one page: changes by the API appear at once; the page runs only scripts of the server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ sch = tilewright.Schedule(f)
 
 
 def ask(url: str, method: str, target: str, body: object = None) -> tuple[int, Any]:
-    """A request of a program to the server: the status and the answer."""
+    """Send a request of a program to the server: the status and the answer."""
     connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
     try:
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -100,7 +100,7 @@ def test_page_and_api_share_edits_and_run_no_scripts(page: Page, app_url: str) -
 
 @pytest.mark.slow
 def test_unclosed_brackets_are_drawn_at_once(page: Page, app_url: str) -> None:
-    """Patterns that read over each other's beginnings took half a minute for these."""
+    """Patterns with quadratic backtracking needed half a minute for these."""
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
     open_text(page, app_url, beginnings + SCRIPTED)
     expect(page.locator("#area-notebook").get_by_role("heading", name="Beginnings")).to_be_visible()

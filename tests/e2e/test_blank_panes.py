@@ -1,4 +1,4 @@
-"""Panes that have nothing to show: they say why, and lead to what helps."""
+"""Panes without content explain why, and link to a remedy."""
 
 from __future__ import annotations
 

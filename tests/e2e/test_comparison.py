@@ -1,4 +1,4 @@
-"""A/B with the real mouse and keyboard: from the top bar and from a step, two steps, branches, an example, a file; left by Escape."""
+"""A/B with the real mouse and keyboard: from the top bar and from a step, two steps, branches, an example, a file; closed by Escape."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compare(page: Page) -> None:
 
 
 def line(page: Page, name: str) -> Locator:
-    """The figures' line of that name."""
+    """The line of the table with that label."""
     return page.locator(f'[data-figure-line="{name}"]')
 
 

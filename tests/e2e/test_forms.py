@@ -1,4 +1,4 @@
-"""Every entry of the tree's menus, opened in a real browser where it applies: its form is whole, says its call, and the call is made."""
+"""Every entry of the tree's menus, opened in a real browser at an applicable row: its form is complete, shows its call, and makes it."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def main(A: T.Buffer((32, 64), "float32"), B: T.Buffer((64, 32), "float32"), C: 
 """
 
 HARDLY = {"double_buffer": "P", "unannotate": "t", "rolling_buffer": "P", "rfactor": "k", "read_at": "t"}
-"""Rows to take for what applies in several places, and is easier to see in this one."""
+"""Preferred rows for entries that apply to several."""
 CALLED = ("rfactor", "reindex", "read_at", "decompose_padding", "fuse_reduction_epilogue", "rolling_buffer",
           "cache_inplace", "merge", "loop_partition", "pipeline", "set_layout")  # fmt: skip
-"""What is applied with the arguments that the form proposes."""
+"""Entries that are applied with the arguments that the form proposes."""
 
 
 def noted(sch: Schedule) -> None:
@@ -66,7 +66,7 @@ def noted(sch: Schedule) -> None:
 
 
 def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
-    """For each entry of the two menus a row where it applies."""
+    """For each entry of the two menus, an applicable row."""
     menus, ids = bench.menus(), row_ids(bench.schedule.func)
     found: list[tuple[str, dict[str, Any]]] = []
     for items, kind in ((LOOP_ITEMS, Var), (BLOCK_ITEMS, str)):
@@ -116,7 +116,7 @@ def opened(page: Page, row: str, entry: dict[str, Any]) -> Locator:
 
 
 def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
-    """Nothing of a form is cut off, and it says its call."""
+    """Nothing of a form is cut off, and it shows its call."""
     if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
         expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
     assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]

@@ -1,4 +1,4 @@
-"""The start screen in a real browser: pictures, finding, one's own program and files."""
+"""The start screen in a real browser: pictures, search, pasted programs and files."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_tour_detects_each_task_done_by_mouse(gallery: Page) -> None:
     gallery.locator(".form [name=storage_scope]").fill("local")
     gallery.locator(".form [type=submit]").click()
     expect(gallery.locator(".tour-result")).to_contain_text("no loop changed")
-    # Undone, it is to be done again.
+    # An undone task is open again.
     gallery.get_by_label("Undo (Ctrl+Z)").click()
     expect(gallery.locator(".tour-result")).to_have_count(0)
     expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")

@@ -1,4 +1,4 @@
-"""The history of a schedule with the real mouse and keyboard: moments, edits in place, conflicts, branches."""
+"""The history of a schedule with the real mouse and keyboard: steps, edits in place, conflicts, branches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def step(page: Page, text: str) -> Locator:
 
 
 def nest(page: Page) -> list[str]:
-    """The text of the tree without the mark of what the selected step changed."""
+    """The text of the tree without marks of changes."""
     return [text.replace("→moved", "") for text in tree_text(page)]
 
 
 def wait_for_nest(page: Page, wanted: list[str]) -> None:
-    """Figures come after the rows."""
+    """Metrics arrive after the rows."""
     with suppress(AssertionError):
         until(page, lambda: nest(page) == wanted, timeout=WAIT)
     assert nest(page) == wanted
@@ -148,7 +148,7 @@ def test_conflicts_are_resolved_and_branches_are_kept(app: Page) -> None:
     expect(conflict).to_have_count(0, timeout=WAIT)
     expect(app.locator(".banner")).to_have_count(0)
     assert sorted(steps(app)) == sorted(lines)
-    # A step that others need is taken out, and comes back by one press.
+    # A step with dependents is removed, and restored by one click.
     split = step(app, "ko, ki = sch.split")
     split.hover()
     split.get_by_label("Remove step").click()

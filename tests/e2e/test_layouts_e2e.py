@@ -28,7 +28,7 @@ def inspector(page: Page) -> Locator:
 
 
 def choose_buffer(page: Page, name: str) -> None:
-    """From the list of the inspector."""
+    """Choose a buffer in the list of the inspector."""
     inspector(page).locator(f'.buffer-choice[data-buffer="{name}"]').click()
     expect(page.locator(".picker-head b")).to_have_text(name, timeout=WAIT)
 
@@ -48,7 +48,7 @@ def cycles_of(found: Locator) -> int:
 
 
 def without_padding(page: Page) -> None:
-    """Take the last step of the transpose out."""
+    """Remove the last step of the transpose."""
     inspector(page).locator('[data-control="padding"] select').select_option("none")
     inspector(page).get_by_label("Apply Padding").click()
     expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
@@ -64,14 +64,14 @@ def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     without_padding(page)
     all_tried(page)
     before = len(steps(page))
-    # Which lanes meet in a bank, access by access.
+    # The lanes that share a bank, access by access.
     page.get_by_label("Access to follow").select_option(index=1)
     expect(page.locator(".steps-text")).to_contain_text("bank 0 serves 32 rows")
     page.get_by_label("Next access").click()
     expect(page.locator(".steps-text")).to_contain_text("32 elements in 1 bank")
     expect(page.locator(".steps-text")).to_contain_text("32 turns: bank 1 serves 32 rows")
     shoot(page, "layout-conflict")
-    # What a card would change is seen before it is applied.
+    # The effect of a card is previewed.
     card(page, "padded 1").hover()
     expect(page.locator(".steps-text")).to_contain_text("preview of padded by 1: 32 elements in 32 banks", timeout=WAIT)
     expect(page.locator(".picker-call")).to_contain_text("sch.storage_align(A_shared, 0, 0, 32, 1)")
@@ -81,7 +81,7 @@ def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     expect(page.locator(".step")).to_have_count(before + 1, timeout=WAIT)
     assert steps(page)[-1].startswith("sch.storage_align(A_shared, ")
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("111\u202f620", timeout=WAIT)
-    # What the card promised is what the headline says.
+    # The prediction of the card equals the headline.
     assert number(page, "Cycles") == told
     expect(card(page, "now")).to_contain_text("none", timeout=WAIT)
     expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)

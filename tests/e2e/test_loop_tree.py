@@ -21,7 +21,7 @@ COPY, WRITE = "A_local.vtcm", "C_local.acc"
 
 
 def staged(sch: Schedule) -> None:
-    """Tiles of the matmul and a copy of A to be placed."""
+    """Tiles of the matmul, and a copy of A that is not yet placed."""
     sch.split("i", [None, 32], names=["io", "ii"])
     sch.split("j", [None, 32], names=["jo", "ji"])
     sch.split("k", [None, 32], names=["ko", "ki"])
@@ -32,7 +32,7 @@ def staged(sch: Schedule) -> None:
 
 @pytest.fixture(scope="module")
 def shown(serve) -> tuple[list[Bench], str]:
-    """The bench that is served, and its address: the browser knows the scripts of the file's first page."""
+    """The served bench, and its address: the browser caches the scripts of the file's first page."""
     benches: list[Bench] = []
 
     def view() -> object:
@@ -87,7 +87,7 @@ def grab(page: Page, name: str) -> None:
 
 
 def grabbed(page: Page) -> None:
-    """Wait until the loops say what a drop would do."""
+    """Wait until the loops show the effect of a drop."""
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
 
 
@@ -127,7 +127,7 @@ def moved_then_taken_back(made: Bench, page: Page, loop: str, level: str) -> Non
 
 def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     made, page = bench()
-    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
+    page.emulate_media(reduced_motion="reduce")  # sliding rows are not yet at their final position
     before = made.schedule.func
     own = row_ids(before).of(made.schedule.get_loops(COPY)[0])
     grab(page, COPY)
@@ -135,7 +135,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     assert set(found) == {name for name in order(page) if row(page, name).get_attribute("data-kind") == "loop"}
     assert {found["io"], found["jo"], found["ko"]} <= {"legal", "costly"}
     assert found[own] == "illegal"
-    # What a loop stands for is told by more than colour.
+    # The state of a loop is shown by more than colour.
     shown = {state: row(page, name).locator(".mark path").get_attribute("d") for name, state in found.items()}
     assert len(set(shown.values())) == len(shown)
     assert all(row(page, name).locator(".offer").inner_text() for name, state in found.items() if state != "illegal")
@@ -152,7 +152,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     page.get_by_label("Dismiss").click()
     expect(page.locator(".notice")).to_be_hidden()
 
-    # By keys, by the grip and by the menu, and taken back each time.
+    # By keys, by the grip and by the menu, each followed by undo.
     row(page, COPY).focus()
     page.keyboard.press("c")
     grabbed(page)
@@ -223,7 +223,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
 
 
 def told_targets(made: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
-    """Give the tree answers of the test's own, and wait until they are drawn."""
+    """Give the tree prepared answers, and wait until they are drawn."""
     made.tree.targets = {
         block: [{"legal": True, "costly": False, "reason": "", "code": "", "fix": [], **entry} for entry in entries]
     }
@@ -249,7 +249,7 @@ def test_drops_can_be_repaired_chosen_refused_or_of_loops(bench):
     drag(page, "k", row_ids(made.schedule.func).of(made.schedule.get_loops("relu")[0]))
     expect(page.locator(".notice")).to_contain_text("not perfectly nested")
     assert made.kinds() == []
-    told_targets(made, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # which the engine refuses
+    told_targets(made, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # refused by the engine
     drag(page, "relu", "k")
     expect(page.locator(".notice")).to_contain_text("refused")
     assert made.schedule.verify().status == "tested"
@@ -317,7 +317,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
     until(page, lambda: made.kinds() == ["call"] * 6)
     until(page, lambda: made.schedule.get("A_local.vtcm").writes[0].buffer.axis_separators == (1,))
 
-    # The answer to a form comes when the next form is open: that one stays.
+    # The answer to a form arrives after the next form opened: the next one stays open.
     reopen(made, page, MATMUL_RELU)
     late, send = [], made.tree._send_msg
 
@@ -405,7 +405,7 @@ def many_rows(sch: Schedule) -> None:
 def test_drag_among_two_hundred_rows(bench, shoot):
     made, page = bench(BOX_BLUR, many_rows)
     rows = order(page)
-    assert len(made.tree.rows) >= 200 > 100 > len(rows)  # those in sight, and some around
+    assert len(made.tree.rows) >= 200 > 100 > len(rows)  # the visible rows, and some around
     block = next(n for n in rows if row(page, n).get_attribute("data-kind") == "block")
     row(page, block).scroll_into_view_if_needed()
     grab(page, block)

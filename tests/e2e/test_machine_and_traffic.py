@@ -39,7 +39,7 @@ def parameter(page: Page, path: str) -> Locator:
 
 
 def tried(page: Page) -> None:
-    """Every figure was tried."""
+    """Wait until every parameter was tried."""
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
@@ -88,7 +88,7 @@ def test_real_parts_and_other_machines_have_their_parameters(machine: Page) -> N
     page.get_by_role("button", name="Hexagon V68").click()
     expect(page.get_by_role("button", name="Hexagon V68")).to_have_attribute("aria-pressed", "true")
     expect(overflow).to_have_count(0)
-    # Another machine has figures of its own.
+    # Another machine has other parameters.
     page.locator(".machine-picker").select_option("cpu-core")
     expect(parameter(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
     expect(cell).not_to_contain_text("replace")
@@ -111,13 +111,13 @@ def test_the_limiting_parameter_is_named_and_confirmed(page: Page, app_url: str,
     shoot(page, "machine-sensitivity")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".cell.machine")).to_contain_text(f'"{DDR_READ}", 52')
-    # What the panel promised is what the parameter does.
+    # The predicted effect equals the effect of the change.
     expect(page.locator('[data-figure="Cycles"] b')).to_have_text(promised[1].strip())
     tried(page)
 
 
 def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]]:
-    """The columns of a source of the Bokeh figure in a section of the traffic pane, as the browser has them."""
+    """The columns of a source of the Bokeh figure in a section of the traffic pane, as in the browser."""
     expect(page.locator(f".{section} .bk-Figure canvas").first).to_be_visible(timeout=PATIENT)
     return page.evaluate(
         """([name, source]) => {

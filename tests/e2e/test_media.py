@@ -1,4 +1,4 @@
-"""The page on paper, in the system's own colours (Windows high contrast), and with less motion."""
+"""The page in print, in forced colours (Windows high contrast), and with reduced motion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLOURS = """canvas => {
   }
   return found.size;
 }"""
-"""How many saturated colours a canvas has."""
+"""The number of saturated colours of a canvas."""
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_print_shows_whole_areas_without_tools(page: Page, app_url: str, shoot: 
     page.set_viewport_size({"width": 700, "height": 1000})
     for area in ("#area-inspector", "#area-panes", ".gutter >> nth=0", ".headline .tools", ".transport"):
         expect(page.locator(area)).to_be_hidden()
-    expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, for nothing can be pressed
+    expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, as paper has no buttons
     boxes = [row.bounding_box() for row in page.get_by_role("treeitem").all()]
     assert len(boxes) == rows
     timeline, tree, cells = (page.locator(f"#area-{name}").bounding_box() for name in ("timeline", "tree", "notebook"))

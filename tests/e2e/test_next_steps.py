@@ -1,4 +1,4 @@
-"""The Next pane: a fresh program from text, its machine chosen from pictures, and steps taken with a press each."""
+"""The Next pane: a fresh program from text, its machine chosen from pictures, and steps applied by one click each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every view at every size of window: no text is cut, covered, or drawn over another one."""
+"""Every view at every window size: no text is cut, covered, or drawn over another one."""
 
 from __future__ import annotations
 

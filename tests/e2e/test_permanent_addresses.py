@@ -1,4 +1,4 @@
-"""The address bar names what is open: reload, Back, Forward, links, drafts, and a server that is started again."""
+"""The address bar names the open notebook: reload, Back, Forward, links, drafts, and a restarted server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DRAFT = re.compile(r"/draft/[0-9a-f]{12}$")
 
 
 class Place(NamedTuple):
-    """A server without a token: its address, the folder that it serves, and the folder of its drafts."""
+    """A server without a token: its address, the served folder, and the folder of its drafts."""
 
     url: str
     folder: Path
@@ -189,7 +189,7 @@ def test_a_link_on_another_site_opens_with_the_key(browser: Browser, server: Ser
     page.goto(server.page_url("/"))
     page.locator(".card[data-example]").first.wait_for()
     target = f"{server.url}/{fragment_of(MATMUL_NOTEBOOK)}"
-    foreign = server.url.replace("127.0.0.1", "localhost")  # another site to the browser
+    foreign = server.url.replace("127.0.0.1", "localhost")  # cross-site for the browser
     page.route(
         f"{foreign}/foreign", lambda route: route.fulfill(body=f'<a href="{target}">link</a>', content_type="text/html")
     )
@@ -216,7 +216,7 @@ def test_a_page_keeps_its_text_across_a_server_restart(
         page.locator(".cell.markdown").first.dblclick()
         typed = cell_editor(page)
         rewrite(typed, "# Half a senten")
-        page.wait_for_timeout(500)  # the server keeps what is typed at each pause
+        page.wait_for_timeout(500)  # the server stores typed text at each pause
     expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
     typed.press("End")
     page.keyboard.type("ce")

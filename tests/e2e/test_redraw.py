@@ -9,7 +9,7 @@ from support.browser.modules import open_modules
 
 @pytest.fixture
 def drawing(page: Page) -> Page:
-    """A page with `list`, and `show(items)`: rows with a text, a colour and a button that says in `pressed` what it was drawn for."""
+    """A page with `list`, and `show(items)`: rows with a text, a colour and a button that records its item in `pressed`."""
     open_modules(
         page,
         "<div id=list></div>",

@@ -1,4 +1,4 @@
-"""What a replay answers from its recording is what the server would: windows of random stretches, starts of random tasks."""
+"""A replay answers from its recording like the server: windows of random intervals, starts of random tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def blank(open_page: Callable[..., Page]) -> Page:
 
 
 def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
-    """An example, and `window.replay` that answers of it."""
+    """An example, and `window.replay` with its recording."""
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     state, store = State(notebook=notebook, shown=notebook), Store()
     report = store.report_now(state)
@@ -44,7 +44,7 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
 
 
 def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
-    """A recording with no more than so many tasks, as a replay has it."""
+    """A recording limited to `most` tasks, as in a replay."""
     data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
     page.evaluate("data => { window.replay = new RecordedModel(data, () => {}); }", data)
 
@@ -55,13 +55,13 @@ def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...
 
 
 def seen(found: dict[str, Any], length: int) -> list[tuple[Any, ...]]:
-    """The tasks of a window that are in sight."""
+    """The visible tasks of a window."""
     tasks = events(found["tasks"], ("start", "length", "kind", "place"))
     return [task for task in tasks if task[0] < length and task[0] + task[1] > 0]
 
 
 def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
-    """Live and allocated bytes at a hundred moments of a window."""
+    """Live and allocated bytes at a hundred times of a window."""
     found: list[tuple[int, int]] = []
     for moment in (length * n // 100 for n in range(100)):
         last = max(n for n, at in enumerate(line["at"]) if at <= moment)

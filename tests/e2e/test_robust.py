@@ -1,4 +1,4 @@
-"""What must not happen: lost edits, a page that another tab changes, a server that a bad message or a huge program stops."""
+"""Robustness: no lost edits, no page changed by another tab, no server stopped by a bad message or a huge program."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> N
     page.wait_for_timeout(500)
     assert asked == ["beforeunload"]
     page.get_by_role("button", name="Cancel").click()
-    # The server keeps edits: nobody is asked.
+    # The server keeps edits, so no dialog appears.
     page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     with page.expect_download() as download:
         page.get_by_label("Save the notebook (Ctrl+S)").click()
@@ -149,11 +149,11 @@ LEARN = """() => {
         };
     }
 }"""
-"""The class of the events that components send is nobody's export: it is taken from one that is sent."""
+"""The event class of the components is not exported: it is captured from a sent event."""
 
 
 def test_malformed_messages_change_nothing(page: Page, app_url: str) -> None:
-    """Sent through the components' own channel: what any script in the browser could send."""
+    """Sent through the components' own channel, as any script in the browser could."""
     opened(page, app_url)
     before, cycles = steps(page), figure(page, "Cycles")
     page.evaluate(LEARN)
@@ -185,7 +185,7 @@ def test_a_huge_program_is_simulated_while_others_are_served(
     assert number(huge, "Cycles") > 256**3, "each of the tiles is counted"
     expect(huge.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
     shoot(huge, "huge")
-    # What is too much for the page is a step away from what is not.
+    # One step separates a program within the limit from one beyond it.
     other.get_by_label("Undo (Ctrl+Z)").click()
     expect(other.locator(".step")).to_have_count(count)
 
@@ -194,7 +194,7 @@ def test_a_huge_program_is_simulated_while_others_are_served(
 def test_all_areas_of_a_small_window_can_be_scrolled_to(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
-    """What 200 % on a small screen leaves."""
+    """The viewport of a small screen at 200 %."""
     page = opened(open_page(width=640, height=400), app_url)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for area in ("headline", "tree", "timeline", "panes", "notebook", "inspector"):

@@ -1,4 +1,4 @@
-"""The loop tree in the app: what a drop would do, several rows at once, names, search, costs, palette; and a nest of many rows."""
+"""The loop tree in the app: drop previews, multiple selection, names, search, costs, palette; and a nest of many rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.programs.sources import MATMUL, elementwise_stages
 
 Shoot = Callable[[Page, str], Path]
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 COPIES = ("B_local.vtcm", "A_local.vtcm")
 
@@ -31,7 +31,7 @@ def tip(page: Page) -> Locator:
 
 
 def grabbed(page: Page) -> None:
-    """Wait until the loops say what a drop would do."""
+    """Wait until the loops show the effect of a drop."""
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
 
 
@@ -40,7 +40,7 @@ def selected(page: Page) -> Locator:
 
 
 def taken_back(page: Page, count: int) -> None:
-    """Undo by the key, until so many steps are left."""
+    """Undo by the key until `count` steps are left."""
     page.locator(".row[tabindex='0']").focus()
     page.keyboard.press("Control+z")
     expect(page.locator(".step code")).to_have_count(count)
@@ -142,7 +142,7 @@ def test_rows_have_multiselect_search_costs_and_chains(app: Page) -> None:
     expect(nest).to_be_hidden()
     row(app, "mo").focus()
     app.keyboard.press("ArrowLeft")
-    expect(nest).to_contain_text("cycles")  # a folded loop says what is in it
+    expect(nest).to_contain_text("cycles")  # a folded loop shows its total
     expect(nest).to_contain_text("KiB")
     app.keyboard.press("ArrowRight")
     app.get_by_label("Cost of rows: off").click()
@@ -229,7 +229,7 @@ def test_menus_of_several_rows_renaming_and_the_palette(app: Page) -> None:
     expect(app.locator(".tw-tree .notice")).to_be_hidden()
     assert any('names=["kk", "ki"]' in line for line in steps(app))
     assert any("sch.reorder(mo, no, kk" in line for line in steps(app))
-    # A copy is called by its buffer: its variable is what has a name.
+    # A copy is labelled by its buffer: only its variable has a name.
     row(app, "A_local.vtcm").focus()
     app.keyboard.press("F2")
     app.get_by_label("Variable of A_local.vtcm").fill("staged")
@@ -271,7 +271,7 @@ def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], ope
     page.keyboard.press("End")
     expect(row(page, "b79")).to_be_focused()
     expect(row(page, "i0")).to_have_count(0)
-    # The row of the cursor may be scrolled away: the keyboard goes on from it.
+    # If the row of the cursor is scrolled away, the keyboard continues from it.
     page.mouse.move(300, 300)
     page.mouse.wheel(0, -100_000)
     expect(row(page, "i0")).to_be_visible()
@@ -282,7 +282,7 @@ def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], ope
     expect(page.locator(".search-count")).to_have_text(re.compile(r"of \d+"))
     expect(page.locator(".row.is-current")).to_be_visible()
     page.keyboard.press("Escape")
-    # The picture at the edge goes anywhere.
+    # The overview at the edge scrolls anywhere.
     picture = page.locator(".minimap")
     box = picture.bounding_box()
     assert box is not None

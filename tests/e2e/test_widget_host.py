@@ -1,4 +1,4 @@
-"""The widgets where there is nothing of Jupyter's page: in a sandboxed frame under a strict policy, with anywidget's model alone."""
+"""The widgets without Jupyter's page: in a sandboxed frame under a strict policy, with only anywidget's model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def schedule() -> Schedule:
 
 @pytest.fixture
 def host(open_page: Callable[..., Page]) -> Iterator[Callable[..., Host]]:
-    """Hosts whose pages load nothing: every request would be one to the outside."""
+    """Hosts whose pages load nothing: every request would leave the page."""
     asked: list[str] = []
 
     def make(theme: str = "light", **page: Any) -> Host:
@@ -68,7 +68,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
     drag(shown.page, row(inside.locator("#tree"), "A_local.vtcm"), row(inside.locator("#tree"), "ko"))
     expect(inside.locator("#timeline")).to_contain_text(AFTER)
     assert [step.method for step in schedule.trace.steps if step.changes][-1] == "compute_at"
-    # A menu opens beside its row, and keys are the view's.
+    # A menu opens beside its row, and the view handles keys.
     row(inside, "A_local.vtcm").click(button="right")
     inside.get_by_role("menuitem", name="Double buffer").click()
     expect(row(inside, "A_local.vtcm")).to_contain_text("×2")
@@ -76,7 +76,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
     shown.page.keyboard.press("Control+z")
     expect(inside.locator("#timeline")).to_contain_text(BEFORE)
 
-    # A cell's editor comes without the network.
+    # The editor of a cell loads without the network.
     for name in ("tree", "timeline"):
         shown.take(name)
     view = tilewright.ScheduleNotebook(schedule)
@@ -114,7 +114,7 @@ def test_views_follow_the_background_and_leave_no_trace(
     for name in views:
         live = inside.locator(f"#{name} .tw-live")
         assert live.evaluate("live => getComputedStyle(live).colorScheme") == theme
-        # The sheet is the view's own: its words are in its fonts and colours, not in the browser's.
+        # The help sheet belongs to the view: it has the view's fonts and colours, not the browser's.
         look = live.evaluate(
             """live => {
               const seen = [...live.shadowRoot.querySelectorAll("button, [role=treeitem]")].find((e) => e.checkVisibility());
