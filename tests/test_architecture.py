@@ -1,4 +1,4 @@
-"""Who imports whom is as ARCHITECTURE.md says: its lines of layers are read and held against every import, lazy ones too."""
+"""The import rules of ARCHITECTURE.md: its layers are parsed and checked against every import, lazy ones too."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PACKAGES = ("tilewright", "app", "engine", "static")
 OWN = {*PACKAGES}
 
 LAYERED = ("app", "app/views", "engine")
-"""The folders whose packages are in layers."""
+"""The folders with layered packages."""
 
 MOST_FILES = 16
-"""Of Python in a folder: more are hard to survey."""
+"""Python files in a folder: more are hard to survey."""
 
 SCREEN = {"panel", "bokeh", "param", "ipywidgets", "anywidget"}
-"""Libraries of the screen: nothing that computes may need them."""
+"""Libraries of the user interface: no computing module may need them."""
 
 SCRIPTS = {"tilewright.app.main"}
-"""Files that `panel serve` runs outside of their package, so that relative imports have nothing to be relative to."""
+"""Files that `panel serve` runs outside their package, where relative imports do not work."""
 
 
 class Import(NamedTuple):
@@ -43,7 +43,7 @@ class Import(NamedTuple):
 
 
 def modules() -> dict[str, Path]:
-    """Dotted name -> file, of everything that is shipped and imported (examples are data)."""
+    """Dotted name -> file, of all shipped and imported modules (examples are data)."""
     found: dict[str, Path] = {}
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
@@ -77,7 +77,7 @@ def imports_of(module: str, source: str, is_package: bool) -> Iterator[Import]:
 
 
 def _deepest(target: str, name: str) -> str:
-    """`from a import b` means the module a.b when there is one."""
+    """`from a import b` means the module a.b if it exists."""
     return f"{target}.{name}" if f"{target}.{name}" in MODULES else target
 
 
@@ -92,7 +92,7 @@ def imports() -> list[Import]:
 
 @cache
 def layers(area: str) -> dict[str, tuple[int, int]]:
-    """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` parts groups that never see each other."""
+    """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` separates independent groups."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     line = re.search(rf"^{area}:\s+(.+ > .+)$", text, re.MULTILINE)
     assert line is not None, f"ARCHITECTURE.md has no line of layers for {area}"
@@ -110,14 +110,14 @@ def area_of(module: str) -> str:
 
 
 def package_of(module: str, area: str) -> str | None:
-    """The part of an area that a module belongs to: "ir" of "engine", "tree" of "app/views"; None for the area's own `__init__`."""
+    """The part of an area that contains a module: "ir" of "engine", "tree" of "app/views"; None for the area's own `__init__`."""
     depth = area.count("/") + 2
     parts = module.split(".")
     return parts[depth] if len(parts) > depth else None
 
 
 def breach(found: Import) -> str | None:
-    """Why this import is not allowed; None when it is."""
+    """Why this import is not allowed; None if it is."""
     if found.target.split(".")[0] != "tilewright":
         return None
     importer, target = area_of(found.importer), area_of(found.target)
@@ -155,7 +155,7 @@ def test_layers_import_in_one_direction() -> None:
 
 
 def test_every_import_resolves() -> None:
-    """A wrong number of dots is only noticed when the import runs."""
+    """A wrong number of dots fails only when the import runs."""
     wrong = [f.where for f in imports() if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
     assert not wrong, "\n".join(wrong)
 
@@ -200,7 +200,7 @@ def test_only_the_app_imports_the_ui_libraries() -> None:
 
 
 def test_no_import_cycles() -> None:
-    """Imports in functions and imports for types count too: two modules that need each other's types are one module, or lack a third."""
+    """Imports in functions and for types count too: two modules that need each other's types are one module, or lack a third."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in imports():
         if found.target in MODULES and found.target != found.importer:

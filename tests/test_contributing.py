@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's recipes, carried out word by word in a copy of the repository: its blocks are put in, its commands run."""
+"""CONTRIBUTING.md's recipes, executed literally in a copy of the repository: its blocks are applied, its commands run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ i, j = sch.get_loops("B")
 
 
 def changes(root: Path, diff: str) -> Iterator[tuple[Path, str, str]]:
-    """The files of a block, each with the lines before and after the change."""
+    """The files of a block, each with its lines before and after the change."""
     for part in re.split(r"^--- ", diff, flags=re.MULTILINE)[1:]:
         name, _, lines = part.partition("\n")
         rows = [line or " " for line in lines.rstrip("\n").split("\n")]
@@ -43,7 +43,7 @@ def changes(root: Path, diff: str) -> Iterator[tuple[Path, str, str]]:
 
 
 class Copy:
-    """A copy of the repository that Python takes for the installed one."""
+    """A copy of the repository in place of the installed package."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "repository"
@@ -60,7 +60,7 @@ class Copy:
         self.environment["PYTHONSAFEPATH"] = "1"
 
     def change(self, diff: str) -> None:
-        """Put the lines of a block where their neighbours are."""
+        """Insert the lines of a block at their neighbours."""
         for path, before, after in changes(self.root, diff):
             text = path.read_text(encoding="utf-8")
             assert text.count(before) == 1, f"{path} has no such place, or several:\n{before}"
@@ -92,7 +92,7 @@ def blocks(title: str, language: str) -> list[str]:
 
 
 def carried_out(copy: Copy, title: str) -> None:
-    """All that the section says: changes first, then its commands."""
+    """Execute a section: changes first, then its commands."""
     for diff in blocks(title, "diff"):
         copy.change(diff)
     commands = [line for block in blocks(title, "") for line in block.splitlines()]
@@ -103,7 +103,7 @@ def carried_out(copy: Copy, title: str) -> None:
 
 @pytest.mark.parametrize("title", ["Add a primitive", "Add a lint"])
 def test_the_lines_that_a_recipe_changes_exist(title: str) -> None:
-    """The other tests carry the recipes out; each needs a copy of the repository, and processes."""
+    """The other tests execute the recipes; each needs a copy of the repository, and processes."""
     texts: dict[Path, str] = {}
     for diff in blocks(title, "diff"):
         for path, before, after in changes(ROOT, diff):

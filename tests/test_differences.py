@@ -1,4 +1,4 @@
-"""docs/differences.md explains each refusal of ours that TVM does not share."""
+"""docs/differences.md explains each refusal that TVM does not share."""
 
 from __future__ import annotations
 

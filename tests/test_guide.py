@@ -1,4 +1,4 @@
-"""The guide's links lead somewhere, its pictures are there, small, and all taken by a script that can take them anew."""
+"""The guide's links resolve; its pictures exist, are small, and have a script that takes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BYTES = 150_000
 
 
 def links(page: Path) -> list[tuple[bool, str, str]]:
-    """(is a picture, its words, its target) of all links to files."""
+    """(is a picture, its words, its target) of each link to a file."""
     found = LINK.findall(page.read_text(encoding="utf-8"))
     return [(mark == "!", words, target) for mark, words, target in found if "://" not in target]
 

@@ -1,4 +1,4 @@
-"""The repository about itself: what the package declares is there, what is there is in the package, nothing of one machine is in it."""
+"""The repository itself: the package is complete and contains nothing undeclared or specific to one machine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EXTRAS = {
     "explore": ("engine/explore/search/sampler.py", "engine/explore/workers/cluster.py"),
     "jupyter": ("app/jupyter", "app/components/widget.py"),
 }
-"""The only files that import what an extra declares."""
+"""The only files that import the dependencies of an extra."""
 SOURCES = ("tilewright", "app", "engine", "static")
 
 
 def tracked() -> list[Path]:
-    """Every file that git has or would take, without those that are gone from the disk."""
+    """Every file that git tracks or would add, except deleted ones."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
@@ -56,7 +56,7 @@ def test_folders_with_python_are_packages() -> None:
 
 BUILD_INPUTS = {"__pycache__", "node_modules", "bundling", "package.json", "package-lock.json", "tsconfig.json", "eslint.config.js",
                 ".npmrc", ".prettierrc.json", ".prettierignore", "sources.sha256"}  # fmt: skip
-"""Files in `static` that only the build of the package reads."""
+"""Files in `static` that only the package build reads."""
 
 
 def test_package_data_is_complete() -> None:
@@ -74,12 +74,12 @@ def test_package_data_is_complete() -> None:
 
 
 def _is_module(file: Path) -> bool:
-    """Whether the wheel has it as Python code; examples and templates are data."""
+    """Whether the wheel contains it as Python code; examples and templates are data."""
     return file.name == "__init__.py" or (file.suffix == ".py" and ROOT / "static" not in file.parents)
 
 
 def test_a_source_distribution_has_every_file() -> None:
-    """The packages are in it by themselves; MANIFEST.in names the rest."""
+    """Packages are included by default; MANIFEST.in names the rest."""
     lines = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
     patterns = [pattern for words in lines if words[:1] == ["include"] for pattern in words[1:]]
     grafts = [*SOURCES, *(folder for words in lines if words[:1] == ["graft"] for folder in words[1:])]
@@ -157,7 +157,7 @@ def _name(requirement: str) -> str:
     return found[0]
 
 
-# Spelled in pieces, so that this file does not hold what it looks for.
+# Split into pieces, so that this file does not match itself.
 MACHINE_PATHS = re.compile(
     r"(?<![\w.])/(?:" + "|".join(("ro" + "ot", "ho" + "me", "wo" + "rk", "Us" + "ers")) + r")/[\w.-]+"
 )

@@ -1,4 +1,4 @@
-"""The public names do what they say."""
+"""The public names of the library."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a bare schedule or report shows is registered in kernels, and only there; the widgets' names say what they need."""
+"""Rich representations of schedules and reports are registered only in kernels; widgets report their missing dependencies."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def imported(folder: Path) -> str:
 
 
 def test_importing_from_the_working_directory_runs_its_modules(folder: Path) -> None:
-    """The markers of the other tests would be seen."""
+    """An import from the folder would leave its marker."""
     run([sys.executable, "-c", "import json"], folder)
     assert imported(folder) == "json "
 
@@ -132,7 +132,7 @@ def test_both_commands_run_in_the_repository() -> None:
 
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A working directory that is first in the search path, which is put back afterwards."""
+    """A working directory that is first in the search path, which is restored afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), "", *sys.path])
     monkeypatch.setenv("PYTHONSAFEPATH", "")
