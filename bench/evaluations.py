@@ -1,7 +1,7 @@
 """Exact evaluations a second in one process: `python bench/evaluations.py [POINTS]` prints the rates of docs/explore.md.
 
-Points of derived spaces of programs in tests/hand are evaluated in the order of their numbers, from a random one on, and in random
-order: each to its cycles, and with the cycles of the default as the result to beat. Times are those of the processor.
+Points of derived spaces of programs in tests/hand are evaluated in the order of their numbers from a random start, and in random
+order: each to its cycles, and against the cycles of the default point. Times are processor times.
 """
 
 from __future__ import annotations

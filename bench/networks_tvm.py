@@ -30,12 +30,13 @@ MOST = 1e-4
 """The largest relative error of an element that counts as equal."""
 
 LEAST = 1e-30
-"""Smaller results, which are near the end of float32, do not count."""
+"""Smaller results, close to the smallest float32, do not count."""
 
 
 def unprepared(network: Network) -> Network:
-    """The network without the calls that prepare weights: their results are weights. The networks of the package `onnx` fill each weight
-    with one number, which would hide an exchange of elements."""
+    """The network without the calls that prepare weights: their results become weights.
+
+    The networks of the package `onnx` fill each weight with one number, which would hide an exchange of elements."""
     graph = network.graph
     prepared = prepared_calls(graph)
     calls = tuple(call for at, call in enumerate(graph.calls) if at not in prepared)
@@ -117,7 +118,7 @@ def unscheduled_results(
 
 
 def error(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
-    """The largest relative difference of an element. A softmax of large values has very small elements, which tell the most."""
+    """The largest relative difference of an element. A softmax of large values has very small elements, which are the most sensitive."""
     worst = 0.0
     for f, e in zip(found, expected, strict=True):
         counted = np.abs(e) > LEAST
