@@ -1,4 +1,4 @@
-"""Processes of the command line that a test ends by a signal, each at a moment after its start."""
+"""Processes of the command line that a test ends by a signal, each at some time after its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTALLED = b"tilewright.app.signals"
 
 
 class Ended(NamedTuple):
-    """How the process ended; the lines that it wrote to standard error without those of Python's log."""
+    """The exit code; the lines on standard error without those of Python's log."""
 
     code: int
     errors: str
@@ -26,8 +26,8 @@ class Ended(NamedTuple):
 
 @contextmanager
 def default_interrupt() -> Generator[None]:
-    """Children that start meanwhile are ended by an interrupt. It is ignored where the tests run in the background of a shell, and a child
-    would inherit that."""
+    """Let an interrupt end children that start meanwhile. It is ignored if the tests run in the background of a shell, and a child would
+    inherit that."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -36,7 +36,7 @@ def default_interrupt() -> Generator[None]:
 
 
 def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -> Ended:
-    """Start `tilewright` with the words of `command`, and signal it so long after its handlers were installed."""
+    """Start `tilewright` with the words of `command`, and signal it a given time after its handlers were installed."""
     words = [sys.executable, "-X", "importtime", "-m", "tilewright", *command]
     with default_interrupt():
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""Small programs that cost much: expressions that double at each step, nested divisions, disjunctions, deep nests, many ranks.
+"""Small but costly programs: expressions that double at each step, nested divisions, disjunctions, deep nests, many ranks.
 
-`hostile_programs` are fixed ones, by name; `random_tower` makes one from a grammar.
+`hostile_programs` are fixed ones, by name; `random_tower` generates one from a grammar.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SPLIT = 'i, = sch.get_loops("B")\na, b = sch.split(i, [None, 7])'
 
 
 def notebook(program: str, schedule: str = "", machine: str = "") -> str:
-    """A notebook of a program and the lines of its schedule."""
+    """A notebook with a program and schedule lines."""
     cells = f"# %% machine\nmachine = tilewright.machine({machine!r})\n\n" if machine else ""
     return f"{cells}# %% workload\n{HEAD}{program}\n\n# %% schedule\nsch = tilewright.Schedule(f)\n{schedule}\n"
 
@@ -169,7 +169,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "f-string of 480,000 characters": lambda: formatted_strings(480_000),
     "list of 480,000 characters": lambda: long_list(480_000),
 }
-"""Programs that stopped a server, or needed minutes or gigabytes, by name."""
+"""Programs that once stopped a server, or needed minutes or gigabytes, by name."""
 
 
 def random_tower(seed: int) -> str:

@@ -16,7 +16,7 @@ _BODIES = (
 
 
 class _Stage:
-    """A stage as the drawing knows it: its variable and the variables of its leaf axes, spatial and reduced."""
+    """A stage of the generator: its variable and the variables of its leaf axes, spatial and reduced."""
 
     def __init__(self, name: str, spatial: list[str], reduced: list[str]) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class _Stage:
 
 @st.composite
 def te_texts(draw: st.DrawFn) -> str:
-    """A program of two to four computes with up to ten lines of schedule. What TE itself would refuse is drawn too."""
+    """A program of two to four computes with up to ten schedule lines. Lines that TE itself would refuse are drawn too."""
     lines = [f"N = {draw(st.sampled_from(_SIZES))}", 'A = te.placeholder((N, N), "int32", name="A")']
     tensors = ["A"]
     stages: list[_Stage] = []
@@ -59,7 +59,7 @@ def te_texts(draw: st.DrawFn) -> str:
 
 
 def _caches(draw: st.DrawFn, stages: list[_Stage], readers: dict[str, list[str]]) -> list[str]:
-    """Up to two caches; their stages join `stages` at the place where they are computed."""
+    """Up to two caches; their stages join `stages` where they are computed."""
     lines: list[str] = []
     for number in range(draw(st.integers(0, 2))):
         source = draw(st.sampled_from([s for s in readers if readers[s]]))

@@ -1,4 +1,4 @@
-"""What a schedule says of calls beforehand, held against the calls."""
+"""A schedule's predictions of calls, checked against the calls."""
 
 from __future__ import annotations
 

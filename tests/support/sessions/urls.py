@@ -1,4 +1,4 @@
-"""Request targets for a server under attack: random bytes, and words of routes put together by a grammar."""
+"""Request targets for a server under attack: random bytes, and words of routes combined by a grammar."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ REAL = (
 
 
 def grammar_target(chance: random.Random) -> str:
-    """A path of words that routes are made of, also wrong ones, with a query now and then."""
+    """A path from words of routes, also invalid ones, sometimes with a query."""
     words = [chance.choice(WORDS) for _ in range(chance.randint(0, 6))]
     start = chance.choices(["/", "//", "", "http://127.0.0.1/", "/./"], [20, 2, 1, 1, 1])[0]
     return start + "/".join(words) + chance.choices(QUERIES, [10] + [1] * (len(QUERIES) - 1))[0]
@@ -151,7 +151,7 @@ def near_target(chance: random.Random) -> str:
 
 
 def targets(seed: int, count: int, wanted: Callable[[str], bool]) -> list[str]:
-    """So many of those that are `wanted`."""
+    """The first `count` of `wanted`."""
     chance = random.Random(seed)
     ways = [grammar_target, near_target, random_target]
     made = (chance.choices(ways, [3, 2, 1])[0](chance) for _ in itertools.count())

@@ -1,4 +1,4 @@
-"""C that the machine's compiler made into a library, called with NumPy arrays."""
+"""C code compiled to a library by the machine's compiler, called with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class NotCompiledError(Exception):
-    """The compiler's words."""
+    """The command of the compiler."""
 
 
 def compiled(texts: Sequence[str], folder: Path, name: str = "out", options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
@@ -40,7 +40,7 @@ def compiled(texts: Sequence[str], folder: Path, name: str = "out", options: Seq
 
 
 def call(library: ctypes.CDLL, made: CFunction, arrays: Mapping[str, np.ndarray]) -> Arrays:
-    """What `execute.run` gives for the same arrays; parameters that are not among them are zeros."""
+    """The results of `execute.run` for the same arrays; missing parameters are zeros."""
     sizes = _sizes(made, arrays)
     held: Arrays = {}
     passed: list[object] = []

@@ -1,4 +1,4 @@
-"""The kernels of TVM's paged key and value cache for language models: every maker, for several sizes, types and targets."""
+"""The kernels of TVM's paged key and value cache for language models: every factory, for several sizes, types and targets."""
 
 from __future__ import annotations
 

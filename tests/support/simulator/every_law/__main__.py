@@ -1,4 +1,4 @@
-"""Does the simulator agree with a machine that runs every task, element by element? Random programs on random machines.
+"""Compares the simulator with a machine that runs every task, element by element: random programs on random machines.
 
 PYTHONPATH=tests python -m support.simulator.every_law --first 0 --count 1000
 """
@@ -19,7 +19,7 @@ from .compare import MOST_ELEMENTS, compare
 from .machine_tasks import TooManyElementsError
 
 REPORTED = 250
-"""After so many a long run says how far it is."""
+"""A long run reports its progress after this many programs."""
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def is_interleaved(memory: Memory) -> bool:
 
 
 def rows_of(operand: Operand, index: int) -> range:
-    """The rows of all banks that an element has bytes in."""
+    """The rows of all banks that hold bytes of an element."""
     first, row = int(operand.address[index]), operand.placement.memory.interleave_bytes
     return range(first // row, (first + operand.size - 1) // row + 1)
 
@@ -40,8 +40,8 @@ def lost(memory: Memory, group: Sequence[Operand], operations: Operations) -> Lo
 
 
 def _loss(memory: Memory, group: Sequence[Operand], members: Sequence[int]) -> int:
-    """Cycles of the busiest bank beyond those of an even spread. Directions have ports of their own unless they share them; a bank of a
-    group serves one row in a cycle, whatever its direction."""
+    """Cycles of the busiest bank beyond those of an even spread. Directions have separate ports unless they share them; a bank of a
+    group serves one row in a cycle, whatever the direction."""
     rows: list[tuple[bool, int]] = []
     for operand in group:
         touched = [row for index in members for row in rows_of(operand, index)]
