@@ -267,8 +267,8 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
         page.mouse.up()
         found.append(page.evaluate("() => window.benchResult") | maps | {"cpu": served.cpu_ms() - before})
         if not found[-1]["done"]:
-            said = page.locator("[role=alert]").all_inner_texts()
-            raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {said}")
+            alerts = page.locator("[role=alert]").all_inner_texts()
+            raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {alerts}")
         page.wait_for_timeout(700)  # until the analyses after the paint have ended
         page.get_by_label("Undo (Ctrl+Z)").click()
         steps.nth(count).wait_for(state="detached")
@@ -304,7 +304,7 @@ def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
     page.evaluate("() => { window.benchOffers = benchMap(); }")
     before = served.cpu_ms()
     page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
-    taken = page.evaluate("() => window.benchOffers")
+    offers = page.evaluate("() => window.benchOffers")
     cpu = served.cpu_ms() - before
     while not target.count():
         page.mouse.wheel(0, 1000)
@@ -313,7 +313,7 @@ def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
     end = target.bounding_box()
     assert end is not None
     page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
-    return {"map": taken, "map_cpu": cpu}
+    return {"map": offers, "map_cpu": cpu}
 
 
 def opened(drag: tuple[str, str, str, str]) -> tuple[Notebook, Var]:

@@ -62,9 +62,9 @@ def _ask(connection: http.client.HTTPConnection, address: str, body: dict[str, o
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     connection.request("POST", address, json.dumps(body), headers)
     answer = connection.getresponse()
-    told = json.loads(answer.read())
-    assert answer.status < 300, told
-    return told
+    answered = json.loads(answer.read())
+    assert answer.status < 300, answered
+    return answered
 
 
 def syncs(count: int) -> list[float]:

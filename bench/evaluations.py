@@ -43,10 +43,10 @@ def main() -> None:
         assert notebook.machine is not None and notebook.program is not None
         space = derive_space(notebook.program, notebook.machine).space
         best = Evaluator(space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, space.default)).figures
-        chance = random.Random(0)
-        first = chance.randrange(max(1, space.size - count))
+        rng = random.Random(0)
+        first = rng.randrange(max(1, space.size - count))
         ordered = [space.point_at(n) for n in range(first, min(space.size, first + count))]
-        mixed = [space.point_at(chance.randrange(space.size)) for _ in range(count)]
+        mixed = [space.point_at(rng.randrange(space.size)) for _ in range(count)]
         known = ((float(best.cycles),),) if best is not None else ()
         rates = (
             rate(space, notebook.machine, points, to_beat)

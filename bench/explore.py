@@ -64,19 +64,19 @@ def costs(study: Study) -> Costs:
     bench = Evaluator(study.space, study.machine, settings.objectives)
     sampler = Sampled(study.space, settings, Estimator(study.space, study.machine))
     tried = walked = 0.0
-    told = walks = 0
+    reported = walks = 0
     begun = time.process_time()
     while (batch := sampler.batch(settings.batch)).points:
         before = time.process_time()
         estimates = [estimated for walk in batch.walks for estimated in bench.estimates(walk)]
         between = time.process_time()
-        for number, point in enumerate(batch.points, told):
+        for number, point in enumerate(batch.points, reported):
             bench.tried(EvaluationRequest(number, point))
         after = time.process_time()
         walked, tried = walked + between - before, tried + after - between
-        sampler.observe(study.trials[told : told + len(batch.points)], estimates)
-        told, walks = told + len(batch.points), walks + len(batch.walks)
-    return Costs(tried / told, walked / walks, (time.process_time() - begun - tried - walked) / told)
+        sampler.observe(study.trials[reported : reported + len(batch.points)], estimates)
+        reported, walks = reported + len(batch.points), walks + len(batch.walks)
+    return Costs(tried / reported, walked / walks, (time.process_time() - begun - tried - walked) / reported)
 
 
 def main() -> None:

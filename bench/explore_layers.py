@@ -216,7 +216,7 @@ def main() -> None:
     if args.beside:
         record_beside()
         return
-    file, made = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
+    file, find = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
     if args.table:
         rows = json.loads(file.read_text())["rows"]
         print(f"{summary()}\n\n{totals(rows)}\n\n{table(rows)}")
@@ -227,7 +227,7 @@ def main() -> None:
         for target in TARGETS.values():
             if (layer.name, target.machine) in known or (args.only and args.only not in layer.name):
                 continue
-            row = made(layer, target, args.trials)
+            row = find(layer, target, args.trials)
             kept.append(row)
             print(table([row]).splitlines()[-1], flush=True)
             if not args.only:

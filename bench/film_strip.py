@@ -67,7 +67,7 @@ def main() -> int:
     with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, "--force-color-profile=srgb"])
         for strip in STRIPS:
-            frames = taken(browser, served.url, strip)
+            frames = capture(browser, served.url, strip)
             tables.append(table(strip, frames, load_machine("dual-bank-npu")))
             print(tables[-1], flush=True)
             reached = reached and frames[-1].cycles <= LIMIT * frames[-1].busiest
@@ -76,7 +76,7 @@ def main() -> int:
     return 0 if reached else 1
 
 
-def taken(browser: Browser, url: str, strip: Strip) -> list[Frame]:
+def capture(browser: Browser, url: str, strip: Strip) -> list[Frame]:
     """The frames of a strip, one after each gesture."""
     page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     page.set_default_timeout(SLOW)

@@ -78,7 +78,7 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
                 )
         if outcome.fault and outcome.fault not in finds:
             finds[outcome.fault] = minimised(reader.read, data, outcome.fault)
-            tell(outcome.fault, finds[outcome.fault], done, out)
+            print_finding(outcome.fault, finds[outcome.fault], done, out)
     wall = time.monotonic() - began
     report = {
         "reader": reader.name,
@@ -108,7 +108,7 @@ def print_costs(reader: Reader, seconds: float) -> int:
     return 0
 
 
-def tell(fault: str, data: Data, number: int, out: Path | None) -> None:
+def print_finding(fault: str, data: Data, number: int, out: Path | None) -> None:
     print(f"# {fault} (input {number})\n{data!r}\n", flush=True)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

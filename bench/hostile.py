@@ -28,10 +28,10 @@ def on_server(command: str, text: str, seconds: float) -> list[str]:
         before, watched.silence = watched.seconds, 0.0
         began, verdict = time.monotonic(), "no answer"
         try:
-            status, made = watched.ask("POST", "/api/sessions", {"text": text}, seconds)
-            verdict = f"refused: {made['error']['code']}" if "error" in made else "no verdict"
+            status, created = watched.ask("POST", "/api/sessions", {"text": text}, seconds)
+            verdict = f"refused: {created['error']['code']}" if "error" in created else "no verdict"
             while status in (200, 201, 202) and time.monotonic() - began < seconds:
-                path = f"/api/sessions/{made['session']}?parts=report,verdict,problems&wait=10"
+                path = f"/api/sessions/{created['session']}?parts=report,verdict,problems&wait=10"
                 status, found = watched.ask("GET", path, seconds=seconds)
                 state = found.get("state", {})
                 if not found.get("pending") and state.get("verdict"):

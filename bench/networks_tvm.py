@@ -40,9 +40,9 @@ def unprepared(network: Network) -> Network:
     graph = network.graph
     prepared = prepared_calls(graph)
     calls = tuple(call for at, call in enumerate(graph.calls) if at not in prepared)
-    made = {t for call in calls for t in call.results}
+    computed = {t for call in calls for t in call.results}
     read = dict.fromkeys(t for call in calls for t in call.arguments)
-    weights = tuple(t for t in read if t not in made and t not in graph.inputs)
+    weights = tuple(t for t in read if t not in computed and t not in graph.inputs)
     names = {call.kernel for call in calls}
     kernels = tuple(f for f in network.kernels if f.name in names)
     return Network(replace(graph, calls=calls, weights=weights), kernels)
@@ -140,8 +140,8 @@ def main() -> None:
         model = load_network(path)
         network = unprepared(model.network)
         name = network.graph.name
-        with tempfile.TemporaryDirectory() as made:
-            folder = Path(made)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
             plain = compiled(network_tvm_python(network), folder, f"plain_{path.stem}")
             arrays, expected = unscheduled_results(plain, network, model.sizes)
             text = network_tvm_python(network, model.scheduled)

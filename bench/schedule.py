@@ -278,8 +278,8 @@ def replay(sch: Sch, steps: Sequence[Step], *, theirs: bool) -> None:
         listed = [given.pop(key) for key in ("ordered_loops",) if key in given]
         if theirs and method == "get_sblock":
             given = {"name": step.argument("name")}
-        made = getattr(sch, method)(*(listed[0] if listed else ()), **given)
-        results = made if isinstance(made, list | tuple) else [made]
+        result = getattr(sch, method)(*(listed[0] if listed else ()), **given)
+        results = result if isinstance(result, list | tuple) else [result]
         handles.update(zip(step.results, results, strict=False))
 
 

@@ -120,7 +120,7 @@ def timed(function: Callable[..., T], *arguments: Any, rounds: int = 3) -> tuple
     return result, best
 
 
-def asked(python: str, script: str, *arguments: object) -> Any:
+def output_of(python: str, script: str, *arguments: object) -> Any:
     """The output of a recording script in its own environment."""
     command = [python, str(HERE / script), *map(str, arguments)]
     return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
@@ -142,7 +142,7 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
             report, one = timed(simulate, whole, machine)
             _, many = timed(simulate, tiled, machine)
             if scalesim is not None:
-                found = [asked(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
+                found = [output_of(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
             else:
                 found = [r for r in known["rows"] if (r["n"], r["dataflow"]) == (n, short)]
             there = f"{'not recorded':>23}"
@@ -151,7 +151,7 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
                 there = f"{cycles:23} {seconds:12.1f} {seconds / one:8.0f} {seconds / many:8.0f}"
             print(f"{n:5} {short:8} {one * 1e3:9.1f} {many * 1e3:9.1f} {report.cycles:10} {there}", flush=True)
     times = recording("zigzag_times.json")
-    rows = asked(zigzag, "record_zigzag.py", "--times", "--print-only") if zigzag else times["rows"]
+    rows = output_of(zigzag, "record_zigzag.py", "--times", "--print-only") if zigzag else times["rows"]
     imported, *gemms = rows
     print(
         f"\nZigZag {times['version']}: {'this run' if zigzag else 'recorded on ' + times['machine']}; its import takes",

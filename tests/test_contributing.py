@@ -140,8 +140,8 @@ def test_recipe_of_a_machine_runs_a_program_on_it(copy: Copy) -> None:
 def test_recipe_of_a_lint_finds_it_with_its_fix(copy: Copy) -> None:
     carried_out(copy, "Add a lint")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.add_unit_loop(i)\n", encoding="utf-8")
-    told = copy.run("tilewright lint nb.py", expected=1)  # and that the block is left to the scalar engine
-    assert "unit-loop" in told and "sch.fuse(" in told
+    output = copy.run("tilewright lint nb.py", expected=1)  # and that the block is left to the scalar engine
+    assert "unit-loop" in output and "sch.fuse(" in output
     (copy.root / "nb.py").write_text(WORKLOAD, encoding="utf-8")
     assert "unit-loop" not in copy.run("tilewright lint nb.py", expected=1)
 

@@ -39,8 +39,8 @@ def test_every_picture_is_used_small_and_taken_by_a_script() -> None:
         assert picture.resolve() in used, f"{picture.name} is in no page"
         assert picture.stat().st_size <= MOST_BYTES, picture.name
         strip = re.sub(r"_\d$", "", picture.stem)
-        taken = re.search(rf"^def {picture.stem}\(", script, re.MULTILINE) or f'Strip("{strip}"' in strips
-        assert taken, f"nothing takes {picture.name}"
+        source = re.search(rf"^def {picture.stem}\(", script, re.MULTILINE) or f'Strip("{strip}"' in strips
+        assert source, f"nothing takes {picture.name}"
 
 
 def test_the_first_page_links_to_every_page_of_the_guide() -> None:

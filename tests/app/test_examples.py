@@ -88,9 +88,9 @@ def test_python_and_the_app_evaluate_an_example_equally(name: str, capsys: pytes
     left = runpy.run_path(str(FOLDER / f"{name}.py"))
     verdict = tilewright.verify(notebook(name))
     # A wait names the step of its buffer: by the line of a notebook, by the call of a schedule.
-    told, expected = capsys.readouterr().out, tilewright.report_text(report(name), verdict) + "\n"
-    assert re.sub(STEP, "", told) == re.sub(STEP, "", expected)
-    assert len(re.findall(STEP, told)) == len(re.findall(STEP, expected))
+    printed, expected = capsys.readouterr().out, tilewright.report_text(report(name), verdict) + "\n"
+    assert re.sub(STEP, "", printed) == re.sub(STEP, "", expected)
+    assert len(re.findall(STEP, printed)) == len(re.findall(STEP, expected))
     assert left["sch"].mod is not None
     assert tilewright.to_script(left["sch"]) == tilewright.to_script(notebook(name))
 

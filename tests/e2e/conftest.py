@@ -94,7 +94,7 @@ class WatchedPage:
         if message.type == "error":
             self.problems.append(f"console: {message.text} {message.location.get('url', '')}")
 
-    def look(self) -> None:
+    def check_texts(self) -> None:
         """Report values that were no text: the browser writes them as `[object …]`."""
         if not self.page.is_closed():
             self.problems += self.page.get_by_text("[object ").all_inner_texts()
@@ -234,7 +234,7 @@ def open_page(
     for number, watched in enumerate(opened):
         if not is_good:
             _shoot(watched.page, f"failed-{request.node.name}-{number}")
-        watched.look()
+        watched.check_texts()
         problems += watched.problems
         if is_good and watched.clear():
             chromium.pages.append(watched)
@@ -246,8 +246,8 @@ def open_page(
 @pytest.fixture
 def server() -> Iterator[Served]:
     """The app in a thread of this process, so that tests can call its API and replace its parts."""
-    with served() as made:
-        yield made
+    with served() as running:
+        yield running
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ def test_page_and_api_share_edits_and_run_no_scripts(page: Page, app_url: str) -
 
     drag(page, "B_local.vtcm", "ko")
     expect(page.locator(".step")).to_have_count(count + 2)
-    told = ask(app_url, "GET", f"{session}?parts=steps")[1]["state"]["steps"]
-    assert told[-1]["text"] == "sch.compute_at(BL, ko)"
+    listed = ask(app_url, "GET", f"{session}?parts=steps")[1]["state"]["steps"]
+    assert listed[-1]["text"] == "sch.compute_at(BL, ko)"
 
     for theme in ("dark", "light"):
         ask(app_url, "POST", session, {"kind": "theme", "theme": theme})

@@ -32,12 +32,12 @@ class Folder(NamedTuple):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
-    made = tmp_path_factory.mktemp("work")
-    files = [made / f"mine{n}.py" for n in range(7)]
+    work = tmp_path_factory.mktemp("work")
+    files = [work / f"mine{n}.py" for n in range(7)]
     for file in files:
         file.write_text(MATMUL_NOTEBOOK)
-    with served(made, make_policy(requires_token=False)) as server:
-        yield Folder(made, server.url, files)
+    with served(work, make_policy(requires_token=False)) as server:
+        yield Folder(work, server.url, files)
 
 
 @pytest.fixture

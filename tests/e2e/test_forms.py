@@ -85,11 +85,11 @@ def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.fixture
 def bench(serve, open_page):
-    made = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
+    tree_bench = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
     page = open_page(width=1280, height=800)
-    go_to(page, serve(lambda: made.view(height=780)))
+    go_to(page, serve(lambda: tree_bench.view(height=780)))
     page.locator('.row[data-id="S"]').wait_for()
-    return made, page
+    return tree_bench, page
 
 
 LOOK = """(root) => {
@@ -126,24 +126,24 @@ def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_forms_are_complete_and_make_the_calls_they_propose(bench):
-    made, page = bench
-    for row, entry in entry_places(made):
+    tree_bench, page = bench
+    for row, entry in entry_places(tree_bench):
         if entry["method"] not in CALLED or not entry["fields"]:
             continue
-        before = made.schedule.func
+        before = tree_bench.schedule.func
         form = opened(page, row, entry)
         assert_whole(page, form, entry)
         form.get_by_role("button", name="Apply").click()
         expect(form, entry["label"]).to_have_count(0)
-        assert made.schedule.func is not before, entry["label"]
-        made.schedule.undo()
-        made.show()
+        assert tree_bench.schedule.func is not before, entry["label"]
+        tree_bench.schedule.undo()
+        tree_bench.show()
 
 
 @pytest.mark.slow
 def test_every_form_is_complete_and_shows_its_call(bench, shoot):
-    made, page = bench
-    for row, entry in entry_places(made):
+    tree_bench, page = bench
+    for row, entry in entry_places(tree_bench):
         if not entry["fields"]:
             continue
         form = opened(page, row, entry)
@@ -151,4 +151,4 @@ def test_every_form_is_complete_and_shows_its_call(bench, shoot):
         shoot(page, f"form-{entry['method']}-{entry['key']}")
         page.keyboard.press("Escape")
         expect(form).to_have_count(0)
-    assert made.kinds() == []
+    assert tree_bench.kinds() == []

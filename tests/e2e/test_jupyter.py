@@ -41,11 +41,11 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def bare_page(browser: Browser) -> Iterator[Page]:
     """A page with an ignored console. Notebook 7.6 raises an unrelated exception for every notebook ("reading 'schema'")."""
     page = browser.new_page(viewport={"width": 1280, "height": 1500})
-    told: list[str] = []
-    page.on("pageerror", lambda error: told.append(str(error)))
+    messages: list[str] = []
+    page.on("pageerror", lambda error: messages.append(str(error)))
     yield page
     page.close()
-    assert {text for text in told if "reading 'schema'" not in text} == set()
+    assert {text for text in messages if "reading 'schema'" not in text} == set()
 
 
 @pytest.fixture

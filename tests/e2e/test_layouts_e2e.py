@@ -75,14 +75,14 @@ def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     card(page, "padded 1").hover()
     expect(page.locator(".steps-text")).to_contain_text("preview of padded by 1: 32 elements in 32 banks", timeout=WAIT)
     expect(page.locator(".picker-call")).to_contain_text("sch.storage_align(A_shared, 0, 0, 32, 1)")
-    told = cycles_of(card(page, "padded 1"))
+    predicted = cycles_of(card(page, "padded 1"))
     expect(card(page, "padded 1")).to_contain_text("fastest")
     card(page, "padded 1").click()
     expect(page.locator(".step")).to_have_count(before + 1, timeout=WAIT)
     assert steps(page)[-1].startswith("sch.storage_align(A_shared, ")
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("111\u202f620", timeout=WAIT)
     # The prediction of the card equals the headline.
-    assert number(page, "Cycles") == told
+    assert number(page, "Cycles") == predicted
     expect(card(page, "now")).to_contain_text("none", timeout=WAIT)
     expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)
 
@@ -130,19 +130,19 @@ def test_a_typed_map_is_checked_and_enter_applies_it(
 ) -> None:
     page = example("bank_conflicts")
     choose_buffer(page, "A_shared")
-    field, told = page.get_by_label("Custom index map"), page.locator(".draft-state")
+    field, status = page.get_by_label("Custom index map"), page.locator(".draft-state")
     field.click()
     page.keyboard.type("lambda i, j: [i, 0]")
-    expect(told).to_contain_text("sends several elements of 'A_shared' to one place", timeout=WAIT)
+    expect(status).to_contain_text("sends several elements of 'A_shared' to one place", timeout=WAIT)
     expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_contain_text("^", timeout=WAIT)
     field.fill("lambda i: [i]")
-    expect(told).to_contain_text("has 1 axes", timeout=WAIT)
+    expect(status).to_contain_text("has 1 axes", timeout=WAIT)
     count = len(steps(page))
     page.keyboard.press("Enter")
     field.fill("lambda i, j: [j, i]")
-    expect(told).to_contain_text("Enter applies it", timeout=WAIT)
+    expect(status).to_contain_text("Enter applies it", timeout=WAIT)
     expect(page.locator(".draft-place .layout-card")).to_contain_text("cycles", timeout=WAIT)
     expect(page.locator(".step")).to_have_count(count)
     page.keyboard.press("Enter")
@@ -239,7 +239,7 @@ def test_the_conflicts_of_a_composed_swizzle_are_counted(
     all_tried(page)
     page.get_by_text("Compose a swizzle").click()
     assert_no_violations(page)
-    kind, field, told = (
+    kind, field, status = (
         page.get_by_label("Kind of swizzle"),
         page.get_by_label("Custom index map"),
         page.locator(".draft-state"),
@@ -255,6 +255,6 @@ def test_the_conflicts_of_a_composed_swizzle_are_counted(
     page.get_by_label("j bit 0 xor").select_option("^ i bit 0")
     expect(field).to_have_value("lambda i, j: [i, j ^ i % 2]")
     expect(page.locator(".draft-place .layout-card")).to_contain_text("×16", timeout=WAIT)
-    expect(told).not_to_contain_text("sends several")
+    expect(status).not_to_contain_text("sends several")
     assert_no_violations(page)
     shoot(page, "layout-swizzle")

@@ -143,12 +143,12 @@ def test_a_round_trip_is_drawn_and_removed_by_its_fix(traffic: Page, shoot: Shoo
     page.mouse.move(2, 2)
     # The keys select each flow.
     page.locator(".traffic-flow .bokeh-figure:not([aria-busy])").focus()
-    told: list[str] = []
+    texts: list[str] = []
     for buffer in flows["buffer"]:
         page.keyboard.press("ArrowDown")
         expect(readout).to_contain_text(re.compile(f"^{buffer}: .* from "))
-        told.append(readout.inner_text())
-    assert len(set(told)) == len(flows["buffer"])
+        texts.append(readout.inner_text())
+    assert len(set(texts)) == len(flows["buffer"])
     page.keyboard.press("Escape")
     expect(readout).to_have_text(usual)
     points = page.locator(".roofline .points li")

@@ -148,8 +148,8 @@ def assert_closed(server: Served, headers: dict[str, str]) -> None:
     assert raw(server, "POST", "/api/sessions", as_json, opening)[0] == 401
     for token in (forged_token(), generate_jwt_token(generate_session_id(signed=False), signed=False)):
         protocol = {"Sec-WebSocket-Protocol": f"bokeh, {token}"}
-        for asked in ({**everything, **HANDSHAKE}, {**everything, **HANDSHAKE, **protocol}):
-            assert raw(server, "GET", "/ws", asked)[0] == 401, headers
+        for request in ({**everything, **HANDSHAKE}, {**everything, **HANDSHAKE, **protocol}):
+            assert raw(server, "GET", "/ws", request)[0] == 401, headers
 
 
 HANDSHAKE = {

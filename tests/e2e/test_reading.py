@@ -17,9 +17,9 @@ from tilewright.app.document import evaluate
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     """Evaluation of typed texts blocks until the test allows it."""
-    made = Slow(evaluate)
-    yield made
-    made.may_end.set()
+    slow_evaluate = Slow(evaluate)
+    yield slow_evaluate
+    slow_evaluate.may_end.set()
 
 
 @pytest.mark.slow

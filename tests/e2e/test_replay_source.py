@@ -73,12 +73,12 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
 def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
-    chance = random.Random(name)
+    rng = random.Random(name)
     for folded in (True, False):
         total = scene.length if folded else report.cycles
         for _ in range(8):
-            length = chance.choice([1, 60, total // 300, total // 40]) or 1
-            start = chance.randrange(max(1, total - length))
+            length = rng.choice([1, 60, total // 300, total // 40]) or 1
+            start = rng.randrange(max(1, total - length))
             wanted = window(scene, start, start + length, folded=folded)
             found = blank.evaluate(
                 "([start, end, folded]) => replay.window({ start, end, folded })", [start, start + length, folded]
@@ -97,10 +97,10 @@ def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str)
 def test_the_recording_finds_iterations_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
-    chance = random.Random(name)
+    rng = random.Random(name)
     for number, kind in enumerate(scene.templates):
         for _ in range(15):
-            place = [chance.randrange(loop.extent) for loop in kind.loops]
+            place = [rng.randrange(loop.extent) for loop in kind.loops]
             cycle = start_of_task(report, store, number, tuple(place))
             assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == cycle, (
                 kind.block,

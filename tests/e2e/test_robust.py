@@ -102,10 +102,10 @@ def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
 
 
 def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> None:
-    asked: list[str] = []
+    dialogs: list[str] = []
 
     def answer(dialog: Dialog) -> None:
-        asked.append(dialog.type)
+        dialogs.append(dialog.type)
         dialog.dismiss()
 
     page.on("dialog", answer)
@@ -119,7 +119,7 @@ def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> N
     page.keyboard.type("x")
     page.evaluate("location.reload()")
     page.wait_for_timeout(500)
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     page.get_by_role("button", name="Cancel").click()
     # The server keeps edits, so no dialog appears.
     page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
@@ -128,7 +128,7 @@ def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> N
     assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
     page.get_by_role("button", name="Gallery").click()
     page.locator(".card[data-example]").first.wait_for()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     page.remove_listener("dialog", answer)
 
 

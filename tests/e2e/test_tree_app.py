@@ -261,11 +261,11 @@ def test_menus_of_several_rows_renaming_and_the_palette(app: Page) -> None:
 
 @pytest.mark.slow
 def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], open_page: Callable[..., Page]) -> None:
-    made = Bench(elementwise_stages(80))
+    tree_bench = Bench(elementwise_stages(80))
     page = open_page(width=760, height=600)
-    go_to(page, serve(lambda: made.view(width=700, height=560)))
+    go_to(page, serve(lambda: tree_bench.view(width=700, height=560)))
     row(page, "i0").wait_for(timeout=LONG)
-    assert len(made.tree.rows) == 240
+    assert len(tree_bench.tree.rows) == 240
     assert page.locator(".row").count() < 150
     row(page, "i0").focus()
     page.keyboard.press("End")
@@ -293,7 +293,7 @@ def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], ope
     page.mouse.move(box["x"] + 20, box["y"] + box["height"] - 2, steps=8)
     page.mouse.up()
     expect(row(page, "b79")).to_be_visible()
-    made.open(MATMUL)
+    tree_bench.open(MATMUL)
     expect(row(page, "C")).to_be_visible()
     expect(picture).to_be_hidden()  # a short nest has none
 

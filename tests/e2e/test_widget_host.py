@@ -31,15 +31,15 @@ def schedule() -> Schedule:
 @pytest.fixture
 def host(open_page: Callable[..., Page]) -> Iterator[Callable[..., Host]]:
     """Hosts whose pages load nothing: every request would leave the page."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     def make(theme: str = "light", **page: Any) -> Host:
         opened = open_page(own=True, **page)
-        opened.on("request", lambda request: asked.append(request.url))
+        opened.on("request", lambda request: requests.append(request.url))
         return Host(opened, GROUNDS[theme])
 
     yield make
-    assert [address for address in asked if not address.startswith(("blob:", "data:", "about:"))] == []
+    assert [address for address in requests if not address.startswith(("blob:", "data:", "about:"))] == []
 
 
 def row(frame: FrameLocator | Locator, name: str) -> Locator:
@@ -115,7 +115,7 @@ def test_views_follow_the_background_and_leave_no_trace(
         live = inside.locator(f"#{name} .tw-live")
         assert live.evaluate("live => getComputedStyle(live).colorScheme") == theme
         # The help sheet belongs to the view: it has the view's fonts and colours, not the browser's.
-        look = live.evaluate(
+        style = live.evaluate(
             """live => {
               const seen = [...live.shadowRoot.querySelectorAll("button, [role=treeitem]")].find((e) => e.checkVisibility());
               const found = getComputedStyle(seen);
@@ -123,7 +123,7 @@ def test_views_follow_the_background_and_leave_no_trace(
               return [found.fontFamily, 0.299 * red + 0.587 * green + 0.114 * blue > 128 ? "dark" : "light"];
             }"""
         )
-        assert "Times" not in look[0] and look[1] == theme, look
+        assert "Times" not in style[0] and style[1] == theme, style
     shoot(shown.page, f"widget-host-{theme}")
     for name in views:
         shown.take(name)

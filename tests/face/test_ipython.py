@@ -89,9 +89,9 @@ def test_schedule_of_a_text_cell_is_a_variable() -> None:
     terminal, _ = shell()
     tilewright.load_ipython_extension(terminal)
     read = terminal.magics["cell tilewright"]
-    made = read(" sch ", MATMUL)
-    assert isinstance(made, Schedule) and terminal.user_ns == {"sch": made}
-    assert read("", f"This is the program that I mean:\n\n{MATMUL}").func_name == made.func_name
+    parsed = read(" sch ", MATMUL)
+    assert isinstance(parsed, Schedule) and terminal.user_ns == {"sch": parsed}
+    assert read("", f"This is the program that I mean:\n\n{MATMUL}").func_name == parsed.func_name
     with pytest.raises(tilewright.TilewrightError, match="bad-name"):
         read("1 2", MATMUL)
     with pytest.raises(tilewright.TilewrightError):

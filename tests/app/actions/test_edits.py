@@ -166,22 +166,22 @@ def test_fixing_a_misspelt_name_writes_the_nearest_one() -> None:
 
 def test_cells_are_inserted_moved_deleted_and_edited() -> None:
     start = opened()
-    made = act(start, InsertCell(1, "markdown"))
-    written = act(made, EditProse(1, "# New\n\nwords"))
+    edited = act(start, InsertCell(1, "markdown"))
+    written = act(edited, EditProse(1, "# New\n\nwords"))
     assert body(written, 1).startswith("# # New\n#\n# words\n")
     moved = act(written, MoveCell(1, 4))
     assert moved.notebook is not None and moved.notebook.document.cells[4].prose == "# New\n\nwords"
-    assert act(act(made, RemoveCell(1)), Undo()).notebook is made.notebook
+    assert act(act(edited, RemoveCell(1)), Undo()).notebook is edited.notebook
     assert act(start, MoveCell(SCHEDULE, 1)).notice is not None
     assert act(start, InsertCell(1, "poem")).notice is not None
-    drafted = act(made, DraftCell(1, "half"))
-    assert drafted.draft_of is made.notebook and drafted.shown is drafted.notebook
+    drafted = act(edited, DraftCell(1, "half"))
+    assert drafted.draft_of is edited.notebook and drafted.shown is drafted.notebook
 
 
 def test_a_branch_from_an_earlier_step_keeps_both_histories() -> None:
     start = opened()
-    looked = act(start, ViewStep(3))
-    branched = act(looked, AddBranch("wide", 3))
+    viewed = act(start, ViewStep(3))
+    branched = act(viewed, AddBranch("wide", 3))
     assert steps(branched) == steps(start)[:3] and not branched.looks_back
     back = act(branched, ChooseBranch("main"))
     assert steps(back) == steps(start)

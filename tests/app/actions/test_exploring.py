@@ -153,8 +153,8 @@ def derived() -> tuple[State, EndDerivation]:
 
 
 def test_a_derived_space_is_a_branch_that_is_searched() -> None:
-    asked, end = derived()
-    state = act(asked, end)
+    requested, end = derived()
+    state = act(requested, end)
     assert state.notice is None and state.derivation is None and state.notebook is not None
     assert current_branch(state.notebook.document) == "auto" and state.notebook.error is None
     assert state.exploration is not None and state.exploration.request.derived is end.found
@@ -167,15 +167,15 @@ def test_a_derived_space_is_a_branch_that_is_searched() -> None:
 
 
 def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
-    asked = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
-    assert asked.derivation is not None and asked.derivation.keep == {"tile i": 16}
-    assert explore_value(asked, Store())["offer"]["tiles"] == "i 16"
+    requested = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
+    assert requested.derivation is not None and requested.derivation.keep == {"tile i": 16}
+    assert explore_value(requested, Store())["offer"]["tiles"] == "i 16"
     keep = {"tile i": 16, "tile z": 8}
-    derivation = replace(asked.derivation, keep=keep)
+    derivation = replace(requested.derivation, keep=keep)
     space = derived_space(derivation.notebook, derivation.machine, keep={"tile i": 16})
     outcome = Outcome("fits", Figures(1, 1, "", 1.0, 1, {}))
     end = EndDerivation(derivation, Derived(space, outcome, 1.0, keep))
-    state = act(replace(asked, derivation=derivation), end)
+    state = act(replace(requested, derivation=derivation), end)
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
     assert pins_of(request.space) == {"tile i": ("16",)} and request.space.default == (0,) * len(request.space.holes)
@@ -183,29 +183,29 @@ def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     assert lost == ["tile z 8: the loop is not tiled"]
     other = replace(derivation, keep={"tile i": 48})
     ended = EndDerivation(other, Derived(space, outcome, 1.0, other.keep))
-    lost = explore_value(act(replace(asked, derivation=other), ended), Store())["search"]["lost"]
+    lost = explore_value(act(replace(requested, derivation=other), ended), Store())["search"]["lost"]
     assert len(lost) == 1 and lost[0].startswith("tile i 48: its values are ")
     free = act(act(State(), OpenText(DOUBLE)), MakeFast())
     assert free.derivation is not None and free.derivation.keep == {}
 
 
 def test_a_derivation_for_another_program_or_machine_is_not_written() -> None:
-    asked, end = derived()
+    requested, end = derived()
     for change in (PickMachine("gemmini"), OpenText(HOLES)):
-        other = act(asked, change)
+        other = act(requested, change)
         other = replace(other, derivation=end.derivation)
         after = act(other, end)
         assert after.notice is not None and after.notice.code == "changed-meanwhile"
         assert after.derivation is None and text_of(after) == text_of(other)
-    renamed = act(asked, RemoveItem(13))
+    renamed = act(requested, RemoveItem(13))
     after = act(renamed, end)
     assert after.notice is None and after.notebook is not None and current_branch(after.notebook.document) == "auto"
 
 
 def test_no_schedule_to_derive_shows_the_reason() -> None:
-    asked = act(with_holes(), MakeFast())
-    assert asked.derivation is not None
+    requested = act(with_holes(), MakeFast())
+    assert requested.derivation is not None
     error = DocumentError(Refusal("no-main-block", "no block can be tiled", expected="a loop"))
-    after = act(asked, EndDerivation(asked.derivation, None, error))
+    after = act(requested, EndDerivation(requested.derivation, None, error))
     assert after.notice is not None and (after.notice.code, after.notice.expected) == ("no-main-block", "a loop")
-    assert after.derivation is None and after.notebook is asked.notebook
+    assert after.derivation is None and after.notebook is requested.notebook

@@ -34,7 +34,7 @@ def test_a_plain_program_is_parsed_once_like_its_notebook(text: str, monkeypatch
 
 
 def test_a_converted_document_carries_its_parsed_program():
-    made = converted(read_document(MATMUL), DEFAULT_MACHINE)
-    assert made.plain is not None
-    assert evaluate(made.document, parsed=made.plain).program is made.plain.program
+    conversion = converted(read_document(MATMUL), DEFAULT_MACHINE)
+    assert conversion.plain is not None
+    assert evaluate(conversion.document, parsed=conversion.plain).program is conversion.plain.program
     assert converted(read_document(as_notebook(MATMUL)), DEFAULT_MACHINE).plain is None

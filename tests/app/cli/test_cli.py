@@ -182,8 +182,8 @@ def test_wrong_usage_exits_with_2_and_a_suggestion(
 
 def test_no_arguments_list_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
-    told = capsys.readouterr().err
-    assert "COMMAND" in told and "exit codes:" in told
+    printed = capsys.readouterr().err
+    assert "COMMAND" in printed and "exit codes:" in printed
 
 
 COMMANDS = (
@@ -308,10 +308,10 @@ def test_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_serve_reports_the_free_port_that_replaces_a_taken_one(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         found = free_port(port)
     assert found != port and str(found) in capsys.readouterr().err
     assert free_port(found) == found

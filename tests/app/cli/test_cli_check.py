@@ -120,7 +120,7 @@ def test_a_verdict_tested_but_not_proved_fails(
     file = tmp_path / "notebook.py"
     file.write_text(MATMUL_NOTEBOOK, encoding="utf-8")
     for status, plain, strict in (("proved", 0, 0), ("tested", 0, 1), ("failed", 1, 1), ("unknown", 1, 1)):
-        monkeypatch.setattr(Schedule, "check", lambda *_, told=status: Verdict(status=told, detail=""))
+        monkeypatch.setattr(Schedule, "check", lambda *_, outcome=status: Verdict(status=outcome, detail=""))
         assert main(["check", str(file)]) == plain, status
         assert main(["check", str(file), "--require", "proved"]) == strict, status
     capsys.readouterr()
@@ -180,5 +180,5 @@ def test_an_invalid_budget_is_a_usage_error(option: list[str], capsys: pytest.Ca
 
 def test_an_unknown_memory_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", OVERLAPPED, "--max-peak", "vtcm=1KiB"]) == 2
-    told = capsys.readouterr().out
-    assert "no memory 'vtcm'" in told and "expected: " in told and "local.vtcm" in told
+    printed = capsys.readouterr().out
+    assert "no memory 'vtcm'" in printed and "expected: " in printed and "local.vtcm" in printed

@@ -24,14 +24,14 @@ def double(tmp_path: Path) -> Path:
     return file
 
 
-def said(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> str:
+def output(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> str:
     assert main(list(argv)) == code
     out = capsys.readouterr()
     return out.out + out.err
 
 
 def explored(capsys: pytest.CaptureFixture[str], file: Path, *more: str) -> str:
-    return said(capsys, "explore", str(file), "--workers", "0", *more)
+    return output(capsys, "explore", str(file), "--workers", "0", *more)
 
 
 def test_the_next_search_in_the_folder_starts_from_the_last(double: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,27 +75,27 @@ def test_a_damaged_database_is_reported_and_the_search_continues(
     out = explored(capsys, double, "--database", str(file))
     assert "candidates evaluated" in out and "cannot be used as a database of found schedules" in out
     assert "the search goes on without it" in out
-    assert "cannot be used" in said(capsys, "database", str(file), code=2)
+    assert "cannot be used" in output(capsys, "database", str(file), code=2)
 
 
 def test_records_are_listed_shown_merged_and_removed(
     double: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no schedules found yet" in said(capsys, "database", str(double))
+    assert "no schedules found yet" in output(capsys, "database", str(double))
     explored(capsys, double)
-    listed = said(capsys, "database", str(double.parent))
+    listed = output(capsys, "database", str(double.parent))
     assert "1 schedules" in listed and "double(A: 64 float32, B: 64 float32)" in listed
-    shown = said(capsys, "database", str(double), "--show", "1")
+    shown = output(capsys, "database", str(double), "--show", "1")
     assert "sch.split(i, factors=[None, rows]" in shown and 'tilewright.choose("rows", [' in shown
     team = str(tmp_path / "team.sqlite3")
-    assert "1 new or faster" in said(capsys, "database", team, "--merge", str(double))
-    assert "0 new or faster" in said(capsys, "database", team, "--merge", str(double))
-    found = json.loads(said(capsys, "database", team, "--json"))
+    assert "1 new or faster" in output(capsys, "database", team, "--merge", str(double))
+    assert "0 new or faster" in output(capsys, "database", team, "--merge", str(double))
+    found = json.loads(output(capsys, "database", team, "--json"))
     assert [record["machine"] for record in found["records"]] == ["dual-bank-npu"]
-    assert "has no schedule 2" in said(capsys, "database", team, "--remove", "2", code=2)
-    assert "1 removed" in said(capsys, "database", team, "--remove", "1")
-    assert "no schedules found yet" in said(capsys, "database", team)
-    assert "there is no file" in said(capsys, "database", str(tmp_path / "none"), code=2)
+    assert "has no schedule 2" in output(capsys, "database", team, "--remove", "2", code=2)
+    assert "1 removed" in output(capsys, "database", team, "--remove", "1")
+    assert "no schedules found yet" in output(capsys, "database", team)
+    assert "there is no file" in output(capsys, "database", str(tmp_path / "none"), code=2)
 
 
 def test_a_kernel_uses_the_database_of_its_model(tmp_path: Path) -> None:

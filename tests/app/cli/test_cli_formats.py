@@ -41,9 +41,9 @@ def line_with(file: Path, text: str) -> int:
 
 def printed(capsys: pytest.CaptureFixture[str], argv: list[str], code: int) -> str:
     assert main(["check", *argv]) == code
-    said = capsys.readouterr()
-    assert said.err == ""
-    return said.out
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
 
 
 def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

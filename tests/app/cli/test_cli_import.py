@@ -75,8 +75,8 @@ def brought(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more
 def test_imported_code_is_a_notebook_that_python_runs(
     text: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = brought(capsys, tmp_path, text)
-    notebook = evaluate(read_document(made))
+    imported = brought(capsys, tmp_path, text)
+    notebook = evaluate(read_document(imported))
     assert notebook.error is None and notebook.schedule is not None and len(notebook.steps) == steps
     assert [cell.kind for cell in notebook.document.cells if cell.kind in ("machine", "workload", "schedule")] == [
         "machine",
@@ -84,15 +84,15 @@ def test_imported_code_is_a_notebook_that_python_runs(
         "schedule",
     ]
     file = tmp_path / "made.py"
-    file.write_text(made, encoding="utf-8")
+    file.write_text(imported, encoding="utf-8")
     assert isinstance(runpy.run_path(str(file))["sch"], Schedule)
     capsys.readouterr()
-    assert brought(capsys, tmp_path, made) == made, "a notebook stays as it is"
+    assert brought(capsys, tmp_path, imported) == imported, "a notebook stays as it is"
 
 
 def test_a_classic_module_keeps_its_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = brought(capsys, tmp_path, CLASSIC)
-    assert "# keep me" in made and "tvm" not in made.replace("tilewright", "")
+    imported = brought(capsys, tmp_path, CLASSIC)
+    assert "# keep me" in imported and "tvm" not in imported.replace("tilewright", "")
 
 
 @pytest.mark.parametrize("program", [MATMUL, MATMUL_NOTEBOOK, POST], ids=["script", "notebook", "post"])
@@ -101,8 +101,8 @@ def test_a_trace_with_its_program_becomes_lines(
 ) -> None:
     source = tmp_path / "program.py"
     source.write_text(program, encoding="utf-8")
-    made = brought(capsys, tmp_path, TRACE, "--program", str(source))
-    notebook = evaluate(read_document(made))
+    imported = brought(capsys, tmp_path, TRACE, "--program", str(source))
+    notebook = evaluate(read_document(imported))
     assert notebook.error is None
     assert [step.call.method for step in notebook.steps] == [
         "get_block",
@@ -149,9 +149,9 @@ def test_any_file_with_json_gives_json_errors(
     (tmp_path / "any").write_bytes(data)
     program = ["--program", str(tmp_path / "p.py")] if data.startswith(b"[") else []
     assert main(["import", str(tmp_path / "any"), "--json", *program]) == 2
-    said = capsys.readouterr()
-    error = json.loads(said.out)["error"]
-    assert error["code"] == code and error["message"] in said.err and "Traceback" not in said.err
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert error["code"] == code and error["message"] in captured.err and "Traceback" not in captured.err
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_an_internal_error_is_json_without_a_traceback(
     monkeypatch.setattr("tilewright.app.cli.opened.load", fail)
     words = [command, "any.py", *(["--json"] if command != "export" else [])]
     assert main(words) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("tilewright: ") and "Traceback" not in said.err
+    captured = capsys.readouterr()
+    assert captured.err.startswith("tilewright: ") and "Traceback" not in captured.err
     if command != "export":
-        assert json.loads(said.out)["error"]["code"] == code
+        assert json.loads(captured.out)["error"]["code"] == code
 
 
 def test_import_accepts_standard_input_json_and_a_machine(

@@ -58,12 +58,12 @@ def test_a_file_standard_input_and_a_link_give_the_same_result(
     file = tmp_path / "kernel.py"
     file.write_text(CACHED, encoding="utf-8")
     code = main([*words, str(file)])
-    said = capsys.readouterr()
-    assert code in (0, 1) and said.out, said.err
+    captured = capsys.readouterr()
+    assert code in (0, 1) and captured.out, captured.err
     for name, piped in (("-", CACHED), ("-", f"{LINK}\n"), (LINK, "")):
         pipe(piped)
         assert main([*words, name]) == code
-        assert capsys.readouterr().out == said.out.replace(str(file), name)
+        assert capsys.readouterr().out == captured.out.replace(str(file), name)
 
 
 def test_standard_input_is_read_once_for_all_its_steps(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,9 +35,9 @@ def test_a_warning_exits_with_1_and_shows_place_reason_and_calls(
 ) -> None:
     before = trip.read_bytes()
     assert main(["lint", str(trip)]) == 1
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (
-        said.out
+        captured.out
         == """\
 warning  round-trip
          intermediate mm is copied from local to global (256 bytes) and back (256 bytes)
@@ -51,7 +51,7 @@ warning  round-trip
 1 warning on matrix-vector-npu; 1 fixable
 """
     )
-    assert said.err == "" and trip.read_bytes() == before
+    assert captured.err == "" and trip.read_bytes() == before
 
 
 def test_notes_alone_exit_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,9 +24,9 @@ def test_import_of_a_module_writes_a_folder_that_network_reads(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["import", str(module), "-o", str(tmp_path / "net"), "--machine", "gemmini", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["kernels"] == ["both.py", "scale.py"]
-    assert main(["network", made["output"], "--json"]) == 0
+    imported = json.loads(capsys.readouterr().out)
+    assert imported["kernels"] == ["both.py", "scale.py"]
+    assert main(["network", imported["output"], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["machine"] == "gemmini" and [k["kernel"] for k in found["kernels"]] == ["scale", "both"]
     assert main(["network", str(module), "--machine", "gemmini"]) == 0

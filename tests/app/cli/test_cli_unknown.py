@@ -102,8 +102,8 @@ def test_unknown_cycles_have_their_exit_code(
 ) -> None:
     few_accesses(monkeypatch)
     assert main([name, *files[name]]) == AT_UNKNOWN[name].figure
-    said = capsys.readouterr()
-    assert name in ("diff", "next") or "accesses" in said.out + said.err
+    captured = capsys.readouterr()
+    assert name in ("diff", "next") or "accesses" in captured.out + captured.err
 
 
 def test_the_docs_list_the_exit_codes() -> None:

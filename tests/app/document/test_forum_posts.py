@@ -12,14 +12,14 @@ from tilewright.engine.adopt import programs_in
 @pytest.mark.parametrize("name", POSTS)
 def test_an_opened_post_applies_its_schedule_and_keeps_its_prose(name: str) -> None:
     text, steps = POSTS[name]
-    made = converted(read_document(text), "dual-bank-npu")
-    notebook = evaluate(made.document)
-    assert made.stopped is None and notebook.error is None and notebook.schedule is not None
+    conversion = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(conversion.document)
+    assert conversion.stopped is None and notebook.error is None and notebook.schedule is not None
     assert " ".join(step.method for step in notebook.schedule.trace.steps if step.changes) == steps
     assert notebook.schedule.check().status in ("proved", "tested")
-    assert made.document.of_kind("markdown") or name == "magics"
-    assert not any("not Python and is left out" in note.text for note in made.notes)
-    compile(made.document.text, "notebook", "exec")
+    assert conversion.document.of_kind("markdown") or name == "magics"
+    assert not any("not Python and is left out" in note.text for note in conversion.notes)
+    compile(conversion.document.text, "notebook", "exec")
 
 
 def test_prose_comments_become_markdown_and_line_comments_stay() -> None:

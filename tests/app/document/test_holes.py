@@ -65,10 +65,10 @@ def test_a_point_changes_only_the_lines_of_the_holes() -> None:
 def test_a_branch_keeps_the_schedule_with_its_holes(newline: str) -> None:
     notebook = evaluate(read_document(HOLES.replace("\n", newline)))
     space = notebook_space(notebook)
-    made = branch_at(notebook.document, space, (1, 0), "found")
-    assert [b.name for b in branches(made)] == ["main", "found"]
-    assert "tile = 32" in made.text.partition("# %% branch")[0]
-    back = evaluate(with_branch(made, "main"))
+    branched = branch_at(notebook.document, space, (1, 0), "found")
+    assert [b.name for b in branches(branched)] == ["main", "found"]
+    assert "tile = 32" in branched.text.partition("# %% branch")[0]
+    back = evaluate(with_branch(branched, "main"))
     assert has_holes(back) and notebook_space(back).size == 4 and back.error is None
 
 

@@ -46,16 +46,16 @@ PYTHON = {name: text for name, text in TEXTS.items() if find_tree(text) is not N
 def outcome(text: str) -> tuple[str, ...]:
     """The program of a text with its steps as the app opens it, or the refusal."""
     try:
-        made = converted(read_document(text), "dual-bank-npu")
+        conversion = converted(read_document(text), "dual-bank-npu")
     except TilewrightError as error:
         assert error.refusal.code != "internal-error", error
         return (error.refusal.code, error.refusal.message)
-    notebook = evaluate(made.document)
+    notebook = evaluate(conversion.document)
     if notebook.error is not None:
         assert notebook.error.refusal.code != "internal-error", notebook.error
         return (notebook.error.refusal.code, notebook.error.refusal.message)
     assert notebook.program is not None
-    return (to_script(notebook.program), *(step.text for step in notebook.steps), str(made.stopped is not None))
+    return (to_script(notebook.program), *(step.text for step in notebook.steps), str(conversion.stopped is not None))
 
 
 def with_lines(text: str, random: Random, forms: tuple[str, ...]) -> str:

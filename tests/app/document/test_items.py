@@ -151,11 +151,11 @@ def test_a_removed_line_takes_nothing_along(document: Document, data: st.DataObj
 def test_an_edited_or_inserted_line_changes_only_itself(document: Document, data: st.DataObject, text: str) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
-    said = ast.unparse(ast.parse(text))
+    normalized = ast.unparse(ast.parse(text))
     replaced = replace_item(document, index, text)
-    assert texts(replaced) == [*before[:index], (said, before[index][1]), *before[index + 1 :]]
+    assert texts(replaced) == [*before[:index], (normalized, before[index][1]), *before[index + 1 :]]
     inserted = insert_item(document, index, text)
-    assert texts(inserted) == [*before[:index], (said, True), *before[index:]]
+    assert texts(inserted) == [*before[:index], (normalized, True), *before[index:]]
     assert texts(remove_item(inserted, index)) == before
 
 

@@ -126,6 +126,6 @@ def test_python_builds_the_same_changed_machine(opened: State, tmp_path: Path) -
     assert turned.notebook is not None
     file = tmp_path / "notebook.py"
     file.write_text(turned.notebook.document.text)
-    made = runpy.run_path(str(file))["machine"]
-    assert made == machine_of(turned)
-    assert (made.memory("vtcm").banks, made.memory("vtcm").capacity_bytes) == (4, 1 << 20)
+    machine = runpy.run_path(str(file))["machine"]
+    assert machine == machine_of(turned)
+    assert (machine.memory("vtcm").banks, machine.memory("vtcm").capacity_bytes) == (4, 1 << 20)

@@ -97,9 +97,9 @@ def test_a_module_run_notes_the_other_functions_and_the_model(
     file = tmp_path / "module.py"
     file.write_text(MODEL, encoding="utf-8")
     assert main(["run", str(file)]) == 0
-    said = capsys.readouterr().err
-    assert f"{file}#2 is {LABELS[1]}" in said and f"{file}#3 is {LABELS[2]}" in said
-    assert f"tilewright import {file} -o FOLDER makes a model" in said
+    printed = capsys.readouterr().err
+    assert f"{file}#2 is {LABELS[1]}" in printed and f"{file}#3 is {LABELS[2]}" in printed
+    assert f"tilewright import {file} -o FOLDER makes a model" in printed
     assert main(["run", f"{file}#both"]) == 0 and "#2 is" not in capsys.readouterr().err
 
 

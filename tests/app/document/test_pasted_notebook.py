@@ -36,13 +36,13 @@ WHOLE_EARLY = EARLY_MATMUL_POST.replace(
 
 @pytest.mark.parametrize("text", [FUSED, WHOLE_EARLY, RELAX_SCHEDULED_POST])
 def test_a_converted_post_builds_the_same_schedule(text: str) -> None:
-    made = converted(read_document(text), "dual-bank-npu")
-    notebook = evaluate(made.document)
+    conversion = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(conversion.document)
     assert notebook.error is None and notebook.schedule is not None
     assert structural_equal(notebook.schedule.mod, read_pasted(text).schedule.mod)
-    assert made.notes and made.stopped is None
-    assert converted(made.document, "dual-bank-npu").document is made.document
-    compile(made.document.text, "notebook", "exec")  # Python runs it too
+    assert conversion.notes and conversion.stopped is None
+    assert converted(conversion.document, "dual-bank-npu").document is conversion.document
+    compile(conversion.document.text, "notebook", "exec")  # Python runs it too
 
 
 def test_a_converted_post_keeps_comments_and_fits_its_machine() -> None:
@@ -83,9 +83,9 @@ def test_running_a_post_prints_notes_and_lines(
     file = tmp_path / "post.py"
     file.write_text(text, encoding="utf-8")
     assert main(["run", str(file)]) == code
-    said = capsys.readouterr().err
-    assert "tilewright: note: line" in said
-    assert code == 0 or "line " in said.rpartition("note:")[2]
+    printed = capsys.readouterr().err
+    assert "tilewright: note: line" in printed
+    assert code == 0 or "line " in printed.rpartition("note:")[2]
 
 
 @pytest.mark.parametrize("text", [MATMUL_VTCM, FUSED, VTA_MATMUL])

@@ -80,9 +80,11 @@ def test_second_program_of_a_post_can_be_opened() -> None:
 
 def test_fences_separate_code_and_prose_as_in_markdown() -> None:
     text = f"# Issue\n\nPlease look at this:\n\n```python\n{MATMUL_VTCM}```\n\nExpected:\n\n```\nA[2][4096]\n```\n"
-    made = converted(read_document(text), "dual-bank-npu")
-    assert evaluate(made.document).error is None and made.post is not None and len(made.post.labels) == 1
-    assert made.document.cells[-1].prose == "Expected:\n\n```\nA[2][4096]\n```"
+    conversion = converted(read_document(text), "dual-bank-npu")
+    assert (
+        evaluate(conversion.document).error is None and conversion.post is not None and len(conversion.post.labels) == 1
+    )
+    assert conversion.document.cells[-1].prose == "Expected:\n\n```\nA[2][4096]\n```"
 
 
 def test_prose_without_a_program_opens_nothing() -> None:
@@ -98,9 +100,9 @@ def test_a_number_after_the_file_selects_the_program_to_run(
     file.write_text(TWO, encoding="utf-8")
     sizes = [] if number == "#2" else ["--size", "M=256,K=512,N=256"]
     assert main(["run", f"{file}{number}", *sizes]) == code
-    said = capsys.readouterr().err
-    assert ("post.txt#2 is before_vectorize" in said) == (number == "")
-    assert code == 0 or "no-such-program" in said
+    printed = capsys.readouterr().err
+    assert ("post.txt#2 is before_vectorize" in printed) == (number == "")
+    assert code == 0 or "no-such-program" in printed
 
 
 def test_a_number_after_the_file_selects_the_program_to_import(tmp_path: Path) -> None:

@@ -123,8 +123,10 @@ def test_the_command_line_writes_each_kind(tmp_path: Path, capsys: pytest.Captur
     for key in EXPORTS:
         out = tmp_path / f"out-{key}"
         assert main(["export", str(file), "--to", key, "-o", str(out), "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["to"] == key and told["output"] == str(out) and told["size_bytes"] == out.stat().st_size > 0
+        printed = json.loads(capsys.readouterr().out)
+        assert (
+            printed["to"] == key and printed["output"] == str(out) and printed["size_bytes"] == out.stat().st_size > 0
+        )
     assert main(["export", str(file), "--to", "tree-png", "--json"]) == 2, "no bytes into JSON"
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "not-text"
     assert "✔ proved" in (tmp_path / "out-replay").read_text(encoding="utf-8")

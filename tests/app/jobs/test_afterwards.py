@@ -29,10 +29,10 @@ class Watched:
     def __init__(self, patience: float) -> None:
         self.event_loop, self.screen = PaperClock(), PaperScreen()
         self.session = Session(self.event_loop, EXAMPLES, patience=lambda: patience)
-        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.record
         self.doing: tuple[JobStatus, ...] = ()
 
-    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+    def record(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def open(self, name: str = "vtcm_double_buffer") -> None:
@@ -61,14 +61,14 @@ Watch = Callable[[float], Watched]
 @pytest.fixture
 def watch() -> Iterator[Watch]:
     """Sessions by their time limit; each ends with its test."""
-    made: list[Watched] = []
+    created: list[Watched] = []
 
     def begin(patience: float) -> Watched:
-        made.append(Watched(patience))
-        return made[-1]
+        created.append(Watched(patience))
+        return created[-1]
 
     yield begin
-    for watched in made:
+    for watched in created:
         watched.session.close()
 
 
@@ -167,10 +167,10 @@ def test_selecting_a_row_keeps_a_check_running(watch: Watch, slow_check: Slow) -
 def test_costs_of_many_steps_report_their_progress(watch: Watch) -> None:
     watched = watch(60)
     counts: list[tuple[int, int]] = []
-    tell = watched.tell
+    record = watched.record
 
     def count(doing: tuple[JobStatus, ...]) -> None:
-        tell(doing)
+        record(doing)
         counts.extend((entry.done, entry.total) for entry in doing if entry.key == "steps")
 
     watched.session.updater.tell_doing = count

@@ -26,10 +26,10 @@ class Screen(PaperScreen):
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = Screen()
-    made.receive({"kind": "open", "name": "vtcm_double_buffer"})
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = Screen()
+    created.receive({"kind": "open", "name": "vtcm_double_buffer"})
+    return created
 
 
 def shown(session: Session) -> list[dict[str, Any]]:

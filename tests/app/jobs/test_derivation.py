@@ -121,20 +121,20 @@ def test_a_stop_ends_the_derivation() -> None:
 
 
 def test_a_derivation_waits_for_a_free_slot() -> None:
-    slots, taken, let_go = SearchSlots(1, DatabaseChoice(is_off=True)), threading.Event(), threading.Event()
+    slots, acquired, released = SearchSlots(1, DatabaseChoice(is_off=True)), threading.Event(), threading.Event()
 
     def hold() -> None:
         with slots.slot(CancellationToken()):
-            taken.set()
-            let_go.wait(30)
+            acquired.set()
+            released.wait(30)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert taken.wait(10)
+    assert acquired.wait(10)
     watcher = Watcher(slots)
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and not watcher.better
-    let_go.set()
+    released.set()
     holder.join()
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     assert watcher.better

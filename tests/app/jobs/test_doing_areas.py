@@ -13,12 +13,12 @@ APP = Path(__file__).parents[3] / "app"
 
 def test_areas_named_in_job_statuses_exist_on_the_page() -> None:
     page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
-    told = {
+    named = {
         found
         for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")
         for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
     }
-    assert told >= {
+    assert named >= {
         "area-timeline",
         "area-headline",
         "area-notebook",
@@ -27,4 +27,4 @@ def test_areas_named_in_job_statuses_exist_on_the_page() -> None:
         "pane-machine",
         "screen-gallery",
     }
-    assert all(f'id="{place}"' in page for place in told)
+    assert all(f'id="{place}"' in page for place in named)

@@ -46,7 +46,7 @@ class Queue:
 
 class Paper:
     def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
+        self.predictions: list[dict[str, Any]] = []
 
     def draw(self, state: State, store: Store) -> None:
         pass
@@ -58,7 +58,7 @@ class Paper:
         pass
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
-        self.told.append(prediction)
+        self.predictions.append(prediction)
 
 
 @pytest.fixture
@@ -78,10 +78,10 @@ def test_a_drag_predicts_every_legal_drop_nearest_first(page: tuple[Session, Que
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    told = [entry["loop"] for entry in screen.told]
-    assert sorted(told) == sorted(legal(session, COPY))
-    assert told[0] == "ko"
-    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.told)
+    predicted = [entry["loop"] for entry in screen.predictions]
+    assert sorted(predicted) == sorted(legal(session, COPY))
+    assert predicted[0] == "ko"
+    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.predictions)
 
 
 def test_a_drop_reuses_the_predicted_program_and_report(
@@ -139,7 +139,7 @@ def test_predicted_cycles_equal_those_of_the_drop(page: tuple[Session, Queue, Pa
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
+    value = next(entry["value"] for entry in screen.predictions if entry["loop"] == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     report = session.store.report_now(session.state)
     cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
@@ -150,10 +150,10 @@ def test_a_second_drag_reports_cached_predictions_at_once(page: tuple[Session, Q
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    before = len(screen.told)
+    before = len(screen.predictions)
     session.receive({"kind": "end_drag"})
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "mo"})
-    assert len(screen.told) == 2 * before
+    assert len(screen.predictions) == 2 * before
     assert not event_loop.waiting
 
 
@@ -162,14 +162,14 @@ def test_releasing_the_drag_ends_the_predictions(page: tuple[Session, Queue, Pap
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     session.receive({"kind": "end_drag"})
     event_loop.run()
-    assert screen.told == []
+    assert screen.predictions == []
 
 
 def test_dragging_a_loop_predicts_new_orders(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": ["ko"], "near": "ko"})
     event_loop.run()
-    assert {entry["primitive"] for entry in screen.told} == {"reorder"}
+    assert {entry["primitive"] for entry in screen.predictions} == {"reorder"}
     order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
     session.receive({"kind": "reorder", "loops": order})
     assert session.state.notice is None
@@ -184,7 +184,7 @@ def test_one_undo_reverts_a_drop_of_several_blocks(
     rows = ["B_local.vtcm", COPY]
     session.receive({"kind": "begin_drag", "rows": rows, "near": "ko"})
     event_loop.run()
-    assert any(entry["loop"] == "ko" for entry in screen.told)
+    assert any(entry["loop"] == "ko" for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
     assert session.state.notebook is not None
     text = session.state.notebook.document.text
@@ -265,13 +265,13 @@ def test_an_evicted_drop_is_predicted_again_on_hover(
     monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 1)
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    count, first = len(screen.told), screen.told[0]
+    count, first = len(screen.predictions), screen.predictions[0]
     answers: list[dict[str, Any]] = []
     hovered = {"kind": "tree_after", "rows": [COPY], "loop": first["loop"], "primitive": first["primitive"]}
     session.receive(hovered, answers.append)
     assert answers == []
     event_loop.run()
-    assert screen.told[count:] == [first]
+    assert screen.predictions[count:] == [first]
     session.receive(hovered, answers.append)
     assert [answer["loop"] for answer in answers] == [first["loop"]]
     assert session.predictions([COPY])[1]
@@ -285,9 +285,9 @@ def test_only_the_newest_predictions_are_kept(
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     assert len(session.drop_preview._kept) == 3
-    tried = [entry["loop"] for entry in screen.told]
+    tried = [entry["loop"] for entry in screen.predictions]
     last = tried[-1]
-    primitive = next(entry["primitive"] for entry in screen.told if entry["loop"] == last)
+    primitive = next(entry["primitive"] for entry in screen.predictions if entry["loop"] == last)
     session.receive({"kind": "move", "block": COPY, "loop": last, "primitive": primitive})
     assert session.state.notice is None
     moment = session.state.moment
@@ -324,7 +324,7 @@ def test_a_malformed_message_changes_nothing(page: tuple[Session, Queue, Paper],
     session.receive(message)
     event_loop.run()
     assert session.state.notebook is before
-    assert screen.told == []
+    assert screen.predictions == []
 
 
 def test_a_predicted_relocation_is_one_undo_step(
@@ -336,11 +336,11 @@ def test_a_predicted_relocation_is_one_undo_step(
     assert session.state.notebook is not None
     text = session.state.notebook.document.text
     event_loop.run()
-    screen.told.clear()
+    screen.predictions.clear()
     assert {e["loop"] for e in session.targets(rows) if e["legal"]} >= {"mo", "no"}
     session.receive({"kind": "begin_drag", "rows": rows, "near": "no"})
     event_loop.run()
-    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.told)
+    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "no"})
     assert session.state.notice is None
     moved = text.replace("compute_at(AL, ko)", "compute_at(AL, no)").replace("compute_at(BL, ko)", "compute_at(BL, no)")

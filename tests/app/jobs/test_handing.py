@@ -19,10 +19,10 @@ from tilewright.app.views.shell.gallery import load_examples
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), load_examples())
-    made.updater.screen = PaperScreen()
-    made.receive({"kind": "open", "name": "vtcm_double_buffer"})
-    return made
+    created = Session(PaperClock(), load_examples())
+    created.updater.screen = PaperScreen()
+    created.receive({"kind": "open", "name": "vtcm_double_buffer"})
+    return created
 
 
 def files(session: Session) -> dict[str, str]:
@@ -30,7 +30,7 @@ def files(session: Session) -> dict[str, str]:
     return session.updater.screen.files
 
 
-def came(session: Session, done: Callable[[], bool]) -> None:
+def run_until(session: Session, done: Callable[[], bool]) -> None:
     """Run queued callbacks until `done`."""
     assert isinstance(session.event_loop, PaperClock)
     session.event_loop.run_until(done)
@@ -46,7 +46,7 @@ def ask(session: Session, **message: Any) -> None:
 )
 def test_the_page_gets_a_file(session: Session, key: str) -> None:
     ask(session, to=key, reviewed=True)
-    came(session, lambda: bool(files(session)))
+    run_until(session, lambda: bool(files(session)))
     ((name, text),) = files(session).items()
     assert name.endswith(EXPORTS[key].suffix) and text and session.state.notice is None
     if key.endswith("-png"):
@@ -57,7 +57,7 @@ def test_an_export_ignores_edits_made_meanwhile(session: Session) -> None:
     before = session.state.notebook
     ask(session, to="timeline-svg")
     session.receive({"kind": "open", "name": "box_blur"})
-    came(session, lambda: bool(files(session)))
+    run_until(session, lambda: bool(files(session)))
     (text,) = files(session).values()
     assert before is not None and "Two blocks of VTCM" in ElementTree.fromstring(text).attrib["aria-label"]
 
@@ -68,7 +68,7 @@ def test_a_failed_export_shows_a_notice(session: Session) -> None:
     session.receive({"kind": "dismiss"})
     session.dispatch(OpenText(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")')))
     ask(session, to="trace")
-    came(session, lambda: session.state.notice is not None)
+    run_until(session, lambda: session.state.notice is not None)
     assert files(session) == {}
 
 

@@ -88,13 +88,13 @@ def test_a_stopped_search_resumes() -> None:
 def test_stopping_during_the_checks_keeps_those_that_are_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = threading.Event()
+    first_check = threading.Event()
     goes_on = threading.Event()
 
     def checked(*_: object) -> Verdict:
-        if made.is_set():
+        if first_check.is_set():
             goes_on.wait(30)
-        made.set()
+        first_check.set()
         return Verdict("proved", "as it was told")
 
     monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", checked)
@@ -115,8 +115,8 @@ def test_stopping_during_the_checks_keeps_those_that_are_done(
     )
     watcher.look(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
-    said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
-    assert len(said) == front and "proved" in said, "a check that was made is not made again"
+    statuses = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
+    assert len(statuses) == front and "proved" in statuses, "a check that was made is not made again"
     watcher.searches.close()
 
 
@@ -135,17 +135,17 @@ def test_stopping_a_search_cancels_its_running_check(
 
 
 def test_a_search_waits_for_a_free_slot() -> None:
-    slots, taken, let_go = SearchSlots(1), threading.Event(), threading.Event()
+    slots, acquired, released = SearchSlots(1), threading.Event(), threading.Event()
 
     def hold() -> None:
         with slots.slot(CancellationToken()) as has:
             assert has
-            taken.set()
-            let_go.wait(30)
+            acquired.set()
+            released.wait(30)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert taken.wait(10)
+    assert acquired.wait(10)
     watcher = Watcher(slots)
     watcher.look(act(with_holes(), Explore()))
     assert watcher.found is not None and watcher.found.status == "waiting"
@@ -155,7 +155,7 @@ def test_a_search_waits_for_a_free_slot() -> None:
         gone.set()
         assert has
     assert gone.is_set()
-    let_go.set()
+    released.set()
     holder.join()
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     watcher.searches.close()

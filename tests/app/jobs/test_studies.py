@@ -82,11 +82,11 @@ def test_nothing_visible_starts_no_analysis(subject: Subject) -> None:
 def test_costs_of_a_comparison_precede_the_sensitivity() -> None:
     state, store = opened_example("place_the_copies"), Store()
     report_now(state, store)
-    looking = act(act(state, Compare(START, NOW)), ShowPane("machine"))
-    first = comparison_analysis(looking, store)
+    visible = act(act(state, Compare(START, NOW)), ShowPane("machine"))
+    first = comparison_analysis(visible, store)
     assert first is not None and first.what == "report"
     for piece in first.pieces():
         store.keep(first.what, first.of, piece)
-    assert comparison_analysis(looking, store) is None  # comparing steps of one schedule covers the rest
-    after = sensitivity_analysis(looking, store)
+    assert comparison_analysis(visible, store) is None  # comparing steps of one schedule covers the rest
+    after = sensitivity_analysis(visible, store)
     assert after is not None and after.what == "sensitivity"

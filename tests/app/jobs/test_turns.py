@@ -33,8 +33,8 @@ def test_threads_take_turns_one_at_a_time() -> None:
 
 
 def test_a_slot_waits_for_the_event_loop() -> None:
-    asked: list[Callable[[], None]] = []
-    scheduler, began = FairScheduler(asked.append), threading.Event()
+    queued: list[Callable[[], None]] = []
+    scheduler, began = FairScheduler(queued.append), threading.Event()
 
     def work() -> None:
         with scheduler.slot():
@@ -42,10 +42,10 @@ def test_a_slot_waits_for_the_event_loop() -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
-    while not asked:
+    while not queued:
         time.sleep(0.001)
     assert not began.wait(0.05), "people come first"
-    asked[0]()
+    queued[0]()
     assert began.wait(10)
     thread.join(10)
 

@@ -33,10 +33,10 @@ def started(
 
 
 def test_pieces_are_reported_in_order_before_the_end() -> None:
-    event_loop, told, done = PaperClock(), [], []
-    started(iter([1, 2, 3]), told.append, event_loop, done)
+    event_loop, reported, done = PaperClock(), [], []
+    started(iter([1, 2, 3]), reported.append, event_loop, done)
     event_loop.run_until(lambda: bool(done))
-    assert told == [1, 2, 3]
+    assert reported == [1, 2, 3]
 
 
 def test_engine_can_be_called_after_a_job_ended() -> None:
@@ -52,10 +52,10 @@ def test_engine_can_be_called_after_a_job_ended() -> None:
 
 
 def test_waiting_for_a_quick_job_reports_its_result() -> None:
-    told, done = [], []
-    work = started(iter(["report"]), told.append, PaperClock(), done)
+    reported, done = [], []
+    work = started(iter(["report"]), reported.append, PaperClock(), done)
     assert work.wait(60)
-    assert told == ["report"] and done == ["ended"]
+    assert reported == ["report"] and done == ["ended"]
 
 
 def test_waiting_for_a_slow_job_times_out() -> None:
@@ -69,14 +69,14 @@ def test_waiting_for_a_slow_job_times_out() -> None:
 
 
 def test_a_cancelled_job_ends_its_thread_and_reports_nothing() -> None:
-    event_loop, told, done = PaperClock(), [], []
+    event_loop, reported, done = PaperClock(), [], []
     begun, ended = threading.Event(), []
-    work = started(turning(begun, ended), told.append, event_loop, done)
+    work = started(turning(begun, ended), reported.append, event_loop, done)
     assert begun.wait(60)
     work.cancel()
     assert work._done.wait(60)
     assert ended == ["unwound"]
-    assert told == [] and done == [] and event_loop.work.empty()
+    assert reported == [] and done == [] and event_loop.work.empty()
 
 
 def test_jobs_cancelled_at_any_time_leave_no_thread() -> None:
@@ -93,7 +93,7 @@ def test_jobs_cancelled_at_any_time_leave_no_thread() -> None:
 
 
 def test_a_paused_job_starts_no_piece_until_resumed() -> None:
-    event_loop, told, done = PaperClock(), [], []
+    event_loop, reported, done = PaperClock(), [], []
     go = threading.Event()
 
     def pieces() -> Iterator[int]:
@@ -101,39 +101,39 @@ def test_a_paused_job_starts_no_piece_until_resumed() -> None:
         yield 1
         yield 2
 
-    work = started(pieces(), told.append, event_loop, done)
+    work = started(pieces(), reported.append, event_loop, done)
     work.pause()
     go.set()
-    event_loop.run_until(lambda: told == [1])
-    assert not work.wait(0.05) and told == [1]
+    event_loop.run_until(lambda: reported == [1])
+    assert not work.wait(0.05) and reported == [1]
     work.resume()
     event_loop.run_until(lambda: bool(done))
-    assert told == [1, 2]
+    assert reported == [1, 2]
 
 
 def test_a_paused_piece_releases_its_slot_at_a_checkpoint() -> None:
-    event_loop, told, done, scheduler = PaperClock(), [], [], FairScheduler()
+    event_loop, reported, done, scheduler = PaperClock(), [], [], FairScheduler()
     turns = Semaphore(0)
 
     def long() -> Iterator[int]:
         while turns.acquire(timeout=60):
             checkpoint()
-            event_loop.soon(lambda: told.append("turn"))
-            if len(told) > 1:
+            event_loop.soon(lambda: reported.append("turn"))
+            if len(reported) > 1:
                 yield 1
                 return
 
-    work = BackgroundJob(long(), event_loop, told.append, lambda: done.append(1), scheduler).start()
+    work = BackgroundJob(long(), event_loop, reported.append, lambda: done.append(1), scheduler).start()
     turns.release()
-    event_loop.run_until(lambda: told == ["turn"])
+    event_loop.run_until(lambda: reported == ["turn"])
     work.pause()
     turns.release()
-    other = BackgroundJob(iter([2]), event_loop, told.append, lambda: done.append(2), scheduler).start()
+    other = BackgroundJob(iter([2]), event_loop, reported.append, lambda: done.append(2), scheduler).start()
     event_loop.run_until(lambda: done == [2])
-    assert told == ["turn", 2], "the held piece leaves its slot and takes no turn"
+    assert reported == ["turn", 2], "the held piece leaves its slot and takes no turn"
     work.resume()
     event_loop.run_until(lambda: done == [2, 1])
-    assert told == ["turn", 2, "turn", 1] and other.wait(0)
+    assert reported == ["turn", 2, "turn", 1] and other.wait(0)
 
 
 def test_cancelling_a_paused_job_ends_its_thread() -> None:

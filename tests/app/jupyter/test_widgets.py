@@ -48,9 +48,9 @@ def calls(schedule: Schedule) -> list[str]:
 
 def test_a_drag_adds_the_call_and_updates_the_tree(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
-    before, made = ids(tree), len(calls(schedule))
+    before, count = ids(tree), len(calls(schedule))
     by_hand(tree, MOVE)
-    assert calls(schedule)[made:] == ["compute_at"]
+    assert calls(schedule)[count:] == ["compute_at"]
     assert ids(tree) != before and ids(tree).index("A_local.vtcm") > ids(tree).index("ko")
 
 
@@ -64,35 +64,35 @@ def test_undo_restores_the_schedule(schedule: Schedule) -> None:
 
 
 def test_calls_made_before_the_view_can_be_undone_and_redone(schedule: Schedule) -> None:
-    tree, made = LoopTree(schedule), calls(schedule)
-    for left in reversed(range(len(made))):
+    tree, earlier = LoopTree(schedule), calls(schedule)
+    for left in reversed(range(len(earlier))):
         by_hand(tree, {"kind": "undo"})
-        assert calls(schedule) == made[:left]
+        assert calls(schedule) == earlier[:left]
     by_hand(tree, {"kind": "undo"})
-    for back in range(len(made)):
+    for back in range(len(earlier)):
         by_hand(tree, {"kind": "redo"})
-        assert calls(schedule) == made[: back + 1]
+        assert calls(schedule) == earlier[: back + 1]
 
 
 def test_a_refused_drop_shows_the_reason_and_changes_nothing(schedule: Schedule) -> None:
     tree, before = LoopTree(schedule), schedule.mod
-    said: list[Any] = []
-    tree.widget.component.on_sent(said.append)
+    messages: list[Any] = []
+    tree.widget.component.on_sent(messages.append)
     by_hand(tree, {**MOVE, "block": "C", "loop": "ax0"})
     assert schedule.mod is before
-    assert [message["kind"] for message in said] == ["notice"]
+    assert [message["kind"] for message in messages] == ["notice"]
 
 
 def test_a_linked_timeline_follows_a_moved_block(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     timeline = Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
     before = cycles(timeline)
-    told: list[Schedule] = []
-    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    changes: list[Schedule] = []
+    tree.param.watch(lambda event: changes.append(event.new), "schedule")
     by_hand(tree, MOVE)
     assert cycles(timeline) != before
     assert cycles(timeline) == tilewright.simulate(schedule, "dual-bank-npu").cycles
-    assert told == [schedule]
+    assert changes == [schedule]
     assert tree.widget.group == timeline.widget.group, "one playhead"
 
 
@@ -161,11 +161,11 @@ def test_a_layout_picker_switches_to_another_buffer(schedule: Schedule) -> None:
 def test_a_picked_layout_reaches_the_schedule_and_linked_views(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     picker = LayoutPicker(tree.param.schedule, "A_local.vtcm")
-    told: list[Schedule] = []
-    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    changes: list[Schedule] = []
+    tree.param.watch(lambda event: changes.append(event.new), "schedule")
     card = next(c for c in json.loads(picker.widget.payload)["picker"]["cards"] if c["call"])
     by_hand(picker, {"kind": "call", **{key: card["call"][key] for key in ("method", "target", "arguments")}})
-    assert calls(schedule)[-1] == card["call"]["method"] and told == [schedule]
+    assert calls(schedule)[-1] == card["call"]["method"] and changes == [schedule]
     by_hand(tree, {"kind": "undo"})
     assert picker._session.state.shown.schedule.states[-1] is schedule.states[-1], "the link holds"
 

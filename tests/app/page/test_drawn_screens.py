@@ -16,12 +16,12 @@ def test_an_open_notebook_draws_the_start_screen_only_on_return(monkeypatch: pyt
     page = Page(session, NotebookCatalog())
     session.updater.screen = page
     session.receive({"kind": "open", "name": "place_the_copies"})
-    made = pages.gallery_value
+    original = pages.gallery_value
     drawn: list[str] = []
 
     def watched(*args: object) -> object:
         drawn.append("gallery")
-        return made(*args)  # pyright: ignore[reportArgumentType]
+        return original(*args)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(pages, "gallery_value", watched)
     session.receive({"kind": "theme", "theme": "dark"})

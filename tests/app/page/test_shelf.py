@@ -36,12 +36,12 @@ def test_files_of_a_folder_come_first_and_are_drawn_once(tmp_path: Path) -> None
 def test_a_closed_page_draws_no_thumbnails(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
     catalog = NotebookCatalog(tmp_path)
-    asked = threading.Event()
+    requested = threading.Event()
 
     def wanted() -> bool:
-        asked.set()
+        requested.set()
         return False
 
     catalog.fill(wanted, lambda: pytest.fail("nothing was to be drawn"))
-    assert asked.wait(60)
+    assert requested.wait(60)
     assert catalog.missing == [MATMUL_NOTEBOOK]

@@ -208,8 +208,8 @@ def test_other_addresses_without_a_credential_answer_401(target: str) -> None:
 
 def test_a_page_token_opens_only_websockets_of_this_server() -> None:
     def signed(policy: AccessPolicy, seconds: int = 300) -> str:
-        made = generate_session_id(policy.keys.page_secret, signed=True)
-        return "bokeh, " + generate_jwt_token(made, policy.keys.page_secret, signed=True, expiration=seconds)
+        session_id = generate_session_id(policy.keys.page_secret, signed=True)
+        return "bokeh, " + generate_jwt_token(session_id, policy.keys.page_secret, signed=True, expiration=seconds)
 
     own = signed(HERE)
     assert (

@@ -72,7 +72,7 @@ def test_the_cleared_lookup_cache_holds_no_names() -> None:
 
 
 def test_only_our_bounded_caches_are_cleared() -> None:
-    def made(module: str, most: int | None) -> functools._lru_cache_wrapper[int]:
+    def cached(module: str, most: int | None) -> functools._lru_cache_wrapper[int]:
         def double(number: int) -> int:
             return 2 * number
 
@@ -81,7 +81,7 @@ def test_only_our_bounded_caches_are_cleared() -> None:
         found(1)
         return found
 
-    ours, unbounded, others = made("tilewright.engine.x", 8), made("tilewright.engine.x", None), made("numpy", 8)
+    ours, unbounded, others = cached("tilewright.engine.x", 8), cached("tilewright.engine.x", None), cached("numpy", 8)
     clear_caches()
     assert [cache.cache_info().currsize for cache in (ours, unbounded, others)] == [0, 1, 1]
 

@@ -31,8 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "zero.py").symlink_to("/dev/zero")
     os.mkfifo(folder / "pipe.py")
     (folder / "folder.py").mkdir()
-    with served(folder) as made:
-        yield made
+    with served(folder) as running:
+        yield running
 
 
 @pytest.fixture
@@ -160,9 +160,9 @@ def test_since_waits_for_the_next_version(server: Served, session: str) -> None:
 def test_drops_of_a_row_are_predicted(server: Served, session: str) -> None:
     answer = server.ask("GET", f"{session}/targets?row=A_local.vtcm&predict=1&wait=60")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
-    assert told.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
-    assert "ko" in told
+    predictions = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
+    assert predictions.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
+    assert "ko" in predictions
     assert server.ask("GET", f"{session}/menu?row=ko").json["menu"]
 
 

@@ -28,8 +28,8 @@ REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served() as made:
-        yield made
+    with served() as running:
+        yield running
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -45,7 +45,7 @@ def legal(answer: Any) -> set[str]:
 
 def test_a_report_between_two_predictions_loses_none(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report, drawn = Slow(afterwards.report_of), threading.Event()
-    made: list[str] = []
+    calls: list[str] = []
     draw, value = WatchedScreen.draw, drop_preview.prediction_value
 
     def drawing(self: WatchedScreen, *given: Any) -> None:
@@ -54,8 +54,8 @@ def test_a_report_between_two_predictions_loses_none(server: Served, monkeypatch
             drawn.set()
 
     def predicting(*given: Any) -> Any:
-        made.append("one")
-        if len(made) == 2:
+        calls.append("one")
+        if len(calls) == 2:
             report.may_end.set()
             assert drawn.wait(60)
         return value(*given)
@@ -65,17 +65,17 @@ def test_a_report_between_two_predictions_loses_none(server: Served, monkeypatch
     monkeypatch.setattr(drop_preview, "prediction_value", predicting)
     address = server.opened()
     answer = server.ask("GET", f"{address}/{PREDICTIONS}")
-    assert len(made) >= 2, "the report came between two"
+    assert len(calls) >= 2, "the report came between two"
     assert answer.status == 200
     assert {entry["loop"] for entry in answer.json["predictions"]} == legal(answer.json)
 
 
 def test_a_failed_prediction_is_reported_with_the_others(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    value, made = drop_preview.prediction_value, list[str]()
+    value, calls = drop_preview.prediction_value, list[str]()
 
     def failing(*given: Any) -> Any:
-        made.append("one")
-        if len(made) == 1:
+        calls.append("one")
+        if len(calls) == 1:
             raise ZeroDivisionError("nothing to divide by")
         return value(*given)
 
@@ -83,9 +83,9 @@ def test_a_failed_prediction_is_reported_with_the_others(server: Served, monkeyp
     address = server.opened()
     answer = server.ask("GET", f"{address}/{PREDICTIONS}")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
-    assert told.keys() == legal(answer.json)
-    (failed,) = (value for value in told.values() if "refused" in value)
+    values = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
+    assert values.keys() == legal(answer.json)
+    (failed,) = (value for value in values.values() if "refused" in value)
     assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
 
 
@@ -108,11 +108,11 @@ def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: py
     monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other change
     monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
-    handle, told = server.sessions.find(address.rpartition("/")[2]), api.state_parts
+    handle, original = server.sessions.find(address.rpartition("/")[2]), api.state_parts
     answers: list[Any] = []
 
-    def telling(*given: Any) -> Any:
-        answer = told(*given)
+    def recording(*given: Any) -> Any:
+        answer = original(*given)
         answers.append(answer)
         if len(answers) == 1:
             simulating = handle.session.updater._background._simulating
@@ -122,7 +122,7 @@ def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: py
             assert simulating._done.wait(60)
         return answer
 
-    monkeypatch.setattr(api, "state_parts", telling)
+    monkeypatch.setattr(api, "state_parts", recording)
     began = time.monotonic()
     answer = server.ask("GET", f"{address}?parts=report&wait=30")
     assert answer.status == 200 and answer.json["state"]["report"]["cycles"] > 0

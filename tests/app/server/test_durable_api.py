@@ -26,8 +26,8 @@ from tilewright.app.document.files.history import History
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Served]:
     (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
-    with served(tmp_path) as made:
-        yield made
+    with served(tmp_path) as running:
+        yield running
 
 
 @pytest.fixture
@@ -161,11 +161,11 @@ def test_without_history_and_file_an_edit_is_507_with_the_state(
     mended = server.ask("POST", session, {"kind": "save"})
     assert mended.status == 200 and mended.json["durable"] is True
     assert "sch.parallel(i)" in (tmp_path / "mine.py").read_text()
-    said, cancel = "", time.monotonic() + 10
-    while "the history of edits works again" not in said and time.monotonic() < cancel:
+    text, cancel = "", time.monotonic() + 10
+    while "the history of edits works again" not in text and time.monotonic() < cancel:
         time.sleep(0.05)
-        said += capfd.readouterr().err
-    lines = [line for line in said.splitlines() if line.startswith("tilewright: mine.py")]
+        text += capfd.readouterr().err
+    lines = [line for line in text.splitlines() if line.startswith("tilewright: mine.py")]
     assert ["is not saved: " in lines[0], "undo is lost when the server stops" in lines[1]] == [True, True]
     assert lines[2:] == ["tilewright: mine.py is saved again", "tilewright: mine.py: the history of edits works again"]
 
@@ -192,13 +192,13 @@ def test_an_edit_that_no_disk_takes_is_rescued_with_its_exit_code(
     port = urlsplit(json.loads(announced)["address"]).port
     assert port is not None
     session = _asked(port, token, "/api/sessions", {"name": "mine.py"})[1]["session"]
-    status, told = _asked(port, token, f"/api/sessions/{session}", parallel())
-    assert status == 507 and told["error"]["code"] == "read-only"
+    status, state = _asked(port, token, f"/api/sessions/{session}", parallel())
+    assert status == 507 and state["error"]["code"] == "read-only"
     process.terminate()
-    _, said = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=30)
     (rescued,) = (tmp_path / "temporary").glob("tilewright-rescued-*/mine-*.py")
-    assert process.returncode == 1 and f"its text is in {rescued}" in said
-    assert rescued.read_text() == told["state"]["notebook"]["text"]
+    assert process.returncode == 1 and f"its text is in {rescued}" in stderr
+    assert rescued.read_text() == state["state"]["notebook"]["text"]
     assert (tmp_path / "mine.py").read_text() == MATMUL_NOTEBOOK
 
 
@@ -207,9 +207,9 @@ def _asked(port: int, token: str, target: str, body: Any) -> tuple[int, Any]:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", target, json.dumps(body), headers)
     answer = connection.getresponse()
-    told = answer.status, json.loads(answer.read())
+    result = answer.status, json.loads(answer.read())
     connection.close()
-    return told
+    return result
 
 
 def test_a_conflict_of_two_sessions_is_shown_and_resolved(server: Served, session: str, tmp_path: Path) -> None:

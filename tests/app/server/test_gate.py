@@ -19,9 +19,9 @@ from tilewright.app.server.gate import HEADERS, Gate, content_security_policy, w
 
 def test_only_the_scripts_of_the_server_carry_the_nonce() -> None:
     page = b'<script>let a = "<script>x<\\/script>";</script><SCRIPT src="a.js"></SCRIPT><p onclick="x()">'
-    made = with_nonce(page, "WORD")
-    assert made.count(b'nonce="WORD"') == 2
-    assert b'let a = "<script>x' in made, "the text of a script stays"
+    tagged = with_nonce(page, "WORD")
+    assert tagged.count(b'nonce="WORD"') == 2
+    assert b'let a = "<script>x' in tagged, "the text of a script stays"
     rules = dict(part.split(" ", 1) for part in content_security_policy("WORD").split("; "))
     assert "'nonce-WORD'" in rules["script-src"]
     assert "unsafe" not in rules["script-src"]
@@ -58,9 +58,9 @@ def test_a_head_answer_has_no_body_and_keeps_the_connection(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with served() as server:
-        asked = "".join(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for method, target in (
+        requests = "".join(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for method, target in (
             ("HEAD", "/"), ("HEAD", "/api"), ("HEAD", "/nothing"), ("GET", "/healthz")))  # fmt: skip
-        got = server.raw(asked.encode(), seconds=2)
+        got = server.raw(requests.encode(), seconds=2)
     statuses = [line.split()[1] for line in got.split(b"\r\n") if line.startswith(b"HTTP/1.1")]
     assert statuses == [b"200", b"401", b"401", b"200"]
     assert got.endswith(b'{"status": "ok"}') and b"<html" not in got and b"token-needed" not in got

@@ -40,13 +40,13 @@ def post(server: WatchedServer, text: str) -> None:
 )
 def test_a_costly_program_is_answered_while_the_server_responds(name: str) -> None:
     with watched_server() as server:
-        status, made = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
+        status, created = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
         if status == 201:
-            path = f"/api/sessions/{made['session']}?parts=report,verdict&wait=50"
-            status, made = server.ask("GET", path, seconds=60)
-            assert made["state"]["verdict"]["status"] in ("tested", "unknown")
+            path = f"/api/sessions/{created['session']}?parts=report,verdict&wait=50"
+            status, created = server.ask("GET", path, seconds=60)
+            assert created["state"]["verdict"]["status"] in ("tested", "unknown")
         else:
-            assert made["error"]["code"] in ("too-large", "over-budget")
+            assert created["error"]["code"] in ("too-large", "over-budget")
         assert server.silence < SILENT_S
         # A signal ends a server that computes.
         threading.Thread(target=post, args=(server, nested_divisions(30)), daemon=True).start()

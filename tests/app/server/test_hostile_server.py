@@ -31,8 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "inside.toml").symlink_to(tmp_path_factory.getbasetemp() / "secret.toml")
     for name, machine in {"sly": "../secret.toml", "linked": "inside.toml"}.items():
         (folder / f"{name}.py").write_text(PLACE.replace('machine("dual-bank-npu")', f'machine("{machine}")'))
-    with served(folder) as made:
-        yield made
+    with served(folder) as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +50,8 @@ def get(target: str, **headers: str) -> bytes:
 
 def handshake(target: str, **headers: str) -> bytes:
     key = base64.b64encode(os.urandom(16)).decode()
-    asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13", "Sec_WebSocket_Key": key}
-    return get(target, **asked, **headers)
+    sent = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13", "Sec_WebSocket_Key": key}
+    return get(target, **sent, **headers)
 
 
 def frame(opcode: int, data: bytes, *, masked: bool = True, length: int | None = None, first: int = 0x80) -> bytes:
@@ -173,8 +173,8 @@ def test_malformed_frames_end_only_their_page(server: Served, frames: bytes) -> 
 @pytest.mark.parametrize("size", [LIMITS.request_bytes + 1, 10_000_000])
 def test_too_large_a_body_is_not_read(server: Served, size: int) -> None:
     head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.policy.token}\r\n"
-    asked = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
-    got = server.raw(asked + b"x" * size, seconds=20)
+    request = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
+    got = server.raw(request + b"x" * size, seconds=20)
     assert got.startswith(b"HTTP/1.1 413") and b'"too-large"' in got
 
 
@@ -273,13 +273,13 @@ def test_a_hostile_text_is_answered(server: Served, name: str) -> None:
     print(f"\n{name}: {answer.status} in {took:.2f} s {answer.body[:100]!r}")
     assert answer.status in (201, 400, 409, 413), answer.body[:300]
     assert took < 40, "others wait for so long"
-    said = answer.body.decode()
-    assert "top-secret" not in said and "internal-error" not in said and "Traceback" not in said
+    body = answer.body.decode()
+    assert "top-secret" not in body and "internal-error" not in body and "Traceback" not in body
     if answer.status == 201:
         address = answer.headers["location"]
-        told = server.ask("GET", f"{address}?parts=report,verdict,python,script&wait=20")
-        assert told.status in (200, 202)
-        assert "internal-error" not in told.body.decode()
+        state = server.ask("GET", f"{address}?parts=report,verdict,python,script&wait=20")
+        assert state.status in (200, 202)
+        assert "internal-error" not in state.body.decode()
         assert server.ask("DELETE", address).status == 200
 
 

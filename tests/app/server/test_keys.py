@@ -63,5 +63,5 @@ def test_a_ticket_is_valid_once_for_its_kind_for_seconds() -> None:
 
 def test_the_oldest_of_many_tickets_are_dropped() -> None:
     keys = Keys()
-    made = [keys.new_ticket("page") for _ in range(MOST_TICKETS + 1)]
-    assert not keys.redeem("page", made[0]) and keys.redeem("page", made[1]) and keys.redeem("page", made[-1])
+    tickets = [keys.new_ticket("page") for _ in range(MOST_TICKETS + 1)]
+    assert not keys.redeem("page", tickets[0]) and keys.redeem("page", tickets[1]) and keys.redeem("page", tickets[-1])

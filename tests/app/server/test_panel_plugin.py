@@ -58,13 +58,13 @@ def page_token(port: int, target: str, **headers: str) -> str | None:
 
 def websocket(port: int, token: str) -> int:
     """The status of the answer to the handshake of a websocket."""
-    asked = {
+    headers = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "A" * 22 + "==",
     }
-    return status(port, "/ws", **asked, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
+    return status(port, "/ws", **headers, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
 
 
 def test_panel_serve_with_the_plugin_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,5 +93,5 @@ def test_the_server_refuses_to_start_without_the_plugin() -> None:
         status(port, "/main")
         process.wait(30)
         assert process.stderr is not None
-        said = process.stderr.read()
-    assert "--plugins tilewright.app.server.panel_plugin" in said and "tilewright serve" in said
+        stderr = process.stderr.read()
+    assert "--plugins tilewright.app.server.panel_plugin" in stderr and "tilewright serve" in stderr

@@ -40,8 +40,8 @@ CLOSED = {"/metadata$", "/autoload.js$", "/components/(.*)$"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(policy=make_policy(requires_token=False)) as made:
-        yield made
+    with served(policy=make_policy(requires_token=False)) as running:
+        yield running
 
 
 def rules(server: Served) -> list[str]:
@@ -81,17 +81,17 @@ def test_a_route_imports_no_module_that_the_url_names(
 @pytest.mark.deep
 def test_no_url_imports_a_module_or_fails(server: Served, caplog: pytest.LogCaptureFixture) -> None:
     """Pipelined on a few connections: each is answered with a status below 500, without a traceback in the page or the log."""
-    asked = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
+    urls = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
     assert server.ask("GET", "/").status == 200
     before = set(sys.modules)
     seen: dict[int, int] = {}
     with caplog.at_level(logging.ERROR):
-        for start in range(0, len(asked), 200):
-            for answer in answers(server, asked[start : start + 200]):
+        for start in range(0, len(urls), 200):
+            for answer in answers(server, urls[start : start + 200]):
                 seen[answer] = seen.get(answer, 0) + 1
     print(dict(sorted(seen.items())))
-    assert sum(seen.values()) == len(asked), "each is answered"
-    assert seen[200] > len(asked) * 0.02, "some are addresses that there are"
+    assert sum(seen.values()) == len(urls), "each is answered"
+    assert seen[200] > len(urls) * 0.02, "some are addresses that there are"
     assert max(seen) < 500 and set(seen) <= {200, 302, 400, 403, 404, 405, 409}
     assert {name for name in set(sys.modules) - before if not name.startswith("encodings")} == set()
     assert not [record for record in caplog.records if record.exc_info], "no traceback in the log"
@@ -104,12 +104,12 @@ def is_page(target: str) -> bool:
     return route is not None and route.kind in ("start", "page")
 
 
-def answers(server: Served, asked: list[str]) -> list[int]:
+def answers(server: Served, urls: list[str]) -> list[int]:
     """The status of each request, on connections that end at a request that cannot be read."""
     found: list[int] = []
-    while asked:
+    while urls:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as plug:
-            lines = [f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for target in asked]
+            lines = [f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for target in urls]
             lines.append("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
             plug.sendall("".join(lines).encode("latin-1", "replace"))
             got = b""
@@ -120,10 +120,10 @@ def answers(server: Served, asked: list[str]) -> list[int]:
                 pass
         assert b"Traceback" not in got
         statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", got)]
-        if len(statuses) > len(asked):
-            return found + statuses[: len(asked)]
+        if len(statuses) > len(urls):
+            return found + statuses[: len(urls)]
         found += statuses
-        asked = asked[max(len(statuses), 1) :]
+        urls = urls[max(len(statuses), 1) :]
     return found
 
 

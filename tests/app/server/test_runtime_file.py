@@ -19,8 +19,8 @@ def test_address_and_token_are_private_while_the_server_runs(tmp_path: Path, mon
     policy = make_policy()
     with runtime_file(policy, "http://127.0.0.1:1/") as path:
         assert path is not None and path.stat().st_mode & 0o077 == 0 and path.parent.stat().st_mode & 0o077 == 0
-        said = json.loads(path.read_text())
-        assert said == {"url": "http://127.0.0.1:1/", "token": policy.token, "pid": os.getpid()}
+        published = json.loads(path.read_text())
+        assert published == {"url": "http://127.0.0.1:1/", "token": policy.token, "pid": os.getpid()}
     assert list((tmp_path / "run").iterdir()) == []
 
 

@@ -58,8 +58,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("up") / "folder"
     folder.mkdir()
     fill(folder)
-    with served(folder, make_policy(requires_token=False)) as made:
-        yield made
+    with served(folder, make_policy(requires_token=False)) as running:
+        yield running
 
 
 def listed(server: Served) -> dict[str, Any]:

@@ -24,10 +24,10 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = PaperScreen()
-    made.dispatch(OpenText(MATMUL_NOTEBOOK))
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = PaperScreen()
+    created.dispatch(OpenText(MATMUL_NOTEBOOK))
+    return created
 
 
 def send(session: Session, kind: str, **fields: Any) -> State:

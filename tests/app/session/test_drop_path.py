@@ -34,11 +34,11 @@ def test_a_drop_passes_five_modules_before_the_engine(monkeypatch: pytest.Monkey
     stacks: list[list[str]] = []
 
     def watched(of: object, name: str) -> None:
-        made = getattr(of, name)
+        original = getattr(of, name)
 
         def call(*args: object, **named: object) -> object:
             stacks.append(callers())
-            return made(*args, **named)
+            return original(*args, **named)
 
         monkeypatch.setattr(of, name, call)
 

@@ -21,16 +21,16 @@ from tilewright.app.session.session import Session
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
-    yield made
-    made.close()
+    created = Desk(tmp_path)
+    yield created
+    created.close()
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "mine.py"
-    made.write_text(MATMUL_NOTEBOOK)
-    return made
+    file = tmp_path / "mine.py"
+    file.write_text(MATMUL_NOTEBOOK)
+    return file
 
 
 def parallel(page: Session) -> None:
@@ -104,12 +104,12 @@ def test_saved_is_reported_only_for_the_written_text(desk: Desk, path: Path, mon
     page = desk.page(path)
     file = page.file_sync._file
     assert file is not None
-    told: list[str] = []
+    statuses: list[str] = []
     record = file._history_writer.writing
 
     def recording(text: str, temporary: str) -> None:
         monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone at this moment
-        told.append(file.save_status.status)
+        statuses.append(file.save_status.status)
         monkeypatch.setattr(file, "_now", now)
         record(text, temporary)
 
@@ -117,7 +117,7 @@ def test_saved_is_reported_only_for_the_written_text(desk: Desk, path: Path, mon
     monkeypatch.setattr(file._history_writer, "writing", recording)
     parallel(page)
     desk.until(lambda: "sch.parallel(i)" in path.read_text())
-    assert told == ["saving"]
+    assert statuses == ["saving"]
 
 
 def test_an_edit_of_another_page_merges_with_a_draft(desk: Desk, path: Path) -> None:

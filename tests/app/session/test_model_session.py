@@ -36,9 +36,9 @@ def begin(folder: Path) -> Callable[..., Session]:
     def make(path: Path | None = None) -> Session:
         served = path or folder
         registry = open_file_registry(served)
-        made = Session(PaperClock(), NotebookCatalog(served, None, registry.drafts).examples, open_files=registry)
-        made.updater.screen = PaperScreen()
-        return made
+        created = Session(PaperClock(), NotebookCatalog(served, None, registry.drafts).examples, open_files=registry)
+        created.updater.screen = PaperScreen()
+        return created
 
     return make
 
@@ -65,10 +65,10 @@ def settle(session: Session) -> None:
 
 @pytest.fixture
 def session(begin: Callable[..., Session]) -> Session:
-    made = begin()
-    send(made, "open", name="net/model.py")
-    assert made.state.notice is None
-    return made
+    created = begin()
+    send(created, "open", name="net/model.py")
+    assert created.state.notice is None
+    return created
 
 
 def test_a_model_in_the_served_folder_opens_with_its_metrics(session: Session, folder: Path) -> None:

@@ -25,9 +25,9 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = PaperScreen()
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = PaperScreen()
+    return created
 
 
 def send(session: Session, kind: str, **fields: Any) -> State:

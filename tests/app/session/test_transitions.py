@@ -39,11 +39,11 @@ class Person:
         self.doing: tuple[JobStatus, ...] = ()
         self.event_loop, self.screen = PaperClock(), PaperScreen()
         self.session = session or Session(self.event_loop, EXAMPLES, moment=lambda: 0.0)
-        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.record
         self.send("open_text", text=MATMUL_NOTEBOOK)
         self.until(lambda: self.session.state.notebook is not None)
 
-    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+    def record(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def send(self, kind: str, **fields: Any) -> None:
@@ -66,18 +66,18 @@ class Person:
 
 @pytest.fixture
 def person() -> Iterator[Person]:
-    made = Person()
-    yield made
-    made.session.close()
+    created = Person()
+    yield created
+    created.session.close()
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     """Evaluation of typed texts blocks until the test allows it."""
-    made = Slow(evaluate)
-    monkeypatch.setattr(typed, "evaluate", made)
-    yield made
-    made.may_end.set()
+    created = Slow(evaluate)
+    monkeypatch.setattr(typed, "evaluate", created)
+    yield created
+    created.may_end.set()
 
 
 def last_item(person: Person) -> int:
@@ -312,25 +312,27 @@ def test_save_as_over_a_file_opens_it_in_a_thread(
 
 
 def test_api_requests_queue_behind_a_slow_edit(person: Person, slow: Slow) -> None:
-    told: list[Refusal | None] = []
+    results: list[Refusal | None] = []
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ki)")
-    perform(person.session, decode_request(b'{"kind": "undo"}'), told.append)
-    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), told.append)
-    assert told == []
+    perform(person.session, decode_request(b'{"kind": "undo"}'), results.append)
+    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), results.append)
+    assert results == []
     slow.may_end.set()
-    person.until(lambda: len(told) == 2)
-    assert told[0] is None and told[1] is not None and told[1].code == "no-such-step"
+    person.until(lambda: len(results) == 2)
+    assert results[0] is None and results[1] is not None and results[1].code == "no-such-step"
     assert len(person.state.future) == 1 and person.state.notice is None
 
 
 def test_a_stopped_api_edit_is_refused(person: Person, slow: Slow) -> None:
-    told: list[Refusal | None] = []
+    results: list[Refusal | None] = []
     before = person.state
-    perform(person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), told.append)
+    perform(
+        person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), results.append
+    )
     assert slow.begun.wait(60)
     person.send("cancel_work")
-    assert told[0] is not None and told[0].code == "given-up"
+    assert results[0] is not None and results[0].code == "given-up"
     assert person.state.notebook is before.notebook and person.doing[0].key != READING.key
 
 

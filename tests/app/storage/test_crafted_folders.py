@@ -140,8 +140,8 @@ def test_the_api_opens_nothing_outside_a_crafted_folder(places: tuple[Path, Path
         assert server.ask("POST", "/api/sessions", {"name": "evil.py"}).status == 409
         session = server.opened("mine.py")
         assert "somebody else" not in server.ask("GET", session).json["state"]["notebook"]["text"]
-        taken = server.ask("POST", session, {"kind": "save_as", "name": "evil", "replacing": True})
-        assert taken.status == (409 if "entry" in name else 200)
+        answer = server.ask("POST", session, {"kind": "save_as", "name": "evil", "replacing": True})
+        assert answer.status == (409 if "entry" in name else 200)
         assert "evil.py" in before or (inside / "evil.py").read_text() == SMALL
     assert snapshot(outside) == others
     assert {n: seen for n, seen in snapshot(inside).items() if n in before and n != "."} == {

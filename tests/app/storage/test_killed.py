@@ -33,20 +33,20 @@ EARLY = 0.06
 def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
-    chance = random.Random(20261121)
+    rng = random.Random(20261121)
     texts = {hashlib.sha256(path.read_bytes()).hexdigest()}
     possible = set(texts)
     edits = kept = behind = 0
     for number in range(KILLS):
         if number % 50 == 0:  # a fresh process from time to time
             nursery = start(path)
-        words = chance.randint(1, MOST_WORDS) if chance.random() > EARLY else 0  # 0: while it opens the file
-        heard = one_life(nursery, number, words, chance.uniform(0.0, 0.03 if words else 0.005))
-        opened = [name for word, name in heard if word == "opened"]
+        words = rng.randint(1, MOST_WORDS) if rng.random() > EARLY else 0  # 0: while it opens the file
+        output = one_life(nursery, number, words, rng.uniform(0.0, 0.03 if words else 0.005))
+        opened = [name for word, name in output if word == "opened"]
         assert not opened or opened[0] in possible, f"life {number} opened a text without what was acknowledged before"
         if opened:
             possible = {opened[0]}
-        for word, name in heard:
+        for word, name in output:
             if word == "sent":
                 texts.add(name)
                 possible.add(name)
@@ -88,12 +88,12 @@ def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: f
     assert nursery.stdin is not None and nursery.stdout is not None
     nursery.stdin.write(f"{seed}\n".encode())
     nursery.stdin.flush()
-    heard: list[tuple[str, str]] = []
+    output: list[tuple[str, str]] = []
     child, until = 0, None
     os.set_blocking(nursery.stdout.fileno(), False)
     rest = b""
     while True:
-        if child and until is None and len(heard) >= words:
+        if child and until is None and len(output) >= words:
             until = time.monotonic() + seconds
         if until is not None and time.monotonic() >= until:
             os.kill(child, signal.SIGKILL)
@@ -105,10 +105,10 @@ def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: f
             if word == "pid":
                 child = int(name)
             elif word == "end":
-                assert until == float("inf"), f"the child ended by itself after {heard[-3:]}"
-                return heard
+                assert until == float("inf"), f"the child ended by itself after {output[-3:]}"
+                return output
             else:
-                heard.append((word, name))
+                output.append((word, name))
 
 
 def _readable(nursery: subprocess.Popen[bytes], until: float | None) -> bool:

@@ -50,9 +50,9 @@ class Nursery:
         assert self.process.stdin is not None
         self.process.stdin.write("next\n")
         self.process.stdin.flush()
-        heard = dict([self._hear(), self._hear()])
-        self.child = int(heard["pid"])
-        return urlsplit(heard["at"]).netloc
+        output = dict([self._hear(), self._hear()])
+        self.child = int(output["pid"])
+        return urlsplit(output["at"]).netloc
 
     def kill(self) -> None:
         os.kill(self.child, signal.SIGKILL)
@@ -90,11 +90,11 @@ class Client:
         answer = self.connection.getresponse()
         return answer.status, json.loads(answer.read())
 
-    def edit(self, chance: random.Random, name: str) -> dict[str, Any]:
+    def edit(self, rng: random.Random, name: str) -> dict[str, Any]:
         """An edit of varying size, or undo or redo if possible."""
-        way = chance.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
+        way = rng.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
         if way == "edit_prose" or not self.notebook[way]:
-            words = f"Edit {name} " + "x" * chance.choice([0, 10, 5_000])
+            words = f"Edit {name} " + "x" * rng.choice([0, 10, 5_000])
             return {"kind": "edit_prose", "cell": 0, "text": f"# {words}"}
         return {"kind": way}
 
@@ -108,7 +108,7 @@ def digest(text: str) -> str:
 def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
-    chance = random.Random(20261123 + seed)
+    rng = random.Random(20261123 + seed)
     known, last, answered, behind, cut = {digest(SMALL)}, digest(SMALL), 0, 0, 0
     maybe: str | None = None  # an edit in flight when the server was killed
     for life in range(KILLS):
@@ -120,19 +120,19 @@ def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None
             last = digest(opened)
             known.add(last)
         assert digest(opened) == last, f"life {life} opened a text without what was answered before"
-        for number in range(chance.randint(1, 3)):
-            status, done = client.ask(client.address, client.edit(chance, f"{life} {number}"))
+        for number in range(rng.randint(1, 3)):
+            status, done = client.ask(client.address, client.edit(rng, f"{life} {number}"))
             assert (status, done["durable"]) == (200, True), done
             client.notebook = done["state"]["notebook"]
             last, answered = digest(client.notebook["text"]), answered + 1
             known.add(last)
         maybe = None
-        if chance.random() < CUT_SHORT:
+        if rng.random() < CUT_SHORT:
             maybe, cut = f"Cut {life}.", cut + 1
             client.send(client.address, {"kind": "edit_prose", "cell": 0, "text": f"# {maybe}"})
-            time.sleep(chance.uniform(0, MOST_S / 5))
+            time.sleep(rng.uniform(0, MOST_S / 5))
         else:
-            time.sleep(chance.uniform(0, MOST_S))
+            time.sleep(rng.uniform(0, MOST_S))
         nursery.kill()
         client.connection.close()
         text = path.read_text()

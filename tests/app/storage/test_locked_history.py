@@ -38,8 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(folder: Path) -> Iterator[Served]:
-    with served(folder, make_policy(requires_token=False)) as made:
-        yield made
+    with served(folder, make_policy(requires_token=False)) as running:
+        yield running
 
 
 def recorded(folder: Path, name: str = "mine.py") -> Kept | None:

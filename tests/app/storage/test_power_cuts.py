@@ -40,13 +40,13 @@ def test_power_cuts_lose_no_durable_edit_and_tear_no_file(folders: tuple[Path, P
     operations = recorded([sys.executable, "-m", "support.faults.power_cuts", str(path)], environment, folders)
     kinds = {kind: sum(op.kind == kind for op in operations) for kind in ("write", "sync", "rename", "say")}
     assert kinds["say"] == 120 and kinds["sync"] > 60 and kinds["write"] > 120 and kinds["rename"] > 5
-    chance = random.Random(7)
+    rng = random.Random(7)
     lost: list[int] = []
     disk, known, possible = before, {name_of(SMALL)}, {name_of(SMALL)}
-    cuts = sorted(chance.randrange(len(operations)) for _ in range(CUTS))
+    cuts = sorted(rng.randrange(len(operations)) for _ in range(CUTS))
     for at, op in enumerate(operations):
         while cuts and cuts[0] == at:
-            disk.rebuild(chance, at, in_order=len(cuts) % 2 == 0)
+            disk.rebuild(rng, at, in_order=len(cuts) % 2 == 0)
             lost += [at] if not _is_there(path, possible, known) else []
             cuts.pop(0)
         if op.kind == "say":
@@ -81,12 +81,12 @@ def test_law_a_disk_may_lose_only_unsynced_data(folders: tuple[Path, Path]) -> N
     careful = [*careless[:2], Operation("sync", name + ".tmp"), careless[2], Operation("sync", str(inside))]
     for operations, is_safe in ((careless, False), (careful, True)):
         seen: set[bytes | None] = set()
-        chance = random.Random(1)
+        rng = random.Random(1)
         for _ in range(200):
             disk = Disk(folders)
             for at, op in enumerate(operations):
                 disk.do(at, op)
-            disk.rebuild(chance, len(operations), in_order=chance.random() < 0.5)
+            disk.rebuild(rng, len(operations), in_order=rng.random() < 0.5)
             seen.add((inside / "new.py").read_bytes() if (inside / "new.py").exists() else None)
             assert (inside / "mine.py").read_text() == SMALL and state.is_dir()
             (inside / "new.py").unlink(missing_ok=True)

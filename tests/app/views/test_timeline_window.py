@@ -55,10 +55,10 @@ def test_law_a_window_of_skipped_tasks_equals_a_plain_replay(
     assert whole["exact"] and folded["exact"]
     for column in ("start", "length", "place"):
         assert whole["tasks"][column] == folded["tasks"][column]
-    said = [
+    expected = [
         [data.kinds[n].block for n in found["tasks"]["kind"]] for data, found in zip(pair, (whole, folded), strict=True)
     ]
-    assert said[0] == said[1]
+    assert expected[0] == expected[1]
     labels = [
         {(s, n, data.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(found[what])}
         for data, found in zip(pair, (whole, folded), strict=True)

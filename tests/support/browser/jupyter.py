@@ -122,10 +122,10 @@ def write_notebook(path: Path, *cells: str, metadata: Mapping[str, object] | Non
     import nbformat  # slow to import
 
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made = nbformat.v4.new_notebook(
+    notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel, **(metadata or {})}
     )
-    nbformat.write(made, path)
+    nbformat.write(notebook, path)
 
 
 def cell(page: Page, number: int) -> Locator:

@@ -28,17 +28,17 @@ def name_of(text: str) -> str:
 
 
 def edit_until_killed(path: Path, seed: int) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     desk = Desk(path.parent, FAST)
     pages = [desk.page(path), desk.page(path)]
     say("opened", name_of(text_of(pages[0])))
     for number in range(10_000):
-        page = chance.choice(pages)
+        page = rng.choice(pages)
         desk.until(lambda page=page: text_of(page) == page.file_sync._file.line.text)
         before = text_of(page)
-        way = chance.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
+        way = rng.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
         if way == "edit":
-            word = f"edit {seed} {number} " + "x" * chance.choice([0, 10, 5_000])
+            word = f"edit {seed} {number} " + "x" * rng.choice([0, 10, 5_000])
             say("sent", name_of(_with_prose(page, word)))
             send(page, "edit_prose", cell=0, text=word)
         elif way in ("undo", "redo"):

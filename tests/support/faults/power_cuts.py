@@ -76,11 +76,11 @@ def _operations(call: re.Match[str]) -> list[Operation]:
     if name in ("fsync", "fdatasync"):
         return [Operation("sync", path)]
     if name == "openat":
-        made = re.search(r"<([^>]*)>", call["rest"])
+        match = re.search(r"<([^>]*)>", call["rest"])
         flags = arguments
-        if made is None or not re.search("O_CREAT|O_TRUNC", flags):
+        if match is None or not re.search("O_CREAT|O_TRUNC", flags):
             return []
-        real = _unescaped(made[1])
+        real = _unescaped(match[1])
         cut = [Operation("cut", real)] if "O_TRUNC" in flags else []
         return ([Operation("make", real)] if "O_CREAT" in flags else []) + cut
     names = [text.decode() for text in texts]
@@ -177,20 +177,20 @@ class Disk:
         for _, op, moved in done:
             _move(self.entries, op, moved)
 
-    def rebuild(self, chance: random.Random, until: int, in_order: bool) -> None:
+    def rebuild(self, rng: random.Random, until: int, in_order: bool) -> None:
         """Write to the real disk, in the same folders, a possible state after a cut before operation `until`."""
-        first = chance.randint(0, until)
+        first = rng.randint(0, until)
         entries = dict(self.entries)
         for at, op, moved in self.moves:
-            if at < first if in_order else chance.random() < 0.5:
+            if at < first if in_order else rng.random() < 0.5:
                 _move(entries, op, moved)
         for folder in self.folders:
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700, exist_ok=True)  # an ending thread scans for searches and creates the state folder
         for path in sorted(entries):  # folders before their entries
-            self._write(Path(path), entries, chance, first if in_order else None)
+            self._write(Path(path), entries, rng, first if in_order else None)
 
-    def _write(self, path: Path, entries: dict[str, Inode], chance: random.Random, first: int | None) -> None:
+    def _write(self, path: Path, entries: dict[str, Inode], rng: random.Random, first: int | None) -> None:
         inode = entries[str(path)]
         if path in self.folders or not path.parent.is_dir():  # the latter: its folder has no name
             return
@@ -203,7 +203,7 @@ class Disk:
                 (at, page)
                 for at, change in inode.changes
                 for page in range(len(pages(change)) or 1)
-                if chance.random() < 0.5
+                if rng.random() < 0.5
             }
         if not path.name.endswith("-shm"):  # an index in shared memory, which is discarded at a restart
             path.write_bytes(inode.content(keep, first or 0))
@@ -224,20 +224,20 @@ def edit_and_say(path: Path) -> None:
     from support.faults.killed_editor import FAST, name_of, say
     from support.sessions.filed import Desk, filed, send, text_of
 
-    chance = random.Random(20261123)
+    rng = random.Random(20261123)
     desk = Desk(path.parent, FAST)
     page = desk.page(path)
     for number in range(60):
         ways = ["edit", "undo", "redo"] if page.state.past and page.state.future else ["edit"]
-        way = chance.choices(ways, [6, 2, 2][: len(ways)])[0]
+        way = rng.choices(ways, [6, 2, 2][: len(ways)])[0]
         if way == "edit":
-            send(page, "edit_prose", cell=0, text=f"# Edit {number} " + "x" * chance.choice([0, 10, 5_000]))
+            send(page, "edit_prose", cell=0, text=f"# Edit {number} " + "x" * rng.choice([0, 10, 5_000]))
         else:
             send(page, way)
         say("sent", name_of(text_of(page)))
         desk.until(lambda: filed(page).save.durable)
         say("kept", name_of(text_of(page)))
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             desk.settle()
     os._exit(0)
 

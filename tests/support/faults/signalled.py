@@ -51,20 +51,20 @@ def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -
 
 def _signalled(process: subprocess.Popen[bytes], number: int, milliseconds: int) -> Ended:
     assert process.stderr is not None
-    said = line = b""
-    while INSTALLED not in said or INSTALLED in line:
+    stderr = line = b""
+    while INSTALLED not in stderr or INSTALLED in line:
         line = process.stderr.readline()
-        assert line, said.decode()
-        said += line
+        assert line, stderr.decode()
+        stderr += line
     os.set_blocking(process.stderr.fileno(), False)
     until = time.monotonic() + milliseconds / 1000
     while time.monotonic() < until and process.poll() is None:
-        said += process.stderr.read() or b""  # the pipe must not fill
+        stderr += process.stderr.read() or b""  # the pipe must not fill
         time.sleep(0.002)
     os.set_blocking(process.stderr.fileno(), True)
     sent = time.monotonic()
     process.send_signal(number)
-    said += process.stderr.read()
+    stderr += process.stderr.read()
     process.wait(timeout=60)
-    lines = [line for line in said.decode().splitlines() if not line.startswith("import time:")]
+    lines = [line for line in stderr.decode().splitlines() if not line.startswith("import time:")]
     return Ended(process.returncode, "\n".join(lines), time.monotonic() - sent)

@@ -156,10 +156,10 @@ def _twice_lines(random: Random, lines: list[str], at: int, _: Sequence[str]) ->
 
 def _move_lines(random: Random, lines: list[str], at: int, _: Sequence[str]) -> None:
     count = random.choice((1, 1, 3))
-    taken = lines[at : at + count]
+    moved = lines[at : at + count]
     del lines[at : at + count]
     other = random.randrange(len(lines) + 1)
-    lines[other:other] = taken
+    lines[other:other] = moved
 
 
 def _indent(random: Random, lines: list[str], at: int, _: Sequence[str]) -> None:
@@ -181,11 +181,11 @@ def _cut(random: Random, text: str, _: Sequence[str]) -> str:
 def _characters(random: Random, text: str, _: Sequence[str]) -> str:
     for _n in range(random.choice((1, 1, 3))):
         at = random.randrange(len(text) + 1)
-        taken = random.choice((0, 1, 1, 3))
+        removed = random.choice((0, 1, 1, 3))
         given = random.choice(
             ("", chr(random.randrange(128)), chr(random.choice((0, 0xA0, 0xFF, 0x2028, 0xD800, 0x1F600))))
         )
-        text = text[:at] + given + text[at + taken :]
+        text = text[:at] + given + text[at + removed :]
     return text
 
 
@@ -261,19 +261,19 @@ KEYWORDS = (
 def _written(random: Random, seeds: Sequence[str], depth: int = 0) -> str:
     """An expression: from a seed, from the table of numbers, or a call of a function that the readers know, with arguments of the same
     kinds."""
-    chance = random.random()
-    if chance < 0.35 or depth > 2:
+    roll = random.random()
+    if roll < 0.35 or depth > 2:
         return (
             random.choice(NUMBERS)
             if random.random() < 0.6
             else random.choice(("i", "j", "k", "A", "B", "C", "vi", "n", "x", "T", "te"))
         )
-    if chance < 0.65:
+    if roll < 0.65:
         return random.choice(_pieces(random.choice(seeds)) or NUMBERS)
     given = [_written(random, seeds, depth + 1) for _ in range(random.choice((0, 1, 1, 2, 2, 3, 4)))]
-    if chance < 0.75:
+    if roll < 0.75:
         return f"({' + '.join(given) or '0'})" if random.random() < 0.5 else f"[{', '.join(given)}]"
-    if chance < 0.82:
+    if roll < 0.82:
         return f"A[{', '.join(given) or '()'}]"
     if random.random() < 0.15:
         given.append(f"{random.choice(KEYWORDS)}={_written(random, seeds, depth + 1)}")

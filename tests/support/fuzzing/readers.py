@@ -157,8 +157,8 @@ def _import(data: Data) -> None:
     file = _folder() / "input"
     file.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
     program = ["--program", str(_folder() / "program.py")] if data[:1] in ("[", b"[") else []
-    out, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+    out, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(stderr):
         code = main(["import", str(file), "--json", *program])
     answer = json.loads(out.getvalue())
     if (code == 0) != ("text" in answer):

@@ -88,9 +88,9 @@ def _line(draw: st.DrawFn, stages: list[_Stage]) -> str:
     match kind:
         case "split":
             way = draw(st.sampled_from(("factor", "nparts")))
-            made = [f"{axis}o", f"{axis}i"]
-            _replace(stage, [axis], made)
-            return f"{', '.join(made)} = s[{stage.name}].split({axis}, {way}={draw(st.integers(1, 4))})"
+            halves = [f"{axis}o", f"{axis}i"]
+            _replace(stage, [axis], halves)
+            return f"{', '.join(halves)} = s[{stage.name}].split({axis}, {way}={draw(st.integers(1, 4))})"
         case "reorder":
             order = draw(st.permutations(stage.leaves))[: draw(st.integers(2, 3))]
             places = sorted(stage.leaves.index(a) for a in order)
@@ -99,9 +99,9 @@ def _line(draw: st.DrawFn, stages: list[_Stage]) -> str:
             return f"s[{stage.name}].reorder({', '.join(order)})"
         case "tile" if len({*stage.leaves} - stage.reduced) > 1 and {*stage.leaves[:2]}.isdisjoint(stage.reduced):
             x, y = stage.leaves[:2]
-            made = [f"{x}o", f"{y}o", f"{x}i", f"{y}i"]
-            _replace(stage, [x, y], made)
-            return f"{', '.join(made)} = s[{stage.name}].tile({x}, {y}, {draw(st.integers(1, 4))}, {draw(st.integers(1, 4))})"
+            halves = [f"{x}o", f"{y}o", f"{x}i", f"{y}i"]
+            _replace(stage, [x, y], halves)
+            return f"{', '.join(halves)} = s[{stage.name}].tile({x}, {y}, {draw(st.integers(1, 4))}, {draw(st.integers(1, 4))})"
         case "fuse" if axis != stage.leaves[-1]:
             after = stage.leaves[stage.leaves.index(axis) + 1]
             if (axis in stage.reduced) == (after in stage.reduced):

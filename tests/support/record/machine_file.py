@@ -113,8 +113,8 @@ def _section(level: str, title: str, part: type[msgspec.Struct]) -> str:
     if part is AnyEngine:
         kinds = ", ".join(f'"{kind}"' for kind in ENGINE_TYPES)
         rows.insert(0, f"| `kind` | {kinds} | needed | | The kind of work; each kind adds the keys below. |\n")
-    told = re.sub(r"\s+", " ", getdoc(part) or "")
-    return f"\n{level} {title}\n\n{told}\n\n{HEADER}{''.join(rows)}"
+    text = re.sub(r"\s+", " ", getdoc(part) or "")
+    return f"\n{level} {title}\n\n{text}\n\n{HEADER}{''.join(rows)}"
 
 
 def _row(part: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:

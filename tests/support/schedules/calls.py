@@ -252,7 +252,7 @@ def _cache_of(sch: Schedule, likely: Likely, block: str, side: str) -> st.Search
     regions = body.reads if side == "read" else body.writes
     users = st.lists(st.sampled_from(sch.index.block_names), min_size=1, max_size=2, unique=True)
     call = st.builds(_cache, st.just(block), st.just(side), likely.number(len(regions)), st.sampled_from(SCOPES))
-    some = st.builds(lambda made, names: {**made, "consumer_blocks": tuple(names)}, call, users)
+    some = st.builds(lambda base, names: {**base, "consumer_blocks": tuple(names)}, call, users)
     return st.one_of(call, call, call, some)
 
 

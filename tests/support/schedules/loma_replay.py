@@ -50,8 +50,8 @@ def loma_space(layer: Layer, target: Target, found: Mapping[str, Sequence[Sequen
         if loops:
             sizes = ", ".join(["None", *(str(n) for n, _ in loops[1:]), str(tile[d])])
             wanted = ", ".join(f'"{name}"' for _, name in loops)
-            made = ", ".join([*(name for _, name in loops), f"{names[d]}i"])
-            lines.append(f'{made} = sch.split({names[d]}, [{sizes}], names=[{wanted}, "{names[d]}i"])')
+            ordered = ", ".join([*(name for _, name in loops), f"{names[d]}i"])
+            lines.append(f'{ordered} = sch.split({names[d]}, [{sizes}], names=[{wanted}, "{names[d]}i"])')
     inner = [f"{names[d]}i" if of_dim[d] else names[d] for d in dims]
     lines.append(f"sch.reorder({', '.join([name for _, name in outer] + inner)})")
     at = {operand: _loop(outer, end) for operand, end in ends.items()}

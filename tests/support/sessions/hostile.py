@@ -235,10 +235,10 @@ def messages(draw: st.DrawFn) -> dict[str, Any]:
     kind = draw(st.sampled_from(sorted(MESSAGES)))
     message: dict[str, Any] = {"kind": kind}
     for name in MESSAGES[kind].__struct_encode_fields__:
-        chance = draw(st.integers(0, 9))
-        if chance < 8:
+        roll = draw(st.integers(0, 9))
+        if roll < 8:
             message[name] = draw(likely.get(name, words))
-        elif chance == 8:
+        elif roll == 8:
             message[name] = draw(values)
     return message
 

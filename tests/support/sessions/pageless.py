@@ -247,8 +247,8 @@ def _started(process: subprocess.Popen[bytes], runtime: Path) -> Server:
     path = runtime / f"server-{process.pid}.json"
     for _ in range(600):
         if path.exists() and (text := path.read_text()):
-            told = json.loads(text)
-            return Server(told["url"].rstrip("/"), told["token"], process.pid)
+            published = json.loads(text)
+            return Server(published["url"].rstrip("/"), published["token"], process.pid)
         assert process.poll() is None, "the server ended"
         time.sleep(0.1)
     raise AssertionError("the server did not start")

@@ -92,7 +92,7 @@ def served(
 ) -> Iterator[Served]:
     """A server until the end of the block, on any free port unless one is named; `options` are Panel's."""
     policy = policy or make_policy()
-    made: list[Served] = []
+    servers: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
@@ -105,7 +105,7 @@ def served(
 
         server = open_server(page, api_context, policy, port, **options)
         server.start()
-        made.append(Served(server, policy, sessions))
+        servers.append(Served(server, policy, sessions))
         loops.append(asyncio.get_running_loop())
         ends.append(ended)
         ready.set()
@@ -122,7 +122,7 @@ def served(
     thread.start()
     assert ready.wait(60), "the server did not start"
     try:
-        yield made[0]
+        yield servers[0]
     finally:
         loops[0].call_soon_threadsafe(ends[0].set)
         thread.join(30)

@@ -114,12 +114,12 @@ def family(pid: int) -> list[int]:
 def watched_server(command: str = COMMAND) -> Iterator[WatchedServer]:
     """A server of an empty folder, until the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
-        made = WatchedServer(command, Path(folder))
+        server = WatchedServer(command, Path(folder))
         try:
-            yield made
+            yield server
         finally:
-            if made.process.poll() is None:
-                made.terminate()
+            if server.process.poll() is None:
+                server.terminate()
 
 
 __all__ = ["COMMAND", "WatchedServer", "watched_server"]

@@ -93,10 +93,10 @@ class Kernel(msgspec.Struct, frozen=True, eq=False):
 
 def kernel(func: PrimFunc, *, accesses: str = "exact", skew: int = 0) -> Kernel:
     """The program under its name; buffers one behind the other at multiples of 256 bytes, `skew` more between them."""
-    made = c_function(func, storage="arguments", accesses=accesses)  # pyright: ignore[reportArgumentType]
+    compiled = c_function(func, storage="arguments", accesses=accesses)  # pyright: ignore[reportArgumentType]
     bases: dict[str, int] = {}
     end = 0
-    for buffer in made.arguments:
+    for buffer in compiled.arguments:
         assert isinstance(buffer, Buffer) and buffer.name not in bases, "sizes are numbers, names differ"
         bases[buffer.name] = end
         extents = [build.int_value(e) for e in buffer.shape]
@@ -106,7 +106,7 @@ def kernel(func: PrimFunc, *, accesses: str = "exact", skew: int = 0) -> Kernel:
             size *= extent
         end = -(-(end + size) // 256) * 256 + skew
     assert end <= ARENA_BYTES
-    return Kernel(made, bases)
+    return Kernel(compiled, bases)
 
 
 def build_program(kernels: Sequence[Kernel], folder: Path) -> Path:
@@ -180,17 +180,17 @@ def _by_line(text: str) -> dict[tuple[str, str, int], dict[str, int]]:
     return found
 
 
-def _of_kernel(made: CFunction, lines: Mapping[tuple[str, str, int], Mapping[str, int]]) -> dict[str, Counts]:
+def _of_kernel(compiled: CFunction, lines: Mapping[tuple[str, str, int], Mapping[str, int]]) -> dict[str, Counts]:
     def total(numbers: tuple[int, ...], event: str) -> int:
-        return sum(lines.get((f"{made.name}.c", made.name, n), {}).get(event, 0) for n in numbers)
+        return sum(lines.get((f"{compiled.name}.c", compiled.name, n), {}).get(event, 0) for n in numbers)
 
     events = ("Dr", "Dw", "D1mr", "D1mw", "DLmr", "DLmw")
-    return {block: Counts(*(total(numbers, e) for e in events)) for block, numbers in made.line_of.items()}
+    return {block: Counts(*(total(numbers, e) for e in events)) for block, numbers in compiled.line_of.items()}
 
 
-def modelled(func: PrimFunc, made: Kernel, first: Geometry, last: Geometry) -> dict[str, Counts]:
+def modelled(func: PrimFunc, case: Kernel, first: Geometry, last: Geometry) -> dict[str, Counts]:
     """The model's counts of each block."""
-    counts = cache_counts(func, cached_machine(first, last), bases=made.bases)
+    counts = cache_counts(func, cached_machine(first, last), bases=case.bases)
     found: dict[str, list[int]] = {}
     for row in counts.rows:
         own = found.setdefault(row.block, [0] * 6)

@@ -151,8 +151,8 @@ def triangle_reports(
     return every, simulate(func, machine, most, whole=0)
 
 
-def differing(told: Counter[str]) -> int:
-    return told["trees that differ"] + told["programs that differ"] + told["triangles that differ"]
+def differing(counts: Counter[str]) -> int:
+    return counts["trees that differ"] + counts["programs that differ"] + counts["triangles that differ"]
 
 
 def main() -> None:
@@ -160,50 +160,50 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for n, seed in enumerate(range(options.first, options.first + options.count)):
         if n and n % REPORTED == 0:
-            print(f"{n} done, {differing(told)} differ", file=sys.stderr, flush=True)
+            print(f"{n} done, {differing(counts)} differ", file=sys.stderr, flush=True)
         rng = Random(seed)
         tree = task_program(rng, ports=seed % 4)
         try:
             every, few = replay_tasks(tree, MOST_TASKS, EVERYTHING), replay_tasks(tree, MOST_TASKS, 0)
         except MachineError:
-            told["trees too long to play"] += 1
+            counts["trees too long to play"] += 1
         else:
-            told["trees"] += 1
-            told["tasks of trees"] += len(every.places)
-            told["played of these"] += len(few.places)
+            counts["trees"] += 1
+            counts["tasks of trees"] += len(every.places)
+            counts["played of these"] += len(few.places)
             if (few.cycles, stalls(few)) != (every.cycles, stalls(every)):
                 print(f"tree {seed} differs", flush=True)
-                told["trees that differ"] += 1
+                counts["trees that differ"] += 1
         try:
             all_played, few_played = triangle_reports(rng)
         except MachineError as refused:
-            told[f"triangles refused: {refused.code}"] += 1
+            counts[f"triangles refused: {refused.code}"] += 1
         else:
-            told["triangles"] += 1
-            told["triangles whose rows are skipped"] += any(r.more for r in few_played.timeline.repeats)
-            told["tasks of triangles"] += len(all_played.segments)
-            told["tasks of triangles that were played"] += len(few_played.segments)
+            counts["triangles"] += 1
+            counts["triangles whose rows are skipped"] += any(r.more for r in few_played.timeline.repeats)
+            counts["tasks of triangles"] += len(all_played.segments)
+            counts["tasks of triangles that were played"] += len(few_played.segments)
             if not same_figures(few_played, all_played):
                 print(f"triangle {seed} differs", flush=True)
-                told["triangles that differ"] += 1
+                counts["triangles that differ"] += 1
         try:
             base, *scopes = rng.choice(MACHINES)
             func, machine = tiled(rng, *scopes), varied(rng, base)
             reports = [simulate(func, machine, MOST_TASKS, whole=whole) for whole in (0, EVERYTHING)]
         except (MachineError, ScheduleError) as refused:
-            told[f"programs refused: {refused.code}"] += 1
+            counts[f"programs refused: {refused.code}"] += 1
             continue
-        told["programs"] += 1
-        told["programs with shared ports"] += any(e.stall["port"] for e in reports[1].engines.values())
-        told["tasks of programs"] += len(reports[1].segments)
-        told["tasks of programs that were played"] += len(reports[0].segments)
+        counts["programs"] += 1
+        counts["programs with shared ports"] += any(e.stall["port"] for e in reports[1].engines.values())
+        counts["tasks of programs"] += len(reports[1].segments)
+        counts["tasks of programs that were played"] += len(reports[0].segments)
         if not same_figures(*reports):
             print(f"program {seed} differs", flush=True)
-            told["programs that differ"] += 1
-    for what, count in told.items():
+            counts["programs that differ"] += 1
+    for what, count in counts.items():
         print(f"{count:10,} {what}")
 
 

@@ -61,12 +61,12 @@ def schedule(document: Document) -> list[str]:
 @given(documents(), st.data())
 def test_switching_branches_and_back_restores_the_text(document: Document, data: st.DataObject) -> None:
     steps = data.draw(st.one_of(st.none(), st.integers(0, len(schedule(document)))))
-    made = add_branch(document, "wide", steps)
-    assert names(made) == ["main", "*wide"]
-    assert schedule(made) == schedule(document)[:steps]
-    back = with_branch(made, "main")
+    branched = add_branch(document, "wide", steps)
+    assert names(branched) == ["main", "*wide"]
+    assert schedule(branched) == schedule(document)[:steps]
+    back = with_branch(branched, "main")
     assert schedule(back) == schedule(document)
-    assert with_branch(back, "wide").text == made.text
+    assert with_branch(back, "wide").text == branched.text
     assert with_branch(with_branch(back, "wide"), "main").text == back.text
     kept = back.text[: back.text.index("# %% branch")]
     assert kept.startswith(document.text.rstrip("\r\n"))
@@ -75,8 +75,8 @@ def test_switching_branches_and_back_restores_the_text(document: Document, data:
 
 @given(documents())
 def test_python_runs_only_the_shown_branch(document: Document) -> None:
-    made = with_branch(add_branch(document, "wide", 1), "main")
-    assert ast.dump(ast.parse(made.text)) == ast.dump(ast.parse(document.text))
+    branched = with_branch(add_branch(document, "wide", 1), "main")
+    assert ast.dump(ast.parse(branched.text)) == ast.dump(ast.parse(document.text))
 
 
 def test_edits_go_to_the_shown_branch_only() -> None:

@@ -28,14 +28,14 @@ def test_inserting_and_deleting_a_cell_leaves_the_others(text: str, data: st.Dat
     document = read_document(text)
     index = data.draw(st.integers(0, len(document.cells)))
     try:
-        made = insert_cell(document, index, kind)  # pyright: ignore[reportArgumentType]
+        edited = insert_cell(document, index, kind)  # pyright: ignore[reportArgumentType]
     except DocumentError as error:
         assert error.code == "bad-cell-order"
         return
-    assert len(made.cells) == len(document.cells) + 1
-    (at,) = (n for n, cell in enumerate(made.cells) if cell.kind == kind and not cell.body.strip()) if kind else (0,)
+    assert len(edited.cells) == len(document.cells) + 1
+    (at,) = (n for n, cell in enumerate(edited.cells) if cell.kind == kind and not cell.body.strip()) if kind else (0,)
     assert at == index or (index == 0 and document.cells[0].kind == "preamble" and at == 1)
-    left = delete_cell(made, at)
+    left = delete_cell(edited, at)
     for old, new in zip(document.cells, left.cells, strict=True):
         assert new.text.startswith(old.text) and not new.text[len(old.text) :].strip()
     assert [cell.text for n, cell in enumerate(left.cells) if n != at - 1] == [
@@ -78,12 +78,12 @@ def test_a_second_workload_is_refused() -> None:
 
 def test_a_new_machine_or_schedule_cell_has_its_first_line() -> None:
     document = delete_cell(read_document(MATMUL_NOTEBOOK), 1)
-    made = insert_cell(document, 1, "machine")
-    assert evaluate(made).machine is not None
+    edited = insert_cell(document, 1, "machine")
+    assert evaluate(edited).machine is not None
     document = delete_cell(read_document(MATMUL_NOTEBOOK), 3)
-    made = insert_cell(document, 3, "schedule")
-    assert made.cells[3].body == "sch = tilewright.Schedule(matmul)\n\n"
-    assert evaluate(made).error is None
+    edited = insert_cell(document, 3, "schedule")
+    assert edited.cells[3].body == "sch = tilewright.Schedule(matmul)\n\n"
+    assert evaluate(edited).error is None
 
 
 WORDS = st.text(st.sampled_from(list("ab# \n%-`\"'\\é")), max_size=40)
@@ -93,10 +93,10 @@ WORDS = st.text(st.sampled_from(list("ab# \n%-`\"'\\é")), max_size=40)
 def test_prose_round_trips_and_changes_nothing_else(text: str, words: str) -> None:
     document = read_document(text)
     index = next(n for n, cell in enumerate(document.cells) if cell.kind == "markdown")
-    made = with_prose(document, index, words)
-    assert made.cells[:index] == document.cells[:index]
-    assert texts(made)[index + 1 :] == texts(document)[index + 1 :]
-    written = [line.rstrip() for line in made.cells[index].prose.strip("\n").split("\n")]
+    edited = with_prose(document, index, words)
+    assert edited.cells[:index] == document.cells[:index]
+    assert texts(edited)[index + 1 :] == texts(document)[index + 1 :]
+    written = [line.rstrip() for line in edited.cells[index].prose.strip("\n").split("\n")]
     wanted = [line.rstrip() for line in words.strip("\n").split("\n")]
     assert [line for line in written if line] == [line for line in wanted if line]
 

@@ -23,12 +23,12 @@ def scheduled(text: str) -> Schedule:
 @pytest.mark.parametrize("example", load_examples(), ids=lambda example: example.name)
 def test_the_text_of_a_schedule_rebuilds_it_step_by_step(example) -> None:
     schedule = scheduled(example.text)
-    made = notebook_of_schedule(schedule, load_machine("dual-bank-npu"))
-    again = evaluate(made.document)
+    notebook = notebook_of_schedule(schedule, load_machine("dual-bank-npu"))
+    again = evaluate(notebook.document)
     assert again.error is None and again.schedule is not None
     assert structural_equal(again.schedule.mod, schedule.mod)
-    assert len(made.states) == len(schedule.trace) + 1 == len(made.steps) + 1
-    for moment, state in zip(made.states, schedule.states, strict=True):
+    assert len(notebook.states) == len(schedule.trace) + 1 == len(notebook.steps) + 1
+    for moment, state in zip(notebook.states, schedule.states, strict=True):
         assert moment.schedule.states[-1] is state
 
 
@@ -59,17 +59,19 @@ def double(a: T.handle, b: T.handle):
 
 
 def test_sizes_of_the_schedule_are_the_notebooks() -> None:
-    made = notebook_of_schedule(Schedule(tilewright.parse(SIZED)), sizes={"n": 64})
-    assert made.sizes == {"n": 64} == evaluate(made.document).sizes
+    notebook = notebook_of_schedule(Schedule(tilewright.parse(SIZED)), sizes={"n": 64})
+    assert notebook.sizes == {"n": 64} == evaluate(notebook.document).sizes
 
 
 def test_a_schedule_of_too_many_calls_is_shown_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """More calls than a notebook may have."""
     monkeypatch.setattr("tilewright.app.document.calls.MAX_STEPS", 3)
     schedule = SCHEDULED.copy()
-    made = notebook_of_schedule(schedule)
-    assert made.steps == () and made.schedule is not None and made.schedule.states[-1] is schedule.states[-1]
-    after = apply_call(made, "unroll", schedule.get_loops("C")[-1])
+    notebook = notebook_of_schedule(schedule)
+    assert (
+        notebook.steps == () and notebook.schedule is not None and notebook.schedule.states[-1] is schedule.states[-1]
+    )
+    after = apply_call(notebook, "unroll", schedule.get_loops("C")[-1])
     assert after.error is None and after.schedule is not None
     schedule.go_to(after.schedule)
     assert schedule.trace.steps[-1].method == "unroll"

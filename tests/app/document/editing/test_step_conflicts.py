@@ -143,15 +143,15 @@ def test_an_unknown_name_is_underlined_with_a_suggestion(line: str, name: str, n
     assert place is not None
     text = notebook.document.text.split("\n")[place.line - 1]
     assert text[place.column - 1 : place.end_column - 1] == name
-    made = suggestion(notebook, notebook.error)
-    assert (made.new if made else None) == near
-    if made is not None:
-        assert with_suggestion(notebook.document, made).text == notebook.document.text.replace(name, made.new)
+    proposed = suggestion(notebook, notebook.error)
+    assert (proposed.new if proposed else None) == near
+    if proposed is not None:
+        assert with_suggestion(notebook.document, proposed).text == notebook.document.text.replace(name, proposed.new)
 
 
 def test_a_misspelt_machine_gets_the_nearest_preset() -> None:
     notebook = evaluate(read_document(MATMUL_NOTEBOOK.replace("dual-bank-npu", "dual-bank-np")))
     assert notebook.error is not None
-    made = suggestion(notebook, notebook.error)
-    assert made is not None and made.new == "dual-bank-npu"
-    assert evaluate(with_suggestion(notebook.document, made)).error is None
+    proposed = suggestion(notebook, notebook.error)
+    assert proposed is not None and proposed.new == "dual-bank-npu"
+    assert evaluate(with_suggestion(notebook.document, proposed)).error is None

@@ -18,9 +18,9 @@ from tilewright.app.document.files.history_rows import packed
 
 
 def done(folder: Path, *edits: Edit, base: str | None = None) -> History:
-    made = History(folder)
-    made.commit([Entry("a.py", edits, base)])
-    return made
+    store = History(folder)
+    store.commit([Entry("a.py", edits, base)])
+    return store
 
 
 @given(
@@ -28,7 +28,7 @@ def done(folder: Path, *edits: Edit, base: str | None = None) -> History:
 )
 def test_undo_and_redo_survive_a_restart(tmp_path_factory: pytest.TempPathFactory, moves: list[str]) -> None:
     """Undo and redo against the lists of a page."""
-    made = History(tmp_path_factory.mktemp("history"))
+    store = History(tmp_path_factory.mktemp("history"))
     past: list[str] = []
     future: list[str] = []
     now, any_edit = "text", False
@@ -46,9 +46,9 @@ def test_undo_and_redo_survive_a_restart(tmp_path_factory: pytest.TempPathFactor
         else:
             continue
         any_edit = True
-        made.commit([Entry("a.py", (Edit(before, now, move if move in ("undo", "redo") else "edit"),))])
-    made.close()
-    kept = History(made.folder).load("a.py")
+        store.commit([Entry("a.py", (Edit(before, now, move if move in ("undo", "redo") else "edit"),))])
+    store.close()
+    kept = History(store.folder).load("a.py")
     assert (kept is not None) == any_edit
     if kept is not None:
         assert (kept.text, list(kept.past), list(kept.future)) == (now, past, future)
@@ -60,66 +60,66 @@ def test_an_empty_history_creates_no_file(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_write_matches_both_texts(tmp_path: Path) -> None:
-    made = done(tmp_path, Edit("old", "new"), base="old")
-    made.writing("a.py", "new", ".a.py.1.tmp")
-    kept = made.load("a.py")
+    store = done(tmp_path, Edit("old", "new"), base="old")
+    store.writing("a.py", "new", ".a.py.1.tmp")
+    kept = store.load("a.py")
     assert kept is not None and set(kept.disk) == {digest_of("old"), digest_of("new")} and kept.base == "old"
     assert kept.temporary == (".a.py.1.tmp",)
-    made.written("a.py", "new", ".a.py.1.tmp")
-    kept = made.load("a.py")
+    store.written("a.py", "new", ".a.py.1.tmp")
+    kept = store.load("a.py")
     assert kept is not None and kept.disk == (digest_of("new"),) and kept.text == "new" and kept.temporary == ()
 
 
 def test_the_last_draft_of_each_page_is_kept_until_it_closes(tmp_path: Path) -> None:
-    made = done(tmp_path, Edit("a", "b"))
-    made.commit([Entry("a.py", drafts=(Draft("page", "b", "b1"),))])
-    made.commit([Entry("a.py", drafts=(Draft("page", "b", "b12"),))])
-    made.commit([Entry("a.py", drafts=(Draft("other", "b", "x"),))])
-    kept = made.load("a.py")
+    store = done(tmp_path, Edit("a", "b"))
+    store.commit([Entry("a.py", drafts=(Draft("page", "b", "b1"),))])
+    store.commit([Entry("a.py", drafts=(Draft("page", "b", "b12"),))])
+    store.commit([Entry("a.py", drafts=(Draft("other", "b", "x"),))])
+    kept = store.load("a.py")
     assert kept is not None and {(d.page, d.text) for d in kept.drafts} == {("page", "b12"), ("other", "x")}
-    made.commit([Entry("a.py", drafts=(Draft("page", "", ""),))])
-    kept = made.load("a.py")
+    store.commit([Entry("a.py", drafts=(Draft("page", "", ""),))])
+    kept = store.load("a.py")
     assert kept is not None and [d.page for d in kept.drafts] == ["other"]
 
 
 def test_the_oldest_of_many_versions_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_VERSIONS", 5)
-    made = done(tmp_path, *(Edit(f"{n}", f"{n + 1}") for n in range(20)))
-    made.written("a.py", "20", "")
-    kept = made.load("a.py")
+    store = done(tmp_path, *(Edit(f"{n}", f"{n + 1}") for n in range(20)))
+    store.written("a.py", "20", "")
+    kept = store.load("a.py")
     assert kept is not None and kept.text == "20" and kept.past == ("16", "17", "18", "19")
 
 
 def test_the_total_size_of_versions_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_BYTES", 5_000)
     texts = [os.urandom(500).hex() for _ in range(30)]
-    made = done(tmp_path, *(Edit(a, b) for a, b in pairwise(texts)))
-    made.written("a.py", texts[-1], "")
-    kept = made.load("a.py")
+    store = done(tmp_path, *(Edit(a, b) for a, b in pairwise(texts)))
+    store.written("a.py", texts[-1], "")
+    kept = store.load("a.py")
     assert kept is not None and kept.text == texts[-1] and 1 <= len(kept.past) < 15
 
 
 def test_a_tampered_version_is_rejected(tmp_path: Path) -> None:
-    made = done(tmp_path, Edit("a", "b"), Edit("b", "c"))
-    made.close()
-    db = sqlite3.connect(made.path)
+    store = done(tmp_path, Edit("a", "b"), Edit("b", "c"))
+    store.close()
+    db = sqlite3.connect(store.path)
     db.execute("UPDATE versions SET text = ? WHERE id = 1", (packed("evil"),))
     db.commit()
     db.close()
-    kept = made.load("a.py")
+    kept = store.load("a.py")
     assert kept is not None and kept.past == ("b",)
 
 
 def test_a_full_disk_is_reported_and_keeps_the_history(tmp_path: Path) -> None:
-    made = done(tmp_path, Edit("a", "b"))
-    assert made._connection is not None
-    pages = made._connection.execute("PRAGMA page_count").fetchone()[0]
-    made._connection.execute(f"PRAGMA max_page_count = {pages}")
+    store = done(tmp_path, Edit("a", "b"))
+    assert store._connection is not None
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(DocumentError, match="full"):
-        made.commit([Entry("a.py", (Edit("b", os.urandom(200_000).hex()),))])
-    kept = made.load("a.py")
+        store.commit([Entry("a.py", (Edit("b", os.urandom(200_000).hex()),))])
+    kept = store.load("a.py")
     assert kept is not None and kept.text == "b"
-    made.commit([Entry("a.py", (Edit("b", "c"),))])  # with room again
+    store.commit([Entry("a.py", (Edit("b", "c"),))])  # with room again
 
 
 def test_two_servers_do_not_break_each_others_history(tmp_path: Path) -> None:
@@ -140,11 +140,11 @@ def test_versions_are_listed_newest_first_with_their_base(
     tmp_path: Path,
 ) -> None:
     assert History(tmp_path).versions("a.py") == (), "looking makes no history"
-    made = done(tmp_path, Edit("one", "two"), Edit("two", "three"), Edit("three", "two", "undo"), Edit("two", "four"))
-    made.commit([Entry("b.py", (Edit("other", "file"),))])
-    found = made.versions("a.py")
+    store = done(tmp_path, Edit("one", "two"), Edit("two", "three"), Edit("three", "two", "undo"), Edit("two", "four"))
+    store.commit([Entry("b.py", (Edit("other", "file"),))])
+    found = store.versions("a.py")
     assert [version.text for version in found] == ["four", "three", "two", "one"]
     texts = {version.number: version.text for version in found}
     assert [texts.get(version.parent) for version in found] == ["two", "two", "one", None]
     assert all(a.at >= b.at > 0 for a, b in pairwise(found))
-    assert [version.text for version in made.versions("a.py", most=2)] == ["four", "three"]
+    assert [version.text for version in store.versions("a.py", most=2)] == ["four", "three"]

@@ -42,7 +42,7 @@ def lines(a: Schedule, b: Schedule) -> list[Pair]:
     return list(aligned(items_of(a.func), items_of(b.func)))
 
 
-def said(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
+def differences(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
     """Name -> (status, description) of the lines that differ; for a moved row, at its new place."""
     different = [pair for pair in pairs if pair.status != "same"]
     rows = [(p, p.b or p.a) for p in sorted(different, key=lambda p: p.b is not None)]
@@ -51,7 +51,7 @@ def said(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
 
 def test_equal_programs_have_equal_lines() -> None:
     sch = schedule()
-    assert not said(lines(sch, sch))
+    assert not differences(lines(sch, sch))
     assert len(lines(sch, sch)) == 7
 
 
@@ -59,7 +59,7 @@ def test_a_split_removes_one_loop_and_adds_two() -> None:
     a = schedule()
     b = a.copy()
     b.split(b.get_loops("D")[2], factors=[None, 16], names=["ko", "ki"])
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert found == {"k": ("only_a", ""), "ko": ("only_b", ""), "ki": ("only_b", "")}
 
 
@@ -68,7 +68,7 @@ def test_a_reorder_moves_one_loop() -> None:
     b = a.copy()
     i, j, k = b.get_loops("D")
     b.reorder(k, i, j)
-    assert said(lines(a, b)) == {"k": ("moved", "was under j")}
+    assert differences(lines(a, b)) == {"k": ("moved", "was under j")}
     moved = [p for p in lines(a, b) if p.status == "moved"]
     assert [(p.a is None, p.b is None) for p in moved] == [(True, False), (False, True)]
 
@@ -77,7 +77,7 @@ def test_compute_at_moves_the_block_beside_its_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.compute_at("D", b.get_loops("C")[0])
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert found["D"][0] == "moved"
     assert "C" not in found and "x" not in found and "y" not in found
 
@@ -86,7 +86,7 @@ def test_reverse_compute_at_moves_the_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.reverse_compute_at("C", b.get_loops("D")[0])
-    status, words = said(lines(a, b))["C"]
+    status, words = differences(lines(a, b))["C"]
     assert status == "moved" and words.startswith("moved under") and "was under y" in words
 
 
@@ -95,17 +95,17 @@ def test_changes_of_scope_and_layout_are_named() -> None:
     b = a.copy()
     b.set_scope("D", 0, "local")
     b.transform_layout("D", ("write", 0), lambda i, j: [j, i // 8, i % 8])
-    words = said(lines(a, b))["D"][1]
+    words = differences(lines(a, b))["D"][1]
     assert "D in global → local" in words and "D [64, 64] → [64, 8, 8]" in words
     b.vectorize(b.get_loops("C")[1])
     b.annotate("D", "pragma", 3)
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert "serial → vectorized" in found["y"][1]
     assert "now pragma 3" in found["D"][1]
 
 
 def test_loops_of_equal_programs_match_by_name() -> None:
-    found = said(lines(schedule(), schedule()))
+    found = differences(lines(schedule(), schedule()))
     assert not found
 
 
@@ -114,7 +114,7 @@ def test_renamed_blocks_match_by_written_buffer() -> None:
     text = MATMUL.replace('T.sblock("D")', 'T.sblock("product")')
     program = parse("from tvm.script import tirx as T\n" + text).program
     assert isinstance(program, PrimFunc)
-    assert said(lines(a, Schedule(program))) == {"product": ("changed", "name D → product")}
+    assert differences(lines(a, Schedule(program))) == {"product": ("changed", "name D → product")}
 
 
 @pytest.mark.parametrize("name", [example.name for example in load_examples()])

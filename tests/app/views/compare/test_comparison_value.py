@@ -264,8 +264,8 @@ def test_two_machines_are_compared_with_their_own_metrics() -> None:
     a, b = reports(compared, store)
     assert b.cycles < a.cycles
     value = compare_value(compared, store, ())
-    said = value["explanation"]["text"]
-    assert said == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
+    text = value["explanation"]["text"]
+    assert text == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
     assert value["counts"]["same"] == len(value["lines"])
     assert [side["label"] for side in value["sides"]] == ["as opened", "now"]
 

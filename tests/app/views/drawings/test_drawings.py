@@ -54,10 +54,10 @@ def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
             continue
         boxes = [box for box in group.iter(f"{SVG}rect") if box.get("data-cycles")]
         cycles = sum(int(box.attrib["data-cycles"]) for box in boxes)
-        told = report.engines[engine]
-        assert cycles == told.busy + told.stall["port"]  # stalls on a port occur while the task runs
-        assert told.busy == int(group.attrib["data-busy"])
-        assert len(boxes) == told.tasks
+        engine_report = report.engines[engine]
+        assert cycles == engine_report.busy + engine_report.stall["port"]  # stalls on a port occur while the task runs
+        assert engine_report.busy == int(group.attrib["data-busy"])
+        assert len(boxes) == engine_report.tasks
         for box in boxes:
             assert float(box.attrib["width"]) == pytest.approx(int(box.attrib["data-cycles"]) * per_cycle, abs=0.9)
             assert float(box.attrib["x"]) == pytest.approx(192 + int(box.attrib["data-start"]) * per_cycle, abs=0.01)
@@ -72,19 +72,19 @@ def test_hatched_stall_cycles_equal_those_of_the_report(name: str) -> None:
         if (cause := group.get("data-wait")) is not None:
             key = group.attrib["data-of"], cause
             found[key] = found.get(key, 0) + int(group.attrib["data-cycles"])
-    told = {
+    expected = {
         (name, cause): n for name, e in report.engines.items() for cause, n in e.stall.items() if n and cause != "idle"
     }
-    assert {key: n for key, n in found.items() if key[1] != "idle"} == told
+    assert {key: n for key, n in found.items() if key[1] != "idle"} == expected
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "place_the_copies"])
 def test_metrics_engines_memories_and_slots_are_named(name: str) -> None:
     root, report, value = drawn(name)
-    said = " ".join(words(root)).replace("\u202f", "")
-    assert str(report.cycles) in said
+    drawn_text = " ".join(words(root)).replace("\u202f", "")
+    assert str(report.cycles) in drawn_text
     for engine in value["engines"]:
-        assert engine["name"] in said
+        assert engine["name"] in drawn_text
     memories = [group.attrib["data-memory"] for group in root.iter(f"{SVG}g") if group.get("data-memory")]
     assert memories == [row["scope"] for row in value["rows"]]
     cells = {group.attrib["data-cell"] for group in root.iter(f"{SVG}g") if group.get("data-cell")}
@@ -135,8 +135,8 @@ def test_the_drawing_of_an_impossible_run_has_the_reason() -> None:
     state, store = opened(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
     value = timeline_value(state, store)
     assert value["note"]
-    said = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
-    assert value["note"] in said and "A & B < C" in said
+    drawn_text = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
+    assert value["note"] in drawn_text and "A & B < C" in drawn_text
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "bank_conflicts", "what_moves_what"])
@@ -153,12 +153,12 @@ def test_tree_draws_each_row_with_depth_and_costs(name: str) -> None:
     ]
     tops: list[float] = []
     for group, row in zip(groups, rows, strict=True):
-        said = " ".join(words(group))
-        assert row["name"] in said
+        drawn_text = " ".join(words(group))
+        assert row["name"] in drawn_text
         for buffer in [*row.get("reads", ()), *row.get("writes", ())]:
-            assert buffer["name"] in said
+            assert buffer["name"] in drawn_text
         if row["id"] in costs and costs[row["id"]]["cycles"]["share"]:
-            assert costs[row["id"]]["cycles"]["text"] in said
+            assert costs[row["id"]]["cycles"]["text"] in drawn_text
         tops.append(min(float(text.attrib["y"]) for text in group.iter(f"{SVG}text")))
     assert tops == sorted(tops) and len(set(tops)) == len(tops)
     width = float(root.attrib["width"])

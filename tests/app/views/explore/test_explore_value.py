@@ -58,15 +58,15 @@ def test_a_finished_search_explains_its_best_and_the_bound() -> None:
     assert best.outcome.figures.bound_by in value["card"]["words"]
     assert value["now"] is not None and len(value["now"]) == len(value["figures"])
     assert value["checked"][str(value["best"])] in ("proved", "tested")
-    looking = act(state, ShowPane("explore"))
-    study = trial_analysis(looking, store)
+    visible = act(state, ShowPane("explore"))
+    study = trial_analysis(visible, store)
     assert study is not None
     (report,) = study.pieces()
     store.keep(study.what, study.of, report)
-    assert trial_analysis(looking, store) is None
-    limits = explore_value(looking, store)["search"]["card"]["limits"]
+    assert trial_analysis(visible, store) is None
+    limits = explore_value(visible, store)["search"]["card"]["limits"]
     assert limits[0]["name"] == best.outcome.figures.bound_by
-    msgspec.json.encode(explore_value(looking, store))
+    msgspec.json.encode(explore_value(visible, store))
 
 
 def test_the_card_of_a_refused_candidate_names_its_line() -> None:

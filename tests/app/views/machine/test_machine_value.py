@@ -115,19 +115,19 @@ def test_panel_shows_the_results_of_sensitivity() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     report, machine = report_now(state, store), machine_now(state, store)
     assert sensitivity_analysis(state, store) is None  # the pane is hidden
-    looking = act(state, ShowPane("machine"))
-    study = sensitivity_analysis(looking, store)
+    visible = act(state, ShowPane("machine"))
+    study = sensitivity_analysis(visible, store)
     assert study is not None and study.what == "sensitivity"
-    assert machine_value(looking, store)["limit"]["text"].startswith("Simulating")
+    assert machine_value(visible, store)["limit"]["text"].startswith("Simulating")
     seen: list[int] = []
     for piece in study.pieces():
         store.keep(study.what, study.of, piece)
         seen.append(piece.done)
     assert seen == list(range(1, len(seen) + 1))
-    assert sensitivity_analysis(looking, store) is None
+    assert sensitivity_analysis(visible, store) is None
     assert state.moment is not None
     parameters = sensitivity(state.moment.schedule.described, machine)
-    value = machine_value(looking, store)
+    value = machine_value(visible, store)
     assert value["limit"]["path"] == parameters[0].path == "memories.ddr.read_bytes_per_cycle"
     assert f"{parameters[0].cycles:,}".replace(",", "\u202f") in value["limit"]["detail"]
     assert [sensitivity["path"] for sensitivity in value["sensitivities"]] == [k.path for k in parameters[:4]]

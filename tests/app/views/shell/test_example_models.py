@@ -63,11 +63,11 @@ def test_no_kernel_of_an_example_model_beats_its_bound(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_the_thumbnail_of_a_model_has_calls_engines_and_memories(name: str) -> None:
-    made, text = model_thumbnail(example_file(name)), model(name).document.text
-    assert load_thumbnails()[digest(text)] == made
-    assert made.cycles == model(name).simulate().cycles
-    assert len(made.rows) == min(len(model(name).network.graph.calls), MAX_ROWS)
-    assert {lane.name for lane in made.engines} == {engine.name for engine in model(name).machine.engines}
-    bars = [bar for lane in made.engines for bar in lane.bars]
+    thumbnail, text = model_thumbnail(example_file(name)), model(name).document.text
+    assert load_thumbnails()[digest(text)] == thumbnail
+    assert thumbnail.cycles == model(name).simulate().cycles
+    assert len(thumbnail.rows) == min(len(model(name).network.graph.calls), MAX_ROWS)
+    assert {lane.name for lane in thumbnail.engines} == {engine.name for engine in model(name).machine.engines}
+    bars = [bar for lane in thumbnail.engines for bar in lane.bars]
     assert bars and all(0 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT for start, end, _, share in bars)
-    assert all(0 <= part <= HEIGHT and not level.over for level in made.memories for part in level.fill)
+    assert all(0 <= part <= HEIGHT and not level.over for level in thumbnail.memories for part in level.fill)

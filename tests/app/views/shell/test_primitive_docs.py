@@ -31,10 +31,10 @@ def test_primitives_have_a_two_column_drawing_and_return_text(name: str) -> None
 def test_no_part_of_a_docstring_is_lost(name: str) -> None:
     doc = doc_of(PRIMITIVES[name])
     drawn = (*doc.drawing.before, *doc.drawing.after, *doc.drawing.notes)
-    told = " ".join((doc.summary, *drawn, *doc.about, doc.requires, doc.returns, doc.errors, doc.source))
+    shown = " ".join((doc.summary, *drawn, *doc.about, doc.requires, doc.returns, doc.errors, doc.source))
     words = (PRIMITIVES[name].apply.__doc__ or "").split()
     labels = {"Rewrite:", "Requires:", "Returns:", "Errors:", "Source:", "Requires,", "Returns,", "Errors,", "=>"}
-    missing = [word for word in words if word not in labels and word not in told]
+    missing = [word for word in words if word not in labels and word not in shown]
     assert not missing
 
 

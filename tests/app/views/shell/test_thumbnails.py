@@ -14,29 +14,29 @@ EXAMPLES = {example.name: example.text for example in load_examples()}
 
 
 def test_a_thumbnail_has_the_tree_row_by_row() -> None:
-    made = thumbnail_of(MATMUL_NOTEBOOK)
-    assert [depth for depth, _, _ in made.rows] == [0, 1, 2, 3, 4]
-    assert [width for _, width, _ in made.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
-    assert [colour for _, _, colour in made.rows] == [-1, -1, -1, -1, 2]  # C is the third buffer
-    assert made.text == digest(MATMUL_NOTEBOOK)
+    thumbnail = thumbnail_of(MATMUL_NOTEBOOK)
+    assert [depth for depth, _, _ in thumbnail.rows] == [0, 1, 2, 3, 4]
+    assert [width for _, width, _ in thumbnail.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
+    assert [colour for _, _, colour in thumbnail.rows] == [-1, -1, -1, -1, 2]  # C is the third buffer
+    assert thumbnail.text == digest(MATMUL_NOTEBOOK)
 
 
 def test_a_thumbnail_shows_the_scheduled_program() -> None:
-    made = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
-    assert sum(width == 0 for _, width, _ in made.rows) == 2
-    assert made.text != digest(MATMUL_NOTEBOOK)
+    thumbnail = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
+    assert sum(width == 0 for _, width, _ in thumbnail.rows) == 2
+    assert thumbnail.text != digest(MATMUL_NOTEBOOK)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_thumbnail_metrics_are_the_reports_and_marks_lie_inside(name: str) -> None:
-    made = thumbnail_of(EXAMPLES[name])
+    thumbnail = thumbnail_of(EXAMPLES[name])
     notebook = evaluate(read_document(EXAMPLES[name]))
     assert notebook.schedule is not None and notebook.machine is not None
     report = simulate(notebook.schedule.func, notebook.machine)
-    assert made.cycles == report.cycles
-    assert made.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
-    assert [lane.name for lane in made.engines] == [n for n, engine in report.engines.items() if engine.tasks]
-    for lane in made.engines:
+    assert thumbnail.cycles == report.cycles
+    assert thumbnail.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
+    assert [lane.name for lane in thumbnail.engines] == [n for n, engine in report.engines.items() if engine.tasks]
+    for lane in thumbnail.engines:
         busy = sum((end - start) * share for start, end, _, share in lane.bars) / WIDTH / HEIGHT
         engine = report.engines[lane.name]
         real = (engine.busy + engine.stall["port"]) / report.cycles  # a task includes its stall on a port
@@ -47,10 +47,10 @@ def test_thumbnail_metrics_are_the_reports_and_marks_lie_inside(name: str) -> No
         for start, end, colour, share in lane.bars:
             assert last - 1 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT and 0 <= colour < 12
             last = end
-    for level in made.memories:
+    for level in thumbnail.memories:
         assert len(level.fill) == COLUMNS and 0 < max(level.fill) <= HEIGHT
         assert level.over == (report.memory[level.name].peak_bytes > report.memory[level.name].capacity_bytes)
-    assert len(made.rows) <= MAX_ROWS
+    assert len(thumbnail.rows) <= MAX_ROWS
 
 
 def test_an_overflowing_memory_is_drawn_above_its_limit() -> None:
@@ -60,5 +60,5 @@ def test_an_overflowing_memory_is_drawn_above_its_limit() -> None:
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def f(:", "# %% schedule\nsch = nothing\n", ""])
 def test_text_without_a_program_has_an_empty_thumbnail(text: str) -> None:
-    made = thumbnail_of(text)
-    assert (made.text, made.rows, made.cycles) == (digest(text), (), None)
+    thumbnail = thumbnail_of(text)
+    assert (thumbnail.text, thumbnail.rows, thumbnail.cycles) == (digest(text), (), None)

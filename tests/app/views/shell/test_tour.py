@@ -62,8 +62,8 @@ def test_results_in_the_tour_have_the_metrics_of_this_program() -> None:
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     value = tour_value(state, store)
     assert value is not None
-    told = value["steps"][2]["result"]
-    assert "from 16\u202fKiB to 4\u202fKiB" in told and "57\u202f344" in told
+    result = value["steps"][2]["result"]
+    assert "from 16\u202fKiB to 4\u202fKiB" in result and "57\u202f344" in result
 
 
 def test_undo_reopens_a_task() -> None:

@@ -87,7 +87,7 @@ def test_a_requested_window_has_the_tasks_of_an_unrolled_run() -> None:
     state, store, report = example("gemmini_gemm")
     tasks = window_value(report, store, 600_000, 612_000, folded=False)["tasks"]
     value = timeline_value(state, store)
-    told = {
+    reported = {
         (
             600_000 + start,
             600_000 + start + length,
@@ -99,7 +99,7 @@ def test_a_requested_window_has_the_tasks_of_an_unrolled_run() -> None:
     real = {
         (s.start, s.end, s.block, tuple(i for _, i in s.indices)) for s in report.segments.between(600_000, 612_000)
     }
-    assert told == real and len(real) > 10
+    assert reported == real and len(real) > 10
 
 
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer"])

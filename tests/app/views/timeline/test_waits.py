@@ -22,9 +22,9 @@ def notebook(name: str) -> Notebook:
 
 def test_each_block_and_buffer_belongs_to_the_step_that_created_it() -> None:
     found = notebook("vtcm_double_buffer")
-    made = made_by(found.states, Store())
-    assert made["C"] == 0  # the program's own block
-    texts = {name: found.steps[step - 1].text for name, step in made.items() if step}
+    origins = made_by(found.states, Store())
+    assert origins["C"] == 0  # the program's own block
+    texts = {name: found.steps[step - 1].text for name, step in origins.items() if step}
     assert "cache_read" in texts["A_local.vtcm"] and "cache_write" in texts["C_local.acc"]
 
 

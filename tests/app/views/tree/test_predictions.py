@@ -92,8 +92,8 @@ def test_an_order_that_the_engine_refuses_has_a_reason() -> None:
     i, j, k = schedule.get_loops("C")
     schedule.decompose_reduction("C", k)
     entries = {e["loop"]: e for e in targets_of(schedule, [row_ids(schedule.func).of(j)])}
-    told = [e for e in entries.values() if not e["legal"]]
-    assert all(e["reason"] for e in told)
+    refused = [e for e in entries.values() if not e["legal"]]
+    assert all(e["reason"] for e in refused)
     assert i.name in entries
 
 
@@ -111,11 +111,11 @@ def test_an_order_that_the_engine_refuses_has_a_reason() -> None:
 def test_loops_of_a_chain_move_to_the_place_of_the_target(moved: str, target: str, order: str) -> None:
     text = MATMUL
     schedule = Schedule(parse(text).program)
-    made = schedule.split("i", [2, 2, 2, None], names=["a", "b", "c", "d"])
-    by_name = {loop.name: loop for loop in made}
-    chain = loop_chain(schedule.index, made[0])
+    parts = schedule.split("i", [2, 2, 2, None], names=["a", "b", "c", "d"])
+    by_name = {loop.name: loop for loop in parts}
+    chain = loop_chain(schedule.index, parts[0])
     assert [v.name for v in chain][:4] == ["a", "b", "c", "d"]
-    found = reordered(made, [by_name[m] for m in moved], by_name[target])
+    found = reordered(parts, [by_name[m] for m in moved], by_name[target])
     assert "".join(v.name for v in found) == order
 
 

@@ -79,11 +79,11 @@ def test_rows_of_a_viewed_step_have_a_badge() -> None:
     assert state.moment is not None
     rows = tree_rows(state.moment.schedule.func)
     assert marked_rows(rows, state, store) is rows, "nothing is marked while nothing was chosen"
-    looked = act(state, ViewStep(6))
-    assert looked.moment is not None
-    rows = tree_rows(looked.moment.schedule.func)
-    marked = marked_rows(rows, looked, store)
-    assert marked is marked_rows(rows, looked, store), "the same list, so that nothing is drawn anew"
+    viewed = act(state, ViewStep(6))
+    assert viewed.moment is not None
+    rows = tree_rows(viewed.moment.schedule.func)
+    marked = marked_rows(rows, viewed, store)
+    assert marked is marked_rows(rows, viewed, store), "the same list, so that nothing is drawn anew"
     badges = {
         row["id"]: row["badges"][0]["text"] for row in marked if row["badges"] != by_id(rows)[row["id"]]["badges"]
     }

@@ -48,18 +48,18 @@ def _loss(memory: Memory, group: Sequence[Operand], members: Sequence[int]) -> i
         rows += [(operand.written, row) for row in (set(touched) if memory.broadcast else touched)]
     groups, ports = memory.bank_groups or memory.banks, memory.bank_ports
     sides = [rows] if memory.ports == "shared" else [[r for r in rows if r[0] is side] for side in (False, True)]
-    taken = ideal = 0
+    used = ideal = 0
     for side in sides:
         busiest = max(Counter(row % groups for _, row in side).values(), default=0)
-        taken = max(taken, -(-busiest // ports))
+        used = max(used, -(-busiest // ports))
         ideal = max(ideal, -(-len(side) // (ports * groups)))
     if memory.bank_groups:
         region = memory.capacity_bytes * groups // memory.banks
         regions = memory.banks // groups
         banks = Counter((row % groups, row * memory.interleave_bytes // region % regions) for _, row in rows)
-        taken = max(taken, *banks.values())
+        used = max(used, *banks.values())
         ideal = max(ideal, -(-len(rows) // memory.banks))
-    return taken - ideal
+    return used - ideal
 
 
 def shares(memory: Memory, operands: Sequence[Operand]) -> Counter[int]:

@@ -159,7 +159,7 @@ def test_law_every_drag_of_a_placed_block_works_or_is_explained(text: str) -> No
     """For each placed block and loop: the move is made, or refused with a reason; a repair that is offered works."""
     before = opened(text)
     assert before.schedule is not None
-    made = 0
+    moves = 0
     for block in before.schedule.index.block_names[1:]:
         move = relocation(before, block)
         if not move.placed:
@@ -170,7 +170,7 @@ def test_law_every_drag_of_a_placed_block_works_or_is_explained(text: str) -> No
             except TilewrightError as error:
                 assert error.refusal.message
                 if move.repair(loop):
-                    made += move.moved(loop, repair=True).notebook.error is None
+                    moves += move.moved(loop, repair=True).notebook.error is None
             else:
-                made += move.moved(loop).notebook.error is None
-    assert made > 8
+                moves += move.moved(loop).notebook.error is None
+    assert moves > 8
