@@ -44,7 +44,7 @@ class Recorder(CancellationToken):
         self.collecting = 0.0
 
     def collect(self, phase: str, _: object) -> None:
-        """Start the gap later by the time of a garbage collection: nothing can interrupt it."""
+        """Start the gap later by the time of a garbage collection, which cannot be interrupted."""
         now = time.thread_time()
         if phase == "start":
             self.collecting = now
@@ -81,12 +81,12 @@ def stack_of(frame: FrameType | None) -> list[str]:
 
 @contextmanager
 def sampled(recorder: Recorder) -> Iterator[None]:
-    """Sample the stack of this thread meanwhile."""
+    """Sample the stack of this thread during the block."""
     thread, ended = threading.get_ident(), threading.Event()
 
     def sample() -> None:
         while not ended.wait(SAMPLE_S):
-            with suppress(AttributeError):  # a frame may end while its stack is read
+            with suppress(AttributeError):  # a frame may end during the sample
                 recorder.stacks.append(stack_of(sys._current_frames().get(thread)))
 
     sampler = threading.Thread(target=sample, daemon=True)
@@ -99,7 +99,7 @@ def sampled(recorder: Recorder) -> Iterator[None]:
 
 
 def spanning(stacks: list[list[str]]) -> tuple[list[str], str]:
-    """The innermost functions that are on all samples, and those that ran most often."""
+    """The innermost functions of all samples, and the most frequent ones."""
     if not stacks:
         return [], "no sample"
     names = [[entry.partition(" ")[2] for entry in stack] for stack in stacks]

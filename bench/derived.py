@@ -1,7 +1,7 @@
-"""Derived schedules beside those written by hand: `python bench/derived.py [NAME ...]` writes the table of docs/explore-quality.md.
+"""Derived schedules against manual ones: `python bench/derived.py [NAME ...]` writes the table of docs/explore-quality.md.
 
-For each notebook of tests/hand the program is derived on the notebook's machine and searched for the rest of S seconds. Without names
-all notebooks are searched; with names only these rows of the table are replaced.
+For each notebook of tests/hand the program is derived on the notebook's machine, then searched for the rest of S seconds. Without names all
+notebooks are searched; with names only these rows of the table are replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEAD = (
 
 
 class Row(NamedTuple):
-    """Cycles of a program: the lower bound of every schedule, the hand schedule, the best derived one (0: none fits)."""
+    """Cycles of a program: the lower bound of every schedule, the manual schedule, the best derived one (0: none fits)."""
 
     program: str
     machine: str
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def row_of(file: Path, seconds: float) -> Row:
-    """The row of a notebook after a search of so many seconds, its derivation included."""
+    """The row of a notebook after a search of `seconds`, including the derivation."""
     notebook = tilewright.load(file)
     assert notebook.schedule is not None and notebook.machine is not None and isinstance(notebook.program, PrimFunc)
     hand = tilewright.simulate(notebook.schedule, notebook.machine).cycles

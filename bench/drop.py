@@ -1,16 +1,16 @@
-"""How long a drop takes until it is on the screen: a real Chromium, the real server, the mouse.
+"""Latency of a drop until it is on the screen: a real Chromium, the real server, the mouse.
 
-Each drag (a block onto a loop of an example) is made and undone again and again. Measured in the page: from `pointerup` to the end of the
-first frame in which tree, code and timeline show the new program. "server" is from the page's message to the arrival of the last part of
-the answer, "page" the rest; "CPU" is the processor time of the server in that while, which what else runs on the machine does not change
-so much. "map" is from the message that something was grabbed to the frame in which the loops say whether it may be dropped there, and its
-processor time. The last row is a notebook of 187 blocks and loops and a hundred steps (tests/support/programs/transformer.py).
+Each drag (a block onto a loop of an example) is repeated, each time followed by undo. Measured in the page: from `pointerup` to the end of
+the first frame in which tree, code and timeline show the new program. "server" is from the page's message to the arrival of the last part
+of the answer, "page" the rest; "CPU" is the processor time of the server meanwhile, which depends less on the load of the machine. "map" is
+from the message of the grab to the frame in which the loops show whether they are legal targets, and its processor time. The last row is a
+notebook of 187 blocks and loops and a hundred steps (tests/support/programs/transformer.py).
 
-Below it the parts of the work on the server, as multiples of `plan`, which sizes and report share; evaluating is the drop's call and its
-line in the notebook.
+The second table has the parts of the work on the server, as multiples of `plan`, which sizes and report share; evaluating is the drop's
+call and its line in the notebook.
 
-Run: `python bench/drop.py [--rounds 20] [--example NAME]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
-Times are of this machine and of what else runs on it; the ratios are what to compare.
+Run: `python bench/drop.py [--rounds 20] [--example NAME]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH). Times
+depend on the machine and its load; compare the ratios.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DRAGS = (
     ("vtcm_double_buffer", "compute_at", "A_local.vtcm", "mi"),
     ("transformer", "compute_at", "W_down1_local", "ko_down1"),
 )
-"""Example, call, block, loop. The last but one makes 16 528 tasks of 400."""
+"""Example, call, block, loop. The next to last turns 400 tasks into 16 528."""
 
 FILES: dict[str, Callable[[], str]] = {"transformer": transformer_notebook}
 
@@ -60,7 +60,7 @@ HEAD = (
     "| example | drop | tasks | map CPU | map p50 | map p95 | CPU p50 | server p50 | page p50 | p50 | p95 |\n"
     "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 )
-"""Of the table of drops."""
+"""Columns of the table of drops."""
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -174,20 +174,20 @@ def chromium() -> str | None:
 
 
 class Served(NamedTuple):
-    """A server: its address, and its process."""
+    """A server: its address and process."""
 
     url: str
     process: int
 
     def cpu_ms(self) -> float:
-        """Processor time of all threads of the process so far."""
-        # The clock of another process, as clock_getcpuclockid(3) of Linux makes it.
+        """The process's CPU time: all threads, since the start."""
+        # The clock of another process, computed like clock_getcpuclockid(3) of Linux.
         return time.clock_gettime_ns((~self.process << 3) | 2) / 1e6
 
 
 @contextmanager
 def server(path: Path | None = None) -> Iterator[Served]:
-    """`tilewright serve` in a process of its own, as a person starts it; of a file or folder, or the gallery."""
+    """`tilewright serve` in a separate process, on a file or folder, or with the gallery."""
     command = [
         sys.executable,
         "-m",
@@ -198,7 +198,7 @@ def server(path: Path | None = None) -> Iterator[Served]:
         "0",
         *([] if path is None else [str(path)]),
     ]
-    with TemporaryDirectory() as state:  # no draft of the user costs time, and none stays
+    with TemporaryDirectory() as state:  # no draft of the user costs time, and none remains
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -217,7 +217,7 @@ def server(path: Path | None = None) -> Iterator[Served]:
 
 
 def opened_in(page: Page, url: str, example: str) -> None:
-    """The example, or the file, in the page, all about it worked out."""
+    """The example, or the file, in the page, fully analysed."""
     page.add_init_script(LISTEN)
     if example in FILES:
         page.goto(url)
@@ -233,7 +233,7 @@ def opened_in(page: Page, url: str, example: str) -> None:
 
 
 class Dropped(NamedTuple):
-    """The figures of a drag in milliseconds; medians but for the two p95."""
+    """The times of a drag in milliseconds; medians except for the two p95."""
 
     example: str
     drop: str
@@ -267,13 +267,13 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
         page.mouse.up()
         found.append(page.evaluate("() => window.benchResult") | maps | {"cpu": served.cpu_ms() - before})
         if not found[-1]["done"]:
-            said = page.locator("[role=alert]").all_inner_texts()
-            raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {said}")
+            alerts = page.locator("[role=alert]").all_inner_texts()
+            raise SystemExit(f"{example}: {block} onto {loop} was never drawn: {alerts}")
         page.wait_for_timeout(700)  # until the analyses after the paint have ended
         page.get_by_label("Undo (Ctrl+Z)").click()
         steps.nth(count).wait_for(state="detached")
         page.wait_for_timeout(300)
-    del found[0]  # it warms the server up
+    del found[0]  # warm-up
     medians = {key: statistics.median(f[key] for f in found) for key in found[0]}
 
     def p95(key: str) -> float:
@@ -292,7 +292,7 @@ def dropped(page: Page, served: Served, drag: tuple[str, str, str, str], rounds:
 
 
 def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
-    """The block is held over the loop, its offers shown; how long these took."""
+    """Hold the block over the loop until its targets are shown; the time of that."""
     source, target = (page.locator(f'[role="treeitem"][data-id="{row}"]') for row in (block, loop))
     if not source.count():  # a long tree contains only the rows near the viewport
         page.get_by_role("tree").evaluate("(list) => { list.scrollTop = 0; }")
@@ -304,7 +304,7 @@ def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
     page.evaluate("() => { window.benchOffers = benchMap(); }")
     before = served.cpu_ms()
     page.mouse.move(start["x"] + 70, start["y"] + 20, steps=3)
-    taken = page.evaluate("() => window.benchOffers")
+    offers = page.evaluate("() => window.benchOffers")
     cpu = served.cpu_ms() - before
     while not target.count():
         page.mouse.wheel(0, 1000)
@@ -313,7 +313,7 @@ def grab(page: Page, served: Served, block: str, loop: str) -> dict[str, float]:
     end = target.bounding_box()
     assert end is not None
     page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=8)
-    return {"map": taken, "map_cpu": cpu}
+    return {"map": offers, "map_cpu": cpu}
 
 
 def opened(drag: tuple[str, str, str, str]) -> tuple[Notebook, Var]:

@@ -1,7 +1,8 @@
-"""What durability adds to an answer of the API: `python bench/durable.py [EDITS]`.
+"""The cost of durability in an answer of the API: `python bench/durable.py [EDITS]`.
 
-`tilewright serve` answers edits of one notebook in a process of its own: with the history synced at each commit, with commits that are not
-synced, and without waiting for the history at all. Prints the median and the 95th percentile in milliseconds, and the disk's own sync.
+`tilewright serve` answers edits of one notebook in a separate process: with the history synced at each commit, with commits that are not
+synced, and without waiting for the history at all. Prints the median and the 95th percentile in milliseconds, and the sync time of the
+disk.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NOTEBOOK = Path(__file__).parents[1] / "static" / "examples" / "place_the_copies
 
 
 def main(edits: int = 300) -> None:
-    """Measure the ways in turn, several times: a shared machine is never the same twice."""
+    """Measure the modes alternately, several times: the load of a shared machine varies."""
     times: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(5):
         for way in WAYS:
@@ -36,7 +37,7 @@ def main(edits: int = 300) -> None:
 
 
 def answers(way: str, edits: int) -> list[float]:
-    """Milliseconds of so many edits, at the pace of a program that looks at each answer."""
+    """Milliseconds of `edits` edits, at the pace of a client that waits for each answer."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
         (Path(folder) / "mine.py").write_text(NOTEBOOK.read_text())
         command = [sys.executable, __file__, "--serve", way, folder]
@@ -47,7 +48,7 @@ def answers(way: str, edits: int) -> list[float]:
             session = _ask(connection, "/api/sessions", {"name": "mine.py"})["session"]
             found = [_timed(connection, f"/api/sessions/{session}", number) for number in range(edits)]
             server.terminate()
-    return found[5:]  # the first ones make the history
+    return found[5:]  # the first ones create the history
 
 
 def _timed(connection: http.client.HTTPConnection, address: str, number: int) -> float:
@@ -61,13 +62,13 @@ def _ask(connection: http.client.HTTPConnection, address: str, body: dict[str, o
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     connection.request("POST", address, json.dumps(body), headers)
     answer = connection.getresponse()
-    told = json.loads(answer.read())
-    assert answer.status < 300, told
-    return told
+    answered = json.loads(answer.read())
+    assert answer.status < 300, answered
+    return answered
 
 
 def syncs(count: int) -> list[float]:
-    """Milliseconds that the disk takes to sync a write of 8 KiB at the end of a file."""
+    """Milliseconds to sync a write of 8 KiB at the end of a file."""
     found: list[float] = []
     with tempfile.TemporaryFile() as file:
         for _ in range(count):
@@ -80,7 +81,7 @@ def syncs(count: int) -> list[float]:
 
 
 def serve_one_way(way: str, folder: Path) -> int:
-    """The server that is measured."""
+    """The measured server."""
     from tilewright.app.document.files import history
     from tilewright.app.server import api
     from tilewright.app.server.access import make_policy

@@ -1,7 +1,7 @@
 """Exact evaluations a second in one process: `python bench/evaluations.py [POINTS]` prints the rates of docs/explore.md.
 
-Points of derived spaces of programs in tests/hand are evaluated in the order of their numbers, from a random one on, and in random
-order: each to its cycles, and with the cycles of the default as the result to beat. Times are those of the processor.
+Points of derived spaces of programs in tests/hand are evaluated in the order of their numbers from a random start, and in random
+order: each to its cycles, and against the cycles of the default point. Times are processor times.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def main() -> None:
         assert notebook.machine is not None and notebook.program is not None
         space = derive_space(notebook.program, notebook.machine).space
         best = Evaluator(space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, space.default)).figures
-        chance = random.Random(0)
-        first = chance.randrange(max(1, space.size - count))
+        rng = random.Random(0)
+        first = rng.randrange(max(1, space.size - count))
         ordered = [space.point_at(n) for n in range(first, min(space.size, first + count))]
-        mixed = [space.point_at(chance.randrange(space.size)) for _ in range(count)]
+        mixed = [space.point_at(rng.randrange(space.size)) for _ in range(count)]
         known = ((float(best.cycles),),) if best is not None else ()
         rates = (
             rate(space, notebook.machine, points, to_beat)

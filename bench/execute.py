@@ -1,6 +1,6 @@
-"""How fast programs run on NumPy, as matmuls are tiled, staged, cut unevenly and lowered; NumPy's own product beside them.
+"""Speed of the NumPy executor: matmuls tiled, staged, cut unevenly and lowered, beside NumPy's own product.
 
-Run: `python bench/execute.py`. Times are of this machine and this run, the best of three; the ratios are what to compare.
+Run: `python bench/execute.py`. Times depend on the machine, the best of three; compare the ratios.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How many candidates a second a search tries, by workers: `python bench/explore.py [CANDIDATES]` prints the table of docs/explore.md.
+"""Candidates a second of a search, by number of workers: `python bench/explore.py [CANDIDATES]` prints the table of docs/explore.md.
 
-The same candidates of a derived space are tried in this process, by one worker and by two; what comes of them must be the same. Starting
-workers is measured apart. More workers are reckoned with what candidates, walks and asking take of the processor: the tasks of a full batch
-go to whoever is free, and one process asks for the next in between.
+The same candidates of a derived space are tried in this process, by one worker and by two; the results must be equal. Starting
+workers is measured separately. Rates of more workers are extrapolated from the processor time of candidates, walks and sampling: free
+workers run the tasks of a full batch, and one process samples between the batches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLANNED = (4, 8, 16, 32, 64)
 
 
 class Run(NamedTuple):
-    """A search by so many workers: seconds of the clock, and of those what starting took."""
+    """A search by `workers`: seconds of wall time, and the part of the start."""
 
     workers: int
     seconds: float
@@ -51,7 +51,7 @@ def timed(space: Space, machine: Machine, settings: Settings, workers: int) -> R
 
 
 class Costs(NamedTuple):
-    """Seconds of the processor: of a candidate, of a walk, and of asking the sampler for a candidate and telling it."""
+    """Seconds of processor time: of a candidate, of a walk, and of sampling a candidate and reporting its result."""
 
     candidate: float
     walk: float
@@ -59,24 +59,24 @@ class Costs(NamedTuple):
 
 
 def costs(study: Study) -> Costs:
-    """Of one worker that does all that a study asks for."""
+    """Costs of one worker that runs a whole study."""
     settings = study.settings
     bench = Evaluator(study.space, study.machine, settings.objectives)
     sampler = Sampled(study.space, settings, Estimator(study.space, study.machine))
     tried = walked = 0.0
-    told = walks = 0
+    reported = walks = 0
     begun = time.process_time()
     while (batch := sampler.batch(settings.batch)).points:
         before = time.process_time()
         estimates = [estimated for walk in batch.walks for estimated in bench.estimates(walk)]
         between = time.process_time()
-        for number, point in enumerate(batch.points, told):
+        for number, point in enumerate(batch.points, reported):
             bench.tried(EvaluationRequest(number, point))
         after = time.process_time()
         walked, tried = walked + between - before, tried + after - between
-        sampler.observe(study.trials[told : told + len(batch.points)], estimates)
-        told, walks = told + len(batch.points), walks + len(batch.walks)
-    return Costs(tried / told, walked / walks, (time.process_time() - begun - tried - walked) / told)
+        sampler.observe(study.trials[reported : reported + len(batch.points)], estimates)
+        reported, walks = reported + len(batch.points), walks + len(batch.walks)
+    return Costs(tried / reported, walked / walks, (time.process_time() - begun - tried - walked) / reported)
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def planned_rate(batch: int, found: Costs, workers: int) -> float:
-    """Candidates a second by so many workers: walks first, each to whoever is free, and asking between the batches."""
+    """Candidates a second of `workers`: walks first, each on a free worker, and sampling between the batches."""
     free = [0.0] * workers
     for task in (*[found.walk] * (batch // TURN), *[found.candidate] * batch):
         heapq.heapreplace(free, free[0] + task)

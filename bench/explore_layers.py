@@ -1,15 +1,14 @@
-"""Layers of ResNet-50 and BERT explored on the Gemmini-like machine and on the one with two blocks of VTCM: what is found, how far from
-what the machine can do, in how much time.
+"""Layers of ResNet-50 and BERT explored on the Gemmini-like machine and on the one with two blocks of VTCM: the cycles found, their
+distance from the lower bound, and the time of the search.
 
-    python bench/explore_layers.py                   # writes the tests' file; half an hour, rows that are there are kept
+    python bench/explore_layers.py                   # writes the tests' file; half an hour; existing rows are kept
     python bench/explore_layers.py --auto            # the same with derived spaces (tests/conformance/recorded/explore_derived.json)
     python bench/explore_layers.py --beside          # adds the examples' own schedules, and LOMA's mappings replayed
     python bench/explore_layers.py --table           # the recorded rows as Markdown, first the summary of docs/explore-quality.md
-    python bench/explore_layers.py --only "conv3"    # layers whose name has that in it; printed
+    python bench/explore_layers.py --only "conv3"    # layers whose name contains that; printed
 
-The space is that of tests/support/schedules/layer_spaces.py, written once for all layers; with --auto it is derived for each, for at most
-DERIVING seconds, which count. Seconds are of processor time; cycles are the
-same on every machine.
+The space is that of tests/support/schedules/layer_spaces.py, shared by all layers; with --auto it is derived for each layer, within
+DERIVING seconds, which count. Seconds are processor time; cycles are the same on every machine.
 """
 
 from __future__ import annotations
@@ -57,23 +56,23 @@ SPACES = {"written": RECORDED, "derived": DERIVED}
 EXAMPLES = HERE.parent / "static" / "examples"
 TRIALS = 128
 DERIVING = 5.0
-"""Seconds of a derivation."""
+"""Time limit of a derivation in seconds."""
 FIRST = (
     "conv1 7x7/2", "conv2 3x3", "conv2 1x1 out", "conv3 1x1/2", "conv3 3x3/2", "conv4 1x1 back", "conv4 3x3", "conv5 1x1 out", "conv5 3x3",
     "fc", "BERT-base/128 QKV", "BERT-base/128 scores", "BERT-base/128 context", "BERT-base/128 projection", "BERT-base/128 MLP up",
     "BERT-base/128 MLP down",
 )  # fmt: skip
-"""One of each kind, done before the others."""
+"""One layer of each kind, explored before the others."""
 
 WIDE = msgspec.structs.replace(DUAL, dtype="float32", products_per_cycle=256)
-"""The matrix unit takes float32 in four passes."""
+"""The matrix unit computes float32 in four passes."""
 
 HAND = {
     "gemmini_gemm": (Layer("gemmini_gemm", 512, 512, 512), GEMMINI),
     "vtcm_double_buffer": (Layer("vtcm_double_buffer", 256, 256, 512), WIDE),
     "vtcm_two_halves": (Layer("vtcm_two_halves", 256, 256, 512), WIDE),
 }
-"""The examples that have a product and a machine of these, and both as the space has them."""
+"""The examples with a product on one of these machines, each as layer and machine of the space."""
 
 
 def found_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def derived_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str,
             outcome = Evaluator(now.space, machine, ("cycles",)).tried(EvaluationRequest(0, now.space.default))
             if outcome.figures is not None and (not steps or outcome.figures.cycles < steps[-1][1]):
                 steps.append([0, outcome.figures.cycles, round(at - begun[0], 2)])
-        begun[0] += time.process_time() - at  # the simulation of this script
+        begun[0] += time.process_time() - at  # the simulation for this script
     assert derived is not None
     spent = time.process_time() - begun[0]
     study, later, seconds = timed(derived.space, target.machine, trials)
@@ -108,7 +107,7 @@ def derived_for(layer: Layer, target: Target, trials: int = TRIALS) -> dict[str,
 def row_of(
     layer: Layer, target: Target, space: Space, study: Study, steps: list[list[float]], seconds: float
 ) -> dict[str, Any]:
-    """What a study found, beside the bounds of the layer."""
+    """The results of a study, with the bounds of the layer."""
     assert study.best is not None and study.best.outcome.figures is not None
     figures = study.best.outcome.figures
     return {
@@ -132,7 +131,7 @@ def row_of(
 
 
 def timed(space: Space, machine: str, trials: int) -> tuple[Study, list[list[float]], float]:
-    """The study, when a better one was found (trial, cycles, seconds), and how long all trials took, checks of the best left out."""
+    """The study, its improvements (trial, cycles, seconds), and the time of all trials without the checks of the best ones."""
     steps: list[list[float]] = []
     last = [0.0]
     start = time.process_time()
@@ -150,7 +149,7 @@ def timed(space: Space, machine: str, trials: int) -> tuple[Study, list[list[flo
 
 
 def beside_example(name: str) -> dict[str, Any]:
-    """The schedule of an example, and what is found for its program."""
+    """The schedule of an example, and the result of a search for its program."""
     layer, target = HAND[name]
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     assert notebook.schedule is not None
@@ -159,8 +158,8 @@ def beside_example(name: str) -> dict[str, Any]:
 
 
 def beside_loma(row: dict[str, Any]) -> dict[str, Any]:
-    """A mapping of LOMA's as the best schedule that it stands for. Where it fits no physical blocks, on the machine with undivided
-    memories; where not there either, without cycles."""
+    """A LOMA mapping as the best of its schedules. If it fits no physical blocks, on the machine with undivided memories; if it does not
+    fit there either, without cycles."""
     layer, target = next(x for x in LAYERS if x.name == row["layer"]), TARGETS[row["machine"]]
     machine, divided = study_machine(target.machine), True
     space = loma_space(layer, target, row["loops"])
@@ -179,7 +178,7 @@ def beside_loma(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_beside() -> None:
-    """Rows that are there are kept."""
+    """Explore the layers without a row."""
     found: dict[str, Any] = {
         "what": "bench/explore_layers.py --beside: the examples' own schedules, and LOMA's mappings (zigzag_layers.json) replayed",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -217,7 +216,7 @@ def main() -> None:
     if args.beside:
         record_beside()
         return
-    file, made = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
+    file, find = (DERIVED, derived_for) if args.auto else (RECORDED, found_for)
     if args.table:
         rows = json.loads(file.read_text())["rows"]
         print(f"{summary()}\n\n{totals(rows)}\n\n{table(rows)}")
@@ -228,7 +227,7 @@ def main() -> None:
         for target in TARGETS.values():
             if (layer.name, target.machine) in known or (args.only and args.only not in layer.name):
                 continue
-            row = made(layer, target, args.trials)
+            row = find(layer, target, args.trials)
             kept.append(row)
             print(table([row]).splitlines()[-1], flush=True)
             if not args.only:
@@ -251,7 +250,7 @@ Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 def others() -> tuple[Rows, Rows]:
-    """LOMA's rows, and the replays of its mappings, by layer and machine."""
+    """LOMA's rows, and the replayed mappings, by layer and machine."""
     found = (LOMA, "rows"), (BESIDE, "loma")
     rows = [json.loads(file.read_text())[key] if file.exists() else [] for file, key in found]
     loma, replayed = ({(r["layer"], r["machine"]): r for r in some} for some in rows)
@@ -259,7 +258,7 @@ def others() -> tuple[Rows, Rows]:
 
 
 def cycles_by(row: dict[str, Any], seconds: float) -> float:
-    """What had been found by then."""
+    """The fewest cycles found within `seconds`."""
     return min((cycles for _, cycles, at in row["steps"] if at <= seconds), default=math.inf)
 
 
@@ -279,7 +278,7 @@ def summary() -> str:
 
 
 def summary_of(rows: list[dict[str, Any]]) -> list[str]:
-    """The geometric means over the layers of a machine, and how often LOMA's mapping was reached, at all and in LOMA's time."""
+    """The geometric means over the layers of a machine, and how often LOMA's mapping was reached, in total and in LOMA's time."""
     loma, replayed = others()
     cells = [str(len(rows))]
     for bound in ("bound", "reachable"):
@@ -295,7 +294,7 @@ def summary_of(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def totals(rows: list[dict[str, Any]]) -> str:
-    """The products of whole networks: the sums over their layers that LOMA's mapping fits."""
+    """The products of whole networks: the sums over the layers that LOMA's mapping fits."""
     loma, replayed = others()
     lines = [
         "| network | machine | found | LOMA replayed | ratio | LOMA's own estimate | left out |",

@@ -1,9 +1,8 @@
 """Film strips of docs/guide/next.md: a program from text to a fast schedule with the mouse, one picture after each gesture.
 
-A real Chromium, the real server. The text is pasted; what follows are presses of the mouse and turns of its wheel on what the screen
-shows: *Open*, then *Apply* of the first row of the Next pane once all rows are there. The pictures go to docs/pictures, and the
-tables of gestures into the guide. Fails if a strip ends with more than LIMIT times the
-cycles of the busiest engine or port of its schedule.
+A real Chromium, the real server. After the text is pasted, clicks and scrolls drive the page: *Open*, then *Apply* of the
+first row of the Next pane once all rows are shown. The pictures are written to docs/pictures, and the tables of gestures into the guide.
+Fails if a strip ends with more than LIMIT times the cycles of the busiest engine or port of its schedule.
 
 Run: `PYTHONPATH=tests python bench/film_strip.py`. Needs playwright, Pillow and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 """
@@ -29,13 +28,13 @@ from tilewright.engine.script import parse, to_script
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "next.md"
 HAND = Path(__file__).parents[1] / "tests" / "hand"
 SLOW = 300_000
-"""Milliseconds until all rows are there on a busy machine."""
+"""Milliseconds until all rows are shown on a busy machine."""
 
 LIMIT = 1.3
 
 
 class Strip(NamedTuple):
-    """A program as text; `applied` is the number of steps that are applied."""
+    """A program as text; `applied` is the number of applied steps."""
 
     name: str
     title: str
@@ -68,7 +67,7 @@ def main() -> int:
     with server() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, "--force-color-profile=srgb"])
         for strip in STRIPS:
-            frames = taken(browser, served.url, strip)
+            frames = capture(browser, served.url, strip)
             tables.append(table(strip, frames, load_machine("dual-bank-npu")))
             print(tables[-1], flush=True)
             reached = reached and frames[-1].cycles <= LIMIT * frames[-1].busiest
@@ -77,8 +76,8 @@ def main() -> int:
     return 0 if reached else 1
 
 
-def taken(browser: Browser, url: str, strip: Strip) -> list[Frame]:
-    """The frames of a strip, after its gestures."""
+def capture(browser: Browser, url: str, strip: Strip) -> list[Frame]:
+    """The frames of a strip, one after each gesture."""
     page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     page.set_default_timeout(SLOW)
     frames: list[Frame] = []
@@ -104,14 +103,14 @@ def taken(browser: Browser, url: str, strip: Strip) -> list[Frame]:
 
 
 def middle(target: Locator) -> tuple[float, float]:
-    """The point of the page in the middle of an element."""
+    """The centre of an element, in page coordinates."""
     box = target.bounding_box()
     assert box is not None
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def is_below(page: Page, target: Locator) -> bool:
-    """Whether the middle of an element is below the edge of the page."""
+    """Whether the centre of an element is below the edge of the page."""
     assert page.viewport_size is not None
     return middle(target)[1] > page.viewport_size["height"] - 4
 
@@ -133,7 +132,7 @@ def shot(page: Page, strip: Strip, number: int, gesture: str) -> Frame:
 
 
 def table(strip: Strip, frames: list[Frame], machine: Machine) -> str:
-    """The gestures as a table."""
+    """The table of gestures."""
     program = parse(strip.text()).program
     assert isinstance(program, PrimFunc)
     bound = program_bound(program, machine).cycles

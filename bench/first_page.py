@@ -1,11 +1,11 @@
-"""How long the first page takes: a real Chromium with an empty cache, the real server, no network but this machine.
+"""Latency of the first page: a real Chromium with an empty cache, the real server, no external network.
 
 From the start of the navigation to the end of the first frame that shows the cards of the gallery ("gallery"), or tree, code and timeline
-of an example ("notebook"). "first byte" is when the server began to answer, "parsed" when all scripts had run, "server CPU" the processor
-time of the server until then. Below: what was fetched, and what building the page costs the server.
+of an example ("notebook"). "first byte" is the start of the server's answer, "parsed" the end of all scripts, "server CPU" the processor
+time of the server until then. Below: the fetched files, and the server's time for building the page.
 
 Run: `python bench/first_page.py [--rounds 7]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
-Times are of this machine and of what else runs on it. The aim is under 1.5 s.
+Times depend on the machine and its load. The goal is 1.5 s.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 class FirstPage(NamedTuple):
-    """The figures of a page: times in milliseconds, the requests, and their size in KiB."""
+    """The measurements of a page: times in milliseconds, the requests, and their size in KiB."""
 
     name: str
     first_byte: float
@@ -116,8 +116,8 @@ class FirstPage(NamedTuple):
 
 
 def measured(browser: Browser, served: Served, name: str, path: str, rounds: int) -> FirstPage:
-    """Loads a page so many times."""
-    loaded(browser, served.url + path)  # warms the server up
+    """Loads a page `rounds` times."""
+    loaded(browser, served.url + path)  # warm-up
     loads: list[dict[str, Any]] = []
     for _ in range(rounds):
         before = served.cpu_ms()
@@ -127,17 +127,17 @@ def measured(browser: Browser, served: Served, name: str, path: str, rounds: int
 
 
 class NoClock:
-    """Nothing is put off: only the components are made."""
+    """A clock that runs nothing: only the components are built."""
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None:
-        """Not at all."""
+        """Never."""
 
     def soon(self, work: Callable[[], None]) -> None:
-        """Not at all."""
+        """Never."""
 
 
 def loaded(browser: Browser, url: str) -> dict[str, Any]:
-    """One load, with a cache of its own."""
+    """One load with an empty cache."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.add_init_script(WATCH)

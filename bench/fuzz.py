@@ -1,10 +1,10 @@
-"""Fuzzing of one reader: random inputs made of seeds, each read or refused with an error of ours; everything else is a find.
+"""Fuzzing of one reader: random mutations of seeds must be read or refused with a TilewrightError; everything else is a finding.
 
     python bench/fuzz.py script --inputs 1000000 --seconds 3600
     python bench/fuzz.py machine --costs --seconds 60       # CPU by the size of the input
 
-Prints the number of inputs, the refusals by code, and each find once, minimised, with a number that `--seed` and `--inputs` lead back to.
-docs/fuzzing.md has the figures of the last runs.
+Prints the number of inputs, the refusals by code, and each finding once, minimised, with the number that reproduces it by `--seed` and
+`--inputs`. docs/fuzzing.md has the results of the last runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.fuzzing.judging import Data, judged, minimised
 from support.fuzzing.readers import READERS, Reader
 
 KEPT = 400
-"""Inputs that are mutated further: the seeds, and those that were refused in a way not seen before."""
+"""Inputs that are mutated further: the seeds, and inputs refused in a new way."""
 
 
 def main() -> int:
@@ -59,7 +59,7 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
     done = 0
     while done < inputs and time.monotonic() - began < seconds:
         parents = random.choices(corpus if random.random() < 0.5 else seeds, k=2)
-        parent = min(parents, key=len)  # short inputs are read often, and each mutation counts for more in them
+        parent = min(parents, key=len)  # short inputs are read fast, and each mutation changes more of them
         data = reader.mutate(random, parent, seeds)
         outcome = judged(reader.read, data)
         done += 1
@@ -67,7 +67,9 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
         spent += outcome.seconds
         codes[outcome.code or "read"] += 1
         shape = (outcome.code, min(len(data).bit_length(), 13))
-        is_new = shape not in shapes and outcome.code != "syntax"  # what is no Python leads to nothing but more of it
+        is_new = (
+            shape not in shapes and outcome.code != "syntax"
+        )  # mutations of a text that is not Python are not Python either
         if is_new or (outcome.code == "" and random.random() < 0.01):
             shapes.add(shape)
             if len(data) < 4 * max(len(s) for s in seeds):
@@ -76,7 +78,7 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
                 )
         if outcome.fault and outcome.fault not in finds:
             finds[outcome.fault] = minimised(reader.read, data, outcome.fault)
-            tell(outcome.fault, finds[outcome.fault], done, out)
+            print_finding(outcome.fault, finds[outcome.fault], done, out)
     wall = time.monotonic() - began
     report = {
         "reader": reader.name,
@@ -93,7 +95,7 @@ def fuzz(reader: Reader, inputs: int, seconds: float, seed: int, out: Path | Non
 
 
 def print_costs(reader: Reader, seconds: float) -> int:
-    """The pieces that take the most CPU for a byte when they are repeated, and how it rises as the size does by four."""
+    """The pieces with the most CPU per byte when repeated, and the growth of the CPU when the size grows by four."""
     began, found = time.monotonic(), []
     for cost in costs(reader):
         found.append(cost)
@@ -106,7 +108,7 @@ def print_costs(reader: Reader, seconds: float) -> int:
     return 0
 
 
-def tell(fault: str, data: Data, number: int, out: Path | None) -> None:
+def print_finding(fault: str, data: Data, number: int, out: Path | None) -> None:
     print(f"# {fault} (input {number})\n{data!r}\n", flush=True)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

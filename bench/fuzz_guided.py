@@ -1,4 +1,4 @@
-"""Fuzzing of one reader by coverage: libFuzzer, by way of atheris (`pip install -e '.[fuzz]'`), keeps each input that runs new code.
+"""Fuzzing of one reader by coverage: libFuzzer, through atheris (`pip install -e '.[fuzz]'`), keeps each input that runs new code.
 
     python bench/fuzz_guided.py trace --seconds 600
 

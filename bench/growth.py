@@ -1,7 +1,7 @@
-"""How time and memory grow with the program: chains of elementwise blocks of 200, 700 and 3000 nodes. Needs islpy for `prove`.
+"""Growth of time and memory with the program: chains of elementwise blocks of 200, 700 and 3000 nodes. Needs islpy for `prove`.
 
-Run: `python bench/growth.py [NAME…]`. Processor time in ms (the least of three), the peak of what Python allocates in MB, and how many
-times longer 15 times the nodes take: 15 is linear.
+Run: `python bench/growth.py [NAME…]`. Processor time in ms (the least of three), the peak of Python's allocations in MB, and the ratio of
+times for 15 times the nodes: 15 is linear.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STAGES = (29, 100, 430)
 
 
 def chain_program(stages: int) -> str:
-    """`stages` elementwise blocks in a row, seven nodes each or so."""
+    """`stages` elementwise blocks in a row, about seven nodes each."""
     lines = [
         "@T.prim_func(s_tir=True)",
         'def main(X0: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):',
@@ -38,7 +38,7 @@ def chain_program(stages: int) -> str:
 
 
 class Chain:
-    """A chain of `stages` blocks, and the work that is measured on it: each attribute a call without arguments."""
+    """A chain of `stages` blocks, and the measured operations: each attribute is a call without arguments."""
 
     def __init__(self, stages: int) -> None:
         text = chain_program(stages)
@@ -62,7 +62,7 @@ class Chain:
         }
 
     def fresh(self) -> Schedule:
-        """A schedule of which nothing is known yet, as after a call."""
+        """A schedule with empty caches, as after a call."""
         copy = self.sch.copy()
         copy.annotate(self.name, "note", 1)
         return copy
@@ -88,7 +88,7 @@ def peak_mb(work: Callable[[], object]) -> float:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float] | None:
-    """(ms, MB); None for a program that is nested too deeply for Python's stack."""
+    """(ms, MB); None for a program that exceeds Python's recursion limit."""
     try:
         return min(cpu_ms(work) for _ in range(3)), peak_mb(work)
     except RecursionError:

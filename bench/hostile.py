@@ -1,4 +1,4 @@
-"""Hostile inputs, each on a server of its own: processor time, memory, the longest silence of its health check, and the time to SIGTERM.
+"""Hostile inputs, each on a fresh server: processor time, memory, the longest silence of its health check, and the time to SIGTERM.
 
     python bench/hostile.py [--only WORD] [--command tilewright] [--seconds 60]
 
@@ -22,16 +22,16 @@ from support.sessions.watched import COMMAND, watched_server
 
 
 def on_server(command: str, text: str, seconds: float) -> list[str]:
-    """Post a program to a server of its own: the row of what that cost, and the verdict."""
+    """Post a program to a fresh server: the row of its costs, and the verdict."""
     with watched_server(command) as watched:
         time.sleep(1.0)
         before, watched.silence = watched.seconds, 0.0
         began, verdict = time.monotonic(), "no answer"
         try:
-            status, made = watched.ask("POST", "/api/sessions", {"text": text}, seconds)
-            verdict = f"refused: {made['error']['code']}" if "error" in made else "no verdict"
+            status, created = watched.ask("POST", "/api/sessions", {"text": text}, seconds)
+            verdict = f"refused: {created['error']['code']}" if "error" in created else "no verdict"
             while status in (200, 201, 202) and time.monotonic() - began < seconds:
-                path = f"/api/sessions/{made['session']}?parts=report,verdict,problems&wait=10"
+                path = f"/api/sessions/{created['session']}?parts=report,verdict,problems&wait=10"
                 status, found = watched.ask("GET", path, seconds=seconds)
                 state = found.get("state", {})
                 if not found.get("pending") and state.get("verdict"):

@@ -1,7 +1,7 @@
 """The memory of a server: before any page, with pages open, and a minute after they closed, in several rounds.
 
 Each page opens an example, drops a block and undoes the drop a few times without a pause, then closes its websocket. Bokeh discards its
-session 15 to 32 s later. Meanwhile nobody uses the server; memory of closed pages returns when the server was idle for two seconds.
+session 15 to 32 s later. Meanwhile the server is idle; it releases the memory of closed pages after two idle seconds.
 "warm" is the memory a minute after one page of each example has closed: modules that are loaded on first use, and caches.
 
 Run: `python bench/memory.py [--pages 50] [--rounds 4] [--acts 4] [--after 60]`; a server is started for it. Needs /proc.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.sessions.pageless import DRAGS, Pageless, Server, started
 
 AT_ONCE = 5
-"""Pages that are opened at a time."""
+"""Pages that are opened concurrently."""
 
 
 async def visit(server: Server, count: int, acts: int) -> float:

@@ -31,10 +31,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 MUTANT_SECONDS = 60
-"""A mutant that needs longer loops for ever: it counts as killed."""
+"""Seconds; a mutant that runs longer counts as killed, as it may loop forever."""
 
 TEST_SECONDS = 30.0
-"""Tests that reach a mutant run until their times add up to this."""
+"""Seconds: tests that reach a mutant run until their times add up to this."""
 
 SWAPPED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -45,7 +45,7 @@ SWAPPED: dict[type, type] = {
 
 
 class Mutant(NamedTuple):
-    """The fault number `index` of the mutable nodes of a file; the lines of its statement; what it does."""
+    """The fault number `index` of the mutable nodes of a file; the lines of its statement; the change."""
 
     file: Path
     index: int
@@ -54,7 +54,7 @@ class Mutant(NamedTuple):
 
 
 def nodes_of(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """The nodes in bodies of functions, each with its statement. Defaults, decorators and annotations run at import: not here."""
+    """The nodes in bodies of functions, each with its statement. Defaults, decorators and annotations are excluded: they run at import."""
 
     def inside(node: ast.AST, statement: ast.stmt | None) -> Iterator[tuple[ast.AST, ast.stmt]]:
         if isinstance(node, ast.FunctionDef):
@@ -120,7 +120,7 @@ def mutants_of(file: Path) -> list[Mutant]:
 
 
 def install(mutant: Mutant) -> None:
-    """Give the functions of this process the code of the mutant."""
+    """Replace the code of this process's functions by that of the mutant."""
     tree = ast.parse(mutant.file.read_text(encoding="utf-8"))
     node = next(node for index, (node, _) in enumerate(nodes_of(tree)) if index == mutant.index)
     change = mutation(node)
@@ -129,7 +129,7 @@ def install(mutant: Mutant) -> None:
     new = {(code.co_qualname, code.co_firstlineno): code for code in _codes(compile(tree, str(mutant.file), "exec"))}
     gc.unfreeze()  # the tests' set-up freezes what there is after collection
     for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper):  # no results of the functions before
+        if isinstance(found, functools._lru_cache_wrapper):  # no cached results of the original functions
             found.cache_clear()
         elif isinstance(found, FunctionType) and Path(found.__code__.co_filename) == mutant.file:
             code = found.__code__
@@ -144,7 +144,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 class Scoring:
-    """A pytest plugin that runs the tests once with coverage, and then those that each mutant needs."""
+    """A pytest plugin that runs the tests once with coverage, and then the tests that each mutant needs."""
 
     def __init__(self, folder: Path, count: int, seed: int, survivors: bool) -> None:
         self.files = sorted(folder.rglob("*.py"))
@@ -180,7 +180,7 @@ class Scoring:
     def _reached(
         self, items: list[pytest.Item]
     ) -> tuple[dict[tuple[str, int], set[pytest.Item]], dict[pytest.Item, float]]:
-        """The tests that reach each line, and the seconds of each test. Tests that fail without a mutant are left out."""
+        """The tests that reach each line, and the seconds of each test. Tests that fail without a mutant are omitted."""
         measured = coverage.Coverage(data_file=None, include=[str(file) for file in self.files], config_file=False)
         by_name: dict[str, pytest.Item] = {}
         seconds: dict[pytest.Item, float] = {}

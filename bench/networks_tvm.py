@@ -30,18 +30,19 @@ MOST = 1e-4
 """The largest relative error of an element that counts as equal."""
 
 LEAST = 1e-30
-"""Smaller results, which are near the end of float32, do not count."""
+"""Smaller results, close to the smallest float32, do not count."""
 
 
 def unprepared(network: Network) -> Network:
-    """The network without the calls that prepare weights: their results are weights. The networks of the package `onnx` fill each weight
-    with one number, which would hide an exchange of elements."""
+    """The network without the calls that prepare weights: their results become weights.
+
+    The networks of the package `onnx` fill each weight with one number, which would hide an exchange of elements."""
     graph = network.graph
     prepared = prepared_calls(graph)
     calls = tuple(call for at, call in enumerate(graph.calls) if at not in prepared)
-    made = {t for call in calls for t in call.results}
+    computed = {t for call in calls for t in call.results}
     read = dict.fromkeys(t for call in calls for t in call.arguments)
-    weights = tuple(t for t in read if t not in made and t not in graph.inputs)
+    weights = tuple(t for t in read if t not in computed and t not in graph.inputs)
     names = {call.kernel for call in calls}
     kernels = tuple(f for f in network.kernels if f.name in names)
     return Network(replace(graph, calls=calls, weights=weights), kernels)
@@ -117,7 +118,7 @@ def unscheduled_results(
 
 
 def error(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
-    """The largest relative difference of an element. A softmax of large values has very small elements, which tell the most."""
+    """The largest relative difference of an element. A softmax of large values has very small elements, which are the most sensitive."""
     worst = 0.0
     for f, e in zip(found, expected, strict=True):
         counted = np.abs(e) > LEAST
@@ -139,8 +140,8 @@ def main() -> None:
         model = load_network(path)
         network = unprepared(model.network)
         name = network.graph.name
-        with tempfile.TemporaryDirectory() as made:
-            folder = Path(made)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
             plain = compiled(network_tvm_python(network), folder, f"plain_{path.stem}")
             arrays, expected = unscheduled_results(plain, network, model.sizes)
             text = network_tvm_python(network, model.scheduled)

@@ -1,8 +1,8 @@
-"""How long a large program takes to open: a real Chromium, the real server, a file of TVMScript chosen on the start screen.
+"""Latency of opening a large program: a real Chromium, the real server, a file of TVMScript chosen on the start screen.
 
 The program is a chain of elementwise blocks (`chain_program` of growth.py). Measured from the browser's `input` event to the end of the
-first frame that shows the loop tree, and the processor time of the server and of the browser in that while: the time depends on what else
-runs on the machine, the processor time hardly. The row is the least of several rounds.
+first frame that shows the loop tree, and the processor time of the server and of the browser meanwhile, which depends less on the load
+of the machine than the time. The row is the least of several rounds.
 
 Run: `python bench/opening.py [--rounds 5] [--blocks 100 300]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 """
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 class Opening(NamedTuple):
-    """The least figures of a program, in milliseconds."""
+    """The least times of a program, in milliseconds."""
 
     blocks: int
     server_cpu: float
@@ -78,7 +78,7 @@ class Opening(NamedTuple):
 
 
 def measured(browser: Browser, blocks: int, rounds: int) -> Opening:
-    """Opens a program so many times, on a new server. The first opening is not counted."""
+    """Opens a program `rounds` times, on a new server. The first opening is not counted."""
     text = chain_program(blocks)
     with server() as served:
         found = [opened(browser, served, text) for _ in range(rounds + 1)][1:]
@@ -86,7 +86,7 @@ def measured(browser: Browser, blocks: int, rounds: int) -> Opening:
 
 
 def opened(browser: Browser, served: Served, text: str) -> dict[str, float]:
-    """Milliseconds of one opening, on a page of its own."""
+    """Milliseconds of one opening, on a fresh page."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.goto(served.url)
@@ -103,7 +103,7 @@ def opened(browser: Browser, served: Served, text: str) -> dict[str, float]:
 
 
 def browser_ms(browser: Browser) -> float:
-    """Processor time of all processes of the browser so far."""
+    """The browser's CPU time: all processes, since the start."""
     session = browser.new_browser_cdp_session()
     processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()

@@ -85,7 +85,7 @@ FILTER = """async (head, repeats) => {
 
 
 def measure_pane(browser: Browser, url: str) -> tuple[list[float], list[float]]:
-    """The times to embed each figure of the Explore pane, and of filters of its 432 candidates, in ms."""
+    """The times to embed each figure of the Explore pane, and to filter 432 candidates, in ms."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(f"{url}example/explore_tiles")
     page.get_by_role("treeitem").first.wait_for()

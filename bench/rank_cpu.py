@@ -1,14 +1,13 @@
-"""How well the simulator ranks what TVM's meta-schedule proposes for a CPU: predicted cycles beside measured times of TVM's code.
+"""The simulator's ranking of candidates of TVM's meta-schedule for a CPU: predicted cycles against measured times of TVM's code.
 
     python bench/rank_cpu.py                    # writes the tests' file: needs apache-tvm, built with LLVM
-    python bench/rank_cpu.py --table            # the recorded figures as Markdown, with Kendall's tau
-    python bench/rank_cpu.py --again            # the recorded candidates simulated once more, times as they were measured
+    python bench/rank_cpu.py --table            # the recorded results as Markdown, with Kendall's tau
+    python bench/rank_cpu.py --again            # the recorded candidates simulated again, with the recorded times
 
 For each program candidates are drawn at random from meta-schedule's own space for LLVM (its sketches of tiles, its sampled sizes and its
-postprocessors), taken over by `from_tvm_trace`, and simulated on `cpu-core`. The same candidates are built by TVM for LLVM
-(`-mcpu=znver2`: the vectors that the machine file has) and run on this CPU in one thread. Times are of that thread's processor clock, so
-that what else runs counts only by what it does to caches and clock; candidates take turns in rounds, and the median over the rounds is
-compared.
+postprocessors), converted by `from_tvm_trace`, and simulated on `cpu-core`. The same candidates are built by TVM for LLVM
+(`-mcpu=znver2`: the vectors that the machine file has) and run on this CPU in one thread. Times are processor time of that thread, so
+that other load affects only caches and clock; rounds alternate over the candidates, and the median over the rounds is compared.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ MAX_ACCESSES = 1 << 24
 
 
 def tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's tau-b: 1 where both rank alike, -1 where one is the other turned round."""
+    """Kendall's tau-b: 1 for equal rankings, -1 for reversed ones."""
     agree = ties_first = ties_second = 0
     pairs = list(combinations(zip(first, second, strict=True), 2))
     for (a, x), (b, y) in pairs:
@@ -62,8 +61,8 @@ def tau(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def predicted(script: str) -> dict[str, Any]:
-    """What the simulator says of a program: the cycles, those of the work without the waiting for caches, and the cycles were every
-    operation as wide as it can be, whatever the program vectorizes."""
+    """The simulator's results for a program: the cycles, the cycles of work without cache stalls, and the cycles if every operation were as
+    wide as possible, whatever the program vectorizes."""
     program = parse(script).program
     func = program.functions[0] if isinstance(program, IRModule) else program
     assert isinstance(func, PrimFunc)
@@ -82,7 +81,7 @@ def predicted(script: str) -> dict[str, Any]:
 
 
 def candidates(module: Any, target: Any) -> list[Any]:
-    """Schedules of meta-schedule's space, each with decisions drawn anew; none twice."""
+    """Distinct schedules of meta-schedule's space, each with newly sampled decisions."""
     import tvm
     from tvm.s_tir import meta_schedule as ms
 
@@ -134,7 +133,7 @@ def measured(built: Sequence[tuple[Any, Sequence[Any]]]) -> list[list[float]]:
 
 
 def ranked(name: str, layer: Layer) -> dict[str, Any]:
-    """One program: its candidates, each with what was predicted and what was measured."""
+    """One program with the predictions and measurements of its candidates."""
     import numpy as np
     import tvm
     from support.tvm.oracle import tvm_parse

@@ -146,7 +146,7 @@ def mapping(case: dict[str, Any]) -> str:
 
 
 def run(simulator: Path, case: dict[str, Any]) -> dict[str, Any]:
-    """Runs one case: the cycles until the last result is in the memory, and the processor time."""
+    """Runs one case: the cycles until the last result is in memory, and the processor time."""
     import onnx
 
     with tempfile.TemporaryDirectory() as name:

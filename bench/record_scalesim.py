@@ -116,7 +116,7 @@ def origin() -> dict[str, Any]:
 
 
 def record(name: str, cases: list[tuple[tuple[int, int], str, tuple[int, ...]]]) -> None:
-    """Writes the file anew after each case: the large ones take minutes."""
+    """Rewrites the file after each case: large ones need minutes."""
     head = json.dumps(origin(), indent=1)[:-2]
     lines: list[str] = []
     for array, dataflow, shape in cases:

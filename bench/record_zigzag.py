@@ -1,12 +1,12 @@
-"""What ZigZag says about the accesses of GEMMs with given tiles and loop orders, recorded for tests and bench. Needs its own environment:
+"""ZigZag's accesses of GEMMs with given tiles and loop orders, recorded for tests and bench. Needs a separate environment:
 
     python -m venv zigzag && zigzag/bin/pip install zigzag-dse==3.9.1 six 'setuptools<80'
     zigzag/bin/python bench/record_zigzag.py                 # writes the tests' file
     zigzag/bin/python bench/record_zigzag.py --times         # the bench's: seconds for 512^3 to 4096^3, import included
     zigzag/bin/python bench/record_zigzag.py --print 3       # case number 3 as JSON
 
-The mapping is given in full, so nothing is searched: a spatial array with a register for what is stationary, a pad and a DRAM, 8-bit words
-everywhere, so that word accesses are bytes.
+The mapping is given in full, so nothing is searched: a spatial array with a register for the stationary operand, a pad and a DRAM, 8-bit
+words everywhere, so that word accesses are bytes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def cases() -> list[Case]:
 
 
 def hardware(case: Case) -> dict[str, Any]:
-    """The accelerator as ZigZag's YAML has it."""
+    """The accelerator in ZigZag's YAML."""
     stays = SPATIAL[case.dataflow][3]
     names = {"I": "I1", "W": "I2", "O": "O"}
     sides = {"I": ("fh", "tl"), "W": ("fh", "tl"), "O": ("fh", "tl", "fl", "th")}
@@ -114,7 +114,7 @@ def hardware(case: Case) -> dict[str, Any]:
 
 
 def workload(case: Case) -> dict[str, Any]:
-    """The GEMM as ZigZag's YAML has it."""
+    """The GEMM in ZigZag's YAML."""
     return {
         "id": 0, "name": "gemm", "operator_type": "Gemm", "equation": "O[m][n]+=I[m][k]*W[k][n]",
         "loop_dims": ["M", "N", "K"], "loop_sizes": [case.size[d] for d in "MNK"],
@@ -171,7 +171,7 @@ def run(case: Case) -> dict[str, Any]:
     levels = case.levels()
 
     class GivenArray(Stage):
-        """Takes the spatial mapping as it is: the stage that would generate others is left out."""
+        """Passes the spatial mapping through: the stage that would generate others is omitted."""
 
         def run(self) -> Any:
             array = self.kwargs["accelerator"].operational_array
@@ -179,7 +179,7 @@ def run(case: Case) -> dict[str, Any]:
             yield from self.list_of_callables[0](self.list_of_callables[1:], **self.kwargs).run()
 
     class GivenMapping(Stage):
-        """Hands the case's mapping on instead of searching one."""
+        """Passes the case's mapping on instead of searching one."""
 
         def run(self) -> Any:
             loops = {

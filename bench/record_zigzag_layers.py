@@ -1,12 +1,12 @@
-"""The mappings that ZigZag's LOMA finds for the layers of `bench/explore_layers.py`, recorded to be replayed on the same machines. Needs
-its own environment (see record_zigzag.py), and the layers from Tilewright's as JSON:
+"""The mappings that ZigZag's LOMA finds for the layers of `bench/explore_layers.py`, recorded for a replay on the same machines. Needs
+a separate environment (see record_zigzag.py), and Tilewright's layers as JSON:
 
     python bench/explore_layers.py --layers > layers.json
     zigzag/bin/python bench/record_zigzag_layers.py layers.json
 
-The accelerators are those of static/machines in ZigZag's words: the array, a register for what stays in its cells, memories of the same
-sizes with the same bandwidths, a DRAM whose one port all operands share. Searched is for the least latency, at LOMA's own limit of six
-loop factors. ZigZag knows neither physical blocks of a memory nor bursts nor what a descriptor costs.
+The accelerators are those of static/machines in ZigZag's terms: the array, a register for the stationary operand of its cells, memories
+of the same sizes with the same bandwidths, a DRAM whose one port all operands share. The search minimises the latency, at LOMA's default
+limit of six loop factors. ZigZag models neither physical blocks of a memory nor bursts nor the cost of a descriptor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIDES = {"I": ("fh", "tl"), "W": ("fh", "tl"), "O": ("fh", "tl", "fl", "th")}
 def memory(
     size: int, operands: str, ports: list[tuple[str, int, list[tuple[str, str]]]], served: list[str]
 ) -> dict[str, Any]:
-    """A memory of `size` bits, ports (kind, bits a cycle, what passes through: operand and direction)."""
+    """A memory of `size` bits, and ports (kind, bits a cycle, traffic: operand and direction)."""
     return {
         "size": size, "r_cost": 1.0, "w_cost": 1.0, "area": 0, "latency": 1, "auto_cost_extraction": False,
         "operands": [NAMES[o] for o in operands],
@@ -79,11 +79,11 @@ MACHINES = {
     "gemmini": (gemmini, (8, 8, 32), {"D1": ("K", 16), "D2": ("N", 16)}),
     "dual-bank-npu": (dual, (16, 16, 32), {"D1": ("M", 32), "D2": ("N", 32)}),
 }
-"""The accelerator, bits of both operands and of the sums, what lies along the sides of the array."""
+"""The accelerator, bits of both operands and of the sums, the dimensions along the sides of the array."""
 
 
 def workload(layer: dict[str, Any], bits: tuple[int, int, int]) -> dict[str, Any]:
-    """A layer in ZigZag's words, its dimensions called as those of a product where there are such."""
+    """A layer in ZigZag's terms, with the dimension names of a product if possible."""
     precision = {"I": bits[0], "W": bits[1], "O": bits[2], "O_final": bits[2]}
     common = {"id": 0, "name": layer["name"], "operand_precision": precision, "operand_source": {"I": 0, "W": 0}}
     if layer["out"] is None:
@@ -107,7 +107,7 @@ def workload(layer: dict[str, Any], bits: tuple[int, int, int]) -> dict[str, Any
 
 
 def run(layer: dict[str, Any], machine: str) -> dict[str, Any]:
-    """The mapping of least latency: for each operand the loops at each memory, innermost first; and the seconds of processor time."""
+    """The mapping of least latency: for each operand the loops at each memory, innermost first; and the processor time in seconds."""
     import yaml
     from zigzag.mapping.temporal_mapping import TemporalMappingType
     from zigzag.stages.evaluation.cost_model_evaluation import CostModelStage
@@ -120,7 +120,7 @@ def run(layer: dict[str, Any], machine: str) -> dict[str, Any]:
     from zigzag.stages.workload_iterator import WorkloadStage
 
     class Best(Stage):
-        """Keeps the mapping of least latency, and that of least latency whose sums are complete before they leave the accumulator."""
+        """Keeps the mapping of least latency, and the best one whose sums are complete before they leave the accumulator."""
 
         def run(self) -> Any:
             least: dict[bool, Any] = {}
@@ -172,7 +172,7 @@ def mapping_of(found: Any) -> dict[str, list[list[list[Any]]]]:
 
 
 def sums_stay(found: Any) -> bool:
-    """Whether no loop of the depth is left to the DRAM, so that sums leave the accumulator once, complete."""
+    """Whether no depth loop is at the DRAM, so that sums leave the accumulator once, complete."""
     return not {d for d, _ in mapping_of(found)["O"][-1]} & {"K", "FX", "FY"}
 
 

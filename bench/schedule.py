@@ -138,7 +138,7 @@ Sch = Any
 
 
 class Case(NamedTuple):
-    """`prepare(sch)` gives the arguments of the call that is timed."""
+    """`prepare(sch)` returns the arguments of the timed call."""
 
     text: str
     prepare: Callable[[Sch], tuple[Any, ...]]
@@ -251,7 +251,7 @@ CASES: dict[str, Case] = {
 
 
 def whole(sch: Sch) -> None:
-    """Fourteen calls: a tiled matmul with its operands staged and its result finished in tiles."""
+    """Fourteen calls: a tiled matmul with staged operands and its result finished in tiles."""
     i0, j0, k0, *_ = tiled(sch)
     d = sch.get_sblock("D")
     for operand in (0, 1):
@@ -266,7 +266,7 @@ TVM_LACKS = {"double_buffer", "pipeline", "set_layout", "tile", "work_on"}
 
 
 def replay(sch: Sch, steps: Sequence[Step], *, theirs: bool) -> None:
-    """The calls of a trace on a schedule of either kind, in the handles that it gives."""
+    """The calls of a trace on a schedule of either kind, with the handles that it returns."""
     handles: dict[Any, Any] = {}
     for step in steps:
         if step.method in TVM_LACKS:
@@ -278,8 +278,8 @@ def replay(sch: Sch, steps: Sequence[Step], *, theirs: bool) -> None:
         listed = [given.pop(key) for key in ("ordered_loops",) if key in given]
         if theirs and method == "get_sblock":
             given = {"name": step.argument("name")}
-        made = getattr(sch, method)(*(listed[0] if listed else ()), **given)
-        results = made if isinstance(made, list | tuple) else [made]
+        result = getattr(sch, method)(*(listed[0] if listed else ()), **given)
+        results = result if isinstance(result, list | tuple) else [result]
         handles.update(zip(step.results, results, strict=False))
 
 
@@ -316,7 +316,7 @@ OPERATORS: dict[type[Expr], Callable[[Any, Any], Any]] = {
 
 
 def compare_example(file: Path, rounds: int = 11) -> tuple[int, float, float]:
-    """(calls, ours, TVM's) in µs: the example's schedule from the program on."""
+    """(calls, ours, TVM's) in µs: the example's whole schedule."""
     schedule = evaluate(load_document(file)).schedule
     assert schedule is not None
     steps = [s for s in schedule.trace.steps if s.method not in TVM_LACKS]
@@ -332,26 +332,26 @@ def compare_example(file: Path, rounds: int = 11) -> tuple[int, float, float]:
 
 
 def least_us(work: Callable[[], tuple[float, ...]], rounds: int) -> tuple[float, ...]:
-    """The least of the seconds that `work` measures, in µs."""
+    """The least of the times that `work` measures, in µs."""
     return tuple(min(column) * 1e6 for column in zip(*(work() for _ in range(rounds)), strict=True))
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time, so that what else runs on the machine counts less."""
+    """Processor time, which depends less on the load of the machine."""
     start = time.thread_time()
     work()
     return time.thread_time() - start
 
 
 def schedules(text: str) -> tuple[Schedule, Any]:
-    """Of both kinds, with what they know of the program before the first call: TVM's finds it when it is made."""
+    """Schedules of both kinds, with their indexes computed before the first call: TVM's computes its own on creation."""
     mine = Schedule(parse(text).program)
     assert mine.index.root
     return mine, tvm.s_tir.Schedule(tvm.script.from_source(text))
 
 
 def compare(case: Case, rounds: int = 41) -> tuple[float, float]:
-    """(ours, TVM's) in µs, taken in turns."""
+    """(ours, TVM's) in µs, measured alternately."""
     pair = [(sch, case.prepare(sch)) for sch in schedules(case.text)]
 
     def once() -> tuple[float, ...]:
@@ -367,7 +367,7 @@ def compare(case: Case, rounds: int = 41) -> tuple[float, float]:
 
 
 def chain_program(stages: int) -> str:
-    """`stages` elementwise blocks in a row, seven nodes each or so."""
+    """`stages` elementwise blocks in a row, about seven nodes each."""
     lines = [
         "@T.prim_func(s_tir=True)",
         'def main(X0: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):',
@@ -425,7 +425,7 @@ def main() -> None:
 
         def targets(s: Schedule = sch, name: str = name) -> float:
             copy = s.copy()
-            copy.annotate(name, "note", 1)  # a program nothing is known about yet, as after a drop
+            copy.annotate(name, "note", 1)  # a program with empty caches, as after a drop
             return seconds(lambda: copy.legal_targets(name))
 
         ours, theirs, drop = least_us(lambda s=sch, o=other: (split(s), split(o), targets()), 7)

@@ -29,7 +29,7 @@ SIZES = {"zoomed": (640, 400), "large": (1920, 1080), "jupyter": (1280, 1080)}
 DARK = {"notebook_dark"}
 
 Picture = Callable[[Page, str], Locator | None]
-"""Brings the page to what is to be shown; the part of it to take, None for all."""
+"""Brings the page to the shown state; returns the part to capture, None for all."""
 
 
 def main(names: list[str]) -> int:
@@ -50,7 +50,7 @@ def main(names: list[str]) -> int:
 
 
 def take(browser: Browser, url: str, name: str) -> int:
-    """One picture, from a page of its own; its bytes."""
+    """One picture of a fresh page, as bytes."""
     width, height = SIZES.get(name, (1280, 800))
     page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
     page.set_default_timeout(30_000)
@@ -66,7 +66,7 @@ def take(browser: Browser, url: str, name: str) -> int:
 
 
 def save(picture: bytes, path: Path) -> int:
-    """As a palette PNG with as many colours as fit the bytes."""
+    """As a palette PNG with as many colours as the size limit allows."""
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     for colours in (256, 128, 64):
         image.quantize(palette=palette_of(image, colours), dither=Image.Dither.NONE).save(path, optimize=True)
@@ -76,8 +76,8 @@ def save(picture: bytes, path: Path) -> int:
 
 
 def palette_of(image: Image.Image, colours: int) -> Image.Image:
-    """Half of it the commonest colours as they are, which are the page's surfaces; half spread over the others, since a buffer is told by
-    its colour, however small."""
+    """Half are the most frequent colours, the page's surfaces; half are spread over the others, since even a small buffer is identified by
+    its colour."""
     common = sorted(image.getcolors(1 << 24) or [], reverse=True)[: colours // 2]
     spread = image.quantize(colours - len(common), Image.Quantize.MAXCOVERAGE).getpalette() or []
     exact = [part for _, colour in common if isinstance(colour, tuple) for part in colour]
@@ -141,7 +141,7 @@ def drop_map(page: Page, url: str) -> None:
     page.mouse.move(x + 12, y + 12, steps=3)
     page.locator(".row[data-offer]").first.wait_for()
     page.mouse.move(*point(page, "ko"), steps=6)
-    page.wait_for_timeout(2500)  # the figures of the drops come one after the other
+    page.wait_for_timeout(2500)  # the predictions of the drops arrive one after the other
 
 
 def menu_card(page: Page, url: str) -> None:
@@ -294,8 +294,8 @@ def explore_branch(page: Page, url: str) -> None:
 
 
 def jupyter(page: Page, url: str) -> None:
-    """A block in the hand, in JupyterLab."""
-    kept = ExitStack()  # the server stays until the picture is taken
+    """A dragged block, in JupyterLab."""
+    kept = ExitStack()  # keep the server until the screenshot
     page.on("close", lambda _: kept.close())
     lab = kept.enter_context(jupyter_server(Path(kept.enter_context(TemporaryDirectory()))))
     shutil.copy(Path(__file__).parents[1] / "static" / "examples" / "place_the_copies.py", lab.folder / "copies.py")
@@ -318,8 +318,8 @@ def jupyter(page: Page, url: str) -> None:
 
 
 def on_a_file(page: Page) -> Page:
-    """The page shows a file of its own, in which a few things were done; and another page on the same file."""
-    kept = ExitStack()  # the server stays until the picture is taken
+    """The page with an edited file, and another page on the same file."""
+    kept = ExitStack()  # keep the server until the screenshot
     page.on("close", lambda _: kept.close())
     folder = Path(kept.enter_context(TemporaryDirectory()))
     file = folder / "matmul.py"
@@ -377,7 +377,7 @@ def export_review(page: Page, url: str) -> None:
 
 
 def replay(page: Page, url: str) -> None:
-    """The file that "Replay as a web page" gives, from the disk, in the middle of the run."""
+    """The file of "Replay as a web page", opened from disk, in the middle of the run."""
     opened(page, url, "gemmini_gemm")
     page.get_by_role("button", name="Other formats").click()
     with page.expect_download() as download:

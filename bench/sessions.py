@@ -1,15 +1,15 @@
-"""Many people on one server: pages that drag at a human's pace, each over a websocket of its own as a browser has one, without the browser.
+"""Many people on one server: clients without a browser that drag at a human's pace, each over its own websocket.
 
-Each page opens an example, takes a block into the hand, drops it a moment later, looks at what came of it for a while, and undoes it.
-Measured is from the message of the drop (or of undo) to the arrival of the new tree. "worst page" is the page whose median is the
-largest. The figures of each page stand side by side: "unfair" is the worst page's median over that of all pages with the same example (an
-example may be slower than another, a page may not), "starved" are pages that it is more than twice as large for, or that made less than
-half as many acts as the others. While they drag, `/api` is asked once a second: what a visitor waits for. `--heavy` has one more person
-open a text that takes seconds to read. The last line is that of the table in docs/security.md.
+Each page opens an example, grabs a block, drops it shortly after, pauses, and undoes it. The latency is the time from the message of the
+drop (or of undo) to the arrival of the new tree. "worst page" is the page with the largest median. "unfair" is the ratio of that median to
+the median of all pages with the same example (examples may differ in speed, pages may not). "starved" counts pages whose median is more
+than twice as large, or that performed less than half as many acts as the others. Meanwhile `/api` is requested once a second, for the
+latency of a visitor. `--heavy` adds a page that opens a text which needs seconds to evaluate. The last line is that of the table in
+docs/security.md.
 
-Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--pace 25] [--heavy] [--each] [--url ADDRESS]`. ADDRESS is what a running
-server printed, with its token; without it a server is started. Opening 50 pages takes about as long as dragging in them.
-Times are of this machine and of what else runs on it; the load before the run is printed.
+Run: `python bench/sessions.py [--pages 50] [--seconds 60] [--pace 25] [--heavy] [--each] [--url ADDRESS]`. ADDRESS is the one printed by a
+running server, with its token; without it a server is started. Opening 50 pages needs about as long as dragging in them. Times depend on
+the machine and its load; the load before the run is printed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ i, = sch.get_loops("B")
 
 
 async def types(page: Pageless, until: float) -> None:
-    """Another page, whose person opens a text that takes seconds to read, over and over."""
+    """Another page that repeatedly opens a text which needs seconds to evaluate."""
     typist = Pageless(page.server, DRAGS[0], -1)
     await typist.open()
     while time.perf_counter() < until:
@@ -53,7 +53,7 @@ async def types(page: Pageless, until: float) -> None:
 
 
 async def visits(server: Server, until: float) -> list[float]:
-    """What a visitor waits for a word of the server, ms."""
+    """A visitor's latency for one request, ms."""
     times: list[float] = []
     while time.perf_counter() < until:
         began = time.perf_counter()
@@ -110,7 +110,7 @@ async def run(
 
 
 def _fairness(pages: list[Pageless]) -> tuple[float, list[Pageless]]:
-    """The worst page's median over that of its example's pages, and the pages that starve."""
+    """The worst page's median relative to all pages with its example, and the starved pages."""
     usual = {
         page.example: statistics.median(
             t for p in pages if p.example == page.example for t in p.times or [LONGEST_WAIT_S * 1000]

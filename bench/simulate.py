@@ -1,12 +1,12 @@
-"""How long a report takes: beside SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by
-stage, of the examples, of matmuls behind caches; and how many tasks a second a replay plays that skips nothing.
+"""Time of a report: against SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by stage, for
+the examples, for matmuls behind caches; and the tasks per second of a replay that skips nothing.
 
     python bench/simulate.py [beside] [growth] [cubes] [examples] [caches] [replay]
     python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
 
-The others are timed in this run where their Pythons are given (`record_scalesim.py` and `record_zigzag.py` say how to make them); without,
-their seconds are those of the recording, marked so, with its machine. SCALE-Sim works through every operand element, cycle by cycle;
-ZigZag evaluates a formula; neither has a timeline. Times are of processor time, on this machine in this run: compare the ratios.
+The other tools are timed in this run if their Pythons are given (`record_scalesim.py` and `record_zigzag.py` explain their setup);
+otherwise their seconds are recorded ones, marked with their machine. SCALE-Sim simulates every operand element, cycle by cycle;
+ZigZag evaluates a formula; neither has a timeline. Times are processor time, on this machine in this run: compare the ratios.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def matmul(m: int, n: int, k: int, dtype: str = "int8", total: str = "int32") ->
 
 
 def tiled_matmul(program: PrimFunc, tile: tuple[int, int, int] = TILE) -> PrimFunc:
-    """In tiles, operands staged to two slots each, the result copied out once."""
+    """A tiled matmul, operands staged to two slots each, the result copied out once."""
     sch = Schedule(program)
     loops = [sch.split(loop, factors=[None, size]) for loop, size in zip(sch.get_loops("C"), tile, strict=True)]
     sch.reorder(*(outer for outer, _ in loops), *(inner for _, inner in loops))
@@ -106,12 +106,12 @@ def tiled_matmul(program: PrimFunc, tile: tuple[int, int, int] = TILE) -> PrimFu
 
 
 def half_tiled(m: int, n: int, k: int) -> PrimFunc:
-    """Half-precision operands, as dual-bank-npu multiplies."""
+    """Half-precision operands, as on dual-bank-npu."""
     return tiled_matmul(matmul(m, n, k, "float16", "float32"))
 
 
 def timed(function: Callable[..., T], *arguments: Any, rounds: int = 3) -> tuple[T, float]:
-    """The result, and the shortest of some runs in seconds of processor time, which does not count what else the machine does."""
+    """The result, and the shortest of some runs in seconds of processor time, which excludes other load."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
@@ -120,8 +120,8 @@ def timed(function: Callable[..., T], *arguments: Any, rounds: int = 3) -> tuple
     return result, best
 
 
-def asked(python: str, script: str, *arguments: object) -> Any:
-    """What a recording script says in its own environment."""
+def output_of(python: str, script: str, *arguments: object) -> Any:
+    """The output of a recording script in its own environment."""
     command = [python, str(HERE / script), *map(str, arguments)]
     return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
@@ -131,7 +131,7 @@ def recording(name: str) -> dict[str, Any]:
 
 
 def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
-    """One GEMM on a 32 x 32 array: cycles and seconds here and there; ZigZag's for the tiles of `tiled_matmul`."""
+    """One GEMM on a 32 x 32 array: cycles and seconds of each tool; ZigZag's for the tiles of `tiled_matmul`."""
     known = recording("scalesim_large.json")
     print(f"SCALE-Sim {known['version']}: {'this run' if scalesim else 'recorded on ' + known['machine']}")
     print("    n dataflow  whole ms  tiled ms     cycles  SCALE-Sim's last cycle  SCALE-Sim s  / whole  / tiled")
@@ -142,7 +142,7 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
             report, one = timed(simulate, whole, machine)
             _, many = timed(simulate, tiled, machine)
             if scalesim is not None:
-                found = [asked(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
+                found = [output_of(scalesim, "record_scalesim.py", "--print", 32, 32, short, n, n, n)]
             else:
                 found = [r for r in known["rows"] if (r["n"], r["dataflow"]) == (n, short)]
             there = f"{'not recorded':>23}"
@@ -151,7 +151,7 @@ def beside(sizes: list[int], scalesim: str | None, zigzag: str | None) -> None:
                 there = f"{cycles:23} {seconds:12.1f} {seconds / one:8.0f} {seconds / many:8.0f}"
             print(f"{n:5} {short:8} {one * 1e3:9.1f} {many * 1e3:9.1f} {report.cycles:10} {there}", flush=True)
     times = recording("zigzag_times.json")
-    rows = asked(zigzag, "record_zigzag.py", "--times", "--print-only") if zigzag else times["rows"]
+    rows = output_of(zigzag, "record_zigzag.py", "--times", "--print-only") if zigzag else times["rows"]
     imported, *gemms = rows
     print(
         f"\nZigZag {times['version']}: {'this run' if zigzag else 'recorded on ' + times['machine']}; its import takes",
@@ -179,7 +179,7 @@ def growth(most: int) -> None:
 
 
 def reported(func: PrimFunc, machine: Machine) -> str:
-    """The cycles, or why there are none."""
+    """The cycles, or the reason why there are none."""
     try:
         return str(simulate(func, machine).cycles)
     except MachineError as error:
@@ -187,8 +187,7 @@ def reported(func: PrimFunc, machine: Machine) -> str:
 
 
 def in_turns(functions: Sequence[Callable[[], object]]) -> list[float]:
-    """The shortest of some runs of each, in seconds of processor time, one after the other, round and round: what else the machine does
-    slows all of them."""
+    """The shortest of some runs of each, in seconds of processor time, measured alternately: other load slows all of them."""
     best = [float("inf")] * len(functions)
     for _ in range(ROUNDS):
         best = [min(known, timed(function, rounds=1)[1]) for known, function in zip(best, functions, strict=True)]
@@ -196,7 +195,7 @@ def in_turns(functions: Sequence[Callable[[], object]]) -> list[float]:
 
 
 def cubes() -> None:
-    """n^3 on dual-bank-npu: what a report is made of, in ms. The plan is known where a notebook asks; the last column has it in."""
+    """n^3 on dual-bank-npu: the stages of a report, in ms. A notebook already has the plan; the last column includes it."""
     machine = load_machine("dual-bank-npu")
     sizes = (256, 512, 1024, 2048, 4096)
     funcs = [half_tiled(n, n, n) for n in sizes]
@@ -215,8 +214,9 @@ def cubes() -> None:
 
 
 def examples() -> None:
-    """The examples, the programs of docs/seeds.md and others, in ms: the plan, which notebook and lowering share, then the report with it
-    known. "first" is with no pattern of addresses known from before, as after a start; "again" as after each step in a notebook."""
+    """The examples, the programs of docs/seeds.md and others, in ms: the plan, which notebook and lowering share, then the report after it.
+
+    "first" is with an empty cache of address patterns, as after a start; "again" as after each step in a notebook."""
     print("example                       tasks  played     plan    first    again")
     for path in sorted(EXAMPLES.glob("*.py")):
         notebook = tilewright.load(path)
@@ -232,7 +232,7 @@ def examples() -> None:
 
 
 def caches() -> None:
-    """n^3 of float32 behind the caches of cpu-core, as written and in tiles of 32^3: accesses, how many of them are simulated, misses."""
+    """n^3 of float32 behind the caches of cpu-core, as written and in tiles of 32^3: accesses, simulated ones, misses."""
     machine = load_machine("cpu-core")
     print("    n  tile       accesses  simulated     L1 misses     L2 misses     L3 misses   seconds")
     for n in (128, 256, 512, 1024):
@@ -256,8 +256,8 @@ def timed_anew(function: Callable[[], object]) -> float:
 
 
 def replay() -> None:
-    """Every task played one after the other, nothing skipped: with clocks alone, and as reports do it, with the ports that tasks may have
-    to share. "waited" is the part of the tasks that had to wait for bursts of others."""
+    """Every task replayed, nothing skipped: with clocks alone, and as in reports, with shared ports. "waited" is the share of tasks that
+    wait for bursts of others."""
     print("                                  tasks      cycles  clocks Mtask/s  ports  waited  with ports Mtask/s")
     machine = load_machine("dual-bank-npu")
     for n in (512, 1024, 2048):

@@ -1,6 +1,6 @@
 """The speed of the app in one run: `python bench/speed.py [--rounds 8] [PART ...]` writes the table of docs/speed.md.
 
-The parts are `drop`, `first_page` and `opening`, after the scripts of that name, which define the figures; without names all are
+The parts are `drop`, `first_page` and `opening`, named like the scripts that define the columns; without names all are
 measured. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH). Run it on a quiet machine: the load before each
 part is recorded.
 """
@@ -26,7 +26,7 @@ HEAD = (
     "|---|---|---:|---:|---:|---:|---:|---:|",
 )
 GOALS = {"transformer": "250", "gallery": "1,500", "notebook": "1,500", 300: "2,000"}
-"""Milliseconds by example, page and number of blocks, where it is not that of a drop on an example (100)."""
+"""Goals in milliseconds by example, page and number of blocks; the default is that of a drop on an example (100)."""
 
 
 def drops(browser: Browser, rounds: int) -> Iterator[str]:
@@ -66,13 +66,13 @@ PARTS: dict[str, Callable[[Browser, int], Iterator[str]]] = {
 
 
 def conditions(part: str, rounds: int) -> str:
-    """The line below the table that says when and how a part is measured."""
+    """The line below the table with the time and conditions of a part."""
     when, load, version = f"{date.today():%d %B %Y}", os.getloadavg()[0], sys.version.split()[0]
     return f"- {part}: {when}, {os.cpu_count()} cores of a shared host, load {load:.1f} before, Python {version}, {rounds} rounds"
 
 
 def written(text: str, part: str, lines: list[str]) -> str:
-    """The page with other lines of a part: its rows, then its conditions. Raises ValueError for a page without the markers."""
+    """The page with the lines of a part replaced: its rows, then its conditions. Raises ValueError for a page without the markers."""
     first, last = text.index(START) + len(START), text.index(END)
     old = text[first:last].splitlines()
     parts = {name: [line for line in old if line.startswith((f"| {name} |", f"- {name}:"))] for name in PARTS}

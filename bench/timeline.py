@@ -1,8 +1,8 @@
-"""How smooth the timeline is with tens of thousands of tasks: a real Chromium, a real server, wheel, drag and playhead.
+"""Smoothness of the timeline with tens of thousands of tasks: a real Chromium, a real server, wheel, drag and playhead.
 
-A matmul is played as a whole, so that nothing repeats and every task is an event of its own; then the same with what repeats skipped and
-shown by the clock. Measured in the page: how long the script of a frame takes (its drawing), and the time from frame to frame while the
-view moves. Measured on the socket: the size of the first value and of the windows that follow; on the server: how long a window takes.
+A matmul is replayed in full, so that every task is a separate event; then with its repeats skipped and expanded in real time. In the
+page: the script time of a frame (its drawing), and the time from frame to frame while the view moves. On the socket: the size of the
+first value and of the windows that follow. On the server: the time of a window.
 
 Run: `python bench/timeline.py [--tasks 50000]`. Needs playwright and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH).
 """
@@ -68,7 +68,7 @@ def tiled(tiles: int) -> Schedule:
 
 
 class Bench:
-    """A page with one timeline, the sizes of what it was sent, the times its answers took."""
+    """A page with one timeline, the sizes of its messages, and the times of its answers."""
 
     def __init__(self, report: Report, schedule: Schedule) -> None:
         self.store = Store()
@@ -103,7 +103,7 @@ class Bench:
 
 
 def act(page: Page, name: str) -> dict[str, list[float]]:
-    """Do one thing with the mouse or the keys, and say how long the frames meanwhile took."""
+    """Perform one gesture with the mouse or the keys, and report the frame times meanwhile."""
     page.evaluate("benchFrames.work = []; benchFrames.apart = []")
     box = page.locator("canvas.plot").bounding_box()
     assert box is not None

@@ -1,7 +1,7 @@
-"""What a search learns from another size: `python bench/warm_start.py`.
+"""Transfer of search results between sizes: `python bench/warm_start.py`.
 
 For each pair of programs of one structure, the first is derived and searched, with a database. The second one is then derived and searched
-twice, without and with that database. The table has the fewest cycles after so many evaluations, those of the derivation included.
+twice, without and with that database. The table has the fewest cycles by number of evaluations, including those of the derivation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def convolution(size: int, channels: int, filters: int) -> PrimFunc:
 
 
 def of_hand(name: str, *changes: tuple[str, str]) -> PrimFunc:
-    """The program of a hand schedule with other sizes."""
+    """The program of a manual schedule with other sizes."""
     (cell,) = load_document(HAND / name).of_kind("workload")
     text = cell.body
     for old, new in changes:
@@ -53,7 +53,7 @@ def of_hand(name: str, *changes: tuple[str, str]) -> PrimFunc:
 
 
 def pairs() -> Iterator[tuple[str, str, PrimFunc, PrimFunc]]:
-    """Yields (what, machine, the program learnt from, the program to search)."""
+    """Yields (case, machine, the program in the database, the program to search)."""
     yield "GEMM 512 → 768", "gemmini", gemm(512), gemm(768)
     yield "GEMM 768 → 512", "gemmini", gemm(768), gemm(512)
     yield "conv 3×3 56²×64 → 28²×128", "gemmini", convolution(56, 64, 64), convolution(28, 128, 128)

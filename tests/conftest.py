@@ -15,13 +15,13 @@ from tilewright.engine.cancellation import hide_ignored_cancellations
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("dev", max_examples=25, **COMMON)
-# `make test`: a failure is told as it was found, since looking for a smaller one takes minutes, and TVM crashes on some.
+# `make test` reports a failure without shrinking it: that needs minutes, and TVM crashes on some inputs.
 settings.register_profile("ci", max_examples=10, derandomize=True, phases=(Phase.explicit, Phase.generate), **COMMON)
 settings.register_profile("deep", max_examples=5000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
-# Tests, and the servers that they start, keep drafts and histories apart from those of the person who runs them.
+# Tests, and the servers that they start, keep drafts and histories apart from those of the user.
 if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers share the folder of the process that started them
     os.environ["TILEWRIGHT_STATE_DIR"] = tempfile.mkdtemp(prefix="tilewright-tests-")
     atexit.register(shutil.rmtree, os.environ["TILEWRIGHT_STATE_DIR"], ignore_errors=True)
@@ -34,7 +34,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """No garbage is looked for among the modules of the tests, which stay: that takes seconds."""
+    """Freeze the modules of the tests, which stay: garbage collection of them would cost seconds."""
     gc.disable()
     try:
         return (yield)
@@ -43,11 +43,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+<<<<<<< HEAD
     """Each file of browser tests goes to one pytest-xdist worker, large files first. Property tests are also deep tests, and of a test
     marked `sample(n)` the parameters after the first n are slow."""
     seen: Counter[tuple[object, str]] = Counter()
+=======
+    """Assign each file of browser tests to one pytest-xdist worker, large files first. Property tests are also deep tests."""
+>>>>>>> lb
     for item in items:
         sample = item.get_closest_marker("sample")
         if sample is not None:

@@ -1,4 +1,4 @@
-"""Who imports whom is as ARCHITECTURE.md says: its lines of layers are read and held against every import, lazy ones too."""
+"""The import rules of ARCHITECTURE.md: its layers are parsed and checked against every import, lazy ones too."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PACKAGES = ("tilewright", "app", "engine", "static")
 OWN = {*PACKAGES}
 
 LAYERED = ("app", "app/views", "engine")
-"""The folders whose packages are in layers."""
+"""The folders with layered packages."""
 
 MOST_FILES = 16
-"""Of Python in a folder: more are hard to survey."""
+"""Python files in a folder: more are hard to survey."""
 
 SCREEN = {"panel", "bokeh", "param", "ipywidgets", "anywidget"}
-"""Libraries of the screen: nothing that computes may need them."""
+"""Libraries of the user interface: no computing module may need them."""
 
 SCRIPTS = {"tilewright.app.main"}
-"""Files that `panel serve` runs outside of their package, so that relative imports have nothing to be relative to."""
+"""Files that `panel serve` runs outside their package, where relative imports do not work."""
 
 
 class Import(NamedTuple):
@@ -45,7 +45,7 @@ class Import(NamedTuple):
 
 
 def modules() -> dict[str, Path]:
-    """Dotted name -> file, of everything that is shipped and imported (examples are data)."""
+    """Dotted name -> file, of all shipped and imported modules (examples are data)."""
     found: dict[str, Path] = {}
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
@@ -79,7 +79,7 @@ def imports_of(module: str, source: str, is_package: bool) -> Iterator[Import]:
 
 
 def _deepest(target: str, name: str) -> str:
-    """`from a import b` means the module a.b when there is one."""
+    """`from a import b` means the module a.b if it exists."""
     return f"{target}.{name}" if f"{target}.{name}" in MODULES else target
 
 
@@ -94,7 +94,7 @@ def imports() -> list[Import]:
 
 @cache
 def layers(area: str) -> dict[str, tuple[int, int]]:
-    """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` parts groups that never see each other."""
+    """Package -> (level, group) of the line `area: top > … > bottom` in ARCHITECTURE.md. `|` separates independent groups."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     line = re.search(rf"^{area}:\s+(.+ > .+)$", text, re.MULTILINE)
     assert line is not None, f"ARCHITECTURE.md has no line of layers for {area}"
@@ -112,14 +112,14 @@ def area_of(module: str) -> str:
 
 
 def package_of(module: str, area: str) -> str | None:
-    """The part of an area that a module belongs to: "ir" of "engine", "tree" of "app/views"; None for the area's own `__init__`."""
+    """The part of an area that contains a module: "ir" of "engine", "tree" of "app/views"; None for the area's own `__init__`."""
     depth = area.count("/") + 2
     parts = module.split(".")
     return parts[depth] if len(parts) > depth else None
 
 
 def breach(found: Import) -> str | None:
-    """Why this import is not allowed; None when it is."""
+    """Why this import is not allowed; None if it is."""
     if found.target.split(".")[0] != "tilewright":
         return None
     importer, target = area_of(found.importer), area_of(found.target)
@@ -151,13 +151,13 @@ def _breach_within(area: str, found: Import) -> str | None:
     return None
 
 
-def test_the_layers_are_kept() -> None:
+def test_layers_import_in_one_direction() -> None:
     breaches = [f"{found.where}: {why}" for found in imports() if (why := breach(found))]
     assert not breaches, "\n".join(breaches)
 
 
-def test_what_is_imported_exists() -> None:
-    """A wrong number of dots is only noticed when the import runs."""
+def test_every_import_resolves() -> None:
+    """A wrong number of dots fails only when the import runs."""
     wrong = [f.where for f in imports() if f.target.split(".")[0] == "tilewright" and f.target not in MODULES]
     assert not wrong, "\n".join(wrong)
 
@@ -173,7 +173,7 @@ def test_every_package_has_its_layer(area: str) -> None:
     sorted({file.parent for file in [*MODULES.values(), *(ROOT / "tests").rglob("*.py")]} - {ROOT / "tests" / "e2e"}),
     ids=lambda f: str(f.relative_to(ROOT)),
 )
-def test_a_folder_is_not_too_full(folder: Path) -> None:
+def test_no_folder_has_too_many_files(folder: Path) -> None:
     files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     assert len(files) <= MOST_FILES, f"{len(files)} files: make rooms of {folder.relative_to(ROOT)}"
 
@@ -187,7 +187,7 @@ def test_own_packages_are_imported_relatively() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
+def test_only_the_app_imports_the_ui_libraries() -> None:
     pure = (
         "tilewright.engine",
         "tilewright.app.document",
@@ -201,8 +201,8 @@ def test_only_the_screen_needs_the_libraries_of_the_screen() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_module_imports_itself_through_others() -> None:
-    """Imports in functions and imports for types count too: two modules that need each other's types are one module, or lack a third."""
+def test_no_import_cycles() -> None:
+    """Imports in functions and for types count too: two modules that need each other's types are one module, or lack a third."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in imports():
         if found.target in MODULES and found.target != found.importer:
@@ -223,7 +223,7 @@ def test_no_module_imports_itself_through_others() -> None:
         ("tilewright.app.document.cells", "from ..session import session", "below"),
     ],
 )
-def test_given_a_breach_when_walked_then_found(module: str, source: str, why: str) -> None:
+def test_a_violation_is_found(module: str, source: str, why: str) -> None:
     """The check itself can fail."""
     found = [breach(i) for i in imports_of(module, source, is_package=False)]
     assert found and found[0] is not None and why in found[0]

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's recipes, carried out word by word in a copy of the repository: its blocks are put in, its commands run."""
+"""CONTRIBUTING.md's recipes, executed literally in a copy of the repository: its blocks are applied, its commands run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ i, j = sch.get_loops("B")
 
 
 def changes(root: Path, diff: str) -> Iterator[tuple[Path, str, str]]:
-    """The files of a block, each with the lines before and after the change."""
+    """The files of a block, each with its lines before and after the change."""
     for part in re.split(r"^--- ", diff, flags=re.MULTILINE)[1:]:
         name, _, lines = part.partition("\n")
         rows = [line or " " for line in lines.rstrip("\n").split("\n")]
@@ -43,7 +43,7 @@ def changes(root: Path, diff: str) -> Iterator[tuple[Path, str, str]]:
 
 
 class Copy:
-    """A copy of the repository that Python takes for the installed one."""
+    """A copy of the repository in place of the installed package."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "repository"
@@ -60,7 +60,7 @@ class Copy:
         self.environment["PYTHONSAFEPATH"] = "1"
 
     def change(self, diff: str) -> None:
-        """Put the lines of a block where their neighbours are."""
+        """Insert the lines of a block at their neighbours."""
         for path, before, after in changes(self.root, diff):
             text = path.read_text(encoding="utf-8")
             assert text.count(before) == 1, f"{path} has no such place, or several:\n{before}"
@@ -92,7 +92,7 @@ def blocks(title: str, language: str) -> list[str]:
 
 
 def carried_out(copy: Copy, title: str) -> None:
-    """All that the section says: changes first, then its commands."""
+    """Execute a section: changes first, then its commands."""
     for diff in blocks(title, "diff"):
         copy.change(diff)
     commands = [line for block in blocks(title, "") for line in block.splitlines()]
@@ -103,7 +103,7 @@ def carried_out(copy: Copy, title: str) -> None:
 
 @pytest.mark.parametrize("title", ["Add a primitive", "Add a lint"])
 def test_the_lines_that_a_recipe_changes_exist(title: str) -> None:
-    """The other tests carry the recipes out; each needs a copy of the repository, and processes."""
+    """The other tests execute the recipes; each needs a copy of the repository, and processes."""
     texts: dict[Path, str] = {}
     for diff in blocks(title, "diff"):
         for path, before, after in changes(ROOT, diff):
@@ -116,7 +116,7 @@ def test_the_lines_that_a_recipe_changes_exist(title: str) -> None:
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it(copy: Copy) -> None:
+def test_the_recipe_of_a_primitive_adds_it_to_notebooks(copy: Copy) -> None:
     carried_out(copy, "Add a primitive")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.parallel(i)\nsch.serial(i)\n", encoding="utf-8")
     assert "for i, j in T.grid(64, 64)" in copy.run("tilewright export nb.py --to tvmscript")
@@ -125,7 +125,7 @@ def test_given_the_recipe_of_a_primitive_when_carried_out_then_a_notebook_has_it
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_it(copy: Copy) -> None:
+def test_recipe_of_a_machine_runs_a_program_on_it(copy: Copy) -> None:
     (machine,) = blocks("Add a machine", "toml")
     (copy.root / "toy.toml").write_text(machine, encoding="utf-8")
     (command,) = blocks("Add a machine", "")
@@ -137,16 +137,16 @@ def test_given_the_recipe_of_a_machine_when_carried_out_then_a_program_runs_on_i
 
 
 @pytest.mark.slow
-def test_given_the_recipe_of_a_lint_when_carried_out_then_it_is_found_with_its_fix(copy: Copy) -> None:
+def test_recipe_of_a_lint_finds_it_with_its_fix(copy: Copy) -> None:
     carried_out(copy, "Add a lint")
     (copy.root / "nb.py").write_text(f"{WORKLOAD}sch.add_unit_loop(i)\n", encoding="utf-8")
-    told = copy.run("tilewright lint nb.py", expected=1)  # and that the block is left to the scalar engine
-    assert "unit-loop" in told and "sch.fuse(" in told
+    output = copy.run("tilewright lint nb.py", expected=1)  # and that the block is left to the scalar engine
+    assert "unit-loop" in output and "sch.fuse(" in output
     (copy.root / "nb.py").write_text(WORKLOAD, encoding="utf-8")
     assert "unit-loop" not in copy.run("tilewright lint nb.py", expected=1)
 
 
-def test_the_pages_that_are_made_of_the_code_are_named_with_commands_that_exist() -> None:
+def test_generated_pages_name_commands_that_exist() -> None:
     for module in re.findall(r"-m (support(?:\.\w+)+)", TEXT):
         assert (ROOT / "tests" / f"{module.replace('.', '/')}.py").is_file(), module
     for link in re.findall(r"\]\(([^)#:]+)\)", TEXT):

@@ -1,4 +1,4 @@
-"""docs/differences.md explains each refusal of ours that TVM does not share."""
+"""docs/differences.md explains each refusal that TVM does not share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ CODES = sorted(
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_given_a_code_that_only_tilewright_refuses_with_then_a_row_says_why(code):
+def test_every_code_unique_to_tilewright_has_a_reason(code):
     explained = [row for row in ROWS if re.search(rf"`{code}`", row[2])]
     assert explained and all(row[3].strip() for row in explained)

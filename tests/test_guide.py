@@ -1,4 +1,4 @@
-"""The guide's links lead somewhere, its pictures are there, small, and all taken by a script that can take them anew."""
+"""The guide's links resolve; its pictures exist, are small, and have a script that takes them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_BYTES = 150_000
 
 
 def links(page: Path) -> list[tuple[bool, str, str]]:
-    """(is a picture, its words, its target) of all links to files."""
+    """(is a picture, its words, its target) of each link to a file."""
     found = LINK.findall(page.read_text(encoding="utf-8"))
     return [(mark == "!", words, target) for mark, words, target in found if "://" not in target]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_and_pictures_of_a_page_are_there(page: Path) -> None:
+def test_links_and_pictures_of_a_page_exist(page: Path) -> None:
     for is_picture, words, target in links(page):
         assert (page.parent / target).is_file(), target
         assert words or not is_picture, f"{target} has no words for those who do not see it"
@@ -39,10 +39,10 @@ def test_every_picture_is_used_small_and_taken_by_a_script() -> None:
         assert picture.resolve() in used, f"{picture.name} is in no page"
         assert picture.stat().st_size <= MOST_BYTES, picture.name
         strip = re.sub(r"_\d$", "", picture.stem)
-        taken = re.search(rf"^def {picture.stem}\(", script, re.MULTILINE) or f'Strip("{strip}"' in strips
-        assert taken, f"nothing takes {picture.name}"
+        source = re.search(rf"^def {picture.stem}\(", script, re.MULTILINE) or f'Strip("{strip}"' in strips
+        assert source, f"nothing takes {picture.name}"
 
 
-def test_every_page_of_the_guide_is_linked_from_its_first() -> None:
+def test_the_first_page_links_to_every_page_of_the_guide() -> None:
     linked = {target for _, _, target in links(GUIDE / "README.md")}
     assert {page.name for page in PAGES} - {"README.md"} <= linked

@@ -1,4 +1,4 @@
-"""The repository about itself: what the package declares is there, what is there is in the package, nothing of one machine is in it."""
+"""The repository itself: the package is complete and contains nothing undeclared or specific to one machine."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ EXTRAS = {
     "explore": ("engine/explore/search/sampler.py", "engine/explore/workers/cluster.py"),
     "jupyter": ("app/jupyter", "app/components/widget.py"),
 }
-"""The only files that import what an extra declares."""
+"""The only files that import the dependencies of an extra."""
 SOURCES = ("tilewright", "app", "engine", "static")
 
 
 def tracked() -> list[Path]:
-    """Every file that git has or would take, without those that are gone from the disk."""
+    """Every file that git tracks or would add, except deleted ones."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
@@ -58,10 +58,10 @@ def test_folders_with_python_are_packages() -> None:
 
 BUILD_INPUTS = {"__pycache__", "node_modules", "bundling", "package.json", "package-lock.json", "tsconfig.json", "eslint.config.js",
                 ".npmrc", ".prettierrc.json", ".prettierignore", "sources.sha256"}  # fmt: skip
-"""Files in `static` that only the build of the package reads."""
+"""Files in `static` that only the package build reads."""
 
 
-def test_package_data_is_there_and_complete() -> None:
+def test_package_data_is_complete() -> None:
     for package, patterns in PROJECT["tool"]["setuptools"]["package-data"].items():
         folder = ROOT / package.removeprefix("tilewright.").replace(".", "/")
         matched = {f for pattern in patterns for f in folder.glob(pattern) if f.is_file()}
@@ -76,12 +76,12 @@ def test_package_data_is_there_and_complete() -> None:
 
 
 def _is_module(file: Path) -> bool:
-    """Whether the wheel has it as Python code; examples and templates are data."""
+    """Whether the wheel contains it as Python code; examples and templates are data."""
     return file.name == "__init__.py" or (file.suffix == ".py" and ROOT / "static" not in file.parents)
 
 
 def test_a_source_distribution_has_every_file() -> None:
-    """The packages are in it by themselves; MANIFEST.in names the rest."""
+    """Packages are included by default; MANIFEST.in names the rest."""
     lines = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
     patterns = [pattern for words in lines if words[:1] == ["include"] for pattern in words[1:]]
     grafts = [*SOURCES, *(folder for words in lines if words[:1] == ["graft"] for folder in words[1:])]
@@ -107,7 +107,7 @@ def test_dependencies_are_declared_and_used() -> None:
         assert {name.lower() for name in imported(part) - declared} == needed, f"{extra} alone imports what it declares"
 
 
-def test_everything_but_proofs_and_sampling_works_without_the_extras() -> None:
+def test_only_proofs_and_sampling_need_the_extras() -> None:
     code = """if True:
         import sys
         for name in ("islpy", "optuna", "dask"):
@@ -159,7 +159,7 @@ def _name(requirement: str) -> str:
     return found[0]
 
 
-# Spelled in pieces, so that this file does not hold what it looks for.
+# Split into pieces, so that this file does not match itself.
 MACHINE_PATHS = re.compile(
     r"(?<![\w.])/(?:" + "|".join(("ro" + "ot", "ho" + "me", "wo" + "rk", "Us" + "ers")) + r")/[\w.-]+"
 )
@@ -184,7 +184,7 @@ REGISTRIES = re.compile(
 @pytest.mark.parametrize(
     "pattern", [MACHINE_PATHS, TEMPORARY_PATHS, REGISTRIES], ids=["paths", "temporary", "registries"]
 )
-def test_no_file_knows_one_machine(pattern: re.Pattern[str]) -> None:
+def test_no_file_refers_to_one_machine(pattern: re.Pattern[str]) -> None:
     found: list[str] = []
     for file in tracked():
         try:
@@ -201,13 +201,13 @@ def test_no_file_is_generated_or_huge() -> None:
     assert not [f for f in tracked() if f.stat().st_size > 1_000_000 or f.suffix in (".pyc", ".log")]
 
 
-def test_test_files_have_names_of_their_own() -> None:
+def test_test_files_have_unique_names() -> None:
     names = Counter(f.name for f in (ROOT / "tests").rglob("test_*.py"))
     assert not [name for name, count in names.items() if count > 1]
     assert not list((ROOT / "tests").rglob("__init__.py")), "tests are not packages"
 
 
-def test_every_module_says_its_idea() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
         str(f.relative_to(ROOT))
         for top in SOURCES[:-1]
@@ -217,7 +217,7 @@ def test_every_module_says_its_idea() -> None:
     assert not silent, silent
 
 
-def test_the_public_names_exist_and_are_documented() -> None:
+def test_public_names_exist_and_are_documented() -> None:
     for name in tilewright.__all__:
         value = getattr(tilewright, name)
         if callable(value):
@@ -241,7 +241,7 @@ MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
 
 
-def test_files_and_functions_have_the_sizes_that_contributing_states() -> None:
+def test_files_and_functions_have_the_stated_sizes() -> None:
     stated = f"have at most {MAX_FILE_LINES} lines, functions at most {MAX_FUNCTION_LINES} without their docstring"
     assert stated in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     files = code_files()
@@ -297,7 +297,7 @@ PLACES = (
 )
 
 
-def test_the_files_that_the_architecture_names_exist() -> None:
+def test_files_that_the_architecture_names_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w./]*\w\.(?:py|js)|(?:app|engine|static|tests)/[\w/]+)`", text))
     assert len(named) > 40

@@ -1,4 +1,4 @@
-"""Links that carry a notebook: there and back, and what damaged or hostile ones come to."""
+"""Links that carry a notebook: the round trip, and damaged or hostile links."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from tilewright.app.limits import LIMITS
 from tilewright.app.links import KEY, MAX_LINK, fragment_of, is_link, text_of
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
-def test_given_any_text_then_it_comes_back(text: str) -> None:
+def test_any_text_round_trips_through_a_link(text: str) -> None:
     link = f"http://127.0.0.1:5006/{fragment_of(text)}"
     assert is_link(link) and text_of(link) == text
     assert set(link.partition(KEY)[2]) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
-def test_given_a_notebook_then_its_link_is_short() -> None:
+def test_a_notebook_has_a_short_link() -> None:
     assert len(fragment_of(MATMUL_NOTEBOOK)) < 1_000
 
 
-def test_given_a_text_that_does_not_fit_then_it_is_refused_with_its_size() -> None:
+def test_too_long_a_text_is_refused_with_its_size() -> None:
     noise = "".join(random.Random(0).choices(string.printable, k=60_000))
     with pytest.raises(DocumentError) as refused:
         fragment_of(noise)
@@ -36,18 +37,18 @@ def test_given_a_text_that_does_not_fit_then_it_is_refused_with_its_size() -> No
 
 
 @pytest.mark.parametrize("link", ["x.py", "", "http://127.0.0.1/#other=abc", f"two words{KEY}abc"])
-def test_given_something_else_then_it_is_no_link(link: str) -> None:
+def test_other_text_is_not_a_link(link: str) -> None:
     assert not is_link(link)
 
 
 @pytest.mark.parametrize("packed", ["", "!!!!", "AAAA", "_____w", "%C3%A9"])
-def test_given_a_damaged_link_then_it_says_so(packed: str) -> None:
+def test_a_damaged_link_is_reported(packed: str) -> None:
     with pytest.raises(DocumentError) as refused:
         text_of(KEY + packed)
     assert refused.value.code == "bad-link"
 
 
-def test_given_a_link_that_was_cut_off_then_it_says_so() -> None:
+def test_a_truncated_link_is_reported() -> None:
     whole = fragment_of(MATMUL_NOTEBOOK)
     for length in range(len(KEY) + 4, len(whole) - 1, 37):
         with pytest.raises(DocumentError) as refused:
@@ -55,7 +56,7 @@ def test_given_a_link_that_was_cut_off_then_it_says_so() -> None:
         assert refused.value.code == "bad-link"
 
 
-def test_given_a_bomb_then_it_is_not_unpacked() -> None:
+def test_a_decompression_bomb_is_refused() -> None:
     packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     data = b"".join(
         [

@@ -1,4 +1,4 @@
-"""The five discussions, end to end: what docs/seeds.md says of them is so."""
+"""The five discussions, end to end: docs/seeds.md is true."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "seeds.md"
 READ = [case for seed in SEEDS for case in seed.cases if case.title != "the two lines that the post quotes"]
 
 
-def test_the_page_is_what_this_version_says() -> None:
-    pytest.importorskip("islpy")  # the page says what is proved
+def test_the_page_matches_this_version() -> None:
+    pytest.importorskip("islpy")  # the page names the proved verdicts
     assert PAGE.read_text(encoding="utf-8") == seeds_page(), "run `make seeds` and look at what changed"
 
 
-def test_no_discussion_takes_more_than_a_screen() -> None:
+def test_no_discussion_exceeds_a_screen() -> None:
     sections = PAGE.read_text(encoding="utf-8").split("\n## ")
     assert len(sections) == 1 + len(SEEDS) == 6
     assert max(section.count("\n") for section in sections) <= 50
@@ -32,7 +32,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize("case", SAMPLED)
-def test_the_command_line_says_the_same(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_agrees_with_the_page(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "post.py"
     file.write_text(case.text, encoding="utf-8")
     sizes = ["--size", ",".join(f"{k}={v}" for k, v in case.sizes.items())] if case.sizes else []
@@ -55,7 +55,7 @@ def lowered(seed: int, case: int) -> dict[str, tuple[tuple[int, ...], list[str],
     return {a.buffer.name: (tuple(a.tile), [str(e.value) for e in a.lowered.shape], a.slots) for a in allocations(func)}  # type: ignore[attr-defined]
 
 
-def test_given_the_two_blocks_then_tiles_are_two_by_4096_as_asked() -> None:
+def test_tiles_of_the_two_blocks_are_two_by_4096() -> None:
     flat, halves, slots = lowered(2, 0), lowered(2, 2), lowered(2, 3)
     assert flat["A_local.vtcm"][1] == flat["B_local.vtcm"][1] == ["8192"], "the IR that the post shows"
     for name in ("A_local.vtcm", "B_local.vtcm"):
@@ -64,13 +64,13 @@ def test_given_the_two_blocks_then_tiles_are_two_by_4096_as_asked() -> None:
     assert lowered(2, 4)["C"][1] == ["2", "2048"], "the shape that the answer names"
 
 
-def test_given_the_box_blur_then_three_rows_are_held() -> None:
+def test_the_box_blur_holds_three_rows() -> None:
     for case in (0, 1):
         tile, _, _ = lowered(4, case)["x_blur"]
         assert sorted(tile) == [1, 3, 3]
 
 
-def test_given_the_shared_buffer_then_the_intermediate_stays_on_chip() -> None:
+def test_the_shared_intermediate_stays_on_chip() -> None:
     (posted, _), (kept, _) = ((tilewright.simulate(made(SEEDS[3].cases[n])[1]), None) for n in (0, 2))
     assert [t.bytes for t in posted.traffic if t.buffer == "matmul_intermediate"] == [256]
     assert not [t for t in kept.traffic if t.buffer == "matmul_intermediate"] and kept.cycles < posted.cycles

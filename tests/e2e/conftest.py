@@ -1,11 +1,11 @@
-"""What the browser tests share: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
+"""Shared fixtures of the browser tests: a Chromium, pages that fail on console errors and on requests to the outside, servers, screenshots.
 
 - `page`: a 1280x800 page in light mode. `open_page(width=…, height=…, dark=…, **context)`: more pages, other sizes and themes.
-  `own_page`: one that no other test has, for a test with handlers.
-- `app_url`: Tilewright as a person starts it, one server for all tests that look at the page only; each page has a session of its own.
-- `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, which asks for no token; its address.
-- `serve(app)`: a Panel app (a function that makes a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
-- `serve_command(*argv)`: `python argv… ` as a process of its own; `{port}` in an argument becomes a free port. Returns the address.
+  `own_page`: a page that no other test reuses, for a test with handlers.
+- `app_url`: Tilewright as a user starts it, one server for all tests that use only the page; each page has its own session.
+- `serve_page(path, cabinet=…)`: Tilewright in a thread of this process, without a token; its address.
+- `serve(app)`: a Panel app (a function that returns a viewable, or a dict of path -> function) on a free port of 127.0.0.1; its address.
+- `serve_command(*argv)`: `python argv… ` as a separate process; `{port}` in an argument becomes a free port. Returns the address.
 - `shoot(page, name)`: a screenshot into `artefacts/e2e/NAME.png` where TILEWRIGHT_SCREENSHOTS is set; a failing test leaves one of each of
   its pages.
 
@@ -53,15 +53,15 @@ QUIET = (
 )
 LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")
 START_SECONDS = 90.0
-expect.set_options(timeout=15_000)  # what is waited for comes, on a busy machine too
+expect.set_options(timeout=15_000)  # long enough for a busy machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            # Clicks and deadlines of a real browser on a machine that others use too: what fails is tried twice more, and told as rerun.
-            if item.config.getoption("reruns") != 0:  # `--reruns 0`: each failure is one
+            # Clicks and deadlines of a real browser on a shared machine: a failed test is repeated twice, and reported as rerun.
+            if item.config.getoption("reruns") != 0:  # `--reruns 0`: every failure counts
                 item.add_marker(pytest.mark.flaky(reruns=2))
 
 
@@ -73,13 +73,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def chromium_path() -> str | None:
-    """The browser to drive; None leaves the choice to Playwright."""
+    """The browser to drive; None: Playwright chooses."""
     named = os.environ.get("TILEWRIGHT_CHROMIUM")
     return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
 class WatchedPage:
-    """A page with what went wrong in it. `lasts`: a later test may have it too."""
+    """A page with its errors. `lasts`: later tests may reuse it."""
 
     def __init__(self, context: BrowserContext, *, lasts: bool) -> None:
         self.context, self.lasts = context, lasts
@@ -94,13 +94,13 @@ class WatchedPage:
         if message.type == "error":
             self.problems.append(f"console: {message.text} {message.location.get('url', '')}")
 
-    def look(self) -> None:
-        """At what stands there in the end: values that were no text are written so by the browser."""
+    def check_texts(self) -> None:
+        """Report values that were no text: the browser writes them as `[object …]`."""
         if not self.page.is_closed():
             self.problems += self.page.get_by_text("[object ").all_inner_texts()
 
     def clear(self) -> bool:
-        """Leave the server, with nothing kept for the next test; False where that cannot be."""
+        """Leave the server, with nothing kept for the next test; False if impossible."""
         if not self.lasts or self.page.is_closed() or len(self.context.pages) > 1:
             return False
         if self.page.url.startswith("http"):
@@ -115,7 +115,7 @@ class WatchedPage:
         return True
 
     def forget_lost_server(self) -> None:
-        """Leave the page of a server that has ended with its test: it tells of the lost connection."""
+        """Leave the page of a server that ended with its test: the page reports the lost connection."""
         place = urlsplit(self.page.url)
         if place.port is not None:
             with suppress(OSError):
@@ -150,7 +150,7 @@ class Chromium:
         return browser
 
     def lasting_page(self) -> WatchedPage:
-        """A page that later tests may have too."""
+        """A page that later tests may reuse."""
         if self.pages:
             self.pages.sort(key=lambda watched: watched.context is self._profile)
             watched = self.pages.pop()
@@ -207,7 +207,7 @@ def open_page(
     serve_command: object,
     serve_page: object,
 ) -> Iterator[Callable[..., Page]]:
-    """Made after the servers, so that pages are closed before them: a page that lost its server has errors to tell.
+    """Created after the servers, so that pages close first: a page that lost its server reports errors.
 
     A page with `own` (for handlers, which stay) or a `context` is the test's alone.
     """
@@ -234,7 +234,7 @@ def open_page(
     for number, watched in enumerate(opened):
         if not is_good:
             _shoot(watched.page, f"failed-{request.node.name}-{number}")
-        watched.look()
+        watched.check_texts()
         problems += watched.problems
         if is_good and watched.clear():
             chromium.pages.append(watched)
@@ -245,9 +245,9 @@ def open_page(
 
 @pytest.fixture
 def server() -> Iterator[Served]:
-    """The app in a thread of this process, whose API can be asked and whose parts can be replaced."""
-    with served() as made:
-        yield made
+    """The app in a thread of this process, so that tests can call its API and replace its parts."""
+    with served() as running:
+        yield running
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def own_page(open_page: Callable[..., Page]) -> Page:
 
 @pytest.fixture
 def shoot() -> Callable[[Page, str], Path | None]:
-    """A screenshot takes a fifth of a second of processor time."""
+    """A screenshot costs a fifth of a second of processor time."""
     return _shoot if "TILEWRIGHT_SCREENSHOTS" in os.environ else lambda page, name: None
 
 
@@ -275,7 +275,7 @@ def _shoot(page: Page, name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[..., str]]:
-    """Panel apps in a thread of this process until the end of the file, so that a test can look at the Python side too."""
+    """Panel apps in a thread of this process until the end of the file, so that a test can inspect the Python side too."""
     import panel as pn
 
     servers: list[Any] = []
@@ -307,7 +307,7 @@ def serve_page() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """In a process of its own: it does not share Python with the browser's driver, and starts once."""
+    """In a separate process: it does not share Python with the browser's driver, and starts once."""
     yield from _served(
         tmp_path_factory.mktemp("app") / "server.log", "-m", "tilewright", "serve", "--no-token", "--port", "{port}"
     )
@@ -347,7 +347,7 @@ def serve_command(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 def wait_until_serving(url: str, process: subprocess.Popen[bytes] | None = None) -> None:
-    """Return when something listens at `url`; TimeoutError when nothing does, or when `process` has ended."""
+    """Return when a server listens at `url`; TimeoutError after the deadline, or when `process` has ended."""
     cancel = time.monotonic() + START_SECONDS
     place = urlsplit(url)
     while time.monotonic() < cancel:

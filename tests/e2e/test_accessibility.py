@@ -1,4 +1,4 @@
-"""What a screen reader, a keyboard and weak eyes need, by axe-core's rules on every screen, light and dark."""
+"""Accessibility: axe-core's rules on every screen, light and dark, and the keyboard alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gallery(page: Page, app_url: str) -> Page:
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_the_gallery(gallery: Page) -> None:
+def test_axe_accepts_the_gallery(gallery: Page) -> None:
     assert_no_violations(gallery)
     gallery.get_by_role("searchbox").fill("nothing has this word")
     gallery.get_by_label("A TVMScript program or a notebook").fill("def f(:")
@@ -27,7 +27,7 @@ def test_axe_has_no_complaint_about_the_gallery(gallery: Page) -> None:
     assert_no_violations(gallery)
 
 
-def test_axe_has_no_complaint_about_a_notebook_with_problems(gallery: Page) -> None:
+def test_axe_accepts_a_notebook_with_problems(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
     gallery.get_by_role("tab", name="Problems").click()
     expect(gallery.locator('.problem[data-code="round-trip"]')).to_be_visible(timeout=60_000)
@@ -35,7 +35,7 @@ def test_axe_has_no_complaint_about_a_notebook_with_problems(gallery: Page) -> N
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_panes_and_a_comparison(gallery: Page) -> None:
+def test_axe_accepts_panes_and_a_comparison(gallery: Page) -> None:
     open_example(gallery, "fused_matmul_relu_roundtrip")
     for tab in gallery.get_by_role("tab").all():
         tab.click()
@@ -56,7 +56,7 @@ def test_axe_has_no_complaint_about_panes_and_a_comparison(gallery: Page) -> Non
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_a_grab_a_menu_a_form_and_an_editor(gallery: Page) -> None:
+def test_axe_accepts_a_drag_a_menu_a_form_and_an_editor(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
     grab(gallery, "A_local.vtcm")
     assert_no_violations(gallery)
@@ -77,7 +77,7 @@ def test_axe_has_no_complaint_about_a_grab_a_menu_a_form_and_an_editor(gallery: 
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_the_tour(gallery: Page) -> None:
+def test_axe_accepts_the_tour(gallery: Page) -> None:
     gallery.get_by_role("button", name="Guided tour, 2 minutes").click()
     expect(gallery.locator(".tour")).to_be_visible()
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_axe_has_no_complaint_about_the_tour(gallery: Page) -> None:
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_help_and_the_palette(gallery: Page) -> None:
+def test_axe_accepts_help_and_the_palette(gallery: Page) -> None:
     gallery.keyboard.press("?")
     expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
     assert_no_violations(gallery)
@@ -106,7 +106,7 @@ def test_axe_has_no_complaint_about_help_and_the_palette(gallery: Page) -> None:
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_folded_panes(gallery: Page) -> None:
+def test_axe_accepts_folded_panes(gallery: Page) -> None:
     open_example(gallery, "what_moves_what")
     gallery.get_by_role("separator", name="Notebook").press("Enter")
     gallery.get_by_role("separator", name="Code and problems").press("Enter")
@@ -116,7 +116,7 @@ def test_axe_has_no_complaint_about_folded_panes(gallery: Page) -> None:
     assert_no_violations(gallery, "#area-compare")
 
 
-def test_the_tour_obeys_forced_colours_and_less_motion(gallery: Page) -> None:
+def test_the_tour_obeys_forced_colours_and_reduced_motion(gallery: Page) -> None:
     gallery.emulate_media(forced_colors="active", reduced_motion="reduce")
     gallery.get_by_role("button", name="Guided tour, 2 minutes").click()
     ring = gallery.locator(".tour-ring").first

@@ -1,4 +1,4 @@
-"""The tree and the timeline after a hovered drop: drawn over both, while their rows and lanes stay where they are."""
+"""Previews of the tree and the timeline after a hovered drop, drawn over both while their rows and lanes do not move."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.browser.page import grab, open_small, point_in, row
 
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 MEASURE = """
 () => {
@@ -37,7 +37,7 @@ def plot(page: Page) -> str:
     return page.locator("canvas.plot").evaluate("(canvas) => canvas.toDataURL()")
 
 
-def test_the_tree_and_timeline_after_a_drop_are_drawn_over(page: Page, app_url: str) -> None:
+def test_a_drag_previews_the_tree_and_timeline_after_the_drop(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     page.locator(".plot").wait_for()
     row(page, "B_local.vtcm").focus()

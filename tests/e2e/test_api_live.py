@@ -1,4 +1,4 @@
-"""A program and a person at one page: what the API does is seen at once; the page runs nothing that the server did not send."""
+"""A program and a person at one page: changes by the API appear at once; the page runs only scripts of the server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ sch = tilewright.Schedule(f)
 
 
 def ask(url: str, method: str, target: str, body: object = None) -> tuple[int, Any]:
-    """A request of a program to the server: the status and the answer."""
+    """Send a request of a program to the server: the status and the answer."""
     connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
     try:
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -63,7 +63,7 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
     return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
-def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
+def test_page_and_api_share_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
     open_small(page, app_url, "place_the_copies")
     session = session_of(page, app_url)
     count = len(steps(page))
@@ -78,8 +78,8 @@ def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_u
 
     drag(page, "B_local.vtcm", "ko")
     expect(page.locator(".step")).to_have_count(count + 2)
-    told = ask(app_url, "GET", f"{session}?parts=steps")[1]["state"]["steps"]
-    assert told[-1]["text"] == "sch.compute_at(BL, ko)"
+    listed = ask(app_url, "GET", f"{session}?parts=steps")[1]["state"]["steps"]
+    assert listed[-1]["text"] == "sch.compute_at(BL, ko)"
 
     for theme in ("dark", "light"):
         ask(app_url, "POST", session, {"kind": "theme", "theme": theme})
@@ -99,15 +99,15 @@ def test_page_and_api_see_each_others_edits_and_run_no_scripts(page: Page, app_u
 
 
 @pytest.mark.slow
-def test_words_of_nothing_but_beginnings_are_drawn_at_once(page: Page, app_url: str) -> None:
-    """Patterns that read over each other's beginnings took half a minute for these."""
+def test_unclosed_brackets_are_drawn_at_once(page: Page, app_url: str) -> None:
+    """Patterns with quadratic backtracking needed half a minute for these."""
     beginnings = "# %% [markdown]\n# # Beginnings\n#\n# " + "[" * 60_000 + "\n#\n# " + "[a](http://x" * 20_000 + "\n"
     open_text(page, app_url, beginnings + SCRIPTED)
     expect(page.locator("#area-notebook").get_by_role("heading", name="Beginnings")).to_be_visible()
 
 
 @pytest.mark.slow  # tests/app/server/test_access.py asks a server without a browser
-def test_the_token_opens_the_page_by_link_and_by_form(page: Page) -> None:
+def test_token_opens_the_page_by_link_and_by_form(page: Page) -> None:
     with served(policy=make_policy("0.0.0.0", TOKEN)) as server:
         page.goto(f"{server.url}/login")
         page.get_by_label("Token of this server").fill(TOKEN)

@@ -1,4 +1,4 @@
-"""The page in a real browser: what a person does first, and what must not happen."""
+"""The page in a real browser: first actions of a user, and layout errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def app(page: Page, app_url: str) -> Iterator[Page]:
     yield page
 
 
-def test_after_a_drag_all_follow_and_undo_brings_them_back(app: Page, shoot: Shoot) -> None:
+def test_a_drag_updates_all_panes_and_undo_restores_them(app: Page, shoot: Shoot) -> None:
     assert app.title() == "Tilewright"
     open_example(app, "vtcm_double_buffer")
     expect(app.locator("#area-timeline canvas").first).to_be_visible()
@@ -35,7 +35,7 @@ def test_after_a_drag_all_follow_and_undo_brings_them_back(app: Page, shoot: Sho
     drag(app, "A_local.vtcm", "mi")
     moved = app.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")
     expect(moved).to_have_count(1)
-    assert len(steps(app)) == len(lines)  # a step had placed the block: it has another loop now
+    assert len(steps(app)) == len(lines)  # a step had placed the block: its loop changes
     expect(app.locator('[data-figure="Cycles"] b')).not_to_have_text(cycles)
     assert tree_text(app) != before
     assert code(app, "script") != script
@@ -46,19 +46,19 @@ def test_after_a_drag_all_follow_and_undo_brings_them_back(app: Page, shoot: Sho
     assert (tree_text(app), figure(app, "Cycles"), code(app, "script")) == (before, cycles, script)
     app.get_by_label("Redo (Ctrl+Shift+Z)").click()
     expect(moved).to_have_count(1)
-    # A button that is held down while the page changes below it: its click counts.
+    # The page changes while a button is pressed: the click counts.
     app.get_by_label("Save").hover()
     app.mouse.down()
     app.keyboard.press("Control+z")
     expect(app.get_by_role("treeitem").and_(app.locator('[data-id="A_local.vtcm"]'))).to_be_visible()
-    app.wait_for_timeout(500)  # what would be drawn, were the button not held
+    app.wait_for_timeout(500)  # the list as drawn if the button were not pressed
     with app.expect_download():
         app.mouse.up()
     expect(moved).to_have_count(0)
     assert steps(app) == lines
 
 
-def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Shoot) -> None:
+def test_a_step_a_cell_and_the_machine_change_the_panes(app: Page, shoot: Shoot) -> None:
     open_example(app, "what_moves_what")
     now, before = code(app, "script"), tree_text(app)
     app.locator('[data-step="3"] .step-text').click()
@@ -68,7 +68,7 @@ def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Sh
     expect(app.locator(".banner")).to_have_count(0)
     expect(app.locator("#pane-script")).to_contain_text("W_local")
     assert code(app, "script") == now
-    # Nonsense in a cell: the error is shown there, and the picture stays.
+    # Nonsense in a cell: the error is shown there, and the last valid program stays.
     app.locator(".cell.workload").hover()
     app.get_by_label("Edit the workload cell").click()
     rewrite(cell_editor(app), "def f(:\n")
@@ -85,7 +85,7 @@ def test_a_step_a_cell_and_the_machine_change_what_is_shown(app: Page, shoot: Sh
 
 
 @pytest.mark.slow
-def test_rows_have_their_names_after_another_notebook(app: Page) -> None:
+def test_rows_keep_their_names_after_another_notebook(app: Page) -> None:
     open_example(app, "place_the_copies")  # both have a second loop ax0
     app.get_by_label("Gallery", exact=True).locator("visible=true").click()
     open_example(app, "fused_matmul_relu")

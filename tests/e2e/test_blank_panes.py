@@ -1,4 +1,4 @@
-"""Panes that have nothing to show: they say why, and lead to what helps."""
+"""Panes without content explain why, and link to a remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.browser.page import open_text
 from support.sessions.notebooks import SYMBOLIC, with_lines
 
 
-def test_a_press_writes_the_missing_size_and_the_timeline_comes(page: Page, app_url: str) -> None:
+def test_a_click_sets_the_missing_size_and_shows_the_timeline(page: Page, app_url: str) -> None:
     open_text(page, app_url, SYMBOLIC)
     blank = page.locator(".timeline .blank")
     expect(blank).to_contain_text("The size n has no value")
@@ -21,7 +21,7 @@ def test_a_press_writes_the_missing_size_and_the_timeline_comes(page: Page, app_
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("–")
 
 
-def test_panes_lead_to_the_problem_of_a_machine_that_cannot_run_it(page: Page, app_url: str) -> None:
+def test_panes_link_to_the_problem_of_a_machine(page: Page, app_url: str) -> None:
     open_text(page, app_url, with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
     page.get_by_role("tab", name="Traffic").click()
     for pane in (".pictures", ".timeline"):
@@ -31,9 +31,7 @@ def test_panes_lead_to_the_problem_of_a_machine_that_cannot_run_it(page: Page, a
 
 
 @pytest.mark.slow
-def test_an_empty_folder_says_what_would_stand_there(
-    page: Page, serve_page: Callable[..., str], tmp_path: Path
-) -> None:
+def test_an_empty_folder_explains_itself(page: Page, serve_page: Callable[..., str], tmp_path: Path) -> None:
     page.goto(serve_page(tmp_path))
     expect(page.locator(".gallery")).to_contain_text("This folder is empty.")
     expect(page.locator(".card[data-example]").first).to_be_visible()

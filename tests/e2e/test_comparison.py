@@ -1,4 +1,4 @@
-"""A/B with the real mouse and keyboard: from the top bar and from a step, two steps, branches, an example, a file; left by Escape."""
+"""A/B with the real mouse and keyboard: from the top bar and from a step, two steps, branches, an example, a file; closed by Escape."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compare(page: Page) -> None:
 
 
 def line(page: Page, name: str) -> Locator:
-    """The figures' line of that name."""
+    """The line of the table with that label."""
     return page.locator(f'[data-figure-line="{name}"]')
 
 
@@ -63,7 +63,7 @@ def test_a_drop_is_compared(page_of: Callable[..., Page]) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_a_side_and_a_broken_one_is_refused(page_of: Callable[..., Page], tmp_path: Path) -> None:
+def test_a_file_is_compared_and_a_broken_one_refused(page_of: Callable[..., Page], tmp_path: Path) -> None:
     page = page_of("place_the_copies", open_small)
     compare(page)
     mine, broken = tmp_path / "mine.py", tmp_path / "broken.py"

@@ -1,4 +1,4 @@
-"""Help while a schedule line is typed: the parameters of the call, names that could stand there, all by the keyboard."""
+"""Help while a schedule line is typed: the parameters of the call, and completion of names, by keyboard alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_calls_have_signatures_and_names_are_completed(page: Page, app_url: str)
     assert edited_text(editor).endswith('\nsch.split(ki, [None, 4], names=["p", "q"])')
     expect(page.locator('.row[data-id="q"]')).to_be_visible()
 
-    # Escape closes the list before the editor, and Enter is a new line while nothing is chosen.
+    # Escape closes the list before the editor, and Enter is a new line without a selection.
     editor.press("Control+End")
     page.keyboard.type("\nsch.unro")
     expect(offers).to_be_visible()

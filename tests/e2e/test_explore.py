@@ -1,4 +1,4 @@
-"""The Explore pane in a browser: a search begun, watched, filtered, stopped, and a candidate taken as a branch; by mouse and by keys."""
+"""The Explore pane in a browser: a search started, watched, filtered, stopped, and a candidate opened as a branch; by mouse and by keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def status(page: Page, what: str) -> None:
 
 
 def searched(page: Page, count: int = 12) -> None:
-    """From the form to the end."""
+    """Run a search to its end."""
     page.get_by_role("button", name="Start").click()
     status(page, "ended")
     expect(page.locator(".xp-count")).to_have_text(f"{count} of {count}")
@@ -52,7 +52,7 @@ def number_of(figure: Locator) -> int:
     return int(re.sub(r"\D", "", figure.inner_text()))
 
 
-def test_a_search_is_filtered_played_and_its_best_is_a_branch(holes: Page, shoot: Shoot) -> None:
+def test_a_search_is_filtered_and_its_best_opens_as_a_branch(holes: Page, shoot: Shoot) -> None:
     expect(holes.locator(".xp-hole")).to_have_count(3)
     holes.get_by_label("On-chip peak at most").fill("much")
     holes.get_by_role("button", name="Start").click()
@@ -74,12 +74,12 @@ def test_a_search_is_filtered_played_and_its_best_is_a_branch(holes: Page, shoot
     expect(holes.locator("#area-compare")).to_be_visible()
     expect(holes.locator(".branch-name")).to_have_text("tile 64, A at ko, slots 1", timeout=PATIENT)
     assert not [step for step in steps(holes) if "choose" in step]
-    # Escape leads back to the search, which now is of another branch's text.
+    # Escape leads back to the search, which now belongs to the text of another branch.
     holes.locator(".ab").focus()
     holes.keyboard.press("Escape")
     expect(holes.locator("#area-compare")).not_to_be_visible()
     expect(holes.locator(".xp-stale")).to_be_visible()
-    # It is there again after a reload.
+    # A reload restores it.
     holes.reload()
     holes.get_by_role("tab", name="Explore").click()
     status(holes, "ended")
@@ -131,7 +131,7 @@ def figures(page: Page) -> dict[str, dict[str, dict[str, list[int]]]]:
 
 
 def numbers(figure: dict[str, dict[str, list[int]]]) -> list[int]:
-    """The candidates that are shown, once each."""
+    """The shown candidates, once each."""
     twice = ("hidden", "front") if "hidden" not in figure["numbers"] else ("hidden",)
     return sorted(n for name, some in figure["numbers"].items() if name not in twice for n in some)
 
@@ -164,7 +164,7 @@ def choose_in_the_scatter(page: Page) -> None:
     expect(page.locator(".xp-hover")).to_contain_text("sch.compute_at(AL, place)")
     page.mouse.click(x, y)
     expect(page.locator(".xp-card .xp-why")).to_contain_text("sch.compute_at(AL, place)")
-    # The keys reach each candidate, from left to right: first those with figures.
+    # The keys reach each candidate, from left to right: first those with metrics.
     figure.focus()
     page.keyboard.press("Home")
     expect(page.locator(".xp-card .xp-figures")).to_be_visible()
@@ -184,7 +184,7 @@ def choose_in_the_scatter(page: Page) -> None:
 
 
 def play_the_film(page: Page) -> None:
-    """Each best so far with what changed, by keys and by mouse; the first frame is chosen in the end."""
+    """Each best candidate with its change, by keys and by mouse; the first frame is chosen in the end."""
     film = page.get_by_role("region", name="Film of the best so far")
     slider = film.get_by_role("slider")
     frames = int(slider.get_attribute("max") or 0)
@@ -238,7 +238,7 @@ def unpin(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> None:
+def test_a_search_with_pins_is_written_to_its_branch(holes: Page, shoot: Shoot) -> None:
     pin(holes)
     shoot(holes, "explore-pins")
     assert_no_violations(holes, "#area-panes")
@@ -250,7 +250,7 @@ def test_a_search_with_pins_stands_in_its_branch(holes: Page, shoot: Shoot) -> N
 
 
 @pytest.mark.slow
-def test_a_search_is_stopped_and_resumed_while_the_page_is_used(tiles: Page) -> None:
+def test_a_search_is_stopped_and_resumed_during_edits(tiles: Page) -> None:
     chips = tiles.get_by_role("group", name="Values of tile m")
     expect(chips.get_by_role("button", name="32", exact=True)).to_have_attribute("aria-pressed", "true")
     chips.get_by_role("button", name="128", exact=True).click()
@@ -286,7 +286,7 @@ def test_a_search_ends_with_its_time(tiles: Page) -> None:
 
 
 @pytest.mark.slow
-def test_tiles_by_hand_are_kept_in_a_derived_schedule(page: Page, app_url: str) -> None:
+def test_manual_tiles_are_kept_in_a_derived_schedule(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Explore").click()
     expect(page.locator(".xp-none")).to_contain_text("has no holes")
@@ -301,14 +301,14 @@ PROGRAM = HOLES[: HOLES.index("# %% schedule")]
 
 
 @pytest.mark.slow
-def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
+def test_make_it_fast_opens_a_schedule_and_undo_removes_it(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
     page = open_page(width=1100, height=700)
     open_text(page, app_url, PROGRAM)
     cycles = page.locator('[data-figure="Cycles"] b')
     before = number_of(cycles)
-    # In sight without a tab; a stop leaves nothing behind.
+    # Visible without a tab; a stop leaves nothing behind.
     button = page.get_by_role("button", name="Make it fast")
     expect(button).to_be_in_viewport(ratio=1)
     button.press("Enter")
@@ -320,7 +320,7 @@ def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
     expect(page.locator(".xp-deriving p b")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".xp-deriving .change.better")).to_be_visible()
     expect(page.locator(".xp-decisions li").first).to_be_visible()
-    # The derived schedule is in the notebook, and the first frame of the film, with what its lines do.
+    # The derived schedule is in the notebook, and is the first frame of the film, with the effect of its lines.
     expect(page.locator(".xp-film-frame b")).to_be_visible(timeout=PATIENT)
     assert [step for step in steps(page) if "choose" in step]
     assert number_of(cycles) < before / 10
@@ -336,7 +336,7 @@ def test_make_it_fast_shows_a_good_schedule_and_undo_takes_it_away(
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_form_and_pictures(tiles: Page) -> None:
+def test_axe_accepts_the_form_and_the_pictures(tiles: Page) -> None:
     assert_no_violations(tiles)
     tiles.get_by_role("button", name="Start").click()
     expect(tiles.locator(".xp-front tbody tr").first).to_be_visible(timeout=PATIENT)

@@ -1,4 +1,4 @@
-"""What is taken away from the page: the menu beside Export, the replay that plays by itself, the link that carries a notebook."""
+"""Exports from the page: the menu beside Export, the self-contained replay, the link that carries a notebook."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PAST_A_THOUSAND = re.compile(r"\d{4,}")
 
 
 def take(page: Page, label: str) -> tuple[str, bytes]:
-    """An entry of the menu: the file's name, and what is in it."""
+    """An entry of the menu: the file's name and content."""
     page.get_by_role("button", name="Other formats").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=label, exact=True).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-def test_the_menu_has_each_kind_as_a_file_of_what_is_shown(page: Page, app_url: str, shoot: Shoot) -> None:
+def test_the_menu_exports_each_kind_of_the_shown_program(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     cycles = number(page, "Cycles")
     page.get_by_role("button", name="Other formats").click()
@@ -48,7 +48,7 @@ def test_the_menu_has_each_kind_as_a_file_of_what_is_shown(page: Page, app_url: 
         page.keyboard.press("Enter")
     assert drawn.value.suggested_filename.endswith("_tree.svg")
     assert b"A_local.vtcm" in Path(drawn.value.path()).read_bytes()
-    # TVM drops slots: the export says so first, and a pipeline keeps them.
+    # TVM drops slots: the export warns first, and a pipeline keeps them.
     expect(page.locator("[data-verdict=proved]")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Export", exact=True).click()
     review = page.get_by_role("dialog", name="What the export leaves out")
@@ -70,7 +70,7 @@ def test_the_menu_has_each_kind_as_a_file_of_what_is_shown(page: Page, app_url: 
 
 
 @pytest.mark.slow
-def test_pictures_and_code_of_older_tvm_are_files_too(page: Page, app_url: str) -> None:
+def test_pictures_and_code_of_older_tvm_are_exported(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     name, data = take(page, "Timeline as PNG")
     assert name.endswith("_timeline.png") and data.startswith(b"\x89PNG\r\n")
@@ -112,7 +112,7 @@ def follow(page: Page, fragment: str) -> None:
     page.evaluate("fragment => { location.hash = fragment; }", fragment)
 
 
-def test_damaged_links_are_told_and_nothing_hostile_is_run(page: Page, app_url: str) -> None:
+def test_damaged_links_are_reported_and_run_nothing(page: Page, app_url: str) -> None:
     go_to_gallery(page, app_url)
     for packed in ("abc", "%00", "AAAA", fragment_of("x" * 5_000)[len(KEY) : -4]):
         follow(page, KEY + packed)
@@ -133,7 +133,7 @@ def test_damaged_links_are_told_and_nothing_hostile_is_run(page: Page, app_url: 
 
 @pytest.fixture
 def open_replay(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """A replay from the disk, in a browser that is offline; what goes wrong in it fails the test."""
+    """A replay from disk, in an offline browser; any error in it fails the test."""
     problems: list[str] = []
     contexts = []
 
@@ -166,9 +166,7 @@ def playhead(page: Page) -> int:
     return int(page.get_by_role("slider", name="Playhead").get_attribute("aria-valuenow") or 0)
 
 
-def test_a_replay_from_the_disk_plays_and_is_scrubbed_and_unfolded(
-    open_replay: Callable[..., Page], shoot: Shoot
-) -> None:
+def test_a_replay_from_disk_plays_scrubs_and_unfolds(open_replay: Callable[..., Page], shoot: Shoot) -> None:
     page = open_replay("gemmini_gemm")
     expect(page.locator(".facts")).to_contain_text("625\u202f414")
     page.get_by_role("button", name="Play").click()
@@ -182,7 +180,7 @@ def test_a_replay_from_the_disk_plays_and_is_scrubbed_and_unfolded(
     page.keyboard.press("Shift+ArrowRight")
     expect(head).not_to_have_attribute("aria-valuenow", str(here))
     assert page.locator(".script li.is-lit").count() > 0
-    # In the middle of what repeats: only the clock knows where that is.
+    # In the middle of a repeat, at a position that only the real-time axis has.
     box = page.locator(".timeline-place canvas.plot").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 40)

@@ -1,4 +1,4 @@
-"""Files as a person has them: saved by themselves, on two pages at once, changed by others, and there again after a kill."""
+"""Files of a user: autosaved, open on two pages at once, changed by others, and restored after a kill."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAST = {"timeout": 30_000}
 
 
 class Folder(NamedTuple):
-    """A served folder: its address, and files that no test has had."""
+    """A served folder: its address, and unused files."""
 
     path: Path
     url: str
@@ -32,23 +32,23 @@ class Folder(NamedTuple):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
-    made = tmp_path_factory.mktemp("work")
-    files = [made / f"mine{n}.py" for n in range(7)]
+    work = tmp_path_factory.mktemp("work")
+    files = [work / f"mine{n}.py" for n in range(7)]
     for file in files:
         file.write_text(MATMUL_NOTEBOOK)
-    with served(made, make_policy(requires_token=False)) as server:
-        yield Folder(made, server.url, files)
+    with served(work, make_policy(requires_token=False)) as server:
+        yield Folder(work, server.url, files)
 
 
 @pytest.fixture
 def path(folder: Folder) -> Path:
-    """A file of the test's own, which the gallery lists."""
+    """A file for this test alone, which the gallery lists."""
     return folder.unused.pop()
 
 
 @pytest.fixture
 def pages(folder: Folder, page: Page, path: Path) -> Iterator[Callable[[], Page]]:
-    """More and more tabs of one browser with one file."""
+    """Further tabs of one browser with one file."""
     tabs: list[Page] = []
 
     def another() -> Page:
@@ -78,13 +78,13 @@ def saved(page: Page) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """As another editor does."""
+    """Write the file as another editor does."""
     other = path.with_name("other.tmp")
     other.write_text(text)
     os.replace(other, path)
 
 
-def test_a_conflict_with_another_editor_is_decided(
+def test_a_conflict_with_another_editor_is_resolved(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = pages()
@@ -104,7 +104,7 @@ def test_a_conflict_with_another_editor_is_decided(
     expect(dialog).to_contain_text("sch.unroll(ki)")
     expect(dialog).to_contain_text("sch.vectorize(ki)")
     shoot(page, "files-two-versions")
-    assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
+    assert "sch.unroll" not in path.read_text()  # nothing is overwritten before the decision
     # Later, and then after all.
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -117,7 +117,7 @@ def test_a_conflict_with_another_editor_is_decided(
 
 
 @pytest.mark.slow
-def test_two_pages_share_a_file_and_a_conflict_is_decided(
+def test_a_conflict_of_two_pages_is_resolved(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     one, two = pages(), pages()
@@ -149,7 +149,7 @@ def test_two_pages_share_a_file_and_a_conflict_is_decided(
     expect(dialog).to_contain_text("sch.unroll(ki)")
     expect(dialog).to_contain_text("sch.vectorize(ki)")
     shoot(one, "files-two-versions")
-    assert "sch.unroll" not in path.read_text()  # nothing is written over before it is decided
+    assert "sch.unroll" not in path.read_text()  # nothing is overwritten before the decision
     # Later, and then after all.
     one.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -187,7 +187,7 @@ def test_a_read_only_file_is_saved_elsewhere(pages: Callable[[], Page], path: Pa
     saved(page)
     until(page, (path.parent / "elsewhere.py").is_file, **FAST)
     assert "sch.parallel(i)" in (path.parent / "elsewhere.py").read_text() and path.read_text() == MATMUL_NOTEBOOK
-    # The menu by keyboard: a copy to take away.
+    # The menu by keyboard: download a copy.
     chip(page).focus()
     page.keyboard.press("Enter")
     with page.expect_download() as caught:
@@ -215,7 +215,7 @@ main(["serve", "--no-token", sys.argv[1], "--port", sys.argv[3]])
 
 
 @pytest.mark.slow
-def test_a_killed_server_loses_nothing_and_undo_goes_on(
+def test_a_killed_server_loses_nothing_and_undo_continues(
     serve_command: Callable[..., str],
     browser: Browser,
     path: Path,
@@ -223,7 +223,7 @@ def test_a_killed_server_loses_nothing_and_undo_goes_on(
     shoot: Callable[[Page, str], Path],
 ) -> None:
     def opened() -> Page:
-        """On a server of its own; not a watched page, for its console tells of the lost connection."""
+        """On a separate server; not a watched page, as its console reports the lost connection."""
         page = browser.new_context().new_page()
         page.set_default_timeout(30_000)
         page.goto(f"{serve_command('-c', SERVER, str(path), str(tmp_path / 'pid'), '{port}')}/file/{path.name}")
@@ -259,7 +259,7 @@ def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path)
     assert (path.parent / "fresh.py").is_file()
     page.get_by_label("Gallery").click()
     expect(page.locator('[data-example="fresh.py"]')).to_be_visible(**FAST)
-    # A name that is taken is asked for, and replaced when that is wanted.
+    # An existing name asks first, and is replaced on demand.
     page.locator(f'[data-example="{path.name}"]').click()
     row(page, "C").wait_for(timeout=30_000)
     page.keyboard.press("Control+Shift+S")
@@ -271,7 +271,7 @@ def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path)
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
-def test_an_earlier_version_is_seen_and_restored(
+def test_an_earlier_version_is_shown_and_restored(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = pages()
@@ -294,7 +294,7 @@ def test_an_earlier_version_is_seen_and_restored(
     until(page, lambda: path.read_text() == MATMUL_NOTEBOOK, **FAST)
     page.get_by_label("Undo (Ctrl+Z)").click()
     until(page, lambda: "sch.parallel(i)" in path.read_text(), **FAST)
-    # Seen and left.
+    # Shown and closed.
     chip(page).click()
     page.get_by_role("menuitem", name="Earlier versions").click()
     expect(dialog).to_be_visible()
@@ -303,7 +303,7 @@ def test_an_earlier_version_is_seen_and_restored(
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_files(pages: Callable[[], Page], path: Path) -> None:
+def test_axe_accepts_the_file_dialogs(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     parallel(page)
     saved(page)

@@ -1,4 +1,4 @@
-"""The README's first minute, in the browser: what overflows is dragged to where it fits, double buffered, undone, exported."""
+"""The README's first minute, in the browser: an overflowing copy is dragged to a legal loop, double buffered, undone, exported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def overlap(page: Page) -> int:
 
 
 def settled(page: Page) -> None:
-    """The verdict is there: nothing more is worked out."""
+    """Wait for the verdict, the last analysis."""
     expect(page.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
 
 
@@ -51,7 +51,7 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     before, lines = tree_text(page), steps(page)
     assert figure(page, "Cycles") == "does not fit"
 
-    # What is wrong is seen: in the headline, as a count at the tab, in the pane, in the timeline.
+    # The overflow is visible: in the headline, as a count at the tab, in the pane, in the timeline.
     expect(page.locator('.figure.bad[data-figure="Peak vtcm"]')).to_be_visible()
     expect(page.get_by_role("tab", name="Problems")).to_contain_text("1")
     page.get_by_role("tab", name="Problems").click()
@@ -60,7 +60,7 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     )
     shoot(page, "minute-1-overflow")
 
-    # Taking hold of a block lights up the loops it may move to; the others say why not.
+    # A grabbed block highlights its legal loops; the others have a reason.
     grab(page, "A_local.vtcm")
     expect(page.locator('.row[data-id="ki"]')).to_have_attribute("data-offer", "costly")
     expect(page.locator('.row[data-id="ko"] .offer')).to_contain_text("fits vtcm[1]", timeout=30_000)
@@ -90,7 +90,7 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     settled(page)
     shoot(page, "minute-4-double-buffered")
 
-    # The change is against the state before the last edit; clicks have it against the opened notebook and the original.
+    # The change is against the state before the last edit; clicks switch to the opened notebook and the original.
     change = page.locator('[data-figure="Cycles"] .change')
     expect(change).to_have_attribute("data-against", "the state before the last edit")
     assert "the original" in (change.get_attribute("title") or "")
@@ -112,14 +112,14 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     assert (tree_text(page), figure(page, "Cycles")) == (before, "does not fit")
 
 
-def test_a_drop_waits_for_the_servers_answer_and_a_second_one_changes_the_step(page_of: Callable[..., Page]) -> None:
+def test_a_drop_waits_for_the_server_and_a_second_edits_the_step(page_of: Callable[..., Page]) -> None:
     page = page_of()
     open_example(page, "place_the_copies")
     lines = steps(page)
     drag(page, "A_local.vtcm", "ko", wait=False)
     expect(page.locator(".step code")).to_have_count(len(lines) + 1)
     assert steps(page)[-1] == "sch.compute_at(AL, ko)"
-    # The same where the answer is no.
+    # The same if the answer is a refusal.
     drag(page, "C", "mo", wait=False)
     expect(page.locator("#area-tree").get_by_role("alert")).to_contain_text("C cannot go to mo")
     assert len(steps(page)) == len(lines) + 1
@@ -130,7 +130,7 @@ def test_a_drop_waits_for_the_servers_answer_and_a_second_one_changes_the_step(p
 
 
 @pytest.mark.slow
-def test_the_page_of_panel_serve_is_driven_too(
+def test_the_page_of_panel_serve_works(
     open_page: Callable[..., Page], serve_command: Callable[..., str], shoot: Shoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, token = Path(tilewright.app.__path__[0]) / "main.py", "a-token-of-some-length"

@@ -1,4 +1,4 @@
-"""Every entry of the tree's menus, opened in a real browser where it applies: its form is whole, says its call, and the call is made."""
+"""Every entry of the tree's menus, opened in a real browser at an applicable row: its form is complete, shows its call, and makes it."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def main(A: T.Buffer((32, 64), "float32"), B: T.Buffer((64, 32), "float32"), C: 
 """
 
 HARDLY = {"double_buffer": "P", "unannotate": "t", "rolling_buffer": "P", "rfactor": "k", "read_at": "t"}
-"""Rows to take for what applies in several places, and is easier to see in this one."""
+"""Preferred rows for entries that apply to several."""
 CALLED = ("rfactor", "reindex", "read_at", "decompose_padding", "fuse_reduction_epilogue", "rolling_buffer",
           "cache_inplace", "merge", "loop_partition", "pipeline", "set_layout")  # fmt: skip
-"""What is applied with the arguments that the form proposes."""
+"""Entries that are applied with the arguments that the form proposes."""
 
 
 def noted(sch: Schedule) -> None:
@@ -66,7 +66,7 @@ def noted(sch: Schedule) -> None:
 
 
 def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
-    """For each entry of the two menus a row where it applies."""
+    """For each entry of the two menus, an applicable row."""
     menus, ids = bench.menus(), row_ids(bench.schedule.func)
     found: list[tuple[str, dict[str, Any]]] = []
     for items, kind in ((LOOP_ITEMS, Var), (BLOCK_ITEMS, str)):
@@ -85,11 +85,11 @@ def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.fixture
 def bench(serve, open_page):
-    made = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
+    tree_bench = Bench(PROGRAM, noted, machine=load_machine("dual-bank-npu"), intrinsics={"mma": mma()})
     page = open_page(width=1280, height=800)
-    go_to(page, serve(lambda: made.view(height=780)))
+    go_to(page, serve(lambda: tree_bench.view(height=780)))
     page.locator('.row[data-id="S"]').wait_for()
-    return made, page
+    return tree_bench, page
 
 
 LOOK = """(root) => {
@@ -116,7 +116,7 @@ def opened(page: Page, row: str, entry: dict[str, Any]) -> Locator:
 
 
 def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
-    """Nothing of a form is cut off, and it says its call."""
+    """Nothing of a form is cut off, and it shows its call."""
     if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
         expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
     assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]
@@ -125,25 +125,25 @@ def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_forms_are_whole_and_make_the_calls_they_propose(bench):
-    made, page = bench
-    for row, entry in entry_places(made):
+def test_forms_are_complete_and_make_the_calls_they_propose(bench):
+    tree_bench, page = bench
+    for row, entry in entry_places(tree_bench):
         if entry["method"] not in CALLED or not entry["fields"]:
             continue
-        before = made.schedule.func
+        before = tree_bench.schedule.func
         form = opened(page, row, entry)
         assert_whole(page, form, entry)
         form.get_by_role("button", name="Apply").click()
         expect(form, entry["label"]).to_have_count(0)
-        assert made.schedule.func is not before, entry["label"]
-        made.schedule.undo()
-        made.show()
+        assert tree_bench.schedule.func is not before, entry["label"]
+        tree_bench.schedule.undo()
+        tree_bench.show()
 
 
 @pytest.mark.slow
-def test_every_form_is_whole_and_says_its_call(bench, shoot):
-    made, page = bench
-    for row, entry in entry_places(made):
+def test_every_form_is_complete_and_shows_its_call(bench, shoot):
+    tree_bench, page = bench
+    for row, entry in entry_places(tree_bench):
         if not entry["fields"]:
             continue
         form = opened(page, row, entry)
@@ -151,4 +151,4 @@ def test_every_form_is_whole_and_says_its_call(bench, shoot):
         shoot(page, f"form-{entry['method']}-{entry['key']}")
         page.keyboard.press("Escape")
         expect(form).to_have_count(0)
-    assert made.kinds() == []
+    assert tree_bench.kinds() == []

@@ -1,4 +1,4 @@
-"""The start screen in a real browser: pictures, finding, one's own program and files."""
+"""The start screen in a real browser: pictures, search, pasted programs and files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def gallery(page: Page, app_url: str) -> Page:
     return page
 
 
-def test_each_card_has_its_picture_its_figures_and_its_question(gallery: Page) -> None:
+def test_each_card_has_picture_metrics_and_question(gallery: Page) -> None:
     expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()) + len(example_models()))
     for example in load_examples():
         card = gallery.locator(f'[data-example="{example.name}"]')
@@ -83,7 +83,7 @@ def test_a_file_is_chosen_or_dropped(gallery: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_lists_its_files_and_why_some_cannot_be_opened(page: Page, serve_page: Serve, tmp_path: Path) -> None:
+def test_a_folder_lists_its_files_and_why_some_are_unreadable(page: Page, serve_page: Serve, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "older.py").write_text(MATMUL)

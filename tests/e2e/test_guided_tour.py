@@ -35,7 +35,7 @@ def begin(page: Page, step: int) -> None:
     is_at(page, step)
 
 
-def test_the_tour_notices_each_task_that_the_mouse_does(gallery: Page) -> None:
+def test_the_tour_detects_each_task_done_by_mouse(gallery: Page) -> None:
     begin(gallery, 1)
     expect(gallery.locator(".tour")).to_contain_text("Point at a bar")
     box = gallery.locator("#area-timeline").bounding_box()
@@ -59,14 +59,14 @@ def test_the_tour_notices_each_task_that_the_mouse_does(gallery: Page) -> None:
     gallery.locator(".form [name=storage_scope]").fill("local")
     gallery.locator(".form [type=submit]").click()
     expect(gallery.locator(".tour-result")).to_contain_text("no loop changed")
-    # Undone, it is to be done again.
+    # An undone task is open again.
     gallery.get_by_label("Undo (Ctrl+Z)").click()
     expect(gallery.locator(".tour-result")).to_have_count(0)
     expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")
 
 
 @pytest.mark.slow
-def test_the_keyboard_alone_goes_through_the_tour_and_ends_it(gallery: Page) -> None:
+def test_the_keyboard_alone_completes_the_tour(gallery: Page) -> None:
     gallery.keyboard.press("?")
     expect(gallery.get_by_role("menu", name="Help")).to_be_visible()
     gallery.keyboard.press("t")

@@ -1,4 +1,4 @@
-"""The history of a schedule with the real mouse and keyboard: moments, edits in place, conflicts, branches."""
+"""The history of a schedule with the real mouse and keyboard: steps, edits in place, conflicts, branches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def step(page: Page, text: str) -> Locator:
 
 
 def nest(page: Page) -> list[str]:
-    """The text of the tree without the mark of what the selected step changed."""
+    """The text of the tree without marks of changes."""
     return [text.replace("→moved", "") for text in tree_text(page)]
 
 
 def wait_for_nest(page: Page, wanted: list[str]) -> None:
-    """Figures come after the rows."""
+    """Metrics arrive after the rows."""
     with suppress(AssertionError):
         until(page, lambda: nest(page) == wanted, timeout=WAIT)
     assert nest(page) == wanted
@@ -40,7 +40,7 @@ def focused(page: Page) -> Locator:
     return page.locator(".step:has(.step-text:focus)")
 
 
-def test_moments_keys_of_steps_and_an_edit_in_place(app: Page) -> None:
+def test_history_steps_have_keys_and_in_place_editing(app: Page) -> None:
     lines, cycles, now = steps(app), figure(app, "Cycles"), nest(app)
     expect(app.locator(".step .change").last).to_contain_text("%", timeout=30_000)
     step(app, "sch.reverse_compute_at(CL, no)").locator(".step-text").click()
@@ -103,7 +103,7 @@ def test_moments_keys_of_steps_and_an_edit_in_place(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_conflicts_are_solved_and_branches_are_kept(app: Page) -> None:
+def test_conflicts_are_resolved_and_branches_are_kept(app: Page) -> None:
     lines, script = steps(app), code(app, "script")
     target = step(app, "sch.reorder(mo, no")
     target.scroll_into_view_if_needed()
@@ -148,7 +148,7 @@ def test_conflicts_are_solved_and_branches_are_kept(app: Page) -> None:
     expect(conflict).to_have_count(0, timeout=WAIT)
     expect(app.locator(".banner")).to_have_count(0)
     assert sorted(steps(app)) == sorted(lines)
-    # A step that others need is taken out, and comes back by one press.
+    # A step with dependents is removed, and restored by one click.
     split = step(app, "ko, ki = sch.split")
     split.hover()
     split.get_by_label("Remove step").click()

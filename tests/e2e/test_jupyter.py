@@ -1,4 +1,4 @@
-"""The widgets in real JupyterLab and Notebook 7: a block is dragged with the mouse, a following cell prints what came of it, and the saved
+"""The widgets in real JupyterLab and Notebook 7: a block is dragged with the mouse, a following cell prints the new schedule, and the saved
 notebook keeps the pictures without a kernel."""
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def bare_page(browser: Browser) -> Iterator[Page]:
-    """A page whose console nobody watches. Notebook 7.6 has an exception of its own on every notebook ("reading 'schema'")."""
+    """A page with an ignored console. Notebook 7.6 raises an unrelated exception for every notebook ("reading 'schema'")."""
     page = browser.new_page(viewport={"width": 1280, "height": 1500})
-    told: list[str] = []
-    page.on("pageerror", lambda error: told.append(str(error)))
+    messages: list[str] = []
+    page.on("pageerror", lambda error: messages.append(str(error)))
     yield page
     page.close()
-    assert {text for text in told if "reading 'schema'" not in text} == set()
+    assert {text for text in messages if "reading 'schema'" not in text} == set()
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def live(page: Page, number: int) -> Locator:
 
 
 def drag(page: Page, tree: Locator, block: str, loop: str) -> None:
-    """With the mouse, as a hand does: down, away, onto the row, up."""
+    """Drag with the mouse: down, away, onto the row, up."""
     source, target = tree.locator(f'[data-id="{block}"]'), tree.locator(f'[data-id="{loop}"]')
     source.scroll_into_view_if_needed()
     start, end = source.bounding_box(), target.bounding_box()
@@ -71,14 +71,14 @@ def drag(page: Page, tree: Locator, block: str, loop: str) -> None:
     page.mouse.move(start["x"] + 60, start["y"] + start["height"] / 2)
     page.mouse.down()
     page.mouse.move(start["x"] + 72, start["y"] + start["height"] / 2 + 12, steps=3)
-    # Where it may go is asked of the kernel.
+    # The kernel computes the legal targets.
     tree.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
     page.mouse.move(end["x"] + 60, end["y"] + end["height"] / 2, steps=6)
     page.mouse.up()
 
 
 def dragged(page: Page) -> None:
-    """The first two cells run, and the block put where one step needs it; the timeline's picture as it is to be kept, too."""
+    """Run the first two cells and drag the block; the timeline and its stored picture follow."""
     for number in (0, 1):
         run_cell(page, number)
     expect(live(page, 1)).to_contain_text(BEFORE)
@@ -88,12 +88,12 @@ def dragged(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_in_notebook_7_the_timeline_follows_a_drag(jupyter: Server, opened: Callable[..., Page]) -> None:
+def test_timeline_follows_a_drag_in_notebook_7(jupyter: Server, opened: Callable[..., Page]) -> None:
     write_notebook(jupyter.folder / "seven.ipynb", *CELLS)
     dragged(opened("notebook", "seven.ipynb"))
 
 
-def test_in_jupyterlab_the_next_cells_have_what_was_dragged(jupyter: Server, opened: Callable[..., Page]) -> None:
+def test_a_drag_reaches_the_next_cells_in_jupyterlab(jupyter: Server, opened: Callable[..., Page]) -> None:
     path = jupyter.folder / "lab.ipynb"
     write_notebook(path, *CELLS)
     page = opened("lab", path.name)
@@ -104,7 +104,7 @@ def test_in_jupyterlab_the_next_cells_have_what_was_dragged(jupyter: Server, ope
 
 
 @pytest.mark.slow
-def test_a_saved_notebook_keeps_the_pictures_without_a_kernel(
+def test_a_saved_notebook_keeps_its_pictures_without_a_kernel(
     jupyter: Server, opened: Callable[..., Page], bare_page: Page
 ) -> None:
     path = jupyter.folder / "saved.ipynb"
@@ -113,7 +113,7 @@ def test_a_saved_notebook_keeps_the_pictures_without_a_kernel(
     dragged(page)
     page.keyboard.press("Control+s")  # the focus is in the tree
     wait_for(page, lambda: AFTER in text_of(path))
-    # No kernel has the widgets of a copy. What is in it is trusted, as it was run here.
+    # No kernel has the widgets of a copy. The copy is trusted, as it was run here.
     kept = shutil.copy(path, path.with_name("kept.ipynb"))
     page.close()
     pictures_without_kernel(bare_page, jupyter, Path(kept))
@@ -126,7 +126,7 @@ def continued(page: Page) -> None:
     expect(cell(page, 2).locator(".jp-OutputArea")).to_contain_text(AFTER.replace("\u202f", ""))
     run_cell(page, 3)
     expect(live(page, 3).get_by_role("treeitem").nth(3)).to_have_attribute("data-id", "mo")
-    # While it has the focus, keys are its own: `x` would cut the cell.
+    # The focused view handles keys: `x` would cut the cell.
     live(page, 3).locator('[data-id="ko"]').click()
     page.keyboard.press("x")
     page.keyboard.press("Control+z")
@@ -165,7 +165,7 @@ def text_of(path: Path) -> str:
 
 
 def wait_for(page: Page, condition: Callable[[], bool], seconds: float = 30) -> None:
-    """The page goes on meanwhile: its requests pass through this process."""
+    """Wait without blocking the page: its requests pass through this process."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come"

@@ -28,7 +28,7 @@ def inspector(page: Page) -> Locator:
 
 
 def choose_buffer(page: Page, name: str) -> None:
-    """From the list of the inspector."""
+    """Choose a buffer in the list of the inspector."""
     inspector(page).locator(f'.buffer-choice[data-buffer="{name}"]').click()
     expect(page.locator(".picker-head b")).to_have_text(name, timeout=WAIT)
 
@@ -48,13 +48,13 @@ def cycles_of(found: Locator) -> int:
 
 
 def without_padding(page: Page) -> None:
-    """Take the last step of the transpose out."""
+    """Remove the last step of the transpose."""
     inspector(page).locator('[data-control="padding"] select').select_option("none")
     inspector(page).get_by_label("Apply Padding").click()
     expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
 
 
-def test_conflicts_are_stepped_through_and_a_click_mends_them(
+def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     example: Callable[..., Page], shoot: Callable[[Page, str], object]
 ) -> None:
     page = example("bank_conflicts")
@@ -64,25 +64,25 @@ def test_conflicts_are_stepped_through_and_a_click_mends_them(
     without_padding(page)
     all_tried(page)
     before = len(steps(page))
-    # Which lanes meet in a bank, access by access.
+    # The lanes that share a bank, access by access.
     page.get_by_label("Access to follow").select_option(index=1)
     expect(page.locator(".steps-text")).to_contain_text("bank 0 serves 32 rows")
     page.get_by_label("Next access").click()
     expect(page.locator(".steps-text")).to_contain_text("32 elements in 1 bank")
     expect(page.locator(".steps-text")).to_contain_text("32 turns: bank 1 serves 32 rows")
     shoot(page, "layout-conflict")
-    # What a card would change is seen before it is applied.
+    # The effect of a card is previewed.
     card(page, "padded 1").hover()
     expect(page.locator(".steps-text")).to_contain_text("preview of padded by 1: 32 elements in 32 banks", timeout=WAIT)
     expect(page.locator(".picker-call")).to_contain_text("sch.storage_align(A_shared, 0, 0, 32, 1)")
-    told = cycles_of(card(page, "padded 1"))
+    predicted = cycles_of(card(page, "padded 1"))
     expect(card(page, "padded 1")).to_contain_text("fastest")
     card(page, "padded 1").click()
     expect(page.locator(".step")).to_have_count(before + 1, timeout=WAIT)
     assert steps(page)[-1].startswith("sch.storage_align(A_shared, ")
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("111\u202f620", timeout=WAIT)
-    # What the card promised is what the headline says.
-    assert number(page, "Cycles") == told
+    # The prediction of the card equals the headline.
+    assert number(page, "Cycles") == predicted
     expect(card(page, "now")).to_contain_text("none", timeout=WAIT)
     expect(page.locator(".steps-text")).to_contain_text("No conflict", timeout=WAIT)
 
@@ -125,24 +125,24 @@ def test_pointer_arrows_and_drag_move_through_the_grid(example: Callable[..., Pa
     expect(page.get_by_label("Show more elements")).to_be_disabled()
 
 
-def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
+def test_a_typed_map_is_checked_and_enter_applies_it(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
     choose_buffer(page, "A_shared")
-    field, told = page.get_by_label("Custom index map"), page.locator(".draft-state")
+    field, status = page.get_by_label("Custom index map"), page.locator(".draft-state")
     field.click()
     page.keyboard.type("lambda i, j: [i, 0]")
-    expect(told).to_contain_text("sends several elements of 'A_shared' to one place", timeout=WAIT)
+    expect(status).to_contain_text("sends several elements of 'A_shared' to one place", timeout=WAIT)
     expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_contain_text("^", timeout=WAIT)
     field.fill("lambda i: [i]")
-    expect(told).to_contain_text("has 1 axes", timeout=WAIT)
+    expect(status).to_contain_text("has 1 axes", timeout=WAIT)
     count = len(steps(page))
     page.keyboard.press("Enter")
     field.fill("lambda i, j: [j, i]")
-    expect(told).to_contain_text("Enter applies it", timeout=WAIT)
+    expect(status).to_contain_text("Enter applies it", timeout=WAIT)
     expect(page.locator(".draft-place .layout-card")).to_contain_text("cycles", timeout=WAIT)
     expect(page.locator(".step")).to_have_count(count)
     page.keyboard.press("Enter")
@@ -152,7 +152,7 @@ def test_a_map_is_checked_while_it_is_typed_and_enter_applies_it(
 
 
 @pytest.mark.slow
-def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
+def test_chip_and_legend_choose_a_buffer_and_escape_returns(
     example: Callable[..., Page],
 ) -> None:
     page = example("vtcm_double_buffer")
@@ -171,7 +171,7 @@ def test_chip_and_legend_choose_a_buffer_and_escape_goes_back(
 
 
 @pytest.mark.slow
-def test_the_keyboard_alone_chooses_widens_and_lays_out(
+def test_the_keyboard_alone_sets_view_and_layout(
     example: Callable[..., Page],
 ) -> None:
     page = example("bank_conflicts")
@@ -198,7 +198,7 @@ def test_the_keyboard_alone_chooses_widens_and_lays_out(
 
 
 @pytest.mark.slow
-def test_a_scope_says_whether_it_fits_and_becomes_a_line(example: Callable[..., Page]) -> None:
+def test_a_scope_shows_whether_it_fits_and_becomes_a_line(example: Callable[..., Page]) -> None:
     page = example("place_the_copies")
     choose_buffer(page, "A_local.vtcm")
     row = page.locator('[data-control="scope"]')
@@ -213,7 +213,7 @@ def test_a_scope_says_whether_it_fits_and_becomes_a_line(example: Callable[..., 
 
 
 @pytest.mark.slow
-def test_axe_has_no_complaint_about_the_picker(example: Callable[..., Page]) -> None:
+def test_axe_accepts_the_layout_picker(example: Callable[..., Page]) -> None:
     page = example("bank_conflicts")
     assert_no_violations(page, "#area-inspector")
     page.locator('.row[data-id="B"]').click(position={"x": 200, "y": 14})
@@ -239,7 +239,7 @@ def test_the_conflicts_of_a_composed_swizzle_are_counted(
     all_tried(page)
     page.get_by_text("Compose a swizzle").click()
     assert_no_violations(page)
-    kind, field, told = (
+    kind, field, status = (
         page.get_by_label("Kind of swizzle"),
         page.get_by_label("Custom index map"),
         page.locator(".draft-state"),
@@ -255,6 +255,6 @@ def test_the_conflicts_of_a_composed_swizzle_are_counted(
     page.get_by_label("j bit 0 xor").select_option("^ i bit 0")
     expect(field).to_have_value("lambda i, j: [i, j ^ i % 2]")
     expect(page.locator(".draft-place .layout-card")).to_contain_text("×16", timeout=WAIT)
-    expect(told).not_to_contain_text("sends several")
+    expect(status).not_to_contain_text("sends several")
     assert_no_violations(page)
     shoot(page, "layout-swizzle")

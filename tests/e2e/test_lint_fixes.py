@@ -1,4 +1,4 @@
-"""The Problems pane with the mouse and the keyboard: findings, their places in the tree, fixes with what they change, undo."""
+"""The Problems pane with the mouse and the keyboard: findings, their places in the tree, fixes with their changes, undo."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from support.browser.page import go_to_example, go_to_gallery, number, steps, un
 from support.programs.layers import Layer
 
 SLOW = 30_000
-"""Milliseconds that fixes may take to be found on a busy machine."""
+"""Milliseconds for the search of fixes on a busy machine."""
 
 
 @pytest.fixture
 def problems_of(open_page: Callable[..., Page], app_url: str) -> Callable[..., Page]:
-    """A page with an example, its Problems in sight."""
+    """A page with an example, and the Problems pane visible."""
 
     def opened(example: str, **options: object) -> Page:
         page = open_page(**options)
@@ -56,9 +56,7 @@ def test_a_fix_is_applied_by_mouse_and_keyboard_and_undone(problems_of: Callable
     sign, tip = row.locator(".problem-mark"), page.locator(".tip .tip-problem")
 
     def has_tip() -> bool:
-        page.mouse.move(
-            2, 2
-        )  # a scroll of the tree, as to the chosen row, takes the tip away until the pointer comes again
+        page.mouse.move(2, 2)  # scrolling the tree, as to the chosen row, closes the tip until the pointer returns
         sign.hover()
         page.wait_for_timeout(500)
         return tip.is_visible()
@@ -108,7 +106,7 @@ def tab_to_apply(page: Page, fix: Locator) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_is_taken_out_in_the_dark_theme(
+def test_a_fix_removes_a_line_in_the_dark_theme(
     problems_of: Callable[..., Page],
 ) -> None:
     page = problems_of("box_blur", width=1920, height=1080, dark=True)
@@ -146,7 +144,7 @@ C_out = sch.cache_write(C, 0, "local.acc")
 
 
 @pytest.mark.slow
-def test_a_fix_writes_a_line_anew(
+def test_a_fix_rewrites_a_line(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path]
 ) -> None:
     page = open_page()

@@ -1,4 +1,4 @@
-"""A program of two hundred rows, and what takes long: found, moved, counted, stopped and gone on with, while the page answers."""
+"""A program of two hundred rows: searched, moved, and long analyses that show progress, stop and resume, while the page answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def counted(page: Page) -> int:
 
 
 def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str) -> None:
-    """While the changes by step are worked out."""
+    """While the changes by step are computed."""
     open_text(page, app_url, transformer_notebook(1))
     page.get_by_label("Find (/)").click()
     page.keyboard.type("ko_down0")
@@ -35,7 +35,7 @@ def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str)
     count = len(steps(page))
     grab(page, "W_down0_local")
     while not row(page, "ko_down0").count():
-        page.mouse.wheel(0, 500)  # of many rows those in sight stand
+        page.mouse.wheel(0, 500)  # only visible rows are in the DOM
     page.mouse.move(*point_in(page, "ko_down0"), steps=8)
     page.mouse.up()
     expect(page.locator(".step code")).to_have_count(count + 1, timeout=PATIENT)
@@ -44,7 +44,7 @@ def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str)
 
 
 @pytest.mark.slow
-def test_long_work_is_counted_stopped_and_gone_on_with(page: Page, app_url: str) -> None:
+def test_long_work_shows_progress_stops_and_resumes(page: Page, app_url: str) -> None:
     open_text(page, app_url, transformer_notebook(2))
     line = counting(page)
     expect(line).to_be_visible(timeout=PATIENT)
@@ -59,4 +59,4 @@ def test_long_work_is_counted_stopped_and_gone_on_with(page: Page, app_url: str)
     expect(line).not_to_contain_text("stopped")  # the key was for the search
     line.get_by_role("button", name="Stop").click()
     expect(line).to_contain_text("stopped")
-    assert counted(page) <= 80 - before  # what was found by then is not worked out again
+    assert counted(page) <= 80 - before  # earlier results are reused

@@ -21,7 +21,7 @@ COPY, WRITE = "A_local.vtcm", "C_local.acc"
 
 
 def staged(sch: Schedule) -> None:
-    """Tiles of the matmul and a copy of A to be placed."""
+    """Tiles of the matmul, and a copy of A that is not yet placed."""
     sch.split("i", [None, 32], names=["io", "ii"])
     sch.split("j", [None, 32], names=["jo", "ji"])
     sch.split("k", [None, 32], names=["ko", "ki"])
@@ -32,7 +32,7 @@ def staged(sch: Schedule) -> None:
 
 @pytest.fixture(scope="module")
 def shown(serve) -> tuple[list[Bench], str]:
-    """The bench that is served, and its address: the browser knows the scripts of the file's first page."""
+    """The served bench, and its address: the browser caches the scripts of the file's first page."""
     benches: list[Bench] = []
 
     def view() -> object:
@@ -49,22 +49,22 @@ def bench(shown, open_page):
     def make(
         text: str = MATMUL, prepare: Callable[[Schedule], object] = staged, **page_options: Any
     ) -> tuple[Bench, Page]:
-        made = Bench(text, prepare)
-        benches.append(made)
+        tree_bench = Bench(text, prepare)
+        benches.append(tree_bench)
         page = open_page(**page_options)
         go_to(page, url)
         if page_options.get("dark"):
             page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        row(page, next(iter(row_ids(made.schedule.func)))).wait_for()
-        return made, page
+        row(page, next(iter(row_ids(tree_bench.schedule.func)))).wait_for()
+        return tree_bench, page
 
     return make
 
 
-def reopen(made: Bench, page: Page, text: str, prepare: Callable[[Schedule], object] = lambda _: None) -> None:
+def reopen(tree_bench: Bench, page: Page, text: str, prepare: Callable[[Schedule], object] = lambda _: None) -> None:
     """Another program in the same page."""
-    made.open(text, prepare)
-    until(page, lambda: order(page) == list(row_ids(made.schedule.func)))
+    tree_bench.open(text, prepare)
+    until(page, lambda: order(page) == list(row_ids(tree_bench.schedule.func)))
 
 
 def row(page: Page, name: str) -> Locator:
@@ -87,7 +87,7 @@ def grab(page: Page, name: str) -> None:
 
 
 def grabbed(page: Page) -> None:
-    """Wait until the loops say what a drop would do."""
+    """Wait until the loops show the effect of a drop."""
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
 
 
@@ -116,43 +116,43 @@ def inside(page: Page, target: Locator) -> None:
     assert box["y"] + box["height"] <= size["height"]
 
 
-def moved_then_taken_back(made: Bench, page: Page, loop: str, level: str) -> None:
+def moved_then_taken_back(tree_bench: Bench, page: Page, loop: str, level: str) -> None:
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", level)
-    assert made.kinds() == ["move"]
-    assert made.last["loop"] == loop
-    made.act({"kind": "undo"})
-    made.intents.clear()
+    assert tree_bench.kinds() == ["move"]
+    assert tree_bench.last["loop"] == loop
+    tree_bench.act({"kind": "undo"})
+    tree_bench.intents.clear()
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
 
 
 def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
-    made, page = bench()
-    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
-    before = made.schedule.func
-    own = row_ids(before).of(made.schedule.get_loops(COPY)[0])
+    tree_bench, page = bench()
+    page.emulate_media(reduced_motion="reduce")  # sliding rows are not yet at their final position
+    before = tree_bench.schedule.func
+    own = row_ids(before).of(tree_bench.schedule.get_loops(COPY)[0])
     grab(page, COPY)
     found = offers(page)
     assert set(found) == {name for name in order(page) if row(page, name).get_attribute("data-kind") == "loop"}
     assert {found["io"], found["jo"], found["ko"]} <= {"legal", "costly"}
     assert found[own] == "illegal"
-    # What a loop stands for is told by more than colour.
+    # The state of a loop is shown by more than colour.
     shown = {state: row(page, name).locator(".mark path").get_attribute("d") for name, state in found.items()}
     assert len(set(shown.values())) == len(shown)
     assert all(row(page, name).locator(".offer").inner_text() for name, state in found.items() if state != "illegal")
     page.mouse.move(*middle(row(page, own)), steps=8)
-    reason = next(e["reason"] for e in made.targets_of(COPY) if e["loop"] == own).splitlines()[0]
+    reason = next(e["reason"] for e in tree_bench.targets_of(COPY) if e["loop"] == own).splitlines()[0]
     expect(page.locator(".tip")).to_contain_text(reason)
     inside(page, page.locator(".tip"))
     page.mouse.up()
     expect(page.locator(".notice")).to_contain_text(reason)
     page.wait_for_timeout(300)
     expect(page.locator(".notice")).to_be_visible()
-    assert made.kinds() == []
-    assert made.schedule.func is before
+    assert tree_bench.kinds() == []
+    assert tree_bench.schedule.func is before
     page.get_by_label("Dismiss").click()
     expect(page.locator(".notice")).to_be_hidden()
 
-    # By keys, by the grip and by the menu, and taken back each time.
+    # By keys, by the grip and by the menu, each followed by undo.
     row(page, COPY).focus()
     page.keyboard.press("c")
     grabbed(page)
@@ -160,7 +160,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     page.keyboard.press("Escape")
     expect(page.locator(".is-grabbing")).to_have_count(0)
     expect(row(page, COPY)).to_be_focused()
-    assert made.kinds() == []
+    assert tree_bench.kinds() == []
 
     page.keyboard.press("Enter")
     grabbed(page)
@@ -172,19 +172,19 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     inside(page, page.locator(".tip"))
     expect(page.get_by_role("status")).to_contain_text("ko: ")
     page.keyboard.press("Enter")
-    until(page, lambda: made.kinds() == ["move"])
-    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
+    until(page, lambda: tree_bench.kinds() == ["move"])
+    assert tree_bench.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
     expect(row(page, COPY)).to_be_focused()
     page.keyboard.press("Control+z")
-    until(page, lambda: made.kinds() == ["move", "undo"])
+    until(page, lambda: tree_bench.kinds() == ["move", "undo"])
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "3")
-    made.intents.clear()
+    tree_bench.intents.clear()
 
     page.keyboard.press("Enter")
     grabbed(page)
     row(page, "jo").click()  # grabbed by a key, dropped by a click
-    moved_then_taken_back(made, page, "jo", "5")
+    moved_then_taken_back(tree_bench, page, "jo", "5")
 
     row(page, COPY).hover()
     row(page, COPY).locator(".grip").click()
@@ -192,39 +192,39 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     row(page, "ko").hover()
     expect(page.locator(".tip")).to_contain_text("compute_at")
     row(page, "ko").click()
-    moved_then_taken_back(made, page, "ko", "6")
+    moved_then_taken_back(tree_bench, page, "ko", "6")
 
     row(page, COPY).click(button="right")
     page.get_by_role("menuitem", name="Move to a loop").click()
     grabbed(page)
     row(page, "ko").click()
-    moved_then_taken_back(made, page, "ko", "6")
+    moved_then_taken_back(tree_bench, page, "ko", "6")
 
     drag(page, COPY, "ko")
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
-    assert made.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
-    assert [f.loop_var.name for f in made.schedule.index.loops_of(COPY)][:3] == ["io", "jo", "ko"]
-    assert order(page) == list(row_ids(made.schedule.func))
+    assert tree_bench.last == {"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"}
+    assert [f.loop_var.name for f in tree_bench.schedule.index.loops_of(COPY)][:3] == ["io", "jo", "ko"]
+    assert order(page) == list(row_ids(tree_bench.schedule.func))
     assert offers(page) == {}
 
     drag(page, WRITE, "jo")
-    until(page, lambda: made.kinds() == ["move", "move"])
-    assert made.last["primitive"] == "reverse_compute_at"
-    assert made.schedule.verify().status == "tested"
+    until(page, lambda: tree_bench.kinds() == ["move", "move"])
+    assert tree_bench.last["primitive"] == "reverse_compute_at"
+    assert tree_bench.schedule.verify().status == "tested"
 
-    made.tree.active = ["ko", "C"]
+    tree_bench.tree.active = ["ko", "C"]
     expect(page.locator(".row.is-active")).to_have_count(2)
     expect(row(page, "ko")).to_have_class(re.compile("is-active"))
     row(page, "ko").click()
-    until(page, lambda: made.tree.selected == "ko")
-    made.tree.selected = COPY
+    until(page, lambda: tree_bench.tree.selected == "ko")
+    tree_bench.tree.selected = COPY
     expect(row(page, COPY)).to_have_attribute("aria-selected", "true")
     expect(row(page, "ko")).to_have_attribute("aria-selected", "false")
 
 
-def told_targets(made: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
-    """Give the tree answers of the test's own, and wait until they are drawn."""
-    made.tree.targets = {
+def told_targets(tree_bench: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
+    """Give the tree prepared answers, and wait until they are drawn."""
+    tree_bench.tree.targets = {
         block: [{"legal": True, "costly": False, "reason": "", "code": "", "fix": [], **entry} for entry in entries]
     }
     page.wait_for_function(
@@ -233,9 +233,9 @@ def told_targets(made: Bench, page: Page, block: str, *entries: dict[str, Any]) 
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def test_drops_with_repair_with_a_choice_refused_and_of_loops(bench):
-    made, page = bench(ELEMENTWISE_CHAIN, lambda _: None)
-    target = row_ids(made.schedule.func).of(made.schedule.get_loops("D")[0])
+def test_drops_can_be_repaired_chosen_refused_or_of_loops(bench):
+    tree_bench, page = bench(ELEMENTWISE_CHAIN, lambda _: None)
+    target = row_ids(tree_bench.schedule.func).of(tree_bench.schedule.get_loops("D")[0])
     grab(page, "B")
     page.mouse.move(*middle(row(page, target)), steps=8)
     expect(page.locator(".tip")).to_contain_text("Possible after one more call")
@@ -243,39 +243,41 @@ def test_drops_with_repair_with_a_choice_refused_and_of_loops(bench):
     expect(page.locator(".notice .repair")).to_contain_text("sch.compute_inline('C')")
     page.get_by_role("button", name="Apply both calls").click()
     expect(page.locator(".notice")).to_be_hidden()
-    assert made.last == {"kind": "move", "block": "B", "loop": target, "primitive": "compute_at", "repair": True}
+    assert tree_bench.last == {"kind": "move", "block": "B", "loop": target, "primitive": "compute_at", "repair": True}
 
-    reopen(made, page, MATMUL_RELU)
-    drag(page, "k", row_ids(made.schedule.func).of(made.schedule.get_loops("relu")[0]))
+    reopen(tree_bench, page, MATMUL_RELU)
+    drag(page, "k", row_ids(tree_bench.schedule.func).of(tree_bench.schedule.get_loops("relu")[0]))
     expect(page.locator(".notice")).to_contain_text("not perfectly nested")
-    assert made.kinds() == []
-    told_targets(made, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # which the engine refuses
+    assert tree_bench.kinds() == []
+    told_targets(tree_bench, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # refused by the engine
     drag(page, "relu", "k")
     expect(page.locator(".notice")).to_contain_text("refused")
-    assert made.schedule.verify().status == "tested"
+    assert tree_bench.schedule.verify().status == "tested"
 
-    reopen(made, page, MATMUL_RELU)
-    told_targets(made, page, "matmul", *({"loop": "i", "primitive": p} for p in ("compute_at", "reverse_compute_at")))
+    reopen(tree_bench, page, MATMUL_RELU)
+    told_targets(
+        tree_bench, page, "matmul", *({"loop": "i", "primitive": p} for p in ("compute_at", "reverse_compute_at"))
+    )
     drag(page, "matmul", "i")
     choice = page.get_by_role("menu").get_by_role("menuitem")
     expect(choice).to_have_text([re.compile("^compute_at"), re.compile("^reverse_compute_at")])
     inside(page, page.locator(".sheet"))
     choice.nth(1).click()
-    until(page, lambda: made.kinds() == ["move"])
-    assert made.last["primitive"] == "reverse_compute_at"
+    until(page, lambda: tree_bench.kinds() == ["move"])
+    assert tree_bench.last["primitive"] == "reverse_compute_at"
 
-    reopen(made, page, MATMUL)
+    reopen(tree_bench, page, MATMUL)
     page.emulate_media(reduced_motion="reduce")
     page.evaluate("() => { window.slid = 0; Element.prototype.animate = () => { window.slid += 1; }; }")
     drag(page, "k", "i")
     expect(page.locator(".row").first).to_have_attribute("data-id", "k")
-    assert made.last == {"kind": "reorder", "loops": ["k", "i", "j"]}
-    assert [f.loop_var.name for f in made.schedule.index.loops_of("C")] == ["k", "i", "j"]
+    assert tree_bench.last == {"kind": "reorder", "loops": ["k", "i", "j"]}
+    assert [f.loop_var.name for f in tree_bench.schedule.index.loops_of("C")] == ["k", "i", "j"]
     assert page.evaluate("window.slid") == 0, "nothing slides for who wants less motion"
 
 
 def test_menus_forms_and_keys(bench, monkeypatch):
-    made, page = bench(MATMUL_RELU, lambda _: None)
+    tree_bench, page = bench(MATMUL_RELU, lambda _: None)
     row(page, "i").hover()
     row(page, "i").locator(".kebab").click()
     inside(page, page.locator(".sheet"))
@@ -292,7 +294,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
     form.get_by_role("button", name="Apply").click()
     row(page, "io").wait_for()
     expect(row(page, "ii").locator(".loop-extent")).to_have_text("32")
-    assert made.last["arguments"] == {"factors": [None, 32], "names": ["io", "ii"]}
+    assert tree_bench.last["arguments"] == {"factors": [None, 32], "names": ["io", "ii"]}
 
     row(page, "j").focus()
     page.keyboard.press("s")
@@ -305,7 +307,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
     page.keyboard.press("Enter")
     row(page, "j_0").wait_for()
     expect(form).to_have_count(0)
-    assert made.kinds() == ["call"] * 3
+    assert tree_bench.kinds() == ["call"] * 3
 
     row(page, "io").focus()
     page.keyboard.press("p")
@@ -314,12 +316,12 @@ def test_menus_forms_and_keys(bench, monkeypatch):
     page.keyboard.press("t")
     form.get_by_label("Index map").fill("lambda i, j: [j // 4, AXIS_SEPARATOR, i, j % 4]")
     page.keyboard.press("Enter")
-    until(page, lambda: made.kinds() == ["call"] * 6)
-    until(page, lambda: made.schedule.get("A_local.vtcm").writes[0].buffer.axis_separators == (1,))
+    until(page, lambda: tree_bench.kinds() == ["call"] * 6)
+    until(page, lambda: tree_bench.schedule.get("A_local.vtcm").writes[0].buffer.axis_separators == (1,))
 
-    # The answer to a form comes when the next form is open: that one stays.
-    reopen(made, page, MATMUL_RELU)
-    late, send = [], made.tree._send_msg
+    # The answer to a form arrives after the next form opened: the next one stays open.
+    reopen(tree_bench, page, MATMUL_RELU)
+    late, send = [], tree_bench.tree._send_msg
 
     def hold_answers(message: dict[str, Any]) -> None:
         if message["kind"] == "answered":
@@ -327,19 +329,19 @@ def test_menus_forms_and_keys(bench, monkeypatch):
         else:
             send(message)
 
-    monkeypatch.setattr(made.tree, "_send_msg", hold_answers)
+    monkeypatch.setattr(tree_bench.tree, "_send_msg", hold_answers)
     copy_of_a(page)
     page.keyboard.press("t")
     form.get_by_label("Index map").fill("lambda i, j: [j, i]")
     until(page, lambda: bool(late))
     late[0].add_next_tick_callback(lambda: send({"kind": "answered"}))
-    late[0].add_next_tick_callback(lambda: made.tree.notify("came after it"))
+    late[0].add_next_tick_callback(lambda: tree_bench.tree.notify("came after it"))
     expect(page.locator(".notice")).to_contain_text("came after it")
     expect(form.get_by_label("Index map")).to_have_value("lambda i, j: [j, i]")
     page.keyboard.press("Escape")
 
     # In a small window menus stay inside.
-    reopen(made, page, MATMUL)
+    reopen(tree_bench, page, MATMUL)
     page.set_viewport_size({"width": 480, "height": 400})
     sheet = page.locator(".sheet")
     page.mouse.click(450, middle(row(page, "C"))[1], button="right")
@@ -362,7 +364,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
     page.keyboard.type("pad")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog").get_by_label("Multiples of")).to_be_focused()
-    assert made.kinds() == []
+    assert tree_bench.kinds() == []
     page.keyboard.press("Escape")
 
     row(page, "i").focus()
@@ -403,16 +405,16 @@ def many_rows(sch: Schedule) -> None:
 
 @pytest.mark.slow
 def test_drag_among_two_hundred_rows(bench, shoot):
-    made, page = bench(BOX_BLUR, many_rows)
+    tree_bench, page = bench(BOX_BLUR, many_rows)
     rows = order(page)
-    assert len(made.tree.rows) >= 200 > 100 > len(rows)  # those in sight, and some around
+    assert len(tree_bench.tree.rows) >= 200 > 100 > len(rows)  # the visible rows, and some around
     block = next(n for n in rows if row(page, n).get_attribute("data-kind") == "block")
     row(page, block).scroll_into_view_if_needed()
     grab(page, block)
     shoot(page, "loop-tree-200")
     page.keyboard.press("Escape")
     page.mouse.up()
-    assert made.kinds() == []
+    assert tree_bench.kinds() == []
 
 
 @pytest.mark.slow

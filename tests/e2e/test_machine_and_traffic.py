@@ -39,11 +39,11 @@ def parameter(page: Page, path: str) -> Locator:
 
 
 def tried(page: Page) -> None:
-    """Every figure was tried."""
+    """Wait until every parameter was tried."""
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
-def test_figures_of_the_machine_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
+def test_machine_parameters_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
     page, cell = machine, machine.locator(".cell.machine")
     row = parameter(page, DDR_READ)
     expect(row).to_contain_text("TVM, hexagon bandwidth benchmark")
@@ -71,7 +71,7 @@ def test_figures_of_the_machine_are_changed_by_mouse_and_keys(machine: Page, sho
 
 
 @pytest.mark.slow
-def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page) -> None:
+def test_real_parts_and_other_machines_have_their_parameters(machine: Page) -> None:
     page, cell = machine, machine.locator(".cell.machine")
     field = parameter(page, "memories.vtcm.capacity_bytes").locator("input")
     field.fill("0.5 MiB")
@@ -88,7 +88,7 @@ def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page
     page.get_by_role("button", name="Hexagon V68").click()
     expect(page.get_by_role("button", name="Hexagon V68")).to_have_attribute("aria-pressed", "true")
     expect(overflow).to_have_count(0)
-    # Another machine has figures of its own.
+    # Another machine has other parameters.
     page.locator(".machine-picker").select_option("cpu-core")
     expect(parameter(page, "caches.L2.size_bytes").locator("input")).to_have_value("512 KiB")
     expect(cell).not_to_contain_text("replace")
@@ -97,7 +97,7 @@ def test_a_real_part_and_another_machine_have_figures_of_their_own(machine: Page
 
 
 @pytest.mark.slow
-def test_the_figure_that_limits_is_named_and_keeps_its_promise(page: Page, app_url: str, shoot: Shoot) -> None:
+def test_the_limiting_parameter_is_named_and_confirmed(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Machine").click()
     tried(page)
@@ -111,13 +111,13 @@ def test_the_figure_that_limits_is_named_and_keeps_its_promise(page: Page, app_u
     shoot(page, "machine-sensitivity")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".cell.machine")).to_contain_text(f'"{DDR_READ}", 52')
-    # What the panel promised is what the parameter does.
+    # The predicted effect equals the effect of the change.
     expect(page.locator('[data-figure="Cycles"] b')).to_have_text(promised[1].strip())
     tried(page)
 
 
 def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]]:
-    """The columns of a source of the Bokeh figure in a section of the traffic pane, as the browser has them."""
+    """The columns of a source of the Bokeh figure in a section of the traffic pane, as in the browser."""
     expect(page.locator(f".{section} .bk-Figure canvas").first).to_be_visible(timeout=PATIENT)
     return page.evaluate(
         """([name, source]) => {
@@ -131,7 +131,7 @@ def figure_data(page: Page, section: str, source: str) -> dict[str, list[object]
 
 
 @pytest.mark.slow
-def test_a_round_trip_is_drawn_and_told_and_gone_with_its_fix(traffic: Page, shoot: Shoot) -> None:
+def test_a_round_trip_is_drawn_and_removed_by_its_fix(traffic: Page, shoot: Shoot) -> None:
     page = traffic
     flows = figure_data(page, "traffic-flow", "flows")
     assert figure_data(page, "traffic-flow", "round_trips")["text"] == ["⟲ round trip"]
@@ -143,12 +143,12 @@ def test_a_round_trip_is_drawn_and_told_and_gone_with_its_fix(traffic: Page, sho
     page.mouse.move(2, 2)
     # The keys select each flow.
     page.locator(".traffic-flow .bokeh-figure:not([aria-busy])").focus()
-    told: list[str] = []
+    texts: list[str] = []
     for buffer in flows["buffer"]:
         page.keyboard.press("ArrowDown")
         expect(readout).to_contain_text(re.compile(f"^{buffer}: .* from "))
-        told.append(readout.inner_text())
-    assert len(set(told)) == len(flows["buffer"])
+        texts.append(readout.inner_text())
+    assert len(set(texts)) == len(flows["buffer"])
     page.keyboard.press("Escape")
     expect(readout).to_have_text(usual)
     points = page.locator(".roofline .points li")
@@ -182,9 +182,7 @@ def hovered(page: Page, section: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_roofline_is_drawn_and_told_in_both_themes(
-    open_page: Callable[..., Page], app_url: str, shoot: Shoot
-) -> None:
+def test_the_roofline_is_drawn_in_both_themes(open_page: Callable[..., Page], app_url: str, shoot: Shoot) -> None:
     page = open_page(width=1920, height=1080)
     go_to_example(page, app_url, "vtcm_double_buffer")
     page.get_by_role("tab", name="Traffic").click()

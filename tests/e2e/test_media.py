@@ -1,4 +1,4 @@
-"""The page on paper, in the system's own colours (Windows high contrast), and with less motion."""
+"""The page in print, in forced colours (Windows high contrast), and with reduced motion."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COLOURS = """canvas => {
   }
   return found.size;
 }"""
-"""How many saturated colours a canvas has."""
+"""The number of saturated colours of a canvas."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
+def test_pictures_keep_the_buffer_colours_in_forced_colours(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = opened(open_page(dark=dark), app_url)
@@ -45,9 +45,7 @@ def test_pictures_keep_the_colours_of_buffers_in_forced_colours(
     shoot(page, f"forced-colours-{'dark' if dark else 'light'}")
 
 
-def test_on_paper_the_areas_are_whole_and_tools_are_away(
-    page: Page, app_url: str, shoot: Callable[[Page, str], Path]
-) -> None:
+def test_print_shows_whole_areas_without_tools(page: Page, app_url: str, shoot: Callable[[Page, str], Path]) -> None:
     opened(page, app_url)
     rows = page.get_by_role("treeitem").count()
     wide = page.locator("#area-timeline").bounding_box()
@@ -56,7 +54,7 @@ def test_on_paper_the_areas_are_whole_and_tools_are_away(
     page.set_viewport_size({"width": 700, "height": 1000})
     for area in ("#area-inspector", "#area-panes", ".gutter >> nth=0", ".headline .tools", ".transport"):
         expect(page.locator(area)).to_be_hidden()
-    expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, for nothing can be pressed
+    expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, as paper has no buttons
     boxes = [row.bounding_box() for row in page.get_by_role("treeitem").all()]
     assert len(boxes) == rows
     timeline, tree, cells = (page.locator(f"#area-{name}").bounding_box() for name in ("timeline", "tree", "notebook"))
@@ -73,7 +71,7 @@ def test_on_paper_the_areas_are_whole_and_tools_are_away(
 
 
 @pytest.mark.slow
-def test_with_less_motion_nothing_moves_after_a_drop(page: Page, app_url: str) -> None:
+def test_reduced_motion_moves_nothing_after_a_drop(page: Page, app_url: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     opened(page, app_url)
     page.evaluate(

@@ -65,7 +65,7 @@ def shown(page: Page, url: str) -> Page:
     return page
 
 
-def test_a_model_has_figures_a_list_and_a_graph(
+def test_a_model_has_metrics_a_list_and_a_graph(
     page: Page, url: str, folder: Path, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown(page, url)
@@ -84,7 +84,7 @@ def test_a_model_has_figures_a_list_and_a_graph(
     shoot(page, "model-light")
     page.mouse.move(2, 2)
     assert not wrong_texts(page, "model", [(1280, 800)])
-    # What matches a search or a filter.
+    # Matches of a search or a filter.
     page.get_by_label("Find a kernel").fill("bo th")
     expect(rows).to_have_count(1)
     expect(page.locator(".graph-node.is-away")).to_have_count(2)
@@ -97,7 +97,7 @@ def test_a_model_has_figures_a_list_and_a_graph(
     page.locator('.kind[data-filter="unscheduled"]').click()
     expect(page.locator('.kind[data-filter="unscheduled"]')).to_have_attribute("aria-pressed", "true")
     expect(rows).to_have_count(2)
-    # A press on the graph or on the timeline opens the kernel.
+    # A click on the graph or on the timeline opens the kernel.
     page.locator(".graph-node.is-call").nth(1).click()
     expect(page).to_have_url(f"{url}kernel/net.both")
     page.get_by_role("button", name="Model", exact=True).click()
@@ -124,7 +124,7 @@ OTHER_FONT = """async () => {
   const face = new FontFace("Inter", names.map((name) => `local("${name}")`).join(", "));
   document.fonts.add(await face.load());
 }"""
-"""The first font of the page is a wide one."""
+"""Make the first font of the page a wide one."""
 
 
 @pytest.mark.slow
@@ -164,14 +164,14 @@ def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, fol
     tree_row(page, "s").wait_for()
     page.get_by_role("button", name="Model", exact=True).click()
     expect(kernel(page, "both").locator(".status.is-proved")).to_be_visible()
-    # A schedule that is written elsewhere comes, too.
+    # A schedule written by another program is loaded, too.
     path = folder / "net" / KERNELS / "both.py"
     path.write_text(path.read_text() + "\n".join(LINES) + "\n")
     expect(figure(page)).to_have_text(grouped(load_network(folder / "net").simulate().cycles))
 
 
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_pasted_module_offers_its_functions_and_opens_as_a_model(
+def test_a_pasted_module_offers_functions_and_opens_as_a_model(
     open_page: Callable[..., Page], url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page = open_page(dark=dark)
@@ -200,7 +200,7 @@ def test_a_pasted_module_offers_its_functions_and_opens_as_a_model(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_model_can_be_read_at_any_size_and_axe_has_no_complaint(
+def test_a_model_is_legible_at_any_size_and_axe_accepts_it(
     open_page: Callable[..., Page], url: str, dark: bool
 ) -> None:
     page = shown(open_page(dark=dark), url)

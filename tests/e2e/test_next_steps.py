@@ -1,4 +1,4 @@
-"""The Next pane: a fresh program from text, its machine chosen from pictures, and steps taken with a press each."""
+"""The Next pane: a fresh program from text, its machine chosen from pictures, and steps applied by one click each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW = 120_000
 """Milliseconds until the first suggestions on a busy machine."""
 
 
-def test_a_proposed_step_is_taken_with_one_press_and_undone(page: Page, app_url: str) -> None:
+def test_a_proposed_step_is_applied_by_one_click_and_undone(page: Page, app_url: str) -> None:
     open_text(page, app_url, MATMUL)
     expect(page.get_by_role("tab", name="Next")).to_have_attribute("aria-selected", "true")
     pane = page.locator(".next-steps")
@@ -37,7 +37,7 @@ def test_a_proposed_step_is_taken_with_one_press_and_undone(page: Page, app_url:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_fresh_convolution_is_scheduled_with_one_press(
+def test_a_fresh_convolution_is_scheduled_by_one_click(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool
 ) -> None:
     page, scheme = open_page(dark=dark), "dark" if dark else "light"

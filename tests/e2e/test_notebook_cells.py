@@ -1,4 +1,4 @@
-"""The notebook's cells with the real mouse and keyboard: text typed moves the picture, what is wrong is said at its place."""
+"""The notebook's cells with the real mouse and keyboard: typed text updates the tree, errors are shown at their place."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def edit(page: Page, kind: str) -> Locator:
 
 
 def nest(page: Page) -> list[list[str]]:
-    """The rows of the tree with their depths, without what is found out about them later."""
+    """The rows of the tree with their depths, without asynchronous badges."""
     script = "rows => rows.map((row) => [row.dataset.id, row.ariaLevel])"
     return page.get_by_role("treeitem").evaluate_all(script)
 
 
-def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_url: str) -> None:
+def test_typed_cells_update_the_tree_and_show_errors(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "what_moves_what")
     before, count = nest(page), len(steps(page))
     area = edit(page, "schedule")
@@ -50,7 +50,7 @@ def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_ur
     expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
     expect(page.locator(".banner.is-stale")).to_contain_text("the last valid program")
     assert nest(page) == before
-    # A click elsewhere means that it is meant: it stays in the text, said at its line.
+    # A click elsewhere commits it: it stays in the text, with the error at its line.
     page.locator(".timeline-head, .headline").first.click()
     expect(page.locator(".cell.workload .cell-pre .inline-problem")).to_contain_text(
         re.compile(r"line \d+:\d+"), timeout=WAIT
@@ -91,7 +91,7 @@ def test_typed_cells_move_the_tree_and_errors_are_shown_there(page: Page, app_ur
 
 
 @pytest.mark.slow
-def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> None:
+def test_cells_are_added_edited_moved_and_removed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     cells = page.locator(".cell")
     count = cells.count()
@@ -122,7 +122,7 @@ def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> 
     page.keyboard.press("r")
     expect(cells).to_have_count(count, timeout=WAIT)
 
-    # A step is dropped into an empty schedule cell, and goes out and in by keys.
+    # A step is dropped into an empty schedule cell, and moved out and in by keys.
     before = steps(page)
     last = page.locator(".cell.schedule").last
     last.hover()
@@ -153,14 +153,14 @@ def test_cells_are_added_written_moved_and_removed(page: Page, app_url: str) -> 
 
 
 @pytest.mark.slow
-def test_a_draft_is_shown_dropped_and_mended(page: Page, app_url: str) -> None:
+def test_a_draft_is_shown_discarded_and_fixed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     drag(page, "A_local.vtcm", "mi")
     expect(page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")).to_have_count(1, timeout=WAIT)
     area = edit(page, "workload")
     put_caret(area, 'sblock("C', select=1)
     page.keyboard.type("D")
-    # While it is typed the picture follows, as far as the steps apply: get_block("C") does not any more.
+    # The tree follows the typed text, as far as the steps apply: get_block("C") no longer does.
     expect(page.locator(".banner.is-stale")).to_be_visible(timeout=WAIT)
     expect(row(page, "C")).to_be_visible()
     area.press("Escape")
@@ -180,7 +180,7 @@ def test_a_draft_is_shown_dropped_and_mended(page: Page, app_url: str) -> None:
 
 
 class SlowConnection:
-    """The messages of the server to a page, which wait while the connection is held."""
+    """The messages of the server to a page, delayed while the connection is held."""
 
     def __init__(self, page: Page) -> None:
         self.is_held = False
@@ -198,7 +198,7 @@ class SlowConnection:
 
 
 @pytest.mark.slow
-def test_keys_typed_while_the_editor_loads_land_in_it(own_page: Page, app_url: str) -> None:
+def test_keys_typed_while_the_editor_loads_reach_it(own_page: Page, app_url: str) -> None:
     page, connection = own_page, SlowConnection(own_page)
     go_to_example(page, app_url, "what_moves_what")
     before = steps(page)

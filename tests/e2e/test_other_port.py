@@ -1,4 +1,4 @@
-"""A person who uses Tilewright visits the server of another user on another port of this machine: what that server gets opens nothing."""
+"""A user of Tilewright visits the server of another user on another port of this machine: the headers sent there open nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ attack();
 
 
 class Lure:
-    """The server of another user. It keeps the headers and the body of each request."""
+    """The server of another user. It stores the headers and the body of each request."""
 
     def __init__(self, target: str, forged: str) -> None:
         self.headers: list[dict[str, str]] = []
@@ -100,7 +100,7 @@ def lure_for(server: Served) -> Iterator[Lure]:
 
 
 def forged_token(secret: bytes = b"a guess") -> str:
-    """A token of Bokeh that another user can make."""
+    """A Bokeh token that another user can create."""
     return generate_jwt_token(generate_session_id(secret, signed=True), secret, signed=True)
 
 
@@ -117,7 +117,7 @@ def raw(
 
 
 def attempts(gained: list[str]) -> Iterator[dict[str, str]]:
-    """Headers that a program may send, with each gained value wherever a credential could be."""
+    """Headers that a program may send, with each captured value wherever a credential could be."""
     yield {}
     for value in gained:
         yield {
@@ -148,8 +148,8 @@ def assert_closed(server: Served, headers: dict[str, str]) -> None:
     assert raw(server, "POST", "/api/sessions", as_json, opening)[0] == 401
     for token in (forged_token(), generate_jwt_token(generate_session_id(signed=False), signed=False)):
         protocol = {"Sec-WebSocket-Protocol": f"bokeh, {token}"}
-        for asked in ({**everything, **HANDSHAKE}, {**everything, **HANDSHAKE, **protocol}):
-            assert raw(server, "GET", "/ws", asked)[0] == 401, headers
+        for request in ({**everything, **HANDSHAKE}, {**everything, **HANDSHAKE, **protocol}):
+            assert raw(server, "GET", "/ws", request)[0] == 401, headers
 
 
 HANDSHAKE = {
@@ -160,7 +160,7 @@ HANDSHAKE = {
 }
 
 
-def test_a_visited_server_on_another_port_gains_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_a_server_on_another_port_gains_no_access(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "mine.py").write_text(TEXT)
@@ -190,7 +190,7 @@ def test_a_visited_server_on_another_port_gains_nothing(browser: Browser, tmp_pa
             for name in ("token", "entry", "key"):
                 assert logged_in(server, {name: value})[0] == 401
         assert len(server.sessions.all) <= before
-    # Not even what the person's own browser keeps opens the server when it has started again.
+    # After a restart, not even the values stored by the user's own browser open the server.
     (key,) = (json.loads(value) for name, value in kept.items() if name.startswith("tilewright-key"))
     (token,) = re.findall(r'"token": ?"([^"]+)"', held)
     with served(folder) as server:

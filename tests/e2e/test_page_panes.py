@@ -22,7 +22,7 @@ def size(page: Page, area: str) -> tuple[float, float]:
 
 
 def drag_bar(page: Page, name: str, *, to: float | None = None, by: float = 0) -> None:
-    """To a place or by a distance, in pixels."""
+    """Drag to a place or by a distance, in pixels."""
     box = bar(page, name).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 3, box["y"] + 60)
@@ -88,7 +88,7 @@ def assert_top_bar_is_whole(page: Page) -> None:
         "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
     )
     assert not cut
-    # All boxes at one moment: the figures change while the notebook is simulated.
+    # All boxes at one time: the metrics change while the notebook is simulated.
     boxes = page.locator(".headline-row > *").evaluate_all(
         "all => all.map((e) => e.getBoundingClientRect()).filter((b) => b.width).map((b) => [b.left, b.right])"
     )
@@ -97,7 +97,7 @@ def assert_top_bar_is_whole(page: Page) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [e.name for e in load_examples()])
-def test_the_top_bar_of_each_example_is_whole(page: Page, app_url: str, example: str) -> None:
+def test_top_bar_of_each_example_is_not_cut_off(page: Page, app_url: str, example: str) -> None:
     go_to_gallery(page, app_url)
     page.locator(f'[data-example="{example}"]').click()
     page.get_by_role("treeitem").first.wait_for()

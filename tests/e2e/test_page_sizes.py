@@ -1,4 +1,4 @@
-"""Every view at every size of window: no text is cut, covered, or drawn over another one."""
+"""Every view at every window size: no text is cut, covered, or drawn over another one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SCROLLS = (
 
 
 @pytest.mark.slow
-def test_all_texts_of_the_gallery_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_the_gallery_are_legible(page: Page, app_url: str) -> None:
     go_to_gallery(page, app_url)
     assert not wrong_texts(page, "gallery")
 
 
 @pytest.mark.parametrize("sizes", [[(1280, 800)], pytest.param(SIZES, marks=pytest.mark.slow)], ids=["one", "all"])
-def test_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str, sizes: list[tuple[int, int]]) -> None:
+def test_all_texts_of_a_notebook_are_legible(page: Page, app_url: str, sizes: list[tuple[int, int]]) -> None:
     found: list[str] = []
 
-    def look(view: str) -> None:
+    def check(view: str) -> None:
         page.evaluate(FRAMES)
         found.extend(wrong_texts(page, view, sizes))
 
@@ -32,31 +32,31 @@ def test_all_texts_of_a_notebook_can_be_read(page: Page, app_url: str, sizes: li
     assert page.evaluate(SCROLLS) == [False, False]
     for pane in PANES if len(sizes) > 1 else PANES[:1]:
         page.locator(f'[data-pane-tab="{pane}"]').click()
-        look(pane)
+        check(pane)
     page.locator(".row-block").first.click(position={"x": 120, "y": 9})
     expect(page.locator(".inspector h2").first).to_be_visible()
-    look("block")
+    check("block")
     page.locator('.row-block [data-act="buffer"]').last.click()
     expect(page.locator(".layout-picker .layout-card").first).to_be_visible(timeout=30_000)
-    look("layout picker")
+    check("layout picker")
     if len(sizes) > 1:
         page.get_by_role("button", name="Widen").click()
-        look("wide layout picker")
+        check("wide layout picker")
         page.get_by_role("button", name="Narrow").click()
     page.locator(".other-forms").click()
     page.get_by_role("menuitem", name="Python for TVM 0.23 or older", exact=True).click()
     expect(page.get_by_role("dialog", name="What the export leaves out")).to_be_visible()
-    look("export review")
+    check("export review")
     page.keyboard.press("Escape")
     if len(sizes) == 1:
         assert not found, "\n".join(dict.fromkeys(found))
         return
     page.locator(".step .step-text").nth(2).click()
     expect(page.locator(".banner, .banner-tools").first).to_be_visible()
-    look("history")
+    check("history")
     page.get_by_role("button", name="A/B comparison").click()
     expect(page.locator("#area-compare .ab-line").first).to_be_visible()
-    look("comparison")
+    check("comparison")
     assert not found, "\n".join(dict.fromkeys(found))
 
 
@@ -78,7 +78,7 @@ def conv2d(X: T.Buffer((1, 32, 58, 58), "float32"), W: T.Buffer((64, 32, 3, 3), 
 
 
 @pytest.mark.slow
-def test_all_texts_of_a_deep_nest_with_long_names_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_a_deep_nest_are_legible(page: Page, app_url: str) -> None:
     open_text(page, app_url, CONVOLUTION)
     page.locator('[data-pane-tab="problems"]').click()
     expect(page.locator("#pane-problems")).to_contain_text("convolution", timeout=30_000)
@@ -87,7 +87,7 @@ def test_all_texts_of_a_deep_nest_with_long_names_can_be_read(page: Page, app_ur
 
 
 @pytest.mark.slow
-def test_all_texts_of_a_search_that_has_ended_can_be_read(page: Page, app_url: str) -> None:
+def test_all_texts_of_a_finished_search_are_legible(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "explore_tiles")
     page.locator('[data-pane-tab="explore"]').click()
     page.get_by_role("button", name="Start").click()

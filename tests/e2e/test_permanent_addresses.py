@@ -1,4 +1,4 @@
-"""The address bar names what is open: reload, Back, Forward, links, drafts, and a server that is started again."""
+"""The address bar names the open notebook: reload, Back, Forward, links, drafts, and a restarted server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DRAFT = re.compile(r"/draft/[0-9a-f]{12}$")
 
 
 class Place(NamedTuple):
-    """A server without a token: its address, the folder that it serves, and the folder of its drafts."""
+    """A server without a token: its address, the served folder, and the folder of its drafts."""
 
     url: str
     folder: Path
@@ -58,7 +58,7 @@ def tree(page: Page) -> None:
     page.get_by_role("treeitem").first.wait_for()
 
 
-def test_an_edited_example_is_a_draft_that_reload_and_gallery_know(place: Place, page: Page, shoot: Shoot) -> None:
+def test_an_edited_example_is_a_draft_in_reload_and_gallery(place: Place, page: Page, shoot: Shoot) -> None:
     go_to_gallery(page, place.url)
     open_example(page, "what_moves_what")
     expect(page).to_have_url(f"{place.url}/example/what_moves_what")
@@ -94,7 +94,7 @@ def test_an_edited_example_is_a_draft_that_reload_and_gallery_know(place: Place,
     assert list(place.drafts.glob("*.py")) == []
 
 
-def test_a_pasted_program_is_a_draft_until_it_is_saved_in_the_folder(place: Place, page: Page) -> None:
+def test_a_pasted_program_is_a_draft_until_it_is_saved(place: Place, page: Page) -> None:
     open_text(page, place.url, MATMUL_NOTEBOOK)
     expect(page).to_have_url(DRAFT)
     (draft,) = place.drafts.glob("*.py")
@@ -117,7 +117,7 @@ def test_a_pasted_program_is_a_draft_until_it_is_saved_in_the_folder(place: Plac
         for n, path in enumerate(["/draft/0123456789ab", "/example/nothing", "/file/nothing.py", "/draft/x%20y"])
     ],
 )
-def test_the_start_page_says_that_an_address_names_nothing(place: Place, page: Page, path: str) -> None:
+def test_start_page_reports_an_unknown_address(place: Place, page: Page, path: str) -> None:
     page.goto(f"{place.url}{path}")
     expect(page.get_by_role("alert").filter(has_text=re.compile("there is no|has no draft"))).to_be_visible()
 
@@ -135,7 +135,7 @@ def test_every_address_is_below_the_prefix(page: Page) -> None:
         page.goto("about:blank")
 
 
-def test_a_page_asks_for_the_token_until_it_has_the_right_one(browser: Browser, shoot: Shoot) -> None:
+def test_a_page_asks_for_the_token_until_it_is_correct(browser: Browser, shoot: Shoot) -> None:
     now = [time.time()]
     policy = msgspec.structs.replace(make_policy(), keys=Keys(now=lambda: now[0]))
     with served(policy=policy) as server:
@@ -158,9 +158,7 @@ def test_a_page_asks_for_the_token_until_it_has_the_right_one(browser: Browser, 
 
 
 @pytest.mark.slow
-def test_a_second_tab_needs_no_token_and_an_old_ticket_is_replaced(
-    open_page: Callable[..., Page], server: Served
-) -> None:
+def test_a_second_tab_needs_no_token_and_renews_its_ticket(open_page: Callable[..., Page], server: Served) -> None:
     page = open_page(own=True)
     page.goto(server.page_url("/example/box_blur"))
     tree(page)
@@ -186,12 +184,12 @@ def test_a_second_tab_needs_no_token_and_an_old_ticket_is_replaced(
 
 
 @pytest.mark.slow
-def test_a_link_on_another_site_opens_for_a_person_with_the_key(browser: Browser, server: Served) -> None:
+def test_a_link_on_another_site_opens_with_the_key(browser: Browser, server: Served) -> None:
     page = browser.new_context().new_page()
     page.goto(server.page_url("/"))
     page.locator(".card[data-example]").first.wait_for()
     target = f"{server.url}/{fragment_of(MATMUL_NOTEBOOK)}"
-    foreign = server.url.replace("127.0.0.1", "localhost")  # another site to the browser
+    foreign = server.url.replace("127.0.0.1", "localhost")  # cross-site for the browser
     page.route(
         f"{foreign}/foreign", lambda route: route.fulfill(body=f'<a href="{target}">link</a>', content_type="text/html")
     )
@@ -202,7 +200,7 @@ def test_a_link_on_another_site_opens_for_a_person_with_the_key(browser: Browser
     page.context.close()
 
 
-def test_a_page_comes_back_with_its_text_when_the_server_starts_again(
+def test_a_page_keeps_its_text_across_a_server_restart(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoot: Shoot
 ) -> None:
     monkeypatch.setenv("TILEWRIGHT_STATE_DIR", str(tmp_path))
@@ -218,7 +216,7 @@ def test_a_page_comes_back_with_its_text_when_the_server_starts_again(
         page.locator(".cell.markdown").first.dblclick()
         typed = cell_editor(page)
         rewrite(typed, "# Half a senten")
-        page.wait_for_timeout(500)  # the server keeps what is typed at each pause
+        page.wait_for_timeout(500)  # the server stores typed text at each pause
     expect(page.get_by_role("alert").filter(has_text="The server does not respond")).to_be_visible()
     typed.press("End")
     page.keyboard.type("ce")

@@ -74,7 +74,7 @@ def test_a_button_opens_the_other_program_and_back(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_a_list_has_many_programs_and_the_bar_stays_small(
+def test_many_programs_are_in_a_list_with_a_small_bar(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], width: int, height: int
 ) -> None:
     page = open_page(width=width, height=height)

@@ -1,4 +1,4 @@
-"""A text that takes long to read: the page says so, lives on meanwhile, and can be stopped without losing what was typed."""
+"""A slow evaluation: the page shows its status, stays responsive, and a stop keeps the typed text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tilewright.app.document import evaluate
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
-    """Typed texts are read when it is allowed."""
-    made = Slow(evaluate)
-    yield made
-    made.may_end.set()
+    """Evaluation of typed texts blocks until the test allows it."""
+    slow_evaluate = Slow(evaluate)
+    yield slow_evaluate
+    slow_evaluate.may_end.set()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from support.browser.modules import open_modules
 
 @pytest.fixture
 def drawing(page: Page) -> Page:
-    """A page with `list`, and `show(items)`: rows with a text, a colour and a button that says in `pressed` what it was drawn for."""
+    """A page with `list`, and `show(items)`: rows with a text, a colour and a button that records its item in `pressed`."""
     open_modules(
         page,
         "<div id=list></div>",
@@ -32,7 +32,7 @@ def drawing(page: Page) -> Page:
     return page
 
 
-def test_any_list_after_any_other_looks_as_if_drawn_at_once(drawing: Page) -> None:
+def test_a_patched_list_equals_a_freshly_drawn_one(drawing: Page) -> None:
     assert (
         drawing.evaluate("""() => {
       let seed = 7;
@@ -55,7 +55,7 @@ def test_any_list_after_any_other_looks_as_if_drawn_at_once(drawing: Page) -> No
     )
 
 
-def test_a_row_that_moves_moves_alone_and_keeps_the_focus(drawing: Page) -> None:
+def test_a_moved_row_moves_alone_and_keeps_the_focus(drawing: Page) -> None:
     assert drawing.evaluate("""() => {
       const items = [..."abcdefgh"].map((text) => ({text}));
       show(items);
@@ -67,7 +67,7 @@ def test_a_row_that_moves_moves_alone_and_keeps_the_focus(drawing: Page) -> None
     }""") == [True, True, 1]
 
 
-def test_another_row_takes_on_the_element(drawing: Page) -> None:
+def test_another_row_reuses_the_element(drawing: Page) -> None:
     assert drawing.evaluate("""() => {
       show([{text: "a"}, {text: "b", mark: "x"}]);
       const element = list.children[1];

@@ -1,4 +1,4 @@
-"""What a replay answers from its recording is what the server would: windows of random stretches, starts of random tasks."""
+"""A replay answers from its recording like the server: windows of random intervals, starts of random tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def blank(open_page: Callable[..., Page]) -> Page:
 
 
 def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
-    """An example, and `window.replay` that answers of it."""
+    """An example, and `window.replay` with its recording."""
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     state, store = State(notebook=notebook, shown=notebook), Store()
     report = store.report_now(state)
@@ -44,7 +44,7 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
 
 
 def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
-    """A recording with no more than so many tasks, as a replay has it."""
+    """A recording limited to `most` tasks, as in a replay."""
     data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
     page.evaluate("data => { window.replay = new RecordedModel(data, () => {}); }", data)
 
@@ -55,13 +55,13 @@ def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...
 
 
 def seen(found: dict[str, Any], length: int) -> list[tuple[Any, ...]]:
-    """The tasks of a window that are in sight."""
+    """The visible tasks of a window."""
     tasks = events(found["tasks"], ("start", "length", "kind", "place"))
     return [task for task in tasks if task[0] < length and task[0] + task[1] > 0]
 
 
 def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
-    """Live and allocated bytes at a hundred moments of a window."""
+    """Live and allocated bytes at a hundred times of a window."""
     found: list[tuple[int, int]] = []
     for moment in (length * n // 100 for n in range(100)):
         last = max(n for n, at in enumerate(line["at"]) if at <= moment)
@@ -70,15 +70,15 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_has_any_stretch_as_the_server_has_it(blank: Page, name: str) -> None:
+def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
-    chance = random.Random(name)
+    rng = random.Random(name)
     for folded in (True, False):
         total = scene.length if folded else report.cycles
         for _ in range(8):
-            length = chance.choice([1, 60, total // 300, total // 40]) or 1
-            start = chance.randrange(max(1, total - length))
+            length = rng.choice([1, 60, total // 300, total // 40]) or 1
+            start = rng.randrange(max(1, total - length))
             wanted = window(scene, start, start + length, folded=folded)
             found = blank.evaluate(
                 "([start, end, folded]) => replay.window({ start, end, folded })", [start, start + length, folded]
@@ -94,13 +94,13 @@ def test_the_recording_has_any_stretch_as_the_server_has_it(blank: Page, name: s
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, name: str) -> None:
+def test_the_recording_finds_iterations_like_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
     scene = timeline_data(report, store)
-    chance = random.Random(name)
+    rng = random.Random(name)
     for number, kind in enumerate(scene.templates):
         for _ in range(15):
-            place = [chance.randrange(loop.extent) for loop in kind.loops]
+            place = [rng.randrange(loop.extent) for loop in kind.loops]
             cycle = start_of_task(report, store, number, tuple(place))
             assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == cycle, (
                 kind.block,
@@ -108,7 +108,7 @@ def test_the_recording_finds_an_iteration_where_the_server_does(blank: Page, nam
             )
 
 
-def test_bins_answer_for_stretches_of_too_many_tasks(blank: Page) -> None:
+def test_bins_represent_intervals_of_too_many_tasks(blank: Page) -> None:
     state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
     for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):

@@ -1,4 +1,4 @@
-"""Steps that change where they are seen: placed blocks moved again, factors, scopes and slots on the rows."""
+"""Steps edited at their rows: placed blocks moved again, factors, scopes and slots."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 from support.browser.page import go_to_example, grab, open_small, point_in, row, steps
 
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 
 @pytest.mark.slow
-def test_a_placed_block_and_a_factor_change_their_own_lines(page: Page, app_url: str) -> None:
+def test_a_block_and_a_factor_edit_their_own_lines(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     before = steps(page)
     grab(page, "A_local.vtcm")
@@ -40,7 +40,7 @@ def test_a_placed_block_and_a_factor_change_their_own_lines(page: Page, app_url:
     expect(row(page, "ko").locator("button.revise")).to_have_text("16")
 
 
-def test_slots_and_scope_change_and_failing_steps_go_off(page: Page, app_url: str) -> None:
+def test_slots_and_scope_change_and_disable_failing_steps(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "fused_matmul_relu")
     row(page, "x_local").focus()
     page.keyboard.press("K")
@@ -61,7 +61,7 @@ def test_slots_and_scope_change_and_failing_steps_go_off(page: Page, app_url: st
     page.keyboard.press("Escape")
     expect(form).to_have_count(0)
 
-    # Later steps that no longer apply are named before the drop, and switched off with it.
+    # Later steps that no longer apply are named before the drop, and disabled with it.
     grab(page, "x_local")
     page.mouse.move(*point_in(page, "i0"), steps=5)
     tip = page.locator(".tw-tree .tip")

@@ -1,4 +1,4 @@
-"""What must not happen: lost edits, a page that another tab changes, a server that a bad message or a huge program stops."""
+"""Robustness: no lost edits, no page changed by another tab, no server stopped by a bad message or a huge program."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
     two.close()
 
 
-def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_url: str) -> None:
-    asked: list[str] = []
+def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> None:
+    dialogs: list[str] = []
 
     def answer(dialog: Dialog) -> None:
-        asked.append(dialog.type)
+        dialogs.append(dialog.type)
         dialog.dismiss()
 
     page.on("dialog", answer)
@@ -119,16 +119,16 @@ def test_only_a_half_written_cell_asks_before_the_page_is_left(page: Page, app_u
     page.keyboard.type("x")
     page.evaluate("location.reload()")
     page.wait_for_timeout(500)
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     page.get_by_role("button", name="Cancel").click()
-    # The server keeps edits: nobody is asked.
+    # The server keeps edits, so no dialog appears.
     page.wait_for_function("() => window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     with page.expect_download() as download:
         page.get_by_label("Save the notebook (Ctrl+S)").click()
     assert "sch.compute_at(AL, ko)" in Path(download.value.path()).read_text()
     page.get_by_role("button", name="Gallery").click()
     page.locator(".card[data-example]").first.wait_for()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     page.remove_listener("dialog", answer)
 
 
@@ -149,11 +149,11 @@ LEARN = """() => {
         };
     }
 }"""
-"""The class of the events that components send is nobody's export: it is taken from one that is sent."""
+"""The event class of the components is not exported: it is captured from a sent event."""
 
 
-def test_messages_of_another_make_change_nothing(page: Page, app_url: str) -> None:
-    """Sent through the components' own channel: what any script in the browser could send."""
+def test_malformed_messages_change_nothing(page: Page, app_url: str) -> None:
+    """Sent through the components' own channel, as any script in the browser could."""
     opened(page, app_url)
     before, cycles = steps(page), figure(page, "Cycles")
     page.evaluate(LEARN)
@@ -185,16 +185,16 @@ def test_a_huge_program_is_simulated_while_others_are_served(
     assert number(huge, "Cycles") > 256**3, "each of the tiles is counted"
     expect(huge.locator("[data-verdict]")).to_have_attribute("data-verdict", "proved", timeout=30_000)
     shoot(huge, "huge")
-    # What is too much for the page is a step away from what is not.
+    # One step separates a program within the limit from one beyond it.
     other.get_by_label("Undo (Ctrl+Z)").click()
     expect(other.locator(".step")).to_have_count(count)
 
 
 @pytest.mark.slow
-def test_in_a_small_window_all_areas_can_be_scrolled_to(
+def test_all_areas_of_a_small_window_can_be_scrolled_to(
     open_page: Callable[..., Page], app_url: str, shoot: Shoot
 ) -> None:
-    """What 200 % on a small screen leaves."""
+    """The viewport of a small screen at 200 %."""
     page = opened(open_page(width=640, height=400), app_url)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for area in ("headline", "tree", "timeline", "panes", "notebook", "inspector"):

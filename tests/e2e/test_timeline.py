@@ -1,4 +1,4 @@
-"""The timeline with mouse and keyboard: playhead, zoom, repeats, waits, overview, replay, tables. One page for each flow."""
+"""The timeline with mouse and keyboard: playhead, zoom, repeats, stalls, overview, replay, tables. One page for each flow."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def span(page: Page) -> float:
 
 
 def at(page: Page, part: float, y: float) -> tuple[float, float]:
-    """A point of the plot: `part` of the way from the first to the last cycle in sight, `y` pixels down."""
+    """A point of the plot: `part` of the way from the first to the last visible cycle, `y` pixels down."""
     box = page.locator(".timeline canvas.plot").bounding_box()
     assert box is not None
     return box["x"] + 176 + part * (box["width"] - 186), box["y"] + y
@@ -78,7 +78,7 @@ def tables(page: Page) -> Locator:
     return page.get_by_role("region", name="Timeline as tables")
 
 
-def test_keys_move_the_playhead_and_show_what_waits(page: Page, app_url: str) -> None:
+def test_keys_move_the_playhead_and_show_stalls(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     expect(page.locator(".row.is-active")).to_have_count(0)
     playhead(page).focus()
@@ -123,7 +123,7 @@ def test_keys_move_the_playhead_and_show_what_waits(page: Page, app_url: str) ->
 @pytest.mark.slow
 def test_links_critical_path_and_tables(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
-    # A task with what it waits for, drawn and in words; the critical path.
+    # A task with its dependencies, drawn and in words; the critical path.
     playhead(page).focus()
     page.keyboard.press("Home")
     for _ in range(8):
@@ -154,11 +154,11 @@ def test_links_critical_path_and_tables(page: Page, app_url: str) -> None:
     expect(tables(page).get_by_role("table", name="Critical path")).to_contain_text("end of the run")
     page.keyboard.press("t")
     expect(tables(page)).to_be_hidden()
-    page.get_by_role("button", name="Critical path").click()  # it stays on in the next notebook
+    page.get_by_role("button", name="Critical path").click()  # it stays enabled in the next notebook
     expect(page.locator(".fold-note")).to_have_text("")
 
 
-def test_the_mouse_zooms_pans_scrubs_and_chooses(page: Page, app_url: str) -> None:
+def test_the_mouse_zooms_pans_scrubs_and_selects(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     folded(page, "false")
     whole = span(page)
@@ -172,7 +172,7 @@ def test_the_mouse_zooms_pans_scrubs_and_chooses(page: Page, app_url: str) -> No
     expect(start_of_sight(page)).not_to_have_attribute("aria-valuenow", str(round(start)))
     moved, _ = sight(page)
     assert moved == pytest.approx(start + 0.3 * (end - start), abs=0.02 * (end - start))
-    # A click on a task chooses its block and takes the playhead there; the tip says what it is.
+    # A click on a task selects its block and moves the playhead there; the tip describes it.
     page.mouse.move(*at(page, 0.5, 20))
     expect(page.locator(".timeline-tip")).to_contain_text("cycles")
     tip = page.locator(".timeline-tip").inner_text()
@@ -192,7 +192,7 @@ def test_the_mouse_zooms_pans_scrubs_and_chooses(page: Page, app_url: str) -> No
     expect(start_of_sight(page)).to_have_attribute("aria-valuenow", "0")
     assert span(page) == whole
 
-    # The matrix unit waits at the beginning of everything.
+    # The matrix unit stalls at the start.
     playhead(page).focus()
     for key in ("Home", "+", "+"):
         page.keyboard.press(key)
@@ -224,7 +224,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
     total = float(playhead(page).get_attribute("aria-valuemax") or 0)
     assert sight(page) == (0, total)
     page.mouse.click(*at(page, 0.5, 20))
-    until(page, lambda: abs(cycle(page) - total / 2) < total / 300)  # the axis is true
+    until(page, lambda: abs(cycle(page) - total / 2) < total / 300)  # the axis is in real time
     page.get_by_role("button", name="Fold repeats").click()
     folded(page, "true")
     expect(page.locator(".fold-note")).to_have_text(re.compile(r"\d+ % of the cycles in \d+ % of the width"))
@@ -239,7 +239,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
     expect(playhead(page)).to_have_attribute("aria-valuenow", str(start))
     low, high = sight(page)
     assert low < start < high and high - low < total / 10
-    # Folded or not, the same moment is told in the same words.
+    # Folded or not, the same time has the same description.
     text = playhead(page).get_attribute("aria-valuetext") or ""
     for _ in range(3):
         page.keyboard.press("Shift+ArrowRight")
@@ -252,7 +252,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
     page.keyboard.press("0")
     end = page.get_by_role("slider", name="End of visible range")
     expect(end).to_have_attribute("aria-valuenow", f"{total:.0f}")
-    # Too many tasks to draw one by one: how much of each bin they take.
+    # Too many tasks to draw individually: the busy share of each bin.
     page.mouse.move(*at(page, 0.5, 75))
     expect(page.locator(".timeline-tip")).to_contain_text(re.compile(r"array, .*\nC \d+ %"))
 
@@ -260,7 +260,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
     assert box is not None
     left, width, middle = box["x"], box["width"], box["y"] + box["height"] / 2
     drag(page, (left + width - 1, middle), (left + width * 0.25, middle))
-    folded(page, "false")  # a part of the run is by the clock
+    folded(page, "false")  # a part of the run is in real time
     assert float(end.get_attribute("aria-valuenow") or 0) == pytest.approx(total / 4, rel=0.02)
     drag(page, (left + width * 0.12, middle), (left + width * 0.52, middle))
     low, high = sight(page)
@@ -285,7 +285,7 @@ def test_repeats_unfold_and_the_overview_chooses_the_range(page: Page, app_url: 
 
 
 @pytest.mark.slow
-def test_the_card_of_a_stall_ends_it_and_the_picture_follows(page: Page, app_url: str) -> None:
+def test_fix_of_a_stall_card_updates_the_picture(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     ready(page)
     open_card(page)
@@ -301,9 +301,9 @@ def test_the_card_of_a_stall_ends_it_and_the_picture_follows(page: Page, app_url
     expect(start_of_sight(page)).not_to_have_attribute("aria-valuenow", "0")
     page.get_by_label("Undo (Ctrl+Z)").click()
     expect(playhead(page)).to_have_attribute("aria-valuemax", "203064")
-    expect(start_of_sight(page)).to_have_attribute("aria-valuenow", "0")  # the zoom starts anew
+    expect(start_of_sight(page)).to_have_attribute("aria-valuenow", "0")  # the zoom is reset
     assert span(page) == 203_064
-    # A machine that cannot run it: the reason stands where the picture was.
+    # A machine that cannot run it: the reason replaces the picture.
     page.locator(".machine-picker").select_option("gemmini")
     expect(page.locator(".timeline-blank")).to_contain_text("scope")
     expect(playhead(page)).to_be_hidden()

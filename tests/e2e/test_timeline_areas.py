@@ -1,4 +1,4 @@
-"""Areas of the timeline with their totals, bookmarks and pinned rows, by mouse and by keyboard; a reload keeps what was set."""
+"""Areas of the timeline with their totals, bookmarks and pinned rows, by mouse and by keyboard; a reload keeps all settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.browser.axe import assert_no_violations
 from support.browser.page import open_small
 
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_areas_have_totals(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_bookmarks_pins_and_folding_outlive_a_reload(app: Page) -> None:
+def test_bookmarks_pins_and_folding_survive_a_reload(app: Page) -> None:
     playhead(app).focus()
     app.keyboard.press("Home")
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Fingers: pinch and pan on the timeline, rows of the tree held and drawn to a loop. Touches come by the browser's own protocol."""
+"""Touch: pinch and pan on the timeline, rows of the tree held and dragged to a loop. Touches use the browser's own protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Hand:
         self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     def down(self, *points: Point) -> None:
-        """One finger after the other."""
+        """Fingers one after the other."""
         for count in range(1, len(points) + 1):
             self._send("touchStart", *points[:count])
 
@@ -57,16 +57,16 @@ def sight(page: Page) -> tuple[int, int]:
     return start, end
 
 
-def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], app_url: str) -> None:
+def test_touch_zooms_taps_scrolls_holds_and_drops(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page(has_touch=True)
-    page.emulate_media(reduced_motion="reduce")  # rows that slide are not yet where they are drawn
+    page.emulate_media(reduced_motion="reduce")  # sliding rows are not yet at their final position
     open_small(page, app_url, "vtcm_double_buffer")
     page.get_by_role("slider", name="Start of visible range").wait_for()
     hand, before = Hand(page), steps(page)
     grabbed = page.locator(".tw-tree.is-grabbing .row[data-offer]").first
     moved_line = page.locator(".step code").filter(has_text="sch.compute_at(AL, mi)")
 
-    # A tap chooses, a quick move scrolls.
+    # A tap selects, a quick move scrolls.
     hand.tap(name_of(page, "ko"))
     expect(row(page, "ko")).to_have_attribute("aria-selected", "true")
     nest = page.locator(".tw-tree .list")
@@ -78,7 +78,7 @@ def test_fingers_zoom_tap_scroll_hold_and_drop(open_page: Callable[..., Page], a
     expect(page.locator(".tw-tree.is-grabbing")).to_have_count(0)
     assert nest.evaluate("e => e.scrollTop") > 0
 
-    # A finger that rests on a row grabs it: it is dropped where the finger is drawn, or on the loop that is tapped next.
+    # A finger held on a row grabs it: it is dropped at the release, or on the loop that is tapped next.
     from_, to = point_in(page, "A_local.vtcm"), point_in(page, "mi")
     hand.down(from_)
     expect(grabbed).to_be_visible()

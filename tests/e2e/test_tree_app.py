@@ -1,4 +1,4 @@
-"""The loop tree in the app: what a drop would do, several rows at once, names, search, costs, palette; and a nest of many rows."""
+"""The loop tree in the app: drop previews, multiple selection, names, search, costs, palette; and a nest of many rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.programs.sources import MATMUL, elementwise_stages
 
 Shoot = Callable[[Page, str], Path]
 LONG = 30_000
-"""Milliseconds that a busy machine may take."""
+"""Milliseconds on a busy machine."""
 
 COPIES = ("B_local.vtcm", "A_local.vtcm")
 
@@ -31,7 +31,7 @@ def tip(page: Page) -> Locator:
 
 
 def grabbed(page: Page) -> None:
-    """Wait until the loops say what a drop would do."""
+    """Wait until the loops show the effect of a drop."""
     page.locator(".tw-tree.is-grabbing .row[data-offer]").first.wait_for()
 
 
@@ -40,13 +40,13 @@ def selected(page: Page) -> Locator:
 
 
 def taken_back(page: Page, count: int) -> None:
-    """Undo by the key, until so many steps are left."""
+    """Undo by the key until `count` steps are left."""
     page.locator(".row[tabindex='0']").focus()
     page.keyboard.press("Control+z")
     expect(page.locator(".step code")).to_have_count(count)
 
 
-def test_a_drag_shows_what_each_drop_would_change(page: Page, app_url: str) -> None:
+def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "place_the_copies")
     count = len(steps(page))
     assert figure(page, "Cycles") == "does not fit"
@@ -87,7 +87,7 @@ def test_a_drag_shows_what_each_drop_would_change(page: Page, app_url: str) -> N
     page.keyboard.press("Escape")
 
 
-def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
+def test_rows_have_multiselect_search_costs_and_chains(app: Page) -> None:
     count = len(steps(app))
     row(app, COPIES[0]).click()
     row(app, COPIES[1]).click(modifiers=["Control"])
@@ -142,7 +142,7 @@ def test_several_rows_search_costs_and_loops_in_one_row(app: Page) -> None:
     expect(nest).to_be_hidden()
     row(app, "mo").focus()
     app.keyboard.press("ArrowLeft")
-    expect(nest).to_contain_text("cycles")  # a folded loop says what is in it
+    expect(nest).to_contain_text("cycles")  # a folded loop shows its total
     expect(nest).to_contain_text("KiB")
     app.keyboard.press("ArrowRight")
     app.get_by_label("Cost of rows: off").click()
@@ -200,7 +200,7 @@ def test_loops_are_reordered_by_drag_and_menu(app: Page) -> None:
     expect(app.locator(".step code").last).to_have_text("sch.reorder(mi, ko)")
 
 
-def test_menu_of_several_rows_names_and_palette(app: Page) -> None:
+def test_menus_of_several_rows_renaming_and_the_palette(app: Page) -> None:
     row(app, "mi").focus()
     app.keyboard.press("Control+Shift+ArrowDown")
     expect(row(app, "mi")).to_have_attribute("aria-selected", "true")
@@ -229,7 +229,7 @@ def test_menu_of_several_rows_names_and_palette(app: Page) -> None:
     expect(app.locator(".tw-tree .notice")).to_be_hidden()
     assert any('names=["kk", "ki"]' in line for line in steps(app))
     assert any("sch.reorder(mo, no, kk" in line for line in steps(app))
-    # A copy is called by its buffer: its variable is what has a name.
+    # A copy is labelled by its buffer: only its variable has a name.
     row(app, "A_local.vtcm").focus()
     app.keyboard.press("F2")
     app.get_by_label("Variable of A_local.vtcm").fill("staged")
@@ -260,20 +260,18 @@ def test_menu_of_several_rows_names_and_palette(app: Page) -> None:
 
 
 @pytest.mark.slow
-def test_of_many_rows_those_in_sight_stand_and_all_are_reached(
-    serve: Callable[..., str], open_page: Callable[..., Page]
-) -> None:
-    made = Bench(elementwise_stages(80))
+def test_only_visible_rows_of_many_are_in_the_dom(serve: Callable[..., str], open_page: Callable[..., Page]) -> None:
+    tree_bench = Bench(elementwise_stages(80))
     page = open_page(width=760, height=600)
-    go_to(page, serve(lambda: made.view(width=700, height=560)))
+    go_to(page, serve(lambda: tree_bench.view(width=700, height=560)))
     row(page, "i0").wait_for(timeout=LONG)
-    assert len(made.tree.rows) == 240
+    assert len(tree_bench.tree.rows) == 240
     assert page.locator(".row").count() < 150
     row(page, "i0").focus()
     page.keyboard.press("End")
     expect(row(page, "b79")).to_be_focused()
     expect(row(page, "i0")).to_have_count(0)
-    # The row of the cursor may be scrolled away: the keyboard goes on from it.
+    # If the row of the cursor is scrolled away, the keyboard continues from it.
     page.mouse.move(300, 300)
     page.mouse.wheel(0, -100_000)
     expect(row(page, "i0")).to_be_visible()
@@ -284,7 +282,7 @@ def test_of_many_rows_those_in_sight_stand_and_all_are_reached(
     expect(page.locator(".search-count")).to_have_text(re.compile(r"of \d+"))
     expect(page.locator(".row.is-current")).to_be_visible()
     page.keyboard.press("Escape")
-    # The picture at the edge goes anywhere.
+    # The overview at the edge scrolls anywhere.
     picture = page.locator(".minimap")
     box = picture.bounding_box()
     assert box is not None
@@ -295,7 +293,7 @@ def test_of_many_rows_those_in_sight_stand_and_all_are_reached(
     page.mouse.move(box["x"] + 20, box["y"] + box["height"] - 2, steps=8)
     page.mouse.up()
     expect(row(page, "b79")).to_be_visible()
-    made.open(MATMUL)
+    tree_bench.open(MATMUL)
     expect(row(page, "C")).to_be_visible()
     expect(picture).to_be_hidden()  # a short nest has none
 

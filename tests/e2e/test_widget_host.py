@@ -1,4 +1,4 @@
-"""The widgets where there is nothing of Jupyter's page: in a sandboxed frame under a strict policy, with anywidget's model alone."""
+"""The widgets without Jupyter's page: in a sandboxed frame under a strict policy, with only anywidget's model."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def schedule() -> Schedule:
 
 @pytest.fixture
 def host(open_page: Callable[..., Page]) -> Iterator[Callable[..., Host]]:
-    """Hosts whose pages load nothing: every request would be one to the outside."""
-    asked: list[str] = []
+    """Hosts whose pages load nothing: every request would leave the page."""
+    requests: list[str] = []
 
     def make(theme: str = "light", **page: Any) -> Host:
         opened = open_page(own=True, **page)
-        opened.on("request", lambda request: asked.append(request.url))
+        opened.on("request", lambda request: requests.append(request.url))
         return Host(opened, GROUNDS[theme])
 
     yield make
-    assert [address for address in asked if not address.startswith(("blob:", "data:", "about:"))] == []
+    assert [address for address in requests if not address.startswith(("blob:", "data:", "about:"))] == []
 
 
 def row(frame: FrameLocator | Locator, name: str) -> Locator:
@@ -68,7 +68,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
     drag(shown.page, row(inside.locator("#tree"), "A_local.vtcm"), row(inside.locator("#tree"), "ko"))
     expect(inside.locator("#timeline")).to_contain_text(AFTER)
     assert [step.method for step in schedule.trace.steps if step.changes][-1] == "compute_at"
-    # A menu opens beside its row, and keys are the view's.
+    # A menu opens beside its row, and the view handles keys.
     row(inside, "A_local.vtcm").click(button="right")
     inside.get_by_role("menuitem", name="Double buffer").click()
     expect(row(inside, "A_local.vtcm")).to_contain_text("×2")
@@ -76,7 +76,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
     shown.page.keyboard.press("Control+z")
     expect(inside.locator("#timeline")).to_contain_text(BEFORE)
 
-    # A cell's editor comes without the network.
+    # The editor of a cell loads without the network.
     for name in ("tree", "timeline"):
         shown.take(name)
     view = tilewright.ScheduleNotebook(schedule)
@@ -96,7 +96,7 @@ def test_a_drag_changes_the_schedule_and_a_cell_is_edited(host: Callable[..., Ho
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", GROUNDS)
-def test_views_have_the_colours_of_the_ground_and_leave_no_trace(
+def test_views_follow_the_background_and_leave_no_trace(
     theme: str, host: Callable[..., Host], schedule: Schedule, shoot: Callable[[Page, str], Path]
 ) -> None:
     shown = host(theme, height=1100)
@@ -114,8 +114,8 @@ def test_views_have_the_colours_of_the_ground_and_leave_no_trace(
     for name in views:
         live = inside.locator(f"#{name} .tw-live")
         assert live.evaluate("live => getComputedStyle(live).colorScheme") == theme
-        # The sheet is the view's own: its words are in its fonts and colours, not in the browser's.
-        look = live.evaluate(
+        # The help sheet belongs to the view: it has the view's fonts and colours, not the browser's.
+        style = live.evaluate(
             """live => {
               const seen = [...live.shadowRoot.querySelectorAll("button, [role=treeitem]")].find((e) => e.checkVisibility());
               const found = getComputedStyle(seen);
@@ -123,7 +123,7 @@ def test_views_have_the_colours_of_the_ground_and_leave_no_trace(
               return [found.fontFamily, 0.299 * red + 0.587 * green + 0.114 * blue > 128 ? "dark" : "light"];
             }"""
         )
-        assert "Times" not in look[0] and look[1] == theme, look
+        assert "Times" not in style[0] and style[1] == theme, style
     shoot(shown.page, f"widget-host-{theme}")
     for name in views:
         shown.take(name)

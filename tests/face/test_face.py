@@ -1,4 +1,4 @@
-"""The public names do what they say."""
+"""The public names of the library."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_parse_schedule_print_simulate_verify_export() -> None:
     assert "sch.split(k, factors=[None, 32])" in tilewright.to_tvm_python(sch)
 
 
-def test_given_fewer_accesses_than_the_program_has_then_its_report_is_without_cache_stalls() -> None:
+def test_a_lower_access_limit_omits_cache_stalls() -> None:
     program = tilewright.parse(MATMUL.replace("128", "16"))
     report = tilewright.simulate(program, "cpu-core", max_accesses=10)
     assert [f.code for f in report.findings if f.code == "caches-left-out"] == ["caches-left-out"]
@@ -59,7 +59,7 @@ def test_load_and_machines(tmp_path: Path) -> None:
     assert "ko, ki = sch.split" in tilewright.to_tvm_python(notebook)
 
 
-def test_the_face_does_not_need_the_browser_half() -> None:
+def test_the_library_does_not_import_the_app() -> None:
     code = "import sys, tilewright, tilewright.app.cli; print([m for m in ('panel', 'bokeh', 'param', 'tvm') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -121,13 +121,13 @@ def test_an_error_in_decorated_python_has_the_files_line(tmp_path: Path) -> None
     assert Path(place.file).name == "programs.py"
 
 
-def test_source_that_is_not_there_is_an_error() -> None:
+def test_missing_source_is_an_error() -> None:
     with pytest.raises(tilewright.TilewrightError) as caught:
         exec(compile(DECORATED, "<nowhere>", "exec"), {"__name__": "nowhere"})
     assert caught.value.code == "no-source"
 
 
-def test_what_a_prompt_shows_is_short(tmp_path: Path) -> None:
+def test_the_repr_is_short(tmp_path: Path) -> None:
     program = tilewright.parse(MATMUL)
     sch = tilewright.Schedule(program)
     loops = sch.get_loops("C")
@@ -155,7 +155,7 @@ def test_a_program_is_a_schedule_without_calls() -> None:
         compile(tilewright.to_tvm_python(program), "exported.py", "exec")
 
 
-def test_what_is_no_program_is_refused_in_words() -> None:
+def test_an_object_that_is_no_program_is_refused() -> None:
     for wrong in (None, 3):
         for door in (
             tilewright.Schedule,
@@ -173,7 +173,7 @@ def test_what_is_no_program_is_refused_in_words() -> None:
         tilewright.to_script(program, "fortran")  # pyright: ignore[reportArgumentType]
 
 
-def test_given_a_schedule_then_its_lints_are_had_without_the_app(tmp_path: Path) -> None:
+def test_lints_of_a_schedule_do_not_import_the_app(tmp_path: Path) -> None:
     sch = tilewright.Schedule(tilewright.parse(MATMUL))
     (finding,) = tilewright.lint(sch, "dual-bank-npu")
     assert finding.code == "scalar-engine" and finding.fixes[0].cycles < (finding.fixes[0].cycles_before or 0)
@@ -187,7 +187,7 @@ def test_given_a_schedule_then_its_lints_are_had_without_the_app(tmp_path: Path)
         tilewright.lint(sch)
 
 
-def test_given_an_import_then_nothing_is_loaded_until_a_name_is_used() -> None:
+def test_importing_loads_nothing_until_a_name_is_used() -> None:
     code = """if True:
         import sys
         before = {*sys.modules}
@@ -200,7 +200,7 @@ def test_given_an_import_then_nothing_is_loaded_until_a_name_is_used() -> None:
     assert done.stdout == "['tilewright']\nTrue\n"
 
 
-def test_given_every_name_then_dir_and_a_star_import_have_it() -> None:
+def test_dir_and_star_import_have_every_name() -> None:
     namespace: dict[str, object] = {}
     exec("from tilewright import *", namespace)
     names = set(tilewright.__all__)
@@ -209,7 +209,7 @@ def test_given_every_name_then_dir_and_a_star_import_have_it() -> None:
     assert tilewright.parse is namespace["parse"] and tilewright.engine.__name__ == "tilewright.engine"
 
 
-def test_given_a_name_that_is_not_there_then_an_attribute_error() -> None:
+def test_an_unknown_name_raises_attribute_error() -> None:
     for name in ("pasre", "_parse", "annotations", "np"):
         with pytest.raises(AttributeError, match=f"'tilewright' has no attribute '{name}'"):
             getattr(tilewright, name)

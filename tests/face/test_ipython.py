@@ -1,4 +1,4 @@
-"""What a bare schedule or report shows is registered in kernels, and only there; the widgets' names say what they need."""
+"""Rich representations of schedules and reports are registered only in kernels; widgets report their missing dependencies."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def shell(**fields: Any) -> tuple[Any, Formatter]:
     ), formatter
 
 
-def test_given_a_kernel_then_schedules_and_reports_are_shown() -> None:
+def test_a_kernel_shows_schedules_and_reports() -> None:
     kernel, formatter = shell(kernel=object())
     tilewright.load_ipython_extension(kernel)
     assert set(formatter.types) == {Schedule, Report}
 
 
-def test_given_a_terminal_then_it_keeps_its_line_of_text() -> None:
+def test_a_terminal_keeps_the_line_of_text() -> None:
     terminal, formatter = shell()
     tilewright.load_ipython_extension(terminal)
     assert formatter.types == {}
@@ -55,7 +55,7 @@ def html_of(value: object) -> str | None:
     return next(format_of(value) for kind, format_of in formats.items() if isinstance(value, kind))
 
 
-def test_given_a_kernel_then_programs_machines_and_verdicts_are_html() -> None:
+def test_a_kernel_shows_programs_machines_and_verdicts_as_html() -> None:
     program = tilewright.parse(MATMUL)
     sch = Schedule(program)
     assert "T.axis.remap" in (html_of(program) or "") and (html_of(sch.mod) or "").startswith("<pre>")
@@ -68,7 +68,7 @@ def test_given_a_kernel_then_programs_machines_and_verdicts_are_html() -> None:
     )
 
 
-def test_given_findings_then_each_is_html_with_its_fixes_and_other_tuples_keep_their_text() -> None:
+def test_findings_are_html_and_other_tuples_keep_their_text() -> None:
     findings = tilewright.lint(tilewright.parse(MATMUL), "dual-bank-npu")
     found = html_of(findings) or ""
     assert found.count("<p>") == len(findings) > 0
@@ -76,7 +76,7 @@ def test_given_findings_then_each_is_html_with_its_fixes_and_other_tuples_keep_t
     assert html_of((1, 2)) is None and html_of(()) is None
 
 
-def test_given_a_program_then_it_has_the_text_methods_of_tvm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_has_the_text_methods_of_tvm(capsys: pytest.CaptureFixture[str]) -> None:
     program = tilewright.parse(MATMUL)
     sch = Schedule(program)
     for shown in (program, sch.func, sch.mod):
@@ -85,13 +85,13 @@ def test_given_a_program_then_it_has_the_text_methods_of_tvm(capsys: pytest.Capt
         assert structural_equal(tilewright.parse(shown.script()), shown)
 
 
-def test_given_a_cell_of_text_then_its_schedule_is_a_variable() -> None:
+def test_schedule_of_a_text_cell_is_a_variable() -> None:
     terminal, _ = shell()
     tilewright.load_ipython_extension(terminal)
     read = terminal.magics["cell tilewright"]
-    made = read(" sch ", MATMUL)
-    assert isinstance(made, Schedule) and terminal.user_ns == {"sch": made}
-    assert read("", f"This is the program that I mean:\n\n{MATMUL}").func_name == made.func_name
+    parsed = read(" sch ", MATMUL)
+    assert isinstance(parsed, Schedule) and terminal.user_ns == {"sch": parsed}
+    assert read("", f"This is the program that I mean:\n\n{MATMUL}").func_name == parsed.func_name
     with pytest.raises(tilewright.TilewrightError, match="bad-name"):
         read("1 2", MATMUL)
     with pytest.raises(tilewright.TilewrightError):
@@ -104,7 +104,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_given_an_import_then_no_library_of_the_screen_is_loaded() -> None:
+def test_importing_loads_no_ui_library() -> None:
     found = run(
         "import sys, tilewright; print(sorted({'panel', 'bokeh', 'IPython', 'anywidget'} & sys.modules.keys()))"
     )
@@ -112,7 +112,7 @@ def test_given_an_import_then_no_library_of_the_screen_is_loaded() -> None:
 
 
 @pytest.mark.slow
-def test_given_no_library_of_widgets_then_the_error_says_what_to_install() -> None:
+def test_missing_widgets_are_an_error_with_the_install_command() -> None:
     code = (
         "import sys\nsys.modules['anywidget'] = None\nimport tilewright\n"
         "try:\n    tilewright.LoopTree\nexcept tilewright.TilewrightError as error:\n    print(error.refusal.code, error.refusal.expected)"
@@ -120,5 +120,5 @@ def test_given_no_library_of_widgets_then_the_error_says_what_to_install() -> No
     assert run(code).strip() == 'no-widgets pip install "tilewright[jupyter]"'
 
 
-def test_given_an_unknown_name_then_it_is_no_attribute() -> None:
+def test_an_unknown_name_is_no_attribute() -> None:
     assert not hasattr(tilewright, "Nothing") and hasattr(tilewright, "LoopTree")

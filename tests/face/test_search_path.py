@@ -46,8 +46,8 @@ def imported(folder: Path) -> str:
     return marker.read_text(encoding="utf-8") if marker.exists() else ""
 
 
-def test_given_such_a_folder_when_python_imports_from_it_then_the_marker_says_so(folder: Path) -> None:
-    """The markers of the other tests would be seen."""
+def test_importing_from_the_working_directory_runs_its_modules(folder: Path) -> None:
+    """An import from the folder would leave its marker."""
     run([sys.executable, "-c", "import json"], folder)
     assert imported(folder) == "json "
 
@@ -83,7 +83,7 @@ def test_make_run_imports_none_of_them(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_module_serves_and_imports_none_of_them(
+def test_module_serves_and_imports_none_of_them(
     folder: Path,
 ) -> None:
     assert_nothing_imported_by_the_server([*MODULE, "serve", ".", "--port", "0"], folder)
@@ -103,7 +103,7 @@ def assert_nothing_imported_by_the_server(command: list[str], folder: Path) -> N
     assert imported(folder) == ""
 
 
-def test_given_child_processes_then_they_do_not_import_from_it_either(folder: Path) -> None:
+def test_child_processes_import_none_of_them(folder: Path) -> None:
     code = (
         "from tilewright.search_path import exclude_working_directory\n"
         "exclude_working_directory()\n"
@@ -119,12 +119,12 @@ def test_given_child_processes_then_they_do_not_import_from_it_either(folder: Pa
     assert imported(folder) == ""
 
 
-def test_given_the_library_is_imported_then_the_search_path_is_as_it_was(folder: Path) -> None:
+def test_importing_the_library_keeps_the_search_path(folder: Path) -> None:
     code = "import sys; before = [*sys.path]; import tilewright; print(before == sys.path and before[0] == '')"
     assert run([sys.executable, "-c", code], folder, ".").stdout == "True\n"
 
 
-def test_given_the_repository_itself_then_both_commands_run_there() -> None:
+def test_both_commands_run_in_the_repository() -> None:
     for command in (SCRIPT, MODULE):
         done = run([*command, "--version"], ROOT, ".")
         assert done.returncode == 0 and done.stdout == f"tilewright {tilewright.__version__}\n", done.stderr
@@ -132,7 +132,7 @@ def test_given_the_repository_itself_then_both_commands_run_there() -> None:
 
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A working directory that is first in the search path, which is put back afterwards."""
+    """A working directory that is first in the search path, which is restored afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), "", *sys.path])
     monkeypatch.setenv("PYTHONSAFEPATH", "")
@@ -140,16 +140,14 @@ def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_given_other_entries_then_they_are_kept(python: Path) -> None:
+def test_other_entries_are_kept(python: Path) -> None:
     sys.path.insert(1, "lib")
     exclude_working_directory()
     assert sys.path[0] == "lib" and not {"", str(python)} & {*sys.path}
     assert os.environ["PYTHONPATH"] == "lib" and os.environ["PYTHONSAFEPATH"] == "1"
 
 
-def test_given_a_link_to_the_working_directory_then_it_is_removed_too(
-    python: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_link_to_the_working_directory_is_removed(python: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     link = tmp_path_factory.mktemp("links") / "here"
     link.symlink_to(python)
     sys.path.insert(0, str(link))
@@ -157,9 +155,7 @@ def test_given_a_link_to_the_working_directory_then_it_is_removed_too(
     assert str(link) not in sys.path
 
 
-def test_given_the_package_is_installed_in_the_working_directory_then_nothing_is_removed(
-    python: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entries_of_a_package_in_the_directory_are_kept(python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = python / "tilewright"
     (package / "app").mkdir(parents=True)
     monkeypatch.setattr(search_path, "PACKAGE", os.path.realpath(package))
@@ -168,16 +164,14 @@ def test_given_the_package_is_installed_in_the_working_directory_then_nothing_is
     assert sys.path == before
 
 
-def test_given_an_installation_in_the_working_directory_then_its_packages_are_kept(
-    python: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packages_installed_in_the_working_directory_are_kept(python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`.venv/lib/python3/site-packages` as the working directory: the interpreter's own entry stays."""
     sys.path.append(str(python))
     exclude_working_directory()
     assert sys.path[-1] == str(python) and str(python) not in sys.path[:-1]
 
 
-def test_given_a_deleted_working_directory_then_empty_entries_are_removed(python: Path) -> None:
+def test_empty_entries_of_a_deleted_directory_are_removed(python: Path) -> None:
     python.rmdir()
     exclude_working_directory()
     assert "" not in sys.path and str(python) in sys.path

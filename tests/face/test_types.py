@@ -32,7 +32,12 @@ tilewright.face.simulat("kernel.py")
 """
 
 
+<<<<<<< HEAD
 def test_given_a_users_program_then_strict_type_checks_find_its_mistakes_and_no_others(tmp_path: Path) -> None:
+=======
+@pytest.mark.slow  # part of `make check`
+def test_strict_type_checks_find_exactly_the_users_mistakes(tmp_path: Path) -> None:
+>>>>>>> lb
     package = link_package(environment(tmp_path / "venv"), ROOT)
     shutil.copy(CONSUMER, tmp_path)
     (tmp_path / "mistakes.py").write_text(MISTAKES)
@@ -84,7 +89,7 @@ def test_the_users_program_uses_every_public_name() -> None:
     assert used["tilewright.script"] == set(script.__all__)
 
 
-def test_no_file_of_the_public_names_switches_checks_off() -> None:
+def test_no_file_of_the_public_names_disables_checks() -> None:
     switch = re.compile(r"^#\s*(pyright|mypy):|type:\s*ignore", re.MULTILINE)
     files = [*(ROOT / "tilewright").glob("*.py")]
     assert len(files) > 5

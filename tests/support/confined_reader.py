@@ -1,5 +1,5 @@
-"""`python -m support.confined_reader`: a confined process whose file is JSON of what it tries to do, in turn; the text is JSON of what
-came of each."""
+"""`python -m support.confined_reader`: a confined process that reads a JSON list of actions, tries them in turn, and returns their
+results as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def native(name: str, *arguments: Any) -> str:
-    """The result of a function of the C library, which no hook of Python sees."""
+    """The result of a function of the C library, which Python's audit hooks do not see."""
     result = getattr(LIBC, name)(*arguments)
     return "done" if result >= 0 else os.strerror(ctypes.get_errno())
 

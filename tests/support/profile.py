@@ -1,4 +1,4 @@
-"""How much the tests that take samples try."""
+"""The number of samples of sampling tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-"""Whether `make test-deep` runs: hours of samples. `make test` takes as many as show a regression."""
+"""Whether `make test-deep` runs: hours of samples. `make test` runs enough to show a regression."""
 
 
 def few(count: int) -> settings:

@@ -47,12 +47,12 @@ def schedule_text(state: State) -> str:
     return "".join(cell.body for cell in state.notebook.document.of_kind("schedule"))
 
 
-def test_given_a_notebook_when_opened_then_it_is_shown_with_its_title() -> None:
+def test_an_opened_notebook_shows_its_title() -> None:
     state = opened()
     assert state.title == "A matmul"
 
 
-def test_given_a_heading_that_is_written_anew_then_the_title_is_that_and_without_one_it_is_what_was_given() -> None:
+def test_an_edited_heading_changes_the_title() -> None:
     state = act(State(), OpenText(MATMUL_NOTEBOOK, "my matmul"))
     assert state.title == "A matmul"
     assert state.notebook is not None
@@ -67,20 +67,20 @@ def test_given_a_heading_that_is_written_anew_then_the_title_is_that_and_without
     assert not state.looks_back
 
 
-def test_given_plain_tvmscript_when_opened_then_cells_are_put_around_it() -> None:
+def test_plain_tvmscript_opens_in_cells() -> None:
     state = opened(MATMUL)
     assert state.notebook is not None and state.notebook.error is None
     assert [cell.kind for cell in state.notebook.document.cells] == ["machine", "workload", "schedule"]
 
 
 @pytest.mark.parametrize("text", ["", "hello", "(" * 10_000, "# %% workload\nx = \n", "def f(:\n"])
-def test_given_no_program_when_opened_then_a_notice_says_why_and_the_gallery_stays(text: str) -> None:
+def test_text_without_a_program_shows_a_notice(text: str) -> None:
     state = act(State(), OpenText(text))
     assert state.notebook is None
     assert state.notice is not None and state.notice.message
 
 
-def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
+def test_a_legal_call_appends_one_readable_line() -> None:
     state = opened()
     after = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
     assert after.notice is None
@@ -91,7 +91,7 @@ def test_given_a_call_when_legal_then_one_readable_line_is_appended() -> None:
     assert after.step_count == state.step_count + 1
 
 
-def test_given_a_call_when_refused_then_nothing_changes_but_the_notice() -> None:
+def test_a_refused_call_changes_only_the_notice() -> None:
     state = opened()
     after = act(state, ScheduleCall("compute_at", ("C", loop(state, "i"))))
     assert after.notebook is state.notebook
@@ -99,7 +99,7 @@ def test_given_a_call_when_refused_then_nothing_changes_but_the_notice() -> None
     assert after.notice is not None and after.notice.where == "tree"
 
 
-def test_given_edits_when_undone_and_redone_then_the_same_notebooks_come_back() -> None:
+def test_undo_and_redo_restore_the_same_notebooks() -> None:
     start = opened()
     one = act(start, ScheduleCall("parallel", (loop(start, "i"),)))
     two = act(one, ScheduleCall("vectorize", (loop(one, "ki"),)))
@@ -109,14 +109,14 @@ def test_given_edits_when_undone_and_redone_then_the_same_notebooks_come_back() 
     assert act(act(back, Redo()), Redo()).notebook is two.notebook
 
 
-def test_given_undone_edits_when_a_new_one_is_made_then_there_is_nothing_to_redo() -> None:
+def test_a_new_edit_clears_the_redo_history() -> None:
     start = opened()
     undone = act(act(start, ScheduleCall("parallel", (loop(start, "i"),))), Undo())
     assert undone.future
     assert act(undone, ScheduleCall("unroll", (loop(undone, "ki"),))).future == ()
 
 
-def test_given_an_earlier_step_when_viewed_then_the_picture_is_of_it_and_new_calls_are_refused() -> None:
+def test_an_earlier_step_is_shown_and_refuses_new_calls() -> None:
     state = act(opened(), ViewStep(2))
     assert state.looks_back and state.step_count == 2
     assert state.moment is not None and "ko" not in state.moment.names
@@ -125,20 +125,20 @@ def test_given_an_earlier_step_when_viewed_then_the_picture_is_of_it_and_new_cal
     assert not act(state, ViewStep(None)).looks_back
 
 
-def test_given_a_step_when_removed_then_later_ones_are_made_again() -> None:
+def test_removing_a_step_replays_the_later_ones() -> None:
     state = act(opened(), RemoveItem(3))
     assert state.notebook is not None and state.notebook.error is None
     assert "reorder" not in schedule_text(state)
 
 
-def test_given_a_step_that_later_ones_need_when_removed_then_they_are_shown_as_failed_and_kept() -> None:
+def test_steps_that_need_a_removed_step_fail_but_stay() -> None:
     state = act(opened(), RemoveItem(2))
     assert state.notebook is not None and state.notebook.error is not None
     assert [step.status for step in state.notebook.steps] == ["applied", "applied", "failed"]
     assert "reorder" in schedule_text(state)
 
 
-def test_given_a_workload_when_edited_into_nonsense_then_the_last_picture_stays() -> None:
+def test_an_invalid_workload_edit_keeps_the_last_program() -> None:
     state = opened()
     assert state.notebook is not None
     index = next(n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "workload")
@@ -149,7 +149,7 @@ def test_given_a_workload_when_edited_into_nonsense_then_the_last_picture_stays(
     assert act(broken, Undo()).notebook is state.notebook
 
 
-def test_given_another_machine_when_picked_then_the_machine_cell_names_it_and_handles_stay() -> None:
+def test_picking_a_machine_edits_its_cell_and_keeps_handles() -> None:
     state = opened()
     after = act(state, PickMachine("matrix-vector-npu"))
     assert after.notebook is not None and after.notebook.machine is not None
@@ -160,14 +160,14 @@ def test_given_another_machine_when_picked_then_the_machine_cell_names_it_and_ha
 
 
 @pytest.mark.parametrize("name", ["no-such-machine", '")\nx = ("', ""])
-def test_given_an_unknown_machine_when_picked_then_it_is_refused_and_the_notebook_stays(name: str) -> None:
+def test_an_unknown_machine_is_refused(name: str) -> None:
     before = opened()
     after = act(before, PickMachine(name))
     assert after.notice is not None and after.notice.code == "unknown-machine"
     assert after.notebook is before.notebook
 
 
-def test_given_what_a_finding_proposes_then_all_of_its_calls_are_added_or_none() -> None:
+def test_calls_of_a_fix_are_applied_all_or_none() -> None:
     before = opened(with_lines('CL = sch.cache_write(C, 0, "global")'))
     after = act(before, ApplyFix(("sch.set_scope('C', 0, 'local')", "sch.parallel(i)")))
     assert after.notice is None
@@ -189,7 +189,7 @@ def refused_move() -> ScheduleCall:
     return ScheduleCall("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
 
 
-def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_come_first() -> None:
+def test_repair_calls_precede_a_refused_move() -> None:
     call, chain = refused_move(), opened_chain()
     refused = act(chain, call)
     assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
@@ -203,7 +203,7 @@ def test_given_a_refused_move_when_repaired_then_the_calls_that_make_it_legal_co
     assert act(after, Undo()).notebook is chain.notebook, "one step back"
 
 
-def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> None:
+def test_a_move_without_a_repair_is_refused() -> None:
     chain = opened_chain()
     assert chain.moment is not None
     call = ScheduleCall("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
@@ -224,14 +224,14 @@ def test_given_a_move_that_nothing_repairs_then_it_is_refused_as_before() -> Non
         "",
     ],
 )
-def test_given_a_fix_with_gaps_or_of_another_make_then_it_is_refused_and_not_offered(call: str) -> None:
+def test_a_malformed_fix_is_refused(call: str) -> None:
     before = opened()
     after = act(before, ApplyFix((call,)))
     assert after.notebook is before.notebook and after.notice is not None
     assert before.moment is not None and not is_applicable(before.moment, (call,))
 
 
-def test_given_edits_then_they_are_unsaved_until_undone_or_saved() -> None:
+def test_edits_are_unsaved_until_undone_or_saved() -> None:
     state = opened()
     assert not state.unsaved and not state.loses_work
     edited = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
@@ -250,14 +250,14 @@ def test_given_edits_then_they_are_unsaved_until_undone_or_saved() -> None:
         MATMUL_NOTEBOOK.replace('"dual-bank-npu"', "'dual-bank-npu'"),
     ],
 )
-def test_given_documents_of_every_make_when_a_machine_is_put_in_then_it_is_the_notebooks(text: str) -> None:
+def test_with_machine_sets_the_machine_of_any_document(text: str) -> None:
     notebook = evaluate(with_machine(read_document(text), "matrix-vector-npu"))
     assert notebook.error is None
     assert notebook.machine is not None and notebook.machine.name == "matrix-vector-npu"
     assert notebook.schedule is not None
 
 
-def test_given_small_intents_then_only_what_they_say_changes() -> None:
+def test_small_intents_change_only_their_field() -> None:
     state = opened()
     assert act(state, SelectRow("ko")).selected == "ko"
     assert act(state, SetTheme("dark")).theme == "dark"
@@ -268,6 +268,6 @@ def test_given_small_intents_then_only_what_they_say_changes() -> None:
     assert act(refused, Dismiss()).notice is None
 
 
-def test_given_half_a_surrogate_pair_in_a_name_then_the_notice_can_be_sent_all_the_same() -> None:
+def test_a_notice_with_a_lone_surrogate_can_be_sent() -> None:
     state = act(opened(), PickMachine("\ud800"))
     assert state.notice is not None and state.notice.found == "?"

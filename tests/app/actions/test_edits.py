@@ -1,4 +1,4 @@
-"""Edits of cells and of the history as intents: what is typed is a draft until it is done."""
+"""Edits of cells and of the history as intents: typed text is a draft until the edit is finished."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def body(state: State, index: int) -> str:
     return state.notebook.document.cells[index].body
 
 
-def test_given_text_that_is_typed_then_the_picture_follows_and_all_of_it_is_one_step_for_undo() -> None:
+def test_typed_text_updates_the_program_as_one_undo_step() -> None:
     start = opened()
     text = body(start, SCHEDULE)
     state = start
@@ -75,9 +75,7 @@ def test_given_text_that_is_typed_then_the_picture_follows_and_all_of_it_is_one_
         (SCHEDULE, "x = 3\n"),
     ],
 )
-def test_given_half_a_text_then_the_last_right_picture_stays_and_dropping_it_leaves_no_trace(
-    index: int, text: str
-) -> None:
+def test_a_dropped_draft_restores_the_last_valid_program(index: int, text: str) -> None:
     start = opened()
     state = act(start, DraftCell(index, text))
     assert state.notebook is not None and state.notebook.error is not None
@@ -87,7 +85,7 @@ def test_given_half_a_text_then_the_last_right_picture_stays_and_dropping_it_lea
     assert dropped.draft_of is None and not dropped.unsaved
 
 
-def test_given_a_broken_machine_cell_when_applied_then_the_machine_that_was_there_stays_in_the_picture() -> None:
+def test_a_broken_machine_cell_keeps_the_shown_machine() -> None:
     start = opened(MATMUL_NOTEBOOK.replace("dual-bank-npu", "gemmini"))
     state = act(start, EditCell(MACHINE, "machine = tilewright.machine('gemm')\n"))
     assert state.notebook is not None and state.notebook.machine is None
@@ -95,7 +93,7 @@ def test_given_a_broken_machine_cell_when_applied_then_the_machine_that_was_ther
     assert state.shown.document.text == state.notebook.document.text
 
 
-def test_given_a_schedule_that_cannot_be_read_when_applied_then_the_picture_stays_and_calls_are_refused() -> None:
+def test_an_unreadable_schedule_refuses_calls() -> None:
     start = opened()
     state = act(start, EditCell(SCHEDULE, body(start, SCHEDULE) + "sch.unroll(\n"))
     assert state.shown is start.shown
@@ -106,7 +104,7 @@ def test_given_a_schedule_that_cannot_be_read_when_applied_then_the_picture_stay
     assert act(refused, Undo()).notebook is start.notebook
 
 
-def test_given_an_open_draft_when_something_else_is_done_then_what_was_typed_is_a_step_of_its_own() -> None:
+def test_another_action_commits_an_open_draft_as_a_step() -> None:
     start = opened()
     drafted = act(start, DraftItem(2, 'ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])'))
     assert drafted.moment is not None
@@ -117,7 +115,7 @@ def test_given_an_open_draft_when_something_else_is_done_then_what_was_typed_is_
     assert act(act(called, Undo()), Undo()).notebook is start.notebook
 
 
-def test_given_an_early_step_when_edited_then_the_later_ones_are_made_again() -> None:
+def test_editing_an_early_step_replays_the_later_ones() -> None:
     start = opened()
     state = act(start, EditItem(2, 'ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])'))
     assert state.notebook is not None and state.notebook.error is None
@@ -128,7 +126,7 @@ def test_given_an_early_step_when_edited_then_the_later_ones_are_made_again() ->
     assert act(act(state, EditItem(2, "")), Undo()).notebook is state.notebook
 
 
-def test_given_steps_when_switched_off_moved_and_removed_then_each_is_undone_by_one_step() -> None:
+def test_each_change_of_a_step_is_one_undo_step() -> None:
     start = opened(with_lines("sch.unroll(ki)", "sch.parallel(i)"))
     for intent, expected in (
         (SwitchItem(4, False), ["sch.parallel(i)"]),
@@ -145,7 +143,7 @@ def test_given_steps_when_switched_off_moved_and_removed_then_each_is_undone_by_
     assert act(start, MoveItem(4, 4)).past == ()
 
 
-def test_given_a_conflict_then_each_way_on_leads_out_of_it() -> None:
+def test_each_resolution_of_a_conflict_ends_it() -> None:
     start = opened(with_lines("sch.unroll(ki)", "sch.parallel(i)"))
     broken = act(start, RemoveItem(2))
     assert broken.notebook is not None and broken.notebook.error is not None
@@ -160,30 +158,30 @@ def test_given_a_conflict_then_each_way_on_leads_out_of_it() -> None:
     assert act(act(start, RemoveItem(2)), RestoreStep(2)).notebook.document.text == start.notebook.document.text  # type: ignore[union-attr]
 
 
-def test_given_a_name_that_is_misspelt_when_mended_then_the_nearest_one_stands_there() -> None:
+def test_fixing_a_misspelt_name_writes_the_nearest_one() -> None:
     state = act(opened(with_lines("sch.unrol(ki)")), ApplySuggestion())
     assert steps(state)[-1] == "sch.unroll(ki)"
     assert act(opened(), ApplySuggestion()).notice is not None
 
 
-def test_given_cells_then_they_are_put_in_moved_and_taken_out_and_prose_is_written() -> None:
+def test_cells_are_inserted_moved_deleted_and_edited() -> None:
     start = opened()
-    made = act(start, InsertCell(1, "markdown"))
-    written = act(made, EditProse(1, "# New\n\nwords"))
+    edited = act(start, InsertCell(1, "markdown"))
+    written = act(edited, EditProse(1, "# New\n\nwords"))
     assert body(written, 1).startswith("# # New\n#\n# words\n")
     moved = act(written, MoveCell(1, 4))
     assert moved.notebook is not None and moved.notebook.document.cells[4].prose == "# New\n\nwords"
-    assert act(act(made, RemoveCell(1)), Undo()).notebook is made.notebook
+    assert act(act(edited, RemoveCell(1)), Undo()).notebook is edited.notebook
     assert act(start, MoveCell(SCHEDULE, 1)).notice is not None
     assert act(start, InsertCell(1, "poem")).notice is not None
-    drafted = act(made, DraftCell(1, "half"))
-    assert drafted.draft_of is made.notebook and drafted.shown is drafted.notebook
+    drafted = act(edited, DraftCell(1, "half"))
+    assert drafted.draft_of is edited.notebook and drafted.shown is drafted.notebook
 
 
-def test_given_an_earlier_step_when_branched_from_then_both_histories_are_kept() -> None:
+def test_a_branch_from_an_earlier_step_keeps_both_histories() -> None:
     start = opened()
-    looked = act(start, ViewStep(3))
-    branched = act(looked, AddBranch("wide", 3))
+    viewed = act(start, ViewStep(3))
+    branched = act(viewed, AddBranch("wide", 3))
     assert steps(branched) == steps(start)[:3] and not branched.looks_back
     back = act(branched, ChooseBranch("main"))
     assert steps(back) == steps(start)
@@ -195,7 +193,7 @@ def test_given_an_earlier_step_when_branched_from_then_both_histories_are_kept()
     assert act(back, ChooseBranch("no such")).notice is not None
 
 
-def test_given_the_last_step_when_chosen_then_it_is_looked_at_but_not_looked_back_to() -> None:
+def test_choosing_the_last_step_does_not_look_back() -> None:
     state = act(opened(), ViewStep(4))
     assert state.chosen_step == 4 and not state.looks_back
     assert act(state, ViewStep(5)).chosen_step is None
@@ -226,7 +224,7 @@ MESSAGES: list[tuple[dict[str, Any], Intent]] = [
 
 
 @pytest.mark.parametrize(("message", "intent"), MESSAGES)
-def test_given_a_message_then_it_is_this_intent_and_no_state_breaks_it(message: dict[str, Any], intent: Intent) -> None:
+def test_messages_decode_to_intents_that_no_state_breaks(message: dict[str, Any], intent: Intent) -> None:
     assert decode(message) == intent
     for state in (State(), opened(), act(opened(), RemoveItem(2)), act(opened(), EditCell(SCHEDULE, "("))):
         after = act(state, intent)

@@ -1,4 +1,4 @@
-"""The actions on a search: begin, stop, resume, open a candidate as a branch; and what is refused."""
+"""Actions of a search: begin, stop, resume, open a candidate as a branch; and their refusals."""
 
 from __future__ import annotations
 
@@ -59,25 +59,25 @@ def test_the_space_is_that_of_the_notebook() -> None:
         (Explore(budgets={"peak nowhere": 1.0}), "unknown-objective"),
     ],
 )
-def test_given_a_search_that_cannot_be_then_it_is_refused_and_nothing_is_searched(asked: Explore, code: str) -> None:
+def test_an_impossible_search_is_refused(asked: Explore, code: str) -> None:
     state = act(with_holes(), asked)
     assert state.notice is not None and state.notice.code == code
     assert state.exploration is None
 
 
-def test_given_no_holes_then_there_is_nothing_to_search() -> None:
+def test_a_notebook_without_holes_has_no_space() -> None:
     state = act(act(State(), OpenText(MATMUL_NOTEBOOK)), Explore())
     assert state.notice is not None and state.notice.code == "no-holes"
 
 
-def test_given_a_stop_then_it_can_be_gone_on_with_and_a_candidate_is_looked_at() -> None:
+def test_a_stopped_search_resumes_and_a_candidate_opens() -> None:
     state = act(act(with_holes(), Explore()), StopExploring())
     assert state.exploration is not None and not state.exploration.going
     state = act(act(state, ResumeExploring()), ShowTrial(3))
     assert state.exploration is not None and state.exploration.going and state.exploration.trial == 3
 
 
-def test_given_a_point_then_it_is_a_branch_with_the_holes_filled_compared_with_what_was_there() -> None:
+def test_a_point_opens_as_a_compared_branch() -> None:
     state = act(act(with_holes(), Explore()), OpenPoint((1, 1, 1)))
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     assert current_branch(state.notebook.document) == "tile 32, A at mo, slots 2"
@@ -92,7 +92,7 @@ def test_given_a_point_then_it_is_a_branch_with_the_holes_filled_compared_with_w
     assert text_of(act(state, Undo())) == HOLES
 
 
-def test_given_another_schedule_by_now_then_a_point_is_not_opened_and_says_why() -> None:
+def test_a_point_of_another_schedule_is_refused() -> None:
     state = act(act(with_holes(), Explore()), RemoveItem(13))
     assert text_of(state) != HOLES
     after = act(state, OpenPoint((1, 1, 1)))
@@ -100,7 +100,7 @@ def test_given_another_schedule_by_now_then_a_point_is_not_opened_and_says_why()
     assert text_of(after) == text_of(state)
 
 
-def test_given_another_default_then_it_stands_in_front_and_the_rest_keeps_its_order() -> None:
+def test_a_new_default_comes_first_in_its_line() -> None:
     state = act(with_holes(), SetDefault(7, 2))
     assert state.notice is not None and state.notice.code == "no-such-hole"
     (step,) = (s for s in state.notebook.steps if s.text.startswith("place"))  # type: ignore[union-attr]
@@ -110,7 +110,7 @@ def test_given_another_default_then_it_stands_in_front_and_the_rest_keeps_its_or
     assert text_of(act(with_holes(), SetDefault(step.index, 0))) == HOLES
 
 
-def test_given_pins_then_the_search_keeps_them_and_a_branch_has_them_filled() -> None:
+def test_pins_are_kept_by_the_search_and_its_branch() -> None:
     state = act(with_holes(), Explore(keep={"tile": ("32",), "A at": ('"ko"', '"mo"')}))
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
@@ -126,12 +126,12 @@ def test_given_pins_then_the_search_keeps_them_and_a_branch_has_them_filled() ->
     ("keep", "code"),
     [({"tile": ("48",)}, "no-such-value"), ({"rows": ("64",)}, "no-such-hole"), ({"tile": ()}, "no-such-value")],
 )
-def test_given_pins_of_another_text_then_they_are_refused(keep: dict[str, tuple[str, ...]], code: str) -> None:
+def test_pins_of_another_text_are_refused(keep: dict[str, tuple[str, ...]], code: str) -> None:
     state = act(with_holes(), Explore(keep=keep))
     assert state.notice is not None and state.notice.code == code and state.exploration is None
 
 
-def test_given_make_fast_then_a_derivation_is_asked_for_and_nothing_is_written_yet() -> None:
+def test_make_fast_requests_a_derivation_and_writes_nothing() -> None:
     state = act(with_holes(), MakeFast())
     assert state.derivation is not None and text_of(state) == HOLES and state.pane == "explore"
     assert act(state, StopExploring()).derivation is None
@@ -144,7 +144,7 @@ def test_given_make_fast_then_a_derivation_is_asked_for_and_nothing_is_written_y
 
 @cache
 def derived() -> tuple[State, EndDerivation]:
-    """A state that asks for a derivation, and the end of it."""
+    """A state that requests a derivation, and its result."""
     state = act(act(State(), OpenText(SMALL_HOLES)), MakeFast())
     assert state.derivation is not None
     space = derived_space(state.derivation.notebook, state.derivation.machine)
@@ -152,9 +152,10 @@ def derived() -> tuple[State, EndDerivation]:
     return state, EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
 
 
+@pytest.mark.slow
 def test_a_derived_space_is_a_branch_that_is_searched() -> None:
-    asked, end = derived()
-    state = act(asked, end)
+    requested, end = derived()
+    state = act(requested, end)
     assert state.notice is None and state.derivation is None and state.notebook is not None
     assert current_branch(state.notebook.document) == "auto" and state.notebook.error is None
     assert state.exploration is not None and state.exploration.request.derived is end.found
@@ -166,16 +167,16 @@ def test_a_derived_space_is_a_branch_that_is_searched() -> None:
     assert text_of(act(state, Undo())) == SMALL_HOLES
 
 
-def test_tiles_to_keep_are_pinned_where_the_derived_schedule_has_them() -> None:
-    asked = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
-    assert asked.derivation is not None and asked.derivation.keep == {"tile i": 16}
-    assert explore_value(asked, Store())["offer"]["tiles"] == "i 16"
+def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
+    requested = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
+    assert requested.derivation is not None and requested.derivation.keep == {"tile i": 16}
+    assert explore_value(requested, Store())["offer"]["tiles"] == "i 16"
     keep = {"tile i": 16, "tile z": 8}
-    derivation = replace(asked.derivation, keep=keep)
+    derivation = replace(requested.derivation, keep=keep)
     space = derived_space(derivation.notebook, derivation.machine, keep={"tile i": 16})
     outcome = Outcome("fits", Figures(1, 1, "", 1.0, 1, {}))
     end = EndDerivation(derivation, Derived(space, outcome, 1.0, keep))
-    state = act(replace(asked, derivation=derivation), end)
+    state = act(replace(requested, derivation=derivation), end)
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
     assert pins_of(request.space) == {"tile i": ("16",)} and request.space.default == (0,) * len(request.space.holes)
@@ -183,29 +184,29 @@ def test_tiles_to_keep_are_pinned_where_the_derived_schedule_has_them() -> None:
     assert lost == ["tile z 8: the loop is not tiled"]
     other = replace(derivation, keep={"tile i": 48})
     ended = EndDerivation(other, Derived(space, outcome, 1.0, other.keep))
-    lost = explore_value(act(replace(asked, derivation=other), ended), Store())["search"]["lost"]
+    lost = explore_value(act(replace(requested, derivation=other), ended), Store())["search"]["lost"]
     assert len(lost) == 1 and lost[0].startswith("tile i 48: its values are ")
     free = act(act(State(), OpenText(DOUBLE)), MakeFast())
     assert free.derivation is not None and free.derivation.keep == {}
 
 
 def test_a_derivation_for_another_program_or_machine_is_not_written() -> None:
-    asked, end = derived()
+    requested, end = derived()
     for change in (PickMachine("gemmini"), OpenText(HOLES)):
-        other = act(asked, change)
+        other = act(requested, change)
         other = replace(other, derivation=end.derivation)
         after = act(other, end)
         assert after.notice is not None and after.notice.code == "changed-meanwhile"
         assert after.derivation is None and text_of(after) == text_of(other)
-    renamed = act(asked, RemoveItem(13))
+    renamed = act(requested, RemoveItem(13))
     after = act(renamed, end)
     assert after.notice is None and after.notebook is not None and current_branch(after.notebook.document) == "auto"
 
 
-def test_given_no_schedule_to_derive_then_the_reason_is_shown() -> None:
-    asked = act(with_holes(), MakeFast())
-    assert asked.derivation is not None
+def test_no_schedule_to_derive_shows_the_reason() -> None:
+    requested = act(with_holes(), MakeFast())
+    assert requested.derivation is not None
     error = DocumentError(Refusal("no-main-block", "no block can be tiled", expected="a loop"))
-    after = act(asked, EndDerivation(asked.derivation, None, error))
+    after = act(requested, EndDerivation(requested.derivation, None, error))
     assert after.notice is not None and (after.notice.code, after.notice.expected) == ("no-main-block", "a loop")
-    assert after.derivation is None and after.notebook is asked.notebook
+    assert after.derivation is None and after.notebook is requested.notebook

@@ -1,4 +1,4 @@
-"""Lints on the page: found after the paint, shown with their fixes, applied with one click, taken back by undo."""
+"""Lints on the page: found after the paint, shown with their fixes, applied by one click, reverted by undo."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def example(name: str) -> State:
 
 
 def studied(state: State, store: Store) -> State:
-    """The state, once all is known of it."""
+    """The state after all analyses."""
     store.report_now(state)
     work = lint_work(state, store)
     assert work is not None
@@ -41,7 +41,7 @@ def studied(state: State, store: Store) -> State:
 
 @cache
 def studied_example(name: str) -> tuple[State, Store]:
-    """An example, with all that is known of it. Tests only add to the store."""
+    """An example after all analyses. Tests only add to the store."""
     store = Store()
     return studied(example(name), store), store
 
@@ -58,7 +58,7 @@ def problem(state: State, store: Store, code: str) -> dict[str, Any]:
 
 
 def applied(state: State, store: Store, fix: dict[str, Any]) -> State:
-    """A click on the button of a fix, as the session takes it."""
+    """The state after a click on the button of a fix."""
     intent = decode({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]})
     assert isinstance(intent, ApplyFix)
     found = offered_fix(state, store, intent.calls, intent.replaces)
@@ -70,14 +70,16 @@ def text(state: State) -> str:
     return state.notebook.document.text
 
 
-def test_given_a_finding_before_it_is_linted_then_it_is_told_without_a_fix() -> None:
+@pytest.mark.slow
+def test_a_finding_before_linting_has_no_fix() -> None:
     state, store = example("fused_matmul_relu_roundtrip"), Store()
     assert problems_value(state, store)["looking"]
     trip = problem(state, store, "round-trip")
     assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
 
 
-def test_fixes_say_what_they_change() -> None:
+@pytest.mark.slow
+def test_fixes_name_their_changes() -> None:
     state, store = studied_example("fused_matmul_relu_roundtrip")
     assert not problems_value(state, store)["looking"]
     (best, other) = problem(state, store, "round-trip")["fixes"]
@@ -87,7 +89,8 @@ def test_fixes_say_what_they_change() -> None:
     assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
 
 
-def test_fixes_of_an_overflow_say_whether_the_program_fits() -> None:
+@pytest.mark.slow
+def test_fixes_of_an_overflow_report_whether_the_program_fits() -> None:
     state, store = studied_example("place_the_copies")
     fixes = problem(state, store, "capacity-overflow")["fixes"]
     assert fixes and {f["change"]["text"] for f in fixes} <= {"fits", "nearer to fitting", "still does not fit"}
@@ -97,7 +100,8 @@ def test_fixes_of_an_overflow_say_whether_the_program_fits() -> None:
     assert fixes[0]["change"]["trend"] == "better"
 
 
-def test_given_several_warnings_when_linted_then_the_one_whose_fix_saves_most_is_first() -> None:
+@pytest.mark.slow
+def test_warning_with_the_largest_saving_is_first() -> None:
     state, store = act(State(), OpenText(small_blur())), Store()
     store.report_now(state)
     work = lint_work(state, store)
@@ -111,7 +115,8 @@ def test_given_several_warnings_when_linted_then_the_one_whose_fix_saves_most_is
     assert codes == ["ends-overflow", "saves-60", "saves-5", "saves-0"]
 
 
-def test_an_applied_fix_ends_its_finding_and_undo_takes_it_back() -> None:
+@pytest.mark.slow
+def test_a_fix_removes_its_finding_and_undo_restores_it() -> None:
     state, store = studied_example("fused_matmul_relu_roundtrip")
     fix = problem(state, store, "round-trip")["fixes"][0]
     fixed = applied(state, store, fix)
@@ -129,7 +134,7 @@ def test_an_applied_fix_ends_its_finding_and_undo_takes_it_back() -> None:
     assert lint_work(back, store) is None
 
 
-def test_a_fix_removes_the_line_that_put_the_block_under_the_wrong_loop() -> None:
+def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
     state, store = studied_blur()
     (fix,) = problem(state, store, "recompute")["fixes"]
     assert fix["calls"] == [] and fix["replaces"] == 'sch.compute_at("x_blur", x)'
@@ -141,7 +146,8 @@ def test_a_fix_removes_the_line_that_put_the_block_under_the_wrong_loop() -> Non
     assert text(act(fixed, Undo())) == text(state)
 
 
-def test_given_a_split_that_does_not_divide_when_fixed_then_it_is_another_split() -> None:
+@pytest.mark.slow
+def test_an_uneven_split_is_fixed_by_another_split() -> None:
     state, store = act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))), Store()
     studied(state, store)
     guard = problem(state, store, "guard")
@@ -156,7 +162,8 @@ def test_given_a_split_that_does_not_divide_when_fixed_then_it_is_another_split(
     )
 
 
-def test_given_an_earlier_moment_then_its_findings_are_told_and_no_fix_can_be_applied() -> None:
+@pytest.mark.slow
+def test_an_earlier_step_lists_findings_without_applying_fixes() -> None:
     state, store = example("fused_matmul_relu_roundtrip"), Store()
     assert state.shown is not None
     back = studied(act(state, ViewStep(len(state.shown.states) - 2)), store)
@@ -193,7 +200,8 @@ def test_every_row_that_a_finding_points_at_is_marked(name: str) -> None:
         assert mark["severity"] == mark["messages"][0]["severity"] and all(m["text"] for m in mark["messages"])
 
 
-def test_given_lints_that_are_known_then_the_study_is_over_and_a_stopped_one_leaves_what_it_found() -> None:
+@pytest.mark.slow
+def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> None:
     state, store = example("place_the_copies"), Store()
     store.report_now(state)
     study = next_analysis(state, store)
@@ -213,7 +221,7 @@ def test_given_lints_that_are_known_then_the_study_is_over_and_a_stopped_one_lea
     ]  # fmt: skip
 
 
-def test_given_a_scope_that_the_machine_does_not_have_then_the_refusal_has_the_fixes_that_were_tried() -> None:
+def test_a_scope_unknown_to_the_machine_is_refused_with_fixes() -> None:
     lines = 'A_shared = sch.cache_read(C, 0, "shared")\n'
     state = act(State(), OpenText(MATMUL_NOTEBOOK.replace("\n# %% report", f"{lines}\n# %% report")))
     store = Store()
@@ -226,7 +234,7 @@ def test_given_a_scope_that_the_machine_does_not_have_then_the_refusal_has_the_f
     assert isinstance(store.report_now(fixed), Report)
 
 
-def test_given_a_statement_that_is_only_printed_when_opened_then_a_problem_names_it() -> None:
+def test_an_opaque_statement_is_reported_as_a_problem() -> None:
     text = """
 from tvm.script import tirx as T
 @T.prim_func(s_tir=True)

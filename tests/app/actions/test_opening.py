@@ -1,4 +1,4 @@
-"""Opening a text: the program is read once, and the notebook is the one that reading its text again gives."""
+"""Opening a text: the program is parsed once, and the notebook equals one parsed from its own text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from tilewright.engine.script import Parsed, parse
 
 
 @pytest.mark.parametrize("text", [MATMUL, MATMUL_RELU, "\ufeff" + MATMUL])
-def test_given_a_plain_program_when_opened_then_it_is_read_once_and_equals_the_notebook_of_its_text(
-    text: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_plain_program_is_parsed_once_like_its_notebook(text: str, monkeypatch: pytest.MonkeyPatch):
     read: list[str] = []
 
     def counted(text: str, filename: str = "") -> Parsed:
@@ -35,8 +33,8 @@ def test_given_a_plain_program_when_opened_then_it_is_read_once_and_equals_the_n
     assert again.schedule is not None and structural_equal(again.schedule.func, notebook.schedule.func)
 
 
-def test_given_a_plain_document_when_converted_then_its_parsed_program_comes_with_it():
-    made = converted(read_document(MATMUL), DEFAULT_MACHINE)
-    assert made.plain is not None
-    assert evaluate(made.document, parsed=made.plain).program is made.plain.program
+def test_a_converted_document_carries_its_parsed_program():
+    conversion = converted(read_document(MATMUL), DEFAULT_MACHINE)
+    assert conversion.plain is not None
+    assert evaluate(conversion.document, parsed=conversion.plain).program is conversion.plain.program
     assert converted(read_document(as_notebook(MATMUL)), DEFAULT_MACHINE).plain is None

@@ -1,4 +1,4 @@
-"""The command line: what it prints, and its exit codes."""
+"""The output of the command line and its exit codes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def write(folder: Path, text: str) -> Path:
     return file
 
 
-def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
-    notebook: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_json_has_the_documented_keys(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(notebook), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert {"cycles", "verified", "overlap", "engines", "memory", "traffic", "findings"} <= data.keys()
@@ -52,7 +50,7 @@ def test_given_json_then_the_keys_are_those_that_scripts_rely_on(
     assert isinstance(data["findings"], list)
 
 
-def test_given_sensitivity_and_a_trace_then_both_are_there(
+def test_run_prints_sensitivity_and_writes_a_trace(
     notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = tmp_path / "trace.json"
@@ -66,13 +64,13 @@ def test_given_sensitivity_and_a_trace_then_both_are_there(
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_given_no_json_then_it_is_for_people(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_prints_text_without_json(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(notebook)]) == 0
     out = capsys.readouterr().out
     assert "cycles" in out.splitlines()[0] and "proved" in out.splitlines()[0]
 
 
-def test_given_engines_that_wait_then_the_line_that_brought_it_in_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_names_the_line_behind_a_wait(capsys: pytest.CaptureFixture[str]) -> None:
     file = str(EXAMPLES / "vtcm_double_buffer.py")
     assert main(["run", file, "--json"]) == 0
     (wait,) = json.loads(capsys.readouterr().out)["engines"]["matrix"]["waits"]
@@ -83,9 +81,7 @@ def test_given_engines_that_wait_then_the_line_that_brought_it_in_is_told(capsys
     assert f'step {step}: BL = sch.cache_read(C, 1, "local.vtcm")' in capsys.readouterr().out
 
 
-def test_given_a_pass_when_lowered_then_the_program_after_it(
-    notebook: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lower_stops_after_the_named_pass(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lower", str(notebook)]) == 0
     flat = capsys.readouterr().out
     assert "sblock" not in flat and "for " in flat
@@ -95,7 +91,7 @@ def test_given_a_pass_when_lowered_then_the_program_after_it(
     assert "FlattenBuffer" in capsys.readouterr().err
 
 
-def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_machine_has_its_own_engines(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engines: list[set[str]] = []
     for machine in ("dual-bank-npu", "matrix-vector-npu"):
         main(["run", str(notebook), "--json", "--machine", machine])
@@ -103,7 +99,7 @@ def test_given_another_machine_then_other_engines(notebook: Path, capsys: pytest
     assert engines[0] and engines[0] != engines[1]
 
 
-def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_with_json_is_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
     assert main(["run", str(file), "--json"]) == 1
     captured = capsys.readouterr()
@@ -114,14 +110,12 @@ def test_given_json_and_an_error_then_it_is_json_too(tmp_path: Path, capsys: pyt
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "no-such-file"
 
 
-def test_given_a_tvmscript_file_then_it_is_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tvmscript_file_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(write(tmp_path, MATMUL)), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verified"] == "proved"
 
 
-def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_call_exits_with_1_and_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, with_lines("sch.fuse(i, ki)"))
     assert main(["run", str(file)]) == 1
     captured = capsys.readouterr()
@@ -143,7 +137,7 @@ def test_given_a_refused_call_then_1_and_the_place_on_standard_error(
         (MATMUL_NOTEBOOK.replace("A: T.Buffer((", "A: T.Buffer((-"), "negative"),
     ],
 )
-def test_given_bad_input_then_2_and_why(
+def test_bad_input_exits_with_2_and_the_reason(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(write(tmp_path, text))]) == 2
@@ -160,7 +154,7 @@ def test_given_bad_input_then_2_and_why(
         ["serve", "no-such-folder"],
     ],
 )
-def test_given_a_path_that_is_not_there_then_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_path_exits_with_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 2
     assert argv[1] in capsys.readouterr().err
 
@@ -176,7 +170,7 @@ def test_given_a_path_that_is_not_there_then_2(argv: list[str], capsys: pytest.C
         (["serve", "--port", "x"], "--port", "tilewright serve --help"),
     ],
 )
-def test_given_wrong_usage_then_2_with_what_is_near_as_text_and_as_json(
+def test_wrong_usage_exits_with_2_and_a_suggestion(
     argv: list[str], said: str, tried: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*argv, "--json"]) == 2
@@ -186,10 +180,10 @@ def test_given_wrong_usage_then_2_with_what_is_near_as_text_and_as_json(
     assert said in captured.err and f"try:      {tried}" in captured.err
 
 
-def test_given_no_words_then_the_commands_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_arguments_list_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
-    told = capsys.readouterr().err
-    assert "COMMAND" in told and "exit codes:" in told
+    printed = capsys.readouterr().err
+    assert "COMMAND" in printed and "exit codes:" in printed
 
 
 COMMANDS = (
@@ -209,10 +203,9 @@ COMMANDS = (
 )
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_given_a_commands_help_then_its_examples_are_command_lines_that_it_can_read(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_examples_in_help_parse_as_command_lines(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([command, "--help"])
     assert stopped.value.code == 0
@@ -224,7 +217,7 @@ def test_given_a_commands_help_then_its_examples_are_command_lines_that_it_can_r
         assert callable(read(command_line(), words[1:]).run), line
 
 
-def test_given_a_name_that_is_nearly_a_files_then_it_is_named(
+def test_a_misspelt_file_name_gets_a_suggestion(
     notebook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(tmp_path / "notebok.py")]) == 2
@@ -235,14 +228,12 @@ def test_given_a_name_that_is_nearly_a_files_then_it_is_named(
     assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
 
 
-def test_given_an_unknown_machine_then_2(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_machine_exits_with_2(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(notebook), "--machine", "toaster"]) == 2
     assert "toaster" in capsys.readouterr().err
 
 
-def test_given_export_then_python_to_standard_output_or_a_file(
-    notebook: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_writes_python_to_stdout_or_a_file(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(notebook), "--to", "tvm"]) == 0
     text = capsys.readouterr().out
     compile(text, "exported.py", "exec")
@@ -258,9 +249,7 @@ def test_given_export_then_python_to_standard_output_or_a_file(
     assert "block schedules" in capsys.readouterr().err
 
 
-def test_given_export_to_c_then_the_scheduled_loops_are_printed(
-    notebook: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_to_c_prints_the_scheduled_loops(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(notebook), "--to", "c"]) == 0
     text = capsys.readouterr().out
     assert "#include <stdint.h>" in text and "_local_acc" in text and "const float *restrict A" in text
@@ -270,16 +259,14 @@ HUGE = MATMUL_NOTEBOOK.replace("(128, 128)", "(10000000, 10000000)")
 NEVER = MATMUL_NOTEBOOK.replace("A[vi, vk]", "A[vi // (vk - vk), vk]")
 
 
-def test_given_more_cycles_than_can_be_counted_then_1_and_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_uncountable_cycles_exit_with_1_and_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, MATMUL_NOTEBOOK.replace("128", "100000000"))
     assert main(["run", str(file)]) == 1
     assert "cycles" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", [HUGE, NEVER], ids=["huge", "divides by zero"])
-def test_given_a_program_that_cannot_be_run_then_it_is_proved_all_the_same(
+def test_a_program_that_cannot_run_is_still_verified(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert text != MATMUL_NOTEBOOK
@@ -288,9 +275,10 @@ def test_given_a_program_that_cannot_be_run_then_it_is_proved_all_the_same(
     assert data["verified"] == "proved" and "for all inputs" in data["verified_detail"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte order mark"])
-def test_given_any_line_ending_then_the_same_cycles(
+def test_line_endings_do_not_change_the_cycles(
     ending: str, mark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "notebook.py"
@@ -302,7 +290,7 @@ def test_given_any_line_ending_then_the_same_cycles(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-def test_given_a_full_disk_then_2_and_why(notebook: Path) -> None:
+def test_a_full_disk_exits_with_2_and_the_reason(notebook: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "tilewright", "run", str(notebook)], stdout=full, stderr=subprocess.PIPE, check=False
@@ -311,7 +299,7 @@ def test_given_a_full_disk_then_2_and_why(notebook: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Unix")
-def test_given_a_file_without_end_then_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endless_file_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "/dev/zero"]) == 2
     assert "too large" in capsys.readouterr().err
 
@@ -321,11 +309,11 @@ def test_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"dual-bank-npu", "matrix-vector-npu"} <= set(capsys.readouterr().out.split())
 
 
-def test_given_a_taken_port_then_a_free_one_and_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_serve_reports_the_free_port_that_replaces_a_taken_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         found = free_port(port)
     assert found != port and str(found) in capsys.readouterr().err
     assert free_port(found) == found

@@ -1,4 +1,4 @@
-"""`tilewright check`: the exit codes that a build relies on, and what each check says."""
+"""`tilewright check`: its exit codes and the text of each check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reported(capsys: pytest.CaptureFixture[str], file: str) -> dict[str, object]
     return json.loads(capsys.readouterr().out)
 
 
-def test_given_budgets_that_hold_then_0_and_one_below_then_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_budgets_that_hold_exit_with_0_and_others_with_1(capsys: pytest.CaptureFixture[str]) -> None:
     report = reported(capsys, OVERLAPPED)
     cycles, memory = report["cycles"], report["memory"]
     assert isinstance(cycles, int) and isinstance(memory, dict)
@@ -47,7 +47,7 @@ def test_given_budgets_that_hold_then_0_and_one_below_then_1(capsys: pytest.Capt
     assert code == 1 and not found["peak local.vtcm[1]"]["passed"]
 
 
-def test_given_traffic_and_overlap_then_they_are_held_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_traffic_and_overlap_have_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     report = reported(capsys, OVERLAPPED)
     traffic = report["traffic"]
     assert isinstance(traffic, list)
@@ -86,21 +86,19 @@ def test_known_cycles_are_marked_as_known(capsys: pytest.CaptureFixture[str]) ->
     assert not checks(capsys, OVERLAPPED, "--max-cycles", "1")[1]["cycles"]["unknown"]
 
 
-def test_given_a_memory_that_overflows_then_1_without_any_budget(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_overflowing_memory_fails_without_a_budget(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = checks(capsys, OVERFLOWING)
     assert code == 1 and not found["fits"]["passed"] and "524,288 of 131,072" in str(found["fits"]["detail"])
     assert checks(capsys, OVERLAPPED)[0] == 0
 
 
-def test_findings_of_the_severity_fail(capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_of_the_given_severity_fail(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = checks(capsys, ROUND_TRIP, "--lint", "warning")
     assert code == 1 and "round-trip" in str(found["lint"]["detail"])
     assert checks(capsys, ROUND_TRIP, "--lint", "error")[0] == 0
 
 
-def test_given_several_files_then_each_is_checked_and_the_worst_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_worst_of_several_files_decides_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused, broken = tmp_path / "refused.py", tmp_path / "broken.py"
     refused.write_text(with_lines("sch.fuse(i, ki)"), encoding="utf-8")
     broken.write_text(with_lines("sch.no_such_call(i)"), encoding="utf-8")
@@ -113,7 +111,7 @@ def test_given_several_files_then_each_is_checked_and_the_worst_counts(
     assert out.count("FAIL") == 2 and "ok    verified" in out and "\x1b" not in out
 
 
-def test_given_a_test_where_a_proof_is_wanted_then_1(
+def test_a_verdict_tested_but_not_proved_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tilewright.engine.execute import Verdict
@@ -122,13 +120,13 @@ def test_given_a_test_where_a_proof_is_wanted_then_1(
     file = tmp_path / "notebook.py"
     file.write_text(MATMUL_NOTEBOOK, encoding="utf-8")
     for status, plain, strict in (("proved", 0, 0), ("tested", 0, 1), ("failed", 1, 1), ("unknown", 1, 1)):
-        monkeypatch.setattr(Schedule, "check", lambda *_, told=status: Verdict(status=told, detail=""))
+        monkeypatch.setattr(Schedule, "check", lambda *_, outcome=status: Verdict(status=outcome, detail=""))
         assert main(["check", str(file)]) == plain, status
         assert main(["check", str(file), "--require", "proved"]) == strict, status
     capsys.readouterr()
 
 
-def test_given_a_moment_or_a_branch_then_that_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_or_a_branch_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "notebook.py"
     branch = (
         "\n# %% branch: other\n# # %% schedule\n# sch = tilewright.Schedule(matmul)\n\n# %% branch (current): main\n"
@@ -146,7 +144,7 @@ def test_given_a_moment_or_a_branch_then_that_is_checked(tmp_path: Path, capsys:
     capsys.readouterr()
 
 
-def test_given_an_unknown_memory_then_2_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_budget_for_an_unknown_memory_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", OVERLAPPED, "--max-peak", "vtcm=1K", "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["files"][0]["error"]
     assert error["code"] == "unknown-memory" and "local.vtcm[0]" in error["expected"]
@@ -164,23 +162,23 @@ def test_given_an_unknown_memory_then_2_with_those_there_are(capsys: pytest.Capt
         ("7B", 7),
     ],
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes_parse_with_their_units(text: str, size: int) -> None:
     assert size_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["9" * 5_000, "1" * 400 + "GiB", "", "KiB", "-1", "64 Kibble", "1e3"])
-def test_given_no_size_then_it_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         size_bytes(text)
 
 
 @pytest.mark.parametrize("option", [["--max-peak", "64KiB"], ["--max-cycles", "many"], ["--min-overlap", "120"]])
-def test_given_a_budget_that_is_none_then_usage(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_budget_is_a_usage_error(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", OVERLAPPED, *option]) == 2
     assert option[0] in capsys.readouterr().err
 
 
-def test_given_a_memory_that_is_not_there_then_those_that_are_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_memory_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", OVERLAPPED, "--max-peak", "vtcm=1KiB"]) == 2
-    told = capsys.readouterr().out
-    assert "no memory 'vtcm'" in told and "expected: " in told and "local.vtcm" in told
+    printed = capsys.readouterr().out
+    assert "no memory 'vtcm'" in printed and "expected: " in printed and "local.vtcm" in printed

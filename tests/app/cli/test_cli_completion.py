@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def script(shell: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The path of the shell's script; skips where there is no such shell."""
+    """The path of the shell's script; skips if the shell is missing."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
     assert main(["completion", shell]) == 0
@@ -62,27 +62,27 @@ def lines(command: list[str], folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("words", "expected"), CASES, ids=[" ".join(words) for words, _ in CASES])
-def test_given_words_when_bash_completes_them_then_what_fits(
+def test_bash_completes_words(
     words: list[str], expected: set[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lines(["bash", "--norc", "-c", BASH, script("bash", folder, capsys), *words], folder) == expected
 
 
-def test_given_words_when_fish_completes_them_then_what_fits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fish_completes_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = script("fish", folder, capsys)
     for words, expected in CASES:
         code = f"source {file}; complete --do-complete '{' '.join(words)}'"
         assert lines(["fish", "--no-config", "-c", code], folder) >= expected, words
 
 
-def test_given_zsh_then_it_reads_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zsh_reads_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = script("zsh", folder, capsys)
     code = f'autoload -U compinit; compinit -D -u; eval "$(<{file})"; print $_comps[tilewright]'
     assert lines(["zsh", "-f", "-c", code], folder) == {"_shtab_tilewright"}
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_given_json_then_the_script_is_in_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_json_contains_the_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (
@@ -90,6 +90,6 @@ def test_given_json_then_the_script_is_in_it(shell: str, capsys: pytest.CaptureF
     )
 
 
-def test_given_another_shell_then_2_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_shell_exits_with_2_and_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "tcsh"]) == 2
     assert "bash, zsh, fish" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`tilewright diff`: programs by their first difference and their texts, figures side by side."""
+"""`tilewright diff`: the first difference of two programs, their texts, and their metrics side by side."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(a), str(b)
 
 
-def test_given_the_same_program_in_other_names_then_0(
-    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff_ignores_names(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.py"
     other.write_text(MATMUL_NOTEBOOK.replace("ko", "outer"), encoding="utf-8")
     assert main(["diff", files[0], str(other), "--json"]) == 0
@@ -33,7 +31,7 @@ def test_given_the_same_program_in_other_names_then_0(
     assert "the same" in capsys.readouterr().out
 
 
-def test_given_two_programs_then_1_the_place_the_text_and_the_figures(
+def test_diff_prints_place_text_and_metrics_and_exits_with_1(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["diff", *files, "--json"]) == 1
@@ -60,7 +58,7 @@ def test_unknown_cycles_are_not_compared(monkeypatch: pytest.MonkeyPatch, capsys
     assert "the cycles exclude cache misses" in capsys.readouterr().out
 
 
-def test_given_one_file_then_its_schedule_against_its_program(
+def test_diff_compares_one_files_schedule_with_its_program(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["diff", files[1]]) == 1
@@ -70,7 +68,7 @@ def test_given_one_file_then_its_schedule_against_its_program(
     capsys.readouterr()
 
 
-def test_given_a_side_that_cannot_be_run_then_the_programs_are_compared_all_the_same(
+def test_diff_compares_programs_that_cannot_be_simulated(
     tmp_path: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.py"
@@ -82,12 +80,12 @@ def test_given_a_side_that_cannot_be_run_then_the_programs_are_compared_all_the_
     assert data["b"]["cycles"] is None and data["b"]["error"]["code"] and data["figures"] == []
 
 
-def test_given_no_such_file_then_2(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_of_a_missing_file_exits_with_2(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", files[0], "nowhere.py"]) == 2
     assert "nowhere.py" in capsys.readouterr().err
 
 
-def test_given_examples_of_one_machine_then_their_peaks_are_in_both(capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_lists_the_peaks_of_both_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(EXAMPLES / "place_the_copies.py"), str(EXAMPLES / "vtcm_double_buffer.py"), "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["a"]["peak_bytes"]["local.vtcm[0]"] > data["b"]["peak_bytes"]["local.vtcm[0]"] > 0

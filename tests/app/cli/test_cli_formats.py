@@ -1,4 +1,4 @@
-"""`tilewright check --format`: what code scanners read; and --quiet and --verbose of every command."""
+"""`tilewright check --format` for code scanners, and --quiet and --verbose of every command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMAND = re.compile(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Examples that overflow, that go round a memory, and that are fine; one that is refused and one that is no Python."""
+    """Examples with an overflow, with a round trip and without findings; a refused one, and one that is not Python."""
     for name in ("place_the_copies", "fused_matmul_relu_roundtrip", "fused_matmul_relu"):
         shutil.copy(EXAMPLES / f"{name}.py", tmp_path)
     (tmp_path / "refused, 100%.py").write_text(with_lines("sch.fuse(i, ki)"), encoding="utf-8")
@@ -41,14 +41,12 @@ def line_with(file: Path, text: str) -> int:
 
 def printed(capsys: pytest.CaptureFixture[str], argv: list[str], code: int) -> str:
     assert main(["check", *argv]) == code
-    said = capsys.readouterr()
-    assert said.err == ""
-    return said.out
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
 
 
-def test_given_github_then_a_command_at_the_line_of_each_finding(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["place_the_copies.py", "fused_matmul_relu_roundtrip.py", "fused_matmul_relu.py", "refused, 100%.py"]
     out = printed(capsys, [*files, "--lint", "warning", "--format", "github"], 1)
     found = [match for line in out.splitlines() if (match := COMMAND.fullmatch(line))]
@@ -62,15 +60,13 @@ def test_given_github_then_a_command_at_the_line_of_each_finding(
         ("error", "refused%2C 100%25.py", "tilewright%3A not-nested"),
     ]
     assert int(found[0]["line"]) == schedule and int(found[3]["line"]) == refused
-    # The line that made the block which the finding is about.
+    # The line that created the block of the finding.
     assert int(found[2]["line"]) == line_with(folder / files[1], "mm_back = sch.cache_read(compute, 0")
     assert "%0Afix: sch.compute_inline" in found[2]["text"]
 
 
-def test_given_a_converted_file_then_a_finding_is_at_its_first_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The lines of the notebook that was made of it are not the file's."""
+def test_a_finding_of_a_converted_file_is_at_its_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of the converted notebook differ from those of the file."""
     file = tmp_path / "te.py"
     file.write_text(MATMUL_VTCM, encoding="utf-8")
     sizes = ["--size", "M=64,K=64,N=64"]
@@ -78,11 +74,11 @@ def test_given_a_converted_file_then_a_finding_is_at_its_first_line(
     assert ",line=1,col=1,title=tilewright%3A cycles::cycles over budget: " in capsys.readouterr().out
 
 
-def test_given_nothing_wrong_then_github_prints_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_github_prints_nothing_without_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, ["fused_matmul_relu.py", "--format", "github"], 0) == ""
 
 
-def test_given_sarif_then_a_log_as_the_standard_has_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_is_a_log_of_the_standard(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absolute = str(folder / "fused_matmul_relu_roundtrip.py")
     files = ["place_the_copies.py", absolute, "refused, 100%.py", "broken.py", "none.py"]
     data = json.loads(printed(capsys, [*files, "--lint", "warning", "--max-cycles", "1", "--format", "sarif"], 2))
@@ -100,7 +96,7 @@ def test_given_sarif_then_a_log_as_the_standard_has_it(folder: Path, capsys: pyt
 
 
 def assert_sarif(data: dict[str, Any]) -> None:
-    """What SARIF 2.1.0 (3.13, 3.14, 3.19, 3.27, 3.30) requires of the properties that are written here, and no other property."""
+    """The requirements of SARIF 2.1.0 (3.13, 3.14, 3.19, 3.27, 3.30) on the written properties; no other property is allowed."""
     assert data.keys() == {"$schema", "version", "runs"} and data["version"] == "2.1.0"
     assert urlsplit(data["$schema"]).path.endswith("/sarif-schema-2.1.0.json")
     for run in data["runs"]:
@@ -119,13 +115,13 @@ def assert_sarif(data: dict[str, Any]) -> None:
             assert place["region"]["startLine"] >= 1 and place["region"]["startColumn"] >= 1
 
 
-def test_given_nothing_wrong_then_sarif_has_no_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_without_findings_has_no_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = json.loads(printed(capsys, ["fused_matmul_relu.py", "--format", "sarif"], 0))
     assert_sarif(data)
     assert data["runs"][0]["results"] == []
 
 
-def test_given_json_as_format_then_it_is_that_of_the_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_format_json_equals_the_json_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["place_the_copies.py", "refused, 100%.py"]
     out = printed(capsys, [*files, "--format", "json"], 1)
     assert out == printed(capsys, [*files, "--json"], 1)
@@ -138,7 +134,7 @@ def test_given_json_as_format_then_it_is_that_of_the_option(folder: Path, capsys
     capsys.readouterr()
 
 
-def test_given_odd_characters_then_they_are_escaped() -> None:
+def test_special_characters_are_escaped() -> None:
     found = [FileFinding("rule", "note", "50 %: a\r\nb", "dir/a:b,c.py", 3, 4)]
     assert github_commands(found) == (
         "::notice file=dir/a%3Ab%2Cc.py,line=3,col=4,title=tilewright%3A rule::50 %25: a%0D%0Ab\n"
@@ -166,14 +162,14 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_given_any_command_then_it_takes_either_option(command: str) -> None:
+def test_every_command_accepts_either_option(command: str) -> None:
     words = {"completion": ["bash"], "machines": [], "serve": [], "new": []}.get(command, ["file.py"])
     for option in ("-q", "--quiet", "-v", "--verbose"):
         read = command_line().parse_args([command, *words, option])
         assert (read.quiet, read.verbose) == ("q" in option, "v" in option)
 
 
-def test_given_a_note_then_quiet_leaves_it_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_omits_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "post.py"
     file.write_text("\n".join(line.lstrip() for line in MATMUL.splitlines()), encoding="utf-8")
     assert main(["export", str(file)]) == 0
@@ -184,18 +180,14 @@ def test_given_a_note_then_quiet_leaves_it_out(tmp_path: Path, capsys: pytest.Ca
     assert (quiet.out, quiet.err) == (plain.out, "")
 
 
-def test_given_quiet_then_check_prints_what_fails_and_errors_are_printed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_prints_only_failed_checks_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, ["fused_matmul_relu.py", "place_the_copies.py", "--quiet"], 1)
     assert [line.split()[0] for line in out.splitlines()] == ["place_the_copies.py:", "FAIL"]
     assert main(["run", "none.py", "-q"]) == 2
     assert "no-such-file" in capsys.readouterr().err
 
 
-def test_given_verbose_then_what_is_read_and_the_times_are_on_standard_error(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbose_prints_inputs_and_times_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "fused_matmul_relu.py"]) == 0
     plain = capsys.readouterr()
     assert main(["run", "fused_matmul_relu.py", "--verbose"]) == 0

@@ -1,4 +1,4 @@
-"""`tilewright import` and `tilewright new`: what comes in is a notebook that the app reads and that Python runs."""
+"""`tilewright import` and `tilewright new` write notebooks that the app reads and Python runs."""
 
 from __future__ import annotations
 
@@ -60,23 +60,24 @@ TRACE = """\
 
 
 def brought(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more: str) -> str:
-    """The notebook that a file's text is made."""
+    """The notebook that `import` writes for a text."""
     file = tmp_path / "source.txt"
     file.write_text(text, encoding="utf-8")
     assert main(["import", str(file), *more]) == 0
     return capsys.readouterr().out
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("text", "steps"),
     [(MATMUL, 0), (CLASSIC, 0), (TE, 3), (POST, 3), (MATMUL_NOTEBOOK, 4)],
     ids=["script", "classic", "te", "post", "notebook"],
 )
-def test_given_code_as_people_have_it_then_a_notebook_that_python_runs(
+def test_imported_code_is_a_notebook_that_python_runs(
     text: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = brought(capsys, tmp_path, text)
-    notebook = evaluate(read_document(made))
+    imported = brought(capsys, tmp_path, text)
+    notebook = evaluate(read_document(imported))
     assert notebook.error is None and notebook.schedule is not None and len(notebook.steps) == steps
     assert [cell.kind for cell in notebook.document.cells if cell.kind in ("machine", "workload", "schedule")] == [
         "machine",
@@ -84,25 +85,25 @@ def test_given_code_as_people_have_it_then_a_notebook_that_python_runs(
         "schedule",
     ]
     file = tmp_path / "made.py"
-    file.write_text(made, encoding="utf-8")
+    file.write_text(imported, encoding="utf-8")
     assert isinstance(runpy.run_path(str(file))["sch"], Schedule)
     capsys.readouterr()
-    assert brought(capsys, tmp_path, made) == made, "a notebook stays as it is"
+    assert brought(capsys, tmp_path, imported) == imported, "a notebook stays as it is"
 
 
-def test_given_a_classic_module_then_its_comments_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = brought(capsys, tmp_path, CLASSIC)
-    assert "# keep me" in made and "tvm" not in made.replace("tilewright", "")
+def test_a_classic_module_keeps_its_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    imported = brought(capsys, tmp_path, CLASSIC)
+    assert "# keep me" in imported and "tvm" not in imported.replace("tilewright", "")
 
 
 @pytest.mark.parametrize("program", [MATMUL, MATMUL_NOTEBOOK, POST], ids=["script", "notebook", "post"])
-def test_given_a_trace_and_its_program_then_its_calls_are_lines(
+def test_a_trace_with_its_program_becomes_lines(
     program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "program.py"
     source.write_text(program, encoding="utf-8")
-    made = brought(capsys, tmp_path, TRACE, "--program", str(source))
-    notebook = evaluate(read_document(made))
+    imported = brought(capsys, tmp_path, TRACE, "--program", str(source))
+    notebook = evaluate(read_document(imported))
     assert notebook.error is None
     assert [step.call.method for step in notebook.steps] == [
         "get_block",
@@ -114,7 +115,9 @@ def test_given_a_trace_and_its_program_then_its_calls_are_lines(
     ]
 
 
-def test_given_a_trace_alone_then_2_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_alone_exits_with_2_and_names_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "trace.json"
     file.write_text(TRACE, encoding="utf-8")
     assert main(["import", str(file), "--json"]) == 2
@@ -140,16 +143,16 @@ def test_given_a_trace_alone_then_2_and_what_is_missing(tmp_path: Path, capsys: 
         (b"[1, 2" + b"0" * 9000 + b"]", "not-a-trace"),
     ],
 )
-def test_given_any_file_and_json_then_2_and_json_with_the_error(
+def test_any_file_with_json_gives_json_errors(
     data: bytes, code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "p.py").write_text(MATMUL, encoding="utf-8")
     (tmp_path / "any").write_bytes(data)
     program = ["--program", str(tmp_path / "p.py")] if data.startswith(b"[") else []
     assert main(["import", str(tmp_path / "any"), "--json", *program]) == 2
-    said = capsys.readouterr()
-    error = json.loads(said.out)["error"]
-    assert error["code"] == code and error["message"] in said.err and "Traceback" not in said.err
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert error["code"] == code and error["message"] in captured.err and "Traceback" not in captured.err
 
 
 @pytest.mark.parametrize(
@@ -162,7 +165,7 @@ def test_given_any_file_and_json_then_2_and_json_with_the_error(
     ],
 )
 @pytest.mark.parametrize("command", ["import", "run", "check", "lint", "lower", "export"])
-def test_given_a_fault_of_ours_then_every_command_answers_json_without_a_traceback(
+def test_an_internal_error_is_json_without_a_traceback(
     command: str, fault: BaseException, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
@@ -171,13 +174,13 @@ def test_given_a_fault_of_ours_then_every_command_answers_json_without_a_traceba
     monkeypatch.setattr("tilewright.app.cli.opened.load", fail)
     words = [command, "any.py", *(["--json"] if command != "export" else [])]
     assert main(words) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("tilewright: ") and "Traceback" not in said.err
+    captured = capsys.readouterr()
+    assert captured.err.startswith("tilewright: ") and "Traceback" not in captured.err
     if command != "export":
-        assert json.loads(said.out)["error"]["code"] == code
+        assert json.loads(captured.out)["error"]["code"] == code
 
 
-def test_given_standard_input_json_and_a_machine_then_so(
+def test_import_accepts_standard_input_json_and_a_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TE.encode())))
@@ -189,9 +192,7 @@ def test_given_standard_input_json_and_a_machine_then_so(
     capsys.readouterr()
 
 
-def test_given_a_file_that_is_there_then_it_is_not_written_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_existing_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "notebook.py"
     assert main(["new", str(out)]) == 0
     first = out.read_text(encoding="utf-8")
@@ -202,6 +203,7 @@ def test_given_a_file_that_is_there_then_it_is_not_written_over(
     assert "conv2d" in out.read_text(encoding="utf-8")
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("name", sorted(templates()))
 def test_every_template_is_a_notebook_without_errors(name: str) -> None:
     notebook = evaluate(read_document(templates()[name]))
@@ -220,7 +222,7 @@ def test_every_template_runs_on_its_machine(name: str, tmp_path: Path, capsys: p
     assert data["cycles"] > 0 and data["verified"] == "proved"
 
 
-def test_given_a_list_then_names_and_titles(capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_lists_names_and_titles(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "--list", "--json"]) == 0
     names = {entry["name"]: entry["title"] for entry in json.loads(capsys.readouterr().out)}
     assert names["matmul"] == "A product of two matrices" and "vtcm_double_buffer" in names
@@ -230,7 +232,7 @@ def test_given_a_list_then_names_and_titles(capsys: pytest.CaptureFixture[str]) 
     assert "matmul" in capsys.readouterr().err
 
 
-def test_given_a_source_then_new_is_made_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_copies_a_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = tmp_path / "te.py", tmp_path / "out.py"
     source.write_text(TE, encoding="utf-8")
     assert main(["new", str(out), "--source", str(source), "--json"]) == 0

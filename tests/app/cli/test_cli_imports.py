@@ -1,4 +1,4 @@
-"""What a command imports: a module that it does not use would only make it slow to start."""
+"""The modules that each command imports: unused ones would only delay its start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 SCREEN = {"panel", "bokeh", "param", "tornado", "asyncio", "anywidget", "ipywidgets", "IPython", "resvg_py"}
 SEARCH = {"optuna", "dask", "distributed", "multiprocessing"}
 ELSEWHERE = SCREEN | SEARCH | {"tvm", "rich", "shtab"}
-"""Libraries that only some commands use: the server, `explore`, `completion`, and each one that prints on a terminal."""
+"""Libraries that only some commands use: the server, `explore`, `completion`, and commands that print on a terminal."""
 
 VIEWS = "tilewright.app.views"
 
@@ -43,7 +43,7 @@ def example(tmp_path: Path) -> str:
 
 
 def test_each_command_imports_only_what_it_uses(example: str) -> None:
-    """What an earlier line imports is there after the later ones too, so the lines with the fewest modules come first."""
+    """Imports accumulate from line to line, so the lines with the fewest modules come first."""
     *bare, machines, lower, lint, run, check = imported_by(
         ("--help",), ("--version",), ("rnu",), ("machines",), *((name, example) for name in ("lower", "lint", "run", "check"))
     )  # fmt: skip
@@ -58,19 +58,19 @@ def test_each_command_imports_only_what_it_uses(example: str) -> None:
         assert f"tilewright.app.cli.commands.{name}" in found
 
 
-def test_what_writes_and_compares_texts_imports_no_prover(example: str) -> None:
+def test_commands_that_handle_only_text_import_no_prover(example: str) -> None:
     imports, _, diff = imported_by(("import", example), ("export", example), ("diff", example))
     assert not imports & {*ELSEWHERE, "islpy", VIEWS}
     assert not diff & {*ELSEWHERE, "islpy"}
 
 
-def test_given_a_module_of_a_command_then_it_is_in_the_table() -> None:
+def test_every_command_module_is_in_the_table() -> None:
     folder = ROOT / "app" / "cli" / "commands"
     named = {command.module_name or command.name for command in COMMANDS}
     assert named == {file.stem for file in folder.glob("*.py")} - {"__init__"}
 
 
-def test_given_the_help_then_every_command_has_its_line() -> None:
+def test_the_help_has_a_line_for_every_command() -> None:
     lines = command_line(()).format_help().splitlines()
     for command in COMMANDS:
         assert any(line.split()[:1] == [command.name] for line in lines), command.name

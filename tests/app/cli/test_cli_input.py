@@ -1,4 +1,4 @@
-"""What the commands read: a path, standard input, a link; a moment or a branch of it. One rule for all of them."""
+"""The inputs of the commands: a path, standard input or a link, with a step or a branch. One rule for all commands."""
 
 from __future__ import annotations
 
@@ -51,24 +51,23 @@ READERS = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
-def test_given_a_file_standard_input_or_a_link_then_the_same_comes_of_it(
+def test_a_file_standard_input_and_a_link_give_the_same_result(
     words: list[str], tmp_path: Path, pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(CACHED, encoding="utf-8")
     code = main([*words, str(file)])
-    said = capsys.readouterr()
-    assert code in (0, 1) and said.out, said.err
+    captured = capsys.readouterr()
+    assert code in (0, 1) and captured.out, captured.err
     for name, piped in (("-", CACHED), ("-", f"{LINK}\n"), (LINK, "")):
         pipe(piped)
         assert main([*words, name]) == code
-        assert capsys.readouterr().out == said.out.replace(str(file), name)
+        assert capsys.readouterr().out == captured.out.replace(str(file), name)
 
 
-def test_given_moments_of_standard_input_then_it_is_read_once_for_all_of_them(
-    pipe: Pipe, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_standard_input_is_read_once_for_all_its_steps(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     pipe(CACHED)
     assert main(["run", "-@start", "--json"]) == 0
     pipe(CACHED)
@@ -80,9 +79,7 @@ def test_given_moments_of_standard_input_then_it_is_read_once_for_all_of_them(
     assert "- has no step 99" in capsys.readouterr().err
 
 
-def test_given_two_files_one_of_them_in_the_pipe_then_they_are_compared_and_checked(
-    tmp_path: Path, pipe: Pipe, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_standard_input_can_be_one_of_two_files(tmp_path: Path, pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(DOUBLE, encoding="utf-8")
     pipe(CACHED)
@@ -94,9 +91,7 @@ def test_given_two_files_one_of_them_in_the_pipe_then_they_are_compared_and_chec
 
 
 @pytest.mark.parametrize("text", [MATMUL, TE], ids=["script", "te"])
-def test_given_other_code_in_the_pipe_then_it_runs_too(
-    text: str, pipe: Pipe, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pasted_code_on_standard_input_runs(text: str, pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     pipe(text)
     assert main(["run", "-", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cycles"] > 0
@@ -111,7 +106,7 @@ def test_given_other_code_in_the_pipe_then_it_runs_too(
         (b"#" * (MAX_BYTES + 1), "file-too-large"),
     ],
 )
-def test_given_no_text_in_the_pipe_then_2_and_why(
+def test_empty_standard_input_exits_with_2_and_the_reason(
     data: bytes, code: str, pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(data)
@@ -119,7 +114,7 @@ def test_given_no_text_in_the_pipe_then_2_and_why(
     assert json.loads(capsys.readouterr().out)["error"]["code"] == code
 
 
-def test_given_no_standard_input_then_2_and_why(
+def test_closed_standard_input_exits_with_2_and_the_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", None)
@@ -130,7 +125,7 @@ def test_given_no_standard_input_then_2_and_why(
 @pytest.mark.parametrize(
     "words", [["lint", "--fix"], ["explore", "--auto", "--trials", "1", "--workers", "0", "--write"]]
 )
-def test_given_standard_input_that_is_to_be_written_then_only_to_a_file_of_its_own(
+def test_standard_input_is_written_only_to_a_named_file(
     words: list[str], tmp_path: Path, pipe: Pipe, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -145,7 +140,7 @@ def test_given_standard_input_that_is_to_be_written_then_only_to_a_file_of_its_o
 
 
 @pytest.mark.parametrize("words", [["lint", "--fix"], ["explore", "--auto"]])
-def test_given_a_moment_where_only_a_whole_makes_sense_then_it_is_not_passed_over(
+def test_a_step_where_a_whole_file_is_required_is_refused(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kernel.py"
@@ -156,6 +151,6 @@ def test_given_a_moment_where_only_a_whole_makes_sense_then_it_is_not_passed_ove
     assert file.read_text(encoding="utf-8") == CACHED
 
 
-def test_given_a_page_for_standard_input_then_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_refuses_standard_input_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "-"]) == 2
     assert "tilewright import - -o FILE" in capsys.readouterr().err

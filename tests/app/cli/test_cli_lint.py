@@ -25,17 +25,19 @@ def trip(tmp_path: Path) -> Path:
     return Path(shutil.copy(EXAMPLES / "fused_matmul_relu_roundtrip.py", tmp_path))
 
 
-def test_given_nothing_to_say_then_0(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_findings_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(EXAMPLES / "fused_matmul_relu.py")]) == 0
     assert capsys.readouterr().out == "no findings on matrix-vector-npu\n"
 
 
-def test_given_a_warning_then_1_with_where_why_and_the_calls(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_exits_with_1_and_shows_place_reason_and_calls(
+    trip: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = trip.read_bytes()
     assert main(["lint", str(trip)]) == 1
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (
-        said.out
+        captured.out
         == """\
 warning  round-trip
          intermediate mm is copied from local to global (256 bytes) and back (256 bytes)
@@ -49,10 +51,10 @@ warning  round-trip
 1 warning on matrix-vector-npu; 1 fixable
 """
     )
-    assert said.err == "" and trip.read_bytes() == before
+    assert captured.err == "" and trip.read_bytes() == before
 
 
-def test_given_only_notes_then_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_alone_exit_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "nobody.py"
     text = (EXAMPLES / "fused_matmul_relu.py").read_text(encoding="utf-8")
     line = '    add = T.sblock_alloc_buffer((1, 64), "float32")\n'
@@ -64,7 +66,7 @@ def test_given_only_notes_then_0(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "note     unused-buffer" in out and "no block accesses nobody" in out and "1 note on" in out
 
 
-def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_json_has_every_finding(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(trip), "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["machine"] == "matrix-vector-npu" and data["fixed"] == []
@@ -76,7 +78,7 @@ def test_given_json_then_every_finding_is_data(trip: Path, capsys: pytest.Captur
     assert {"calls", "replaces", "cycles_before", "cycles", "fitted", "fits", "peaks"} == set(finding["fixes"][0])
 
 
-def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
+def test_fix_writes_the_lines_and_leaves_no_finding(
     trip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, other = trip.read_bytes(), tmp_path / "mended.py"
@@ -94,7 +96,7 @@ def test_given_fix_then_the_lines_are_in_the_file_and_nothing_is_left(
 
 
 @pytest.mark.slow
-def test_fix_removes_a_line_that_is_better_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_removes_a_superfluous_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "blur.py"
     file.write_text(small_blur(), encoding="utf-8")
     assert main(["lint", str(file), "--fix"]) == 0
@@ -103,7 +105,7 @@ def test_fix_removes_a_line_that_is_better_left_out(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.slow
-def test_given_the_post_of_seed_002_then_sizes_are_asked_for_and_its_fix_is_written_as_a_notebook(
+def test_fix_of_seed_002_asks_for_sizes_and_writes_a_notebook(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "post.py", tmp_path / "banked.py"
@@ -120,7 +122,7 @@ def test_given_the_post_of_seed_002_then_sizes_are_asked_for_and_its_fix_is_writ
     assert capsys.readouterr().out.startswith("203,064 cycles")
 
 
-def test_given_a_fix_that_the_lines_do_not_go_with_then_the_next_one_is_written(
+def test_fix_falls_back_to_the_next_applicable_one(
     trip: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unlucky(notebook: Notebook, fix: Fix) -> Notebook:
@@ -136,9 +138,7 @@ def test_given_a_fix_that_the_lines_do_not_go_with_then_the_next_one_is_written(
 
 
 @pytest.mark.slow
-def test_given_the_post_of_seed_003_then_the_round_trip_is_mended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fix_of_seed_003_removes_the_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "post.py", tmp_path / "local.py"
     file.write_text(SEEDS[3].cases[0].text, encoding="utf-8")
     assert main(["lint", str(file), "--fix", "-o", str(out)]) == 0
@@ -146,9 +146,7 @@ def test_given_the_post_of_seed_003_then_the_round_trip_is_mended(
     assert main(["lint", str(out)]) == 0
 
 
-def test_given_another_machine_then_it_is_that_one_that_is_asked(
-    trip: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lint_uses_the_given_machine(trip: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(trip), "--machine", "dual-bank-npu"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("error    refused\n") and "[unknown-scope]" in out and "on dual-bank-npu" in out
@@ -158,7 +156,7 @@ def test_given_another_machine_then_it_is_that_one_that_is_asked(
 @pytest.mark.parametrize(
     ("text", "code"), [("def f(:", 2), (with_lines("sch.split(nothing, [2])"), 2), (with_lines("sch.reorder(j, j)"), 1)]
 )
-def test_given_a_file_that_does_not_apply_then_its_error_is_told_as_by_run(
+def test_lint_and_run_report_the_same_error_of_a_file(
     tmp_path: Path, text: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "broken.py"

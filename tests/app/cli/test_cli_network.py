@@ -20,22 +20,20 @@ def module(tmp_path: Path) -> Path:
     return path
 
 
-def test_given_a_module_then_import_writes_a_folder_that_network_reads(
+def test_import_of_a_module_writes_a_folder_that_network_reads(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["import", str(module), "-o", str(tmp_path / "net"), "--machine", "gemmini", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["kernels"] == ["both.py", "scale.py"]
-    assert main(["network", made["output"], "--json"]) == 0
+    imported = json.loads(capsys.readouterr().out)
+    assert imported["kernels"] == ["both.py", "scale.py"]
+    assert main(["network", imported["output"], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["machine"] == "gemmini" and [k["kernel"] for k in found["kernels"]] == ["scale", "both"]
     assert main(["network", str(module), "--machine", "gemmini"]) == 0
     assert capsys.readouterr().out.startswith(f"{found['cycles']:,} cycles on gemmini: 4 calls of 2 kernels")
 
 
-def test_given_no_model_then_the_message_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "model.onnx"]) == 2
     assert "-o FOLDER" in capsys.readouterr().err
     assert main(["import", str(tmp_path / "none.onnx"), "-o", str(tmp_path / "net")]) == 2
@@ -47,7 +45,7 @@ def test_given_no_model_then_the_message_says_what_is_missing(
 
 
 @pytest.mark.slow
-def test_given_an_onnx_model_then_its_kernels_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_onnx_model_lists_its_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("tvm")
     model = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
@@ -86,7 +84,7 @@ def test_auto_schedules_the_kernels_and_export_writes_a_module(
     assert "no folder of kernels" in capsys.readouterr().err
 
 
-def test_given_on_chip_then_the_choice_is_written_and_listed(
+def test_on_chip_tensors_are_written_and_listed(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module.write_text(MODEL.replace("16, 16", "64, 64").replace("T.axis.spatial(16", "T.axis.spatial(64"))
@@ -108,7 +106,7 @@ def test_given_on_chip_then_the_choice_is_written_and_listed(
     assert "no machine cell" in capsys.readouterr().err
 
 
-def test_given_another_machine_or_branch_then_against_names_the_kernels_that_explain_the_difference(
+def test_against_names_the_kernels_that_explain_the_difference(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["import", str(module), "-o", str(tmp_path / "net")]) == 0

@@ -1,4 +1,4 @@
-"""`tilewright next`: what it lists, and the schedule that it writes."""
+"""`tilewright next`: its list, and the schedule that it writes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def fresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def test_apply_schedules_all_blocks_with_the_predicted_cycles(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["next", str(fresh), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    best = said["suggestions"][0]
+    printed = json.loads(capsys.readouterr().out)
+    best = printed["suggestions"][0]
     assert best["rule"] == "schedule" and best["title"] == "Schedule all 2 blocks" and best["decisions"]
-    assert 0 < said["bound"] < best["cycles"] < best["cycles_before"]
+    assert 0 < printed["bound"] < best["cycles"] < best["cycles_before"]
 
     assert main(["next", str(fresh), "--apply"]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith("Schedule all 2 blocks: ") and "    # " in listed and " bytes copied" in listed
-    assert f"needs at least {said['bound']:,} cycles" in listed
+    assert f"needs at least {printed['bound']:,} cycles" in listed
     notebook = evaluate(load_document(fresh))
     assert notebook.error is None and notebook.schedule is not None
     assert "choose(" not in fresh.read_text() and "sch.pipeline(" in fresh.read_text()

@@ -1,4 +1,4 @@
-"""The command line on a terminal and in a pipe: colours and signs of life in the one, plain text in the other."""
+"""The command line on a terminal and in a pipe: colours and a spinner on the terminal, plain text in the pipe."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
-    """The exit code, and all that a terminal was sent."""
+    """The exit code, and everything sent to the terminal."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    said = bytearray()
+    output = bytearray()
 
     def listen() -> None:
-        with suppress(OSError):  # Linux says so when the other end is gone
+        with suppress(OSError):  # Linux reports a closed peer like this
             while part := os.read(ours, 4096):
-                said.extend(part)
+                output.extend(part)
 
     listener = threading.Thread(target=listen)
     listener.start()
@@ -48,29 +48,29 @@ def on_a_terminal(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int
         code = main(argv)
     listener.join(30)
     os.close(ours)
-    return code, said.decode("utf-8", "replace")
+    return code, output.decode("utf-8", "replace")
 
 
-def test_a_terminal_gets_colours_and_a_moving_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, said = on_a_terminal(CHECK, monkeypatch)
-    assert code == 1 and "\x1b[1;31mFAIL" in said and "1 of 1" in said
-    code, said = on_a_terminal(["diff", "double.py"], monkeypatch)
-    assert code == 1 and "\x1b[32m+" in said and "\x1b[31m-" in said
+def test_a_terminal_gets_colours_and_a_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output = on_a_terminal(CHECK, monkeypatch)
+    assert code == 1 and "\x1b[1;31mFAIL" in output and "1 of 1" in output
+    code, output = on_a_terminal(["diff", "double.py"], monkeypatch)
+    assert code == 1 and "\x1b[32m+" in output and "\x1b[31m-" in output
 
 
 def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    code, said = on_a_terminal(CHECK, monkeypatch)
-    assert code == 1 and "FAIL" in said and "\x1b[1;31m" not in said
+    code, output = on_a_terminal(CHECK, monkeypatch)
+    assert code == 1 and "FAIL" in output and "\x1b[1;31m" not in output
 
 
 def test_json_on_a_terminal_is_only_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, said = on_a_terminal([*CHECK, "--json"], monkeypatch)
-    assert code == 1 and "\x1b" not in said and json.loads(said)["passed"] is False
+    code, output = on_a_terminal([*CHECK, "--json"], monkeypatch)
+    assert code == 1 and "\x1b" not in output and json.loads(output)["passed"] is False
 
 
 @pytest.mark.slow
-def test_a_program_reads_the_address_of_serve(tmp_path: Path) -> None:
+def test_a_script_reads_the_address_from_serve(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [sys.executable, "-m", "tilewright", "serve", str(tmp_path), "--port", "0", "--json"], stdout=subprocess.PIPE
@@ -83,8 +83,8 @@ def test_a_program_reads_the_address_of_serve(tmp_path: Path) -> None:
                 line = process.stdout.readline().decode()
                 assert line, "the server ended"
                 lines += line
-            told = json.loads(lines)
-            assert told["address"].startswith("http://127.0.0.1:") and told["pid"] == process.pid
+            message = json.loads(lines)
+            assert message["address"].startswith("http://127.0.0.1:") and message["pid"] == process.pid
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=60) == 130
         finally:

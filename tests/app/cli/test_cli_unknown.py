@@ -1,4 +1,4 @@
-"""Exit codes of commands if a verdict or a figure is unknown: the table, the docs, `--help`, and what the commands do."""
+"""Exit codes for unknown verdicts and metrics: the table, the docs, `--help`, and the commands themselves."""
 
 from __future__ import annotations
 
@@ -87,8 +87,9 @@ def few_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"tilewright.{place}", FEW)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [name for name, codes in AT_UNKNOWN.items() if codes.verdict is not None])
-def test_the_code_at_an_unknown_verdict(
+def test_an_unknown_verdict_has_its_exit_code(
     name: str, files: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Schedule, "check", lambda *_, **__: Verdict(status="unknown", detail="no one knows"))
@@ -97,16 +98,16 @@ def test_the_code_at_an_unknown_verdict(
 
 
 @pytest.mark.parametrize("name", [name for name, codes in AT_UNKNOWN.items() if codes.figure is not None])
-def test_the_code_at_unknown_cycles(
+def test_unknown_cycles_have_their_exit_code(
     name: str, files: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few_accesses(monkeypatch)
     assert main([name, *files[name]]) == AT_UNKNOWN[name].figure
-    said = capsys.readouterr()
-    assert name in ("diff", "next") or "accesses" in said.out + said.err
+    captured = capsys.readouterr()
+    assert name in ("diff", "next") or "accesses" in captured.out + captured.err
 
 
-def test_the_docs_have_the_table() -> None:
+def test_the_docs_list_the_exit_codes() -> None:
     def cell(code: int | None) -> str:
         return "–" if code is None else str(code)
 
@@ -116,7 +117,9 @@ def test_the_docs_have_the_table() -> None:
 
 
 @pytest.mark.parametrize(("name", "codes"), AT_UNKNOWN.items())
-def test_the_help_of_a_command_says_its_codes(name: str, codes: AtUnknown, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_command_lists_its_exit_codes(
+    name: str, codes: AtUnknown, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         command_line([name]).parse_args([name, "--help"])
     assert codes.text() in capsys.readouterr().out

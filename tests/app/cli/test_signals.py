@@ -44,11 +44,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(2)
 @pytest.mark.deep
 @pytest.mark.parametrize(("command", "milliseconds"), MOMENTS)
-def test_ctrl_c_at_any_moment_is_130_without_a_traceback(command: str, milliseconds: int, folder: Path) -> None:
+def test_ctrl_c_at_any_time_exits_with_130_without_a_traceback(command: str, milliseconds: int, folder: Path) -> None:
     ended = ended_by(signal.SIGINT, COMMANDS[command], milliseconds, folder)
-    is_done = command == "import" and ended.code == 0  # it takes less than a second
+    is_done = command == "import" and ended.code == 0  # below a second
     assert ended.errors == "" and (ended.code == 130 or is_done)
 
 
@@ -72,7 +73,7 @@ def trials_in(study: Path) -> int:
 
 @pytest.fixture
 def exploring(folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
-    """Starts a search with two workers, and returns once two of its trials are kept."""
+    """Starts a search with two workers, and returns once two trials are stored."""
 
     def start() -> subprocess.Popen[bytes]:
         words = [sys.executable, "-m", "tilewright", *EXPLORE, "--study", "study.sqlite"]
@@ -119,7 +120,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_the_handlers_are_put_back() -> None:
+def test_the_handlers_are_restored() -> None:
     before = [signal.getsignal(number) for number in signals.ENDING]
     with pytest.raises(Stopped), interruptible():
         with importing():
@@ -128,7 +129,7 @@ def test_the_handlers_are_put_back() -> None:
     assert [signal.getsignal(number) for number in signals.ENDING] == before
 
 
-def test_an_exception_in_place_of_the_interrupt_has_its_exit_code() -> None:
+def test_an_exception_instead_of_the_interrupt_has_its_exit_code() -> None:
     def caught(cause: BaseException) -> BaseException:
         try:
             try:
@@ -172,7 +173,7 @@ PRINTING = [
 
 
 @pytest.mark.parametrize("words", PRINTING, ids=("help", "check", "json"))
-def test_a_reader_that_is_gone_causes_no_traceback(words: list[str], folder: Path) -> None:
+def test_a_closed_reader_causes_no_traceback(words: list[str], folder: Path) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run([*PROGRAM, *words], cwd=folder, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)

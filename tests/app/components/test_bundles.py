@@ -1,4 +1,4 @@
-"""The bundles that the build backend makes of `static/components`: each is complete, current and small."""
+"""The bundles that the build backend creates from `static/components` are complete, current and small."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COMPONENTS = sorted(
 )
 
 
-def test_given_the_working_tree_then_its_bundles_are_those_of_its_sources() -> None:
+def test_bundles_are_current_with_their_sources() -> None:
     assert runpy.run_path(str(BACKEND))["is_current"]()
 
 
-def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -> None:
+def test_the_build_script_bundles_exactly_the_components() -> None:
     built = {file.relative_to(BUILT).as_posix() for file in BUILT.rglob("*.js")}
     names = {component._esm.name for component in COMPONENTS if isinstance(component._esm, Bundle)}
     others = {"replay/replay.js", "shell/entry.js", panels.NotebookView.EDITOR.name, figures.ModelView.GRAPH.name}
@@ -38,7 +38,7 @@ def test_given_the_build_script_then_it_bundles_every_component_and_no_other() -
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda found: found.__name__)
-def test_given_a_bundle_then_it_imports_nothing_and_exports_render(component: type[Compiled]) -> None:
+def test_a_bundle_imports_nothing_and_exports_render(component: type[Compiled]) -> None:
     assert isinstance(component._esm, Bundle)
     assert exports(component._esm) == ["render"]
     widget = component.widget_module()
@@ -46,13 +46,13 @@ def test_given_a_bundle_then_it_imports_nothing_and_exports_render(component: ty
     assert STYLE_SHEETS not in widget
 
 
-def test_given_the_editor_then_it_is_a_module_that_only_the_editor_contains() -> None:
+def test_only_the_editor_bundle_contains_the_editor_module() -> None:
     assert "CodeArea" in exports(panels.NotebookView.EDITOR)
     assert "MIT License" in panels.NotebookView.EDITOR
     assert not [component for component in COMPONENTS if "cm-content" in component._render_esm()]
 
 
-def test_given_the_graph_of_a_model_then_it_is_a_module_that_only_a_models_page_loads() -> None:
+def test_only_a_model_page_loads_the_graph_module() -> None:
     assert exports(figures.ModelView.GRAPH) == ["GraphView"]
     assert "Permission is hereby granted" in figures.ModelView.GRAPH
     assert not [component for component in COMPONENTS if "network-simplex" in component._render_esm()]

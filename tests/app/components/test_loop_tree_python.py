@@ -1,4 +1,4 @@
-"""The Python half of the loop tree: what is packed for the browser, and what of its messages is believed."""
+"""The Python half of the loop tree: values packed for the browser, and validation of the messages from it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tilewright.engine.script import parse
 FUNC = parse(MATMUL).program
 
 
-def test_given_the_components_files_then_none_asks_the_network():
+def test_the_components_use_no_network():
     address = re.compile(r"https?://(?!www\.w3\.org/)\w|@import|url\((?!['\"]?data:)")
     for path in [*(STATIC / "built").rglob("*.js"), *STATIC.rglob("*.css")]:
         assert not address.search(path.read_text(encoding="utf-8")), path.name
 
 
-def test_given_menus_when_packed_then_equal_entries_travel_once_and_all_arrive():
+def test_equal_menu_entries_are_packed_once():
     menus = row_menus(FUNC)
     packed = json.loads(LoopTree(rows=tree_rows(FUNC), menus=menus).packed_menus)
     assert {row: [packed["entries"][n] for n in numbers] for row, numbers in packed["rows"].items()} == menus
     assert len(packed["entries"]) < sum(map(len, menus.values()))
 
 
-def test_given_new_rows_then_only_they_are_packed_again():
+def test_only_new_rows_are_packed():
     tree = LoopTree(rows=tree_rows(FUNC), menus=row_menus(FUNC))
     changed: list[str] = []
     tree.param.watch(
@@ -39,7 +39,7 @@ def test_given_new_rows_then_only_they_are_packed_again():
     assert json.loads(tree.packed_rows) == tree.rows
 
 
-def test_given_a_message_then_the_callbacks_get_it_as_it_came():
+def test_callbacks_receive_a_message_unchanged():
     tree = LoopTree(rows=tree_rows(FUNC))
     got: list[object] = []
     tree.on_message(got.append)
@@ -48,7 +48,7 @@ def test_given_a_message_then_the_callbacks_get_it_as_it_came():
     assert got == [{"kind": "select", "id": "C"}, "nonsense"]
 
 
-def test_given_marks_then_only_they_are_packed():
+def test_only_new_marks_are_packed():
     tree = LoopTree(rows=tree_rows(FUNC))
     changed: list[str] = []
     tree.param.watch(lambda *events: changed.extend(e.name for e in events), ["packed_rows", "packed_marks"])
@@ -60,7 +60,7 @@ def test_given_marks_then_only_they_are_packed():
     assert changed == ["packed_marks"], "equal marks do not travel"
 
 
-def test_given_values_that_travel_packed_then_the_page_watches_their_text_only():
+def test_the_page_watches_only_the_text_of_packed_values():
     watched = LoopTree()._synced_params
     assert not {"rows", "targets", "menus", "marks", "costs"} & set(watched)
     assert {"packed_rows", "packed_marks", "selected"} <= set(watched)

@@ -1,4 +1,4 @@
-"""A widget mirrors the properties and the messages of its component."""
+"""A widget mirrors the properties and messages of a component."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tilewright.app.components.panels import NotebookView
 from tilewright.app.components.widget import Widget
 
 
-def test_given_a_widget_then_properties_and_messages_go_both_ways() -> None:
+def test_a_widget_sends_and_receives_properties_and_messages() -> None:
     component = LoopTree(rows=[])
     heard: list[dict[str, object]] = []
     component.on_message(heard.append)
@@ -23,7 +23,7 @@ def test_given_a_widget_then_properties_and_messages_go_both_ways() -> None:
     assert heard == [{"kind": "undo"}]
 
 
-def test_given_a_notebook_when_it_asks_for_the_editor_then_it_gets_the_module_and_the_session_no_message() -> None:
+def test_a_notebook_gets_the_editor_module_without_the_session() -> None:
     component = NotebookView(data={})
     heard: list[dict[str, object]] = []
     sent: list[dict[str, object]] = []

@@ -1,4 +1,4 @@
-"""Reading a notebook file into cells."""
+"""Notebook files split into cells."""
 
 import io
 
@@ -61,7 +61,7 @@ def test_a_document_keeps_every_byte(text: str) -> None:
 
 
 @given(st.lists(PIECES).map("".join))
-def test_cells_start_where_they_say(text: str) -> None:
+def test_cells_start_at_their_offsets(text: str) -> None:
     """The first line of a cell, counted as Python's parser counts lines."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for cell in read_document(text).cells:
@@ -70,7 +70,7 @@ def test_cells_start_where_they_say(text: str) -> None:
 
 
 @given(st.one_of(st.text(), st.lists(PIECES).map("".join)))
-def test_lines_end_where_those_of_python_s_parser_do(text: str) -> None:
+def test_lines_end_where_python_ends_them(text: str) -> None:
     lines = lines_of(text)
     assert "".join(lines) == text
     assert lines == io.StringIO(text, newline="").readlines()
@@ -107,6 +107,6 @@ def test_an_empty_file_has_no_cells() -> None:
     assert read_document("").cells == ()
 
 
-def test_newline_is_the_files_own() -> None:
+def test_the_newline_is_that_of_the_file() -> None:
     assert read_document("a\r\nb\n").newline == "\r\n"
     assert read_document("").newline == "\n"

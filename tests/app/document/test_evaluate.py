@@ -1,4 +1,4 @@
-"""What a notebook file means, without running it."""
+"""Notebook files are evaluated without being executed."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def line_of(text: str, part: str) -> int:
     return next(n for n, line in enumerate(text.splitlines(), 1) if part in line)
 
 
-def test_given_a_notebook_then_program_machine_schedule_and_names_are_there() -> None:
+def test_a_notebook_has_program_machine_schedule_and_names() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     assert notebook.error is None
     assert isinstance(notebook.program, PrimFunc) and notebook.program.name == "matmul"
@@ -35,7 +35,7 @@ def test_given_a_notebook_then_program_machine_schedule_and_names_are_there() ->
     ]  # fmt: skip
 
 
-def test_given_a_refused_call_then_the_state_before_stays_and_the_error_has_the_files_line() -> None:
+def test_a_refused_call_keeps_the_state_before_it_and_its_line() -> None:
     text = with_lines("sch.fuse(i, ki)", "sch.vectorize(j)")
     notebook = read(text)
     assert isinstance(notebook.error, ScheduleError)
@@ -68,9 +68,7 @@ def test_given_a_refused_call_then_the_state_before_stays_and_the_error_has_the_
         ("x = 3 ** 3 ** 3 ** 3", None),
     ],
 )
-def test_given_a_line_outside_the_subset_then_it_is_an_error_at_its_line_and_nothing_is_lost(
-    line: str, code: str | None
-) -> None:
+def test_a_line_outside_the_subset_is_an_error_at_its_line(line: str, code: str | None) -> None:
     text = with_lines(line)
     notebook = read(text)
     assert notebook.error is not None
@@ -81,7 +79,7 @@ def test_given_a_line_outside_the_subset_then_it_is_an_error_at_its_line_and_not
     assert notebook.schedule is not None
 
 
-def test_given_a_broken_workload_then_the_error_has_the_files_line() -> None:
+def test_a_broken_workload_reports_the_line_of_the_file() -> None:
     text = MATMUL_NOTEBOOK.replace("C[vi, vj] + A", "C[vi, vj] + Q")
     notebook = read(text)
     assert isinstance(notebook.error, ParseError)
@@ -90,7 +88,7 @@ def test_given_a_broken_workload_then_the_error_has_the_files_line() -> None:
     assert notebook.schedule is None
 
 
-def test_given_a_machine_with_a_changed_parameter_then_it_is_turned() -> None:
+def test_a_changed_machine_parameter_is_applied() -> None:
     text = MATMUL_NOTEBOOK.replace(
         "\n# %% workload", '\nmachine = machine.replace("memories.vtcm.banks", 4)\n# %% workload'
     )
@@ -108,7 +106,7 @@ def test_given_a_machine_with_a_changed_parameter_then_it_is_turned() -> None:
         "machine = sch.machine('x')",
     ],
 )
-def test_given_a_bad_machine_line_then_the_schedule_still_stands(line: str) -> None:
+def test_a_bad_machine_line_keeps_the_schedule(line: str) -> None:
     text = MATMUL_NOTEBOOK.replace('machine = tilewright.machine("dual-bank-npu")', line)
     notebook = read(text)
     assert notebook.error is not None and notebook.error.refusal.place is not None
@@ -117,7 +115,7 @@ def test_given_a_bad_machine_line_then_the_schedule_still_stands(line: str) -> N
     assert notebook.schedule is not None and len(notebook.steps) == 4
 
 
-def test_given_a_machine_file_beside_the_notebook_then_it_is_found(tmp_path: Path) -> None:
+def test_a_machine_file_beside_the_notebook_is_found(tmp_path: Path) -> None:
     import tilewright.static
 
     source = Path(tilewright.static.__file__).parent / "machines" / "dual-bank-npu.toml"
@@ -127,7 +125,7 @@ def test_given_a_machine_file_beside_the_notebook_then_it_is_found(tmp_path: Pat
     assert notebook.error is None and notebook.machine is not None
 
 
-def test_given_plain_tvmscript_then_the_whole_file_is_the_program() -> None:
+def test_a_plain_tvmscript_file_is_the_program() -> None:
     from support.programs.sources import MATMUL
 
     notebook = read(MATMUL)
@@ -138,13 +136,13 @@ def test_given_plain_tvmscript_then_the_whole_file_is_the_program() -> None:
 @pytest.mark.parametrize(
     "text", ["", "x = 1\n", "# %% schedule\nsch = tilewright.Schedule(f)\n", "\0", "# %% workload\n" * 2, "(" * 100_000]
 )
-def test_given_no_program_then_that_is_the_error(text: str) -> None:
+def test_a_notebook_without_a_program_is_an_error(text: str) -> None:
     notebook = read(text)
     assert notebook.error is not None
     assert notebook.program is None and notebook.schedule is None
 
 
-def test_given_a_previous_notebook_then_handles_of_unchanged_lines_stay() -> None:
+def test_handles_of_unchanged_lines_are_reused() -> None:
     before = read(MATMUL_NOTEBOOK)
     after = evaluate(read_document(with_lines("sch.vectorize(j)"), "notebook.py"), before)
     assert after.error is None
@@ -155,7 +153,7 @@ def test_given_a_previous_notebook_then_handles_of_unchanged_lines_stay() -> Non
     assert [s.status for s in fresh.steps] == [s.status for s in after.steps]
 
 
-def test_given_a_previous_notebook_and_an_early_edit_then_later_lines_are_replayed() -> None:
+def test_an_early_edit_replays_the_later_lines() -> None:
     before = read(MATMUL_NOTEBOOK)
     after = evaluate(read_document(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 16]"), "notebook.py"), before)
     assert after.error is None
@@ -164,7 +162,7 @@ def test_given_a_previous_notebook_and_an_early_edit_then_later_lines_are_replay
     assert [s.status for s in after.steps] == ["applied"] * 4
 
 
-def test_given_a_python_cell_that_changes_a_number_of_the_schedule_then_lines_that_use_it_are_refused() -> None:
+def test_lines_using_a_number_that_a_python_cell_changes_are_refused() -> None:
     text = (
         MATMUL_NOTEBOOK.rstrip()
         + "\n\n# %% schedule\ntile = 8\n\n# %%\ntile = 16\n\n# %% schedule\nsch.split(j, factors=[None, tile])\n"

@@ -29,7 +29,7 @@ def first(model: Path, count: int, **keywords: bool) -> list[NetworkProgress]:
     return seen
 
 
-def test_a_stopped_search_is_in_the_files_and_is_resumed_and_an_edit_is_kept(model: Path) -> None:
+def test_a_stopped_search_is_saved_resumed_and_keeps_edits(model: Path) -> None:
     before = load_network(model).simulate().cycles
     (one,) = first(model, 1)
     assert one.last.name == "double" and list(load_network(model).scheduled) == ["double"]
@@ -42,7 +42,7 @@ def test_a_stopped_search_is_in_the_files_and_is_resumed_and_an_edit_is_kept(mod
     assert sorted(found.scheduled) == ["double", "relu"]
     assert found.simulate().cycles == other.cycles < before
     assert found.kernels and all(p.last.study is not None and p.last.study.slices > 1 for p in first(model, 1))
-    # A schedule that a person edits is kept until the search is asked to do it again.
+    # A schedule that a person edits is kept until the search is asked to redo it.
     file = model.parent / KERNELS / "double.py"
     kernel = file.read_text()
     start = kernel.index("sch = tilewright.Schedule(double)\n") + len("sch = tilewright.Schedule(double)\n")
@@ -55,7 +55,7 @@ def test_a_stopped_search_is_in_the_files_and_is_resumed_and_an_edit_is_kept(mod
     assert load_network(model).simulate().cycles > 0
 
 
-def test_the_text_of_a_module_has_no_file_for_a_schedule(tmp_path: Path) -> None:
+def test_a_module_text_has_no_folder_for_schedules(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(MODEL)
     with pytest.raises(DocumentError, match="no folder of kernels"):

@@ -9,20 +9,21 @@ from tilewright.app.document import converted, evaluate, read_document
 from tilewright.engine.adopt import programs_in
 
 
+@pytest.mark.sample(21)
 @pytest.mark.parametrize("name", POSTS)
-def test_given_a_post_when_opened_then_its_schedule_is_applied_and_its_sentences_stay(name: str) -> None:
+def test_an_opened_post_applies_its_schedule_and_keeps_its_prose(name: str) -> None:
     text, steps = POSTS[name]
-    made = converted(read_document(text), "dual-bank-npu")
-    notebook = evaluate(made.document)
-    assert made.stopped is None and notebook.error is None and notebook.schedule is not None
+    conversion = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(conversion.document)
+    assert conversion.stopped is None and notebook.error is None and notebook.schedule is not None
     assert " ".join(step.method for step in notebook.schedule.trace.steps if step.changes) == steps
     assert notebook.schedule.check().status in ("proved", "tested")
-    assert made.document.of_kind("markdown") or name == "magics"
-    assert not any("not Python and is left out" in note.text for note in made.notes)
-    compile(made.document.text, "notebook", "exec")
+    assert conversion.document.of_kind("markdown") or name == "magics"
+    assert not any("not Python and is left out" in note.text for note in conversion.notes)
+    compile(conversion.document.text, "notebook", "exec")
 
 
-def test_given_sentences_in_comments_when_opened_then_they_are_markdown_and_a_comment_of_a_line_stays_there() -> None:
+def test_prose_comments_become_markdown_and_line_comments_stay() -> None:
     text = POSTS["Python with sentences in comments"][0].replace("AL = ", "# one copy\nAL = ")
     document = converted(read_document(text), "dual-bank-npu").document
     first, *_, last = document.cells
@@ -31,7 +32,7 @@ def test_given_sentences_in_comments_when_opened_then_they_are_markdown_and_a_co
     assert "# one copy\n" in document.of_kind("schedule")[0].text
 
 
-def test_given_line_numbers_then_the_lines_of_the_program_keep_their_places() -> None:
+def test_numbered_program_lines_keep_their_places() -> None:
     text = POSTS["a listing with line numbers"][0]
     (program,) = programs_in(text).programs
     for number, line in enumerate(program.text.split("\n"), 1):
@@ -47,5 +48,5 @@ def test_given_line_numbers_then_the_lines_of_the_program_keep_their_places() ->
         "12 of the 13 lines\n13 of them\n14 in all\n",
     ],
 )
-def test_given_prose_that_looks_like_listings_then_there_is_no_program(text: str) -> None:
+def test_prose_like_listings_has_no_program(text: str) -> None:
     assert programs_in(text).programs == ()

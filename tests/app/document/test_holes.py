@@ -1,4 +1,4 @@
-"""Holes in a notebook: kept byte for byte, replayed with their first values, filled where a point is opened as a branch."""
+"""Holes in a notebook: kept byte for byte, replayed with their first values, filled when a point opens as a branch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ HOLES = (
 )
 
 
-def test_given_holes_then_the_notebook_is_that_of_their_first_values() -> None:
+@pytest.mark.slow
+def test_a_notebook_with_holes_uses_their_first_values() -> None:
     plain, holes = (evaluate(read_document(text)) for text in (PLAIN, HOLES))
     assert (
         holes.error is None and plain.schedule is not None and holes.schedule is not None and holes.machine is not None
@@ -49,7 +50,7 @@ def test_given_holes_then_the_notebook_is_that_of_their_first_values() -> None:
     )
 
 
-def test_given_a_point_then_only_the_lines_of_the_holes_change() -> None:
+def test_a_point_changes_only_the_lines_of_the_holes() -> None:
     notebook = evaluate(read_document(HOLES))
     space = notebook_space(notebook)
     assert space.size == 4 and notebook_space(evaluate(read_document(PLAIN))).size == 1
@@ -61,18 +62,19 @@ def test_given_a_point_then_only_the_lines_of_the_holes_change() -> None:
     assert after.error is None and not has_holes(after) and after.names["tile"] == 32
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_given_a_branch_then_the_schedule_with_its_holes_is_kept(newline: str) -> None:
+def test_a_branch_keeps_the_schedule_with_its_holes(newline: str) -> None:
     notebook = evaluate(read_document(HOLES.replace("\n", newline)))
     space = notebook_space(notebook)
-    made = branch_at(notebook.document, space, (1, 0), "found")
-    assert [b.name for b in branches(made)] == ["main", "found"]
-    assert "tile = 32" in made.text.partition("# %% branch")[0]
-    back = evaluate(with_branch(made, "main"))
+    branched = branch_at(notebook.document, space, (1, 0), "found")
+    assert [b.name for b in branches(branched)] == ["main", "found"]
+    assert "tile = 32" in branched.text.partition("# %% branch")[0]
+    back = evaluate(with_branch(branched, "main"))
     assert has_holes(back) and notebook_space(back).size == 4 and back.error is None
 
 
-def test_given_a_default_that_is_refused_then_the_space_is_there_all_the_same() -> None:
+def test_a_refused_default_still_leaves_a_space() -> None:
     notebook = evaluate(read_document(HOLES.replace('"tile", [64, 32]', '"tile", [0, 64]')))
     assert notebook.error is not None
     space = notebook_space(notebook)
@@ -80,7 +82,7 @@ def test_given_a_default_that_is_refused_then_the_space_is_there_all_the_same() 
 
 
 @pytest.mark.parametrize("line", ['tile = choose("tile", [])', 'choose("tile", [1])', 'tile = choose("tile", values)'])
-def test_given_a_line_that_is_no_hole_then_an_error_with_its_place(line: str) -> None:
+def test_an_invalid_hole_is_an_error_at_its_place(line: str) -> None:
     text = PLAIN.replace("io, ii = ", f"{line}\nio, ii = ", 1)
     notebook = evaluate(read_document(text))
     assert notebook.error is not None and notebook.error.code == "bad-hole"
@@ -88,6 +90,7 @@ def test_given_a_line_that_is_no_hole_then_an_error_with_its_place(line: str) ->
     assert text.splitlines()[notebook.error.refusal.place.line - 1] == line
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("machine", ["gemmini", "dual-bank-npu"])
 def test_a_derived_space_is_a_branch_beside_the_schedule(machine: str) -> None:
     notebook = evaluate(read_document(DOUBLE))
@@ -99,7 +102,8 @@ def test_a_derived_space_is_a_branch_beside_the_schedule(machine: str) -> None:
     assert [s.text for s in back.steps] == [s.text for s in notebook.steps]
 
 
-def test_a_derived_space_is_the_schedule_where_there_is_none() -> None:
+@pytest.mark.slow
+def test_a_derived_space_becomes_the_schedule_if_there_is_none() -> None:
     head = DOUBLE[: DOUBLE.index("# %% schedule")]
     for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(double)\n"):
         notebook = evaluate(read_document(text))
@@ -109,7 +113,8 @@ def test_a_derived_space_is_the_schedule_where_there_is_none() -> None:
         assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
 
 
-def test_a_derivation_keeps_the_tiles_of_splits_by_hand() -> None:
+@pytest.mark.slow
+def test_a_derivation_keeps_the_tiles_of_manual_splits() -> None:
     notebook = evaluate(read_document(DOUBLE))
     tiles = hand_tiles(notebook)
     assert tiles == {"tile i": 16}
@@ -135,15 +140,14 @@ def test_a_derivation_keeps_the_tiles_of_splits_by_hand() -> None:
         ('t = choose("t", [32, 16])\nio, ii = sch.split(i, [None, t])', {}),
     ],
 )
-def test_given_splits_then_only_those_of_the_programs_loops_into_two_are_tiles(
-    line: str, tiles: dict[str, int]
-) -> None:
+def test_only_two_part_splits_of_program_loops_are_tiles(line: str, tiles: dict[str, int]) -> None:
     head = PLAIN[: PLAIN.index("# %% schedule")]
     lines = f'sch = tilewright.Schedule(gemm)\nC = sch.get_block("C")\ni, j, k = sch.get_loops(C)\n{line}\n'
     notebook = evaluate(read_document(f"{head}# %% schedule\n{lines}"))
     assert notebook.error is None and hand_tiles(notebook) == tiles
 
 
+@pytest.mark.slow
 def test_tiles_that_no_derived_schedule_has_are_ignored() -> None:
     notebook = evaluate(read_document(DOUBLE))
     machine = load_machine("dual-bank-npu")
@@ -151,7 +155,7 @@ def test_tiles_that_no_derived_schedule_has_are_ignored() -> None:
     assert found.text == derived_space(notebook, machine).text
 
 
-def test_given_no_program_then_refused() -> None:
+def test_deriving_without_a_program_is_refused() -> None:
     for attempt in (notebook_space, lambda notebook: derived_space(notebook, load_machine("gemmini"))):
         with pytest.raises((TilewrightError, TilingTargetError), match="no-workload"):
             attempt(evaluate(read_document("# %% machine\n")))
@@ -164,7 +168,7 @@ values = st.recursive(
 
 
 @given(st.lists(values, min_size=1, max_size=4))
-def test_what_is_written_back_means_what_was_chosen(found: list[object]) -> None:
+def test_a_written_choice_evaluates_to_the_chosen_value(found: list[object]) -> None:
     line = f'x = tilewright.choose("x", {found!r})'
     text = DOUBLE.replace("io, ii = ", f"{line}\nio, ii = ", 1)
     notebook = evaluate(read_document(text))

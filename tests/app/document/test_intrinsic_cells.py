@@ -1,4 +1,4 @@
-"""Intrinsic cells: read, never run; the schedule uses them by name, and the export registers them."""
+"""Intrinsic cells: parsed, never executed; the schedule uses them by name, and the export registers them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def notebook_text(register: str = REGISTER, call: str = MMA_CALL) -> str:
     return f"# %% workload\n{body}\n\n# %% intrinsic: mma\n{functions}\n\n{register}\n# %% schedule\n{CALLS}"
 
 
-def test_given_an_intrinsic_cell_then_the_schedule_uses_it_by_name():
+def test_schedule_uses_an_intrinsic_cell_by_name():
     notebook = evaluate(read_document(notebook_text()))
     assert notebook.error is None
     assert notebook.schedule is not None
@@ -36,7 +36,7 @@ def test_given_an_intrinsic_cell_then_the_schedule_uses_it_by_name():
     assert notebook.schedule.verify().status == "tested"
 
 
-def test_given_the_same_notebook_when_exported_then_the_file_registers_the_intrinsic():
+def test_an_exported_notebook_registers_its_intrinsic():
     notebook = evaluate(read_document(notebook_text()))
     assert notebook.schedule is not None
     text = to_tvm_python(notebook.schedule, notebook.names)
@@ -45,14 +45,14 @@ def test_given_the_same_notebook_when_exported_then_the_file_registers_the_intri
     compile(text, "exported.py", "exec")
 
 
-def test_given_another_line_in_the_cell_then_the_error_names_it():
+def test_another_line_in_an_intrinsic_cell_is_named_as_the_error():
     notebook = evaluate(read_document(notebook_text('print("mma")\n')))
     assert notebook.error is not None
     assert notebook.error.code == "bad-intrinsic"
     assert notebook.error.refusal.place is not None
 
 
-def test_given_a_changed_intrinsic_then_what_was_made_with_the_old_one_is_made_again():
+def test_a_changed_intrinsic_replays_its_uses():
     before = evaluate(read_document(notebook_text()))
     again = evaluate(read_document(notebook_text()), before)
     changed = evaluate(read_document(notebook_text(call=MMA_CALL.replace('"mma"', '"other"'))), before)

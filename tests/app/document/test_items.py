@@ -1,4 +1,4 @@
-"""Schedule lines switched off, moved, edited and taken out: everything else stays byte for byte."""
+"""Schedule lines disabled, moved, edited and removed: everything else stays byte for byte."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def outside(document: Document) -> list[str]:
 
 
 @given(documents(), st.data())
-def test_off_and_on_again_is_the_same_text(document: Document, data: st.DataObject) -> None:
+def test_disabling_and_enabling_restores_the_text(document: Document, data: st.DataObject) -> None:
     items = schedule_items(document)
     index = data.draw(st.integers(0, len(items) - 1))
     before = texts(document)
@@ -87,9 +87,7 @@ def test_off_and_on_again_is_the_same_text(document: Document, data: st.DataObje
 
 
 @given(documents(), st.data())
-def test_a_line_that_is_moved_is_in_its_place_and_all_else_is_as_it_was(
-    document: Document, data: st.DataObject
-) -> None:
+def test_a_moved_line_leaves_everything_else_unchanged(document: Document, data: st.DataObject) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
     target = data.draw(st.integers(0, len(before) - 1))
@@ -107,7 +105,7 @@ def test_a_line_that_is_moved_is_in_its_place_and_all_else_is_as_it_was(
 
 
 @given(documents(), st.data())
-def test_a_line_that_is_moved_into_a_cell_is_its_last_one(document: Document, data: st.DataObject) -> None:
+def test_a_line_moved_into_a_cell_becomes_its_last(document: Document, data: st.DataObject) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
     cell = data.draw(st.integers(0, len(document.cells) - 1))
@@ -126,7 +124,7 @@ def test_a_line_that_is_moved_into_a_cell_is_its_last_one(document: Document, da
     assert moved.text.endswith(("\n", "\r")) == document.text.endswith(("\n", "\r"))
 
 
-def test_given_an_empty_cell_before_the_schedule_begins_then_no_step_goes_there() -> None:
+def test_no_step_moves_into_an_empty_cell_before_the_schedule() -> None:
     text = with_lines("sch.vectorize(j)")
     empty = "# %% schedule: empty\n\n"
     at = text.index("# %% schedule")
@@ -138,7 +136,7 @@ def test_given_an_empty_cell_before_the_schedule_begins_then_no_step_goes_there(
 
 
 @given(documents(), st.data())
-def test_a_line_that_is_taken_out_takes_nothing_along(document: Document, data: st.DataObject) -> None:
+def test_a_removed_line_takes_nothing_along(document: Document, data: st.DataObject) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
     removed = remove_item(document, index)
@@ -150,20 +148,18 @@ def test_a_line_that_is_taken_out_takes_nothing_along(document: Document, data: 
 
 
 @given(documents(), st.data(), st.sampled_from(["sch.parallel(i)", "sch.annotate(\n    i, 'x', 2)"]))
-def test_a_line_that_is_written_anew_or_put_in_changes_that_line_only(
-    document: Document, data: st.DataObject, text: str
-) -> None:
+def test_an_edited_or_inserted_line_changes_only_itself(document: Document, data: st.DataObject, text: str) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
-    said = ast.unparse(ast.parse(text))
+    normalized = ast.unparse(ast.parse(text))
     replaced = replace_item(document, index, text)
-    assert texts(replaced) == [*before[:index], (said, before[index][1]), *before[index + 1 :]]
+    assert texts(replaced) == [*before[:index], (normalized, before[index][1]), *before[index + 1 :]]
     inserted = insert_item(document, index, text)
-    assert texts(inserted) == [*before[:index], (said, True), *before[index:]]
+    assert texts(inserted) == [*before[:index], (normalized, True), *before[index:]]
     assert texts(remove_item(inserted, index)) == before
 
 
-def test_given_a_line_that_is_off_then_python_and_the_app_pass_it_over() -> None:
+def test_python_and_the_app_skip_a_disabled_line() -> None:
     document = switch_off(read_document(MATMUL_NOTEBOOK), 3)
     assert "\n# off: sch.reorder(i, ko, j, ki)  # ki stays inside\n" in document.text
     notebook = evaluate(document)
@@ -171,13 +167,13 @@ def test_given_a_line_that_is_off_then_python_and_the_app_pass_it_over() -> None
     assert [step.text.split("(")[0] for step in notebook.steps][-1] == "ko, ki = sch.split"
 
 
-def test_given_a_comment_that_is_no_step_then_it_is_not_taken_for_one() -> None:
+def test_an_ordinary_comment_is_not_a_disabled_step() -> None:
     document = read_document(with_lines("# off: the lamp", "# off: x += 1", "# sch.unroll(ki)"))
     assert all(item.on for item in schedule_items(document))
 
 
 @pytest.mark.parametrize("index", [-1, 4, 99])
-def test_given_no_such_line_then_it_is_refused(index: int) -> None:
+def test_a_missing_line_is_refused(index: int) -> None:
     for edit in (switch_off, switch_on, remove_item):
         with pytest.raises(DocumentError) as caught:
             edit(read_document(MATMUL_NOTEBOOK), index)

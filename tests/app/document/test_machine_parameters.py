@@ -1,4 +1,4 @@
-"""Figures of the machine as lines of the notebook: written, changed in place, taken out, and run by Python alike."""
+"""Machine parameters as lines of the notebook: written, changed in place, removed, and executed by Python with the same effect."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def opened() -> State:
     return act(state, PickMachine("dual-bank-npu"))
 
 
-def test_given_a_parameter_then_one_readable_line_says_so_and_undo_takes_it_back(opened: State) -> None:
+def test_a_parameter_is_one_readable_line_that_undo_removes(opened: State) -> None:
     turned = act(opened, SetParameter("memories.vtcm.banks", 4))
     assert machine_of(turned).memory("vtcm").banks == 4
     assert machine_cell(turned).strip().splitlines()[-1] == 'machine = machine.replace("memories.vtcm.banks", 4)'
     assert act(turned, Undo()).notebook is opened.notebook
 
 
-def test_given_a_parameter_set_again_then_its_line_is_changed_and_no_other(opened: State) -> None:
+def test_a_parameter_set_again_changes_only_its_line(opened: State) -> None:
     state = act(act(opened, SetParameter("memories.vtcm.banks", 4)), SetParameter("engines.dma.setup_cycles", 20))
     again = act(state, SetParameter("memories.vtcm.banks", 8))
     assert machine_cell(again) == machine_cell(state).replace('banks", 4', 'banks", 8')
     assert machine_of(again).memory("vtcm").banks == 8
 
 
-def test_given_the_files_own_figure_then_the_line_goes(opened: State) -> None:
+def test_the_files_own_value_removes_the_line(opened: State) -> None:
     turned = act(opened, SetParameter("memories.vtcm.banks", 4))
     assert machine_cell(act(turned, SetParameter("memories.vtcm.banks", 2))) == machine_cell(opened)
     both = act(turned, SetParameter("clock_hz", 2_000_000_000))
@@ -63,7 +63,7 @@ def test_given_the_files_own_figure_then_the_line_goes(opened: State) -> None:
     assert machine_cell(act(both, ResetParameter())) == machine_cell(opened)
 
 
-def test_given_what_no_machine_can_have_then_nothing_changes_and_it_is_said(opened: State) -> None:
+def test_an_impossible_value_is_refused_and_changes_nothing(opened: State) -> None:
     refused = act(opened, SetParameter("memories.vtcm.banks", 3))
     assert refused.notebook is opened.notebook
     assert refused.notice is not None and refused.notice.code == "uneven-banks"
@@ -71,14 +71,14 @@ def test_given_what_no_machine_can_have_then_nothing_changes_and_it_is_said(open
     assert unknown.notice is not None and unknown.notice.code == "unknown-figure"
 
 
-def test_given_another_machine_then_the_old_ones_figures_go(opened: State) -> None:
+def test_another_machine_drops_the_old_parameters(opened: State) -> None:
     turned = act(opened, SetParameter("memories.vtcm.banks", 4))
     other = act(turned, PickMachine("vta"))
     assert "replace" not in machine_cell(other)
     assert machine_of(other) == load_machine("vta")
 
 
-def test_given_a_chain_then_it_is_read_and_edited_in_place() -> None:
+def test_a_chain_is_read_and_edited_in_place() -> None:
     text = (
         CELL.format(turns='.replace("local.vtcm.banks", 4).replace("clock_hz", 5)')
         + MATMUL_NOTEBOOK[MATMUL_NOTEBOOK.index("# %% workload") :]
@@ -94,7 +94,7 @@ def test_given_a_chain_then_it_is_read_and_edited_in_place() -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_given_any_line_endings_then_the_rest_of_the_file_stays_byte_for_byte(newline: str) -> None:
+def test_line_endings_and_the_rest_stay_byte_for_byte(newline: str) -> None:
     text = MATMUL_NOTEBOOK.replace("\n", newline)
     document = read_document(text)
     machine = evaluate(document).machine
@@ -106,26 +106,26 @@ def test_given_any_line_endings_then_the_rest_of_the_file_stays_byte_for_byte(ne
     assert without_parameters(turned).text == text
 
 
-def test_given_chains_over_lines_then_the_lines_below_keep_their_numbers() -> None:
+def test_multiline_chains_keep_the_line_numbers_below() -> None:
     text = 'm = (\n    tilewright.machine("x")\n    .replace("a.b", 1)\n)\nm = m.replace("c", 2)\n'
     assert unchained(text).splitlines()[0] == "m = tilewright.machine('x'); m = m.replace('a.b', 1)"
     assert unchained(text).splitlines()[4] == 'm = m.replace("c", 2)'
 
 
-def test_given_an_error_in_a_chain_then_its_line_is_named() -> None:
+def test_an_error_in_a_chain_is_reported_at_its_line() -> None:
     text = CELL.format(turns='.replace("memories.vtcm.banks", 3)')
     error = evaluate(read_document(text)).error
     assert error is not None and error.refusal.code == "uneven-banks"
     assert error.refusal.place is not None and error.refusal.place.line == 4
 
 
-def test_given_a_changed_parameter_then_python_itself_makes_the_same_machine(opened: State, tmp_path: Path) -> None:
+def test_python_builds_the_same_changed_machine(opened: State, tmp_path: Path) -> None:
     turned = act(
         act(opened, SetParameter("memories.vtcm.banks", 4)), SetParameter("memories.vtcm.capacity_bytes", 1 << 20)
     )
     assert turned.notebook is not None
     file = tmp_path / "notebook.py"
     file.write_text(turned.notebook.document.text)
-    made = runpy.run_path(str(file))["machine"]
-    assert made == machine_of(turned)
-    assert (made.memory("vtcm").banks, made.memory("vtcm").capacity_bytes) == (4, 1 << 20)
+    machine = runpy.run_path(str(file))["machine"]
+    assert machine == machine_of(turned)
+    assert (machine.memory("vtcm").banks, machine.memory("vtcm").capacity_bytes) == (4, 1 << 20)

@@ -42,7 +42,7 @@ def functions_of(text: str) -> tuple[PrimFunc, ...]:
     return program.functions
 
 
-def test_given_a_module_when_opened_then_its_first_function_opens_and_the_others_are_offered() -> None:
+def test_a_module_opens_its_first_function_and_offers_the_others() -> None:
     state = act(State(), OpenText(MODULE))
     assert name_of(state) == "scale" and state.post is not None and state.post.labels == LABELS
     (banner,) = notebook_value(state, Store(), {})["banners"]
@@ -50,7 +50,7 @@ def test_given_a_module_when_opened_then_its_first_function_opens_and_the_others
     assert banner["others"] == [{"number": n, "label": LABELS[n - 1]} for n in (2, 3)] and not banner["model"]
 
 
-def test_given_each_number_when_opened_then_the_notebook_has_that_function_and_can_be_scheduled() -> None:
+def test_each_function_number_opens_a_notebook_to_schedule() -> None:
     state = act(State(), OpenText(MODULE, "My kernels"))
     for number, func in enumerate(functions_of(MODULE), 1):
         state = act(state, OpenProgram(number))
@@ -59,33 +59,31 @@ def test_given_each_number_when_opened_then_the_notebook_has_that_function_and_c
     assert act(state, OpenProgram(4)).notice is not None
 
 
-def test_given_a_function_called_main_when_opened_then_it_is_the_first_choice() -> None:
+def test_main_is_the_default_function() -> None:
     assert name_of(act(State(), OpenText(MODULE.replace("def both", "def main")))) == "main"
 
 
-def test_given_functions_without_a_class_when_opened_then_each_is_a_program() -> None:
+def test_functions_without_a_class_are_programs() -> None:
     state = act(State(), OpenText(APART))
     assert state.post is not None and [label.split(",")[0] for label in state.post.labels] == ["scale", "again", "both"]
     assert [name_of(act(state, OpenProgram(n))) for n in (1, 2, 3)] == ["scale", "again", "both"]
 
 
-def test_given_a_notebook_of_a_module_when_opened_then_it_stays_as_it_is() -> None:
+def test_a_notebook_of_a_module_opens_unchanged() -> None:
     text = f"# %% workload\n{MODULE}\n# %% schedule\nsch = tilewright.Schedule(Module)\nsch.work_on('both')\n"
     document = read_document(text)
     assert converted(document, "dual-bank-npu").document is document
     assert evaluate(document).error is None
 
 
-def test_given_loops_and_sums_when_counted_then_each_store_counts_once_per_iteration() -> None:
+def test_each_store_counts_once_per_iteration() -> None:
     assert [operation_count(func) for func in functions_of(MODULE)] == [512, 512, 1024]
     (relu,) = functions_of(OPEN)
     assert operation_count(relu) is None
 
 
 @pytest.mark.parametrize(("program", "func"), [("#both", "both"), ("#2", "again"), ("#1", "scale")])
-def test_given_a_name_or_number_behind_a_file_when_imported_then_the_notebook_is_of_that_function(
-    program: str, func: str, tmp_path: Path
-) -> None:
+def test_import_accepts_a_function_name_or_number(program: str, func: str, tmp_path: Path) -> None:
     file, output = tmp_path / "module.py", tmp_path / "notebook.py"
     file.write_text(MODULE, encoding="utf-8")
     assert main(["import", f"{file}{program}", "-o", str(output)]) == 0
@@ -93,20 +91,20 @@ def test_given_a_name_or_number_behind_a_file_when_imported_then_the_notebook_is
     assert notebook.error is None and notebook.schedule is not None and notebook.schedule.func.name == func
 
 
-def test_given_a_module_when_run_then_notes_name_the_other_functions_and_the_model(
+def test_a_module_run_notes_the_other_functions_and_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "module.py"
     file.write_text(MODEL, encoding="utf-8")
     assert main(["run", str(file)]) == 0
-    said = capsys.readouterr().err
-    assert f"{file}#2 is {LABELS[1]}" in said and f"{file}#3 is {LABELS[2]}" in said
-    assert f"tilewright import {file} -o FOLDER makes a model" in said
+    printed = capsys.readouterr().err
+    assert f"{file}#2 is {LABELS[1]}" in printed and f"{file}#3 is {LABELS[2]}" in printed
+    assert f"tilewright import {file} -o FOLDER makes a model" in printed
     assert main(["run", f"{file}#both"]) == 0 and "#2 is" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("program", ["#4", "#nothing"])
-def test_given_an_unknown_function_when_run_then_the_error_lists_the_names(
+def test_an_unknown_function_is_refused_with_the_known_names(
     program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "module.py"
@@ -115,18 +113,14 @@ def test_given_an_unknown_function_when_run_then_the_error_lists_the_names(
     assert "scale (1), again (2), both (3)" in capsys.readouterr().err
 
 
-def test_given_one_program_when_another_is_named_then_it_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_name_in_a_file_of_one_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "one.py"
     file.write_text(converted(read_document(MODULE), "dual-bank-npu").document.text, encoding="utf-8")
     assert main(["run", f"{file}#scale_2"]) == 2
     assert "has one program" in capsys.readouterr().err
 
 
-def test_given_a_module_when_listed_then_each_function_has_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_listed_module_numbers_its_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "module.py"
     file.write_text(MODULE, encoding="utf-8")
     assert main(["import", str(file), "--list"]) == 0

@@ -1,4 +1,4 @@
-"""A model as a folder: its graph in `model.py`, a notebook for each kernel, whose schedules count."""
+"""A model as a folder: its graph in `model.py`, and a notebook for each kernel, whose schedule counts in the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def schedule(kernel: Path, *lines: str) -> None:
     kernel.write_text(kernel.read_text() + "".join(f"{line}\n" for line in lines))
 
 
-def test_given_a_network_then_its_folder_has_the_graph_and_one_file_for_each_structure(model: Path) -> None:
+def test_a_network_folder_has_the_graph_and_a_file_per_structure(model: Path) -> None:
     assert sorted(p.name for p in (model.parent / KERNELS).iterdir()) == ["both.py", "scale.py"]
     assert "# # A small model" in model.read_text() and "Origin: small.onnx." in model.read_text()
     found = load_network(model)
@@ -38,7 +38,7 @@ def test_given_a_network_then_its_folder_has_the_graph_and_one_file_for_each_str
         create_network(found.network, model.parent, "again", NPU)
 
 
-def test_given_a_schedule_in_a_kernels_file_then_the_models_report_has_its_cycles(model: Path) -> None:
+def test_a_kernel_schedule_counts_in_the_model_report(model: Path) -> None:
     before = load_network(model).simulate()
     lines = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
     schedule(model.parent / KERNELS / "both.py", *lines)
@@ -48,7 +48,7 @@ def test_given_a_schedule_in_a_kernels_file_then_the_models_report_has_its_cycle
     assert change and after.cycles == before.cycles + 2 * change
 
 
-def test_given_an_error_in_a_kernels_file_then_it_is_named(model: Path) -> None:
+def test_an_error_in_a_kernel_file_is_named(model: Path) -> None:
     kernel = model.parent / KERNELS / "scale.py"
     text = kernel.read_text()
     schedule(kernel, 'sch.cache_write("nobody", 0, "local.vtcm")')
@@ -62,12 +62,13 @@ def test_given_an_error_in_a_kernels_file_then_it_is_named(model: Path) -> None:
         load_network(model)
 
 
-def test_given_the_models_file_then_python_runs_it(model: Path) -> None:
+@pytest.mark.slow
+def test_python_runs_the_model_file(model: Path) -> None:
     done = subprocess.run([sys.executable, str(model)], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == load_network(model).report_text() + "\n" and "both" in done.stdout
 
 
-def test_given_a_size_that_is_open_then_the_file_or_the_caller_says_it(tmp_path: Path) -> None:
+def test_an_open_size_comes_from_the_file_or_the_caller(tmp_path: Path) -> None:
     path = create_network(parse_network(OPEN), tmp_path / "open", "Open", NPU)
     four = load_network(path, {"n": 4}).simulate()
     path.write_text(path.read_text().replace('npu")\n', 'npu")\nsizes = {"n": 4}\n', 1))
@@ -75,14 +76,14 @@ def test_given_a_size_that_is_open_then_the_file_or_the_caller_says_it(tmp_path:
     assert load_network(path, {"n": 8}).simulate().cycles > four.cycles
 
 
-def test_given_the_text_of_a_module_then_it_is_a_model_without_notebooks(tmp_path: Path) -> None:
+def test_the_text_of_a_module_is_a_model_without_notebooks(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(MODEL)
     found = load_network(path)
     assert found.notebooks == {} and [k.name for k in found.kernels] == ["scale", "both"]
 
 
-def test_given_an_on_chip_line_then_the_report_has_the_tensor_there_and_the_line_can_be_replaced(model: Path) -> None:
+def test_an_on_chip_line_places_a_tensor_and_can_be_replaced(model: Path) -> None:
     plain = load_network(model).simulate()
     save_on_chip(model, {"lv1_1": "local.vtcm_Block_1", "ready": "local.vtcm_Block_2"})
     assert '    "lv1_1": "local.vtcm_Block_1",\n' in model.read_text()
@@ -98,7 +99,7 @@ def test_given_an_on_chip_line_then_the_report_has_the_tensor_there_and_the_line
     assert "on_chip" not in model.read_text() and load_network(model).simulate().cycles == plain.cycles
 
 
-def test_given_an_on_chip_line_with_something_else_then_its_line_is_named(model: Path) -> None:
+def test_an_invalid_on_chip_line_is_reported_at_its_line(model: Path) -> None:
     text = model.read_text()
     model.write_text(text.replace('machine("dual-bank-npu")', 'machine("dual-bank-npu")\non_chip = {"lv": 3}'))
     with pytest.raises(DocumentError, match="must map names of tensors") as caught:
@@ -107,7 +108,7 @@ def test_given_an_on_chip_line_with_something_else_then_its_line_is_named(model:
     assert place is not None and model.read_text().splitlines()[place.line - 1] == 'on_chip = {"lv": 3}'
 
 
-def test_given_an_earlier_state_then_what_did_not_change_is_kept(model: Path) -> None:
+def test_reloading_reuses_unchanged_kernels(model: Path) -> None:
     first = load_network(model)
     lines = [f'sch.cache_write("{block}", 0, "local.vtcm")' for block in ("s", "p")]
     schedule(model.parent / KERNELS / "both.py", *lines)

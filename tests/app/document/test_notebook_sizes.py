@@ -1,4 +1,4 @@
-"""`sizes = {...}` in a notebook: what it is simulated and tested with."""
+"""`sizes = {...}` in a notebook sets the sizes for simulation and tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opened(text: str) -> State:
     return state
 
 
-def test_given_no_sizes_when_shown_then_the_line_to_write_is_offered_and_does_it() -> None:
+def test_missing_sizes_offer_the_line_that_sets_them() -> None:
     state, store = opened(NOTEBOOK), Store()
     (problem,) = [p for p in problems_value(state, store)["problems"] if p["code"] == "missing-sizes"]
     (fix,) = problem["fixes"]
@@ -40,8 +40,9 @@ def test_given_no_sizes_when_shown_then_the_line_to_write_is_offered_and_does_it
     assert figures(state, store)[0]["value"] != "–"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("cell", ["machine", "schedule"])
-def test_given_sizes_in_a_cell_then_report_and_tiles_are_for_them(cell: str) -> None:
+def test_sizes_in_a_cell_apply_to_report_and_tiles(cell: str) -> None:
     state, store = opened(NOTEBOOK.replace(f"# %% {cell}\n", f"# %% {cell}\n{LINE}\n")), Store()
     report = store.report_now(state)
     assert isinstance(report, Report)
@@ -51,7 +52,7 @@ def test_given_sizes_in_a_cell_then_report_and_tiles_are_for_them(cell: str) -> 
     assert {b.name: a.tile for b, a in held.items()}["A_local.vtcm"] == (64, 128)
 
 
-def test_given_other_sizes_when_edited_then_another_report() -> None:
+def test_edited_sizes_give_another_report() -> None:
     state, store = opened(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n")), Store()
     first = store.report_now(state)
     body = state.notebook.document.cells[0].body.replace("512", "1024") if state.notebook else ""
@@ -63,13 +64,14 @@ def test_given_other_sizes_when_edited_then_another_report() -> None:
     ("line", "code"),
     [('sizes = {"Q": 3}', "unknown-size"), ('sizes = {"M": 0}', "bad-size"), ('sizes = {"M": "many"}', "bad-sizes")],
 )
-def test_given_a_line_that_makes_no_sense_then_it_is_named(line: str, code: str) -> None:
+def test_an_invalid_sizes_line_is_named(line: str, code: str) -> None:
     notebook = evaluate(read_document(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{line}\n")))
     assert notebook.error is not None and notebook.error.code == code
     assert notebook.error.refusal.place is not None and notebook.error.refusal.place.line == 2
 
 
-def test_given_a_notebook_with_sizes_then_the_face_and_the_shell_use_them(tmp_path, capsys) -> None:
+@pytest.mark.slow
+def test_sizes_of_a_notebook_apply_in_library_and_command_line(tmp_path, capsys) -> None:
     file = tmp_path / "sized.py"
     file.write_text(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n"), encoding="utf-8")
     notebook = tilewright.load(file)
@@ -83,7 +85,7 @@ def test_given_a_notebook_with_sizes_then_the_face_and_the_shell_use_them(tmp_pa
     assert 'T.alloc_buffer((8192,), scope="local.vtcm")' in capsys.readouterr().out
 
 
-def test_given_missing_sizes_when_run_then_the_options_are_said(tmp_path, capsys) -> None:
+def test_a_run_without_sizes_names_the_option(tmp_path, capsys) -> None:
     file = tmp_path / "te.py"
     file.write_text(MATMUL_VTCM, encoding="utf-8")
     assert main(["run", str(file)]) == 2
@@ -92,7 +94,7 @@ def test_given_missing_sizes_when_run_then_the_options_are_said(tmp_path, capsys
     assert "'M=-1' is not NAME=NUMBER" in capsys.readouterr().err
 
 
-def test_given_missing_sizes_then_the_run_that_needs_them_too_is_no_problem_of_its_own() -> None:
+def test_missing_sizes_are_reported_only_once() -> None:
     state, store = opened(NOTEBOOK), Store()
     assert state.moment is not None
     schedule = state.moment.schedule

@@ -1,4 +1,4 @@
-"""A post, program and schedule code in one text, opens as a notebook; what was passed over or found out is said."""
+"""A post with program and schedule code in one text opens as a notebook, with notes about skipped and inferred parts."""
 
 from __future__ import annotations
 
@@ -34,18 +34,19 @@ WHOLE_EARLY = EARLY_MATMUL_POST.replace(
 ).replace("sch.fuse(...)", "ax0 = sch.fuse(b, c)")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("text", [FUSED, WHOLE_EARLY, RELAX_SCHEDULED_POST])
-def test_given_a_post_when_converted_then_the_notebook_makes_the_same_schedule(text: str) -> None:
-    made = converted(read_document(text), "dual-bank-npu")
-    notebook = evaluate(made.document)
+def test_a_converted_post_builds_the_same_schedule(text: str) -> None:
+    conversion = converted(read_document(text), "dual-bank-npu")
+    notebook = evaluate(conversion.document)
     assert notebook.error is None and notebook.schedule is not None
     assert structural_equal(notebook.schedule.mod, read_pasted(text).schedule.mod)
-    assert made.notes and made.stopped is None
-    assert converted(made.document, "dual-bank-npu").document is made.document
-    compile(made.document.text, "notebook", "exec")  # Python runs it too
+    assert conversion.notes and conversion.stopped is None
+    assert converted(conversion.document, "dual-bank-npu").document is conversion.document
+    compile(conversion.document.text, "notebook", "exec")  # Python runs it too
 
 
-def test_given_a_post_when_converted_then_its_comments_stay_and_its_machine_knows_its_scopes() -> None:
+def test_a_converted_post_keeps_comments_and_fits_its_machine() -> None:
     text = converted(read_document(FUSED), "dual-bank-npu").document.text
     assert 'tilewright.machine("matrix-vector-npu")' in text
     assert "# move vector calculation after matrix\n" in text
@@ -53,7 +54,7 @@ def test_given_a_post_when_converted_then_its_comments_stay_and_its_machine_know
     assert '\nx_shared = sch.cache_read(matmul_block, 0, "shared")\n' in text
 
 
-def test_given_a_line_that_is_not_read_when_opened_then_the_program_opens_and_the_line_is_named() -> None:
+def test_unread_lines_are_named_while_the_program_opens() -> None:
     state = act(State(), OpenText(EARLY_MATMUL_POST))
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     assert "# ax0, ax1 = sch.split(...)\n# sch.fuse(...)\n" in state.notebook.document.text
@@ -61,14 +62,14 @@ def test_given_a_line_that_is_not_read_when_opened_then_the_program_opens_and_th
     assert [p["place"] for p in shown if p["code"] == "posted-text"] == ["line 1", "line 12", "line 19"]
 
 
-def test_given_a_refused_line_when_opened_then_what_stood_before_is_applied() -> None:
+def test_lines_before_a_refused_one_are_applied() -> None:
     state = act(State(), OpenText(FUSED.replace("sch.compute_at(w_shared, i1_0)", "sch.compute_inline(matmul_block)")))
     assert state.notebook is not None and state.notebook.schedule is not None
     assert state.notebook.schedule.trace.steps[-1].method == "compute_at"
     assert "# sch.compute_inline(matmul_block)\n" in state.notebook.document.text
 
 
-def test_given_python_that_makes_the_program_when_opened_then_what_to_paste_is_said() -> None:
+def test_python_that_builds_the_program_is_refused_with_a_hint() -> None:
     state = act(State(), OpenText(RELAX_POST + RELAX_SCHEDULE_POST + RELAX_SCHEDULED_POST))
     assert state.notebook is None and state.notice is not None
     assert state.notice.place == "line 8" and "mod.show()" in state.notice.fix[0]
@@ -77,19 +78,20 @@ def test_given_python_that_makes_the_program_when_opened_then_what_to_paste_is_s
 @pytest.mark.parametrize(
     ("text", "code"), [(FUSED, 0), (EARLY_MATMUL_POST, 2), (FUSED.replace('"T_add"', '"compute"'), 1)]
 )
-def test_given_a_post_when_run_from_the_shell_then_notes_and_lines_are_said(
+def test_running_a_post_prints_notes_and_lines(
     text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "post.py"
     file.write_text(text, encoding="utf-8")
     assert main(["run", str(file)]) == code
-    said = capsys.readouterr().err
-    assert "tilewright: note: line" in said
-    assert code == 0 or "line " in said.rpartition("note:")[2]
+    printed = capsys.readouterr().err
+    assert "tilewright: note: line" in printed
+    assert code == 0 or "line " in printed.rpartition("note:")[2]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("text", [MATMUL_VTCM, FUSED, VTA_MATMUL])
-def test_given_pasted_code_in_the_workload_cell_then_it_becomes_workload_and_schedule(text: str) -> None:
+def test_pasted_code_in_the_workload_cell_is_split_into_cells(text: str) -> None:
     state = act(State(), OpenText(MATMUL_NOTEBOOK))
     assert state.notebook is not None
     before = state.notebook.document
@@ -103,7 +105,7 @@ def test_given_pasted_code_in_the_workload_cell_then_it_becomes_workload_and_sch
     assert undone.notebook is not None and undone.notebook.document.text == before.text
 
 
-def test_given_a_file_with_te_text_in_its_workload_cell_then_what_to_do_is_said() -> None:
+def test_te_text_in_the_workload_cell_is_refused_with_a_hint() -> None:
     notebook = evaluate(
         read_document(f"# %% workload\n{MATMUL_VTCM}\n# %% schedule\nsch = tilewright.Schedule(main)\n")
     )
@@ -111,6 +113,6 @@ def test_given_a_file_with_te_text_in_its_workload_cell_then_what_to_do_is_said(
     assert "tilewright import" in notebook.error.refusal.fix[0]
 
 
-def test_given_a_plain_program_then_its_text_stays() -> None:
+def test_a_plain_program_keeps_its_text() -> None:
     document = read_document(MATMUL)
     assert converted(document, "dual-bank-npu").document is document

@@ -1,4 +1,4 @@
-"""A whole post opens as a notebook: its prose as markdown cells, one of its programs with the schedule; the others can be opened."""
+"""A whole post opens as a notebook: prose as markdown cells, and one program with the schedule; the other programs can be opened."""
 
 # ruff: noqa: E501, RUF001
 
@@ -48,7 +48,7 @@ POSTS = {
 
 
 @pytest.mark.parametrize("text", POSTS.values(), ids=POSTS)
-def test_given_a_post_when_opened_then_it_is_a_notebook_with_its_prose(text: str) -> None:
+def test_a_post_opens_as_a_notebook_with_its_prose(text: str) -> None:
     state = act(State(), OpenText(text))
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     document = state.notebook.document
@@ -59,13 +59,14 @@ def test_given_a_post_when_opened_then_it_is_a_notebook_with_its_prose(text: str
     assert converted(document, "dual-bank-npu").document is document
 
 
-def test_given_a_title_when_opened_then_the_notebook_has_it_and_quotes_of_prose_stay() -> None:
+def test_title_is_used_and_quotes_stay_in_prose() -> None:
     state = act(State(), OpenText(TWO))
     assert state.title == "Memory in two blocks" and state.notebook is not None
     assert "“two” physical blocks" in state.notebook.document.cells[0].prose
 
 
-def test_given_two_programs_when_opened_then_the_other_is_offered_and_opens() -> None:
+@pytest.mark.slow
+def test_second_program_of_a_post_can_be_opened() -> None:
     state = act(State(), OpenText(TWO))
     (banner,) = notebook_value(state, Store(), {})["banners"]
     assert banner["kind"] == "programs" and [other["number"] for other in banner["others"]] == [2]
@@ -78,32 +79,35 @@ def test_given_two_programs_when_opened_then_the_other_is_offered_and_opens() ->
     assert act(State(), OpenProgram(1)).notice is not None
 
 
-def test_given_fences_when_opened_then_code_and_prose_are_those_of_the_markdown() -> None:
+def test_fences_separate_code_and_prose_as_in_markdown() -> None:
     text = f"# Issue\n\nPlease look at this:\n\n```python\n{MATMUL_VTCM}```\n\nExpected:\n\n```\nA[2][4096]\n```\n"
-    made = converted(read_document(text), "dual-bank-npu")
-    assert evaluate(made.document).error is None and made.post is not None and len(made.post.labels) == 1
-    assert made.document.cells[-1].prose == "Expected:\n\n```\nA[2][4096]\n```"
+    conversion = converted(read_document(text), "dual-bank-npu")
+    assert (
+        evaluate(conversion.document).error is None and conversion.post is not None and len(conversion.post.labels) == 1
+    )
+    assert conversion.document.cells[-1].prose == "Expected:\n\n```\nA[2][4096]\n```"
 
 
-def test_given_prose_without_a_program_when_opened_then_nothing_opens() -> None:
+def test_prose_without_a_program_opens_nothing() -> None:
     state = act(State(), OpenText("How do I tile this? It’s slow.\n\nI have tried everything that I know.\n"))
     assert state.notebook is None and state.notice is not None
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("number", "code"), [("", 0), ("#1", 0), ("#2", 0), ("#3", 2)])
-def test_given_a_number_behind_a_file_when_run_then_it_is_the_program(
+def test_a_number_after_the_file_selects_the_program_to_run(
     number: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "post.txt"
     file.write_text(TWO, encoding="utf-8")
     sizes = [] if number == "#2" else ["--size", "M=256,K=512,N=256"]
     assert main(["run", f"{file}{number}", *sizes]) == code
-    said = capsys.readouterr().err
-    assert ("post.txt#2 is before_vectorize" in said) == (number == "")
-    assert code == 0 or "no-such-program" in said
+    printed = capsys.readouterr().err
+    assert ("post.txt#2 is before_vectorize" in printed) == (number == "")
+    assert code == 0 or "no-such-program" in printed
 
 
-def test_given_a_number_behind_a_file_when_imported_then_the_notebook_is_of_that_program(tmp_path: Path) -> None:
+def test_a_number_after_the_file_selects_the_program_to_import(tmp_path: Path) -> None:
     file, output = tmp_path / "post.txt", tmp_path / "notebook.py"
     file.write_text(TWO, encoding="utf-8")
     assert main(["import", f"{file}#2", "-o", str(output)]) == 0

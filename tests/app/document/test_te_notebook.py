@@ -1,4 +1,4 @@
-"""A file of TE text opens as a notebook: the program as TVMScript, each line of the schedule above the calls that it became."""
+"""A file of TE text opens as a notebook: the program as TVMScript, and each schedule line above the calls that replace it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tilewright.engine.te import read_te
 TEXTS = (MATMUL_VTCM, BOX_BLUR_SCHEDULE, TRANSPOSED, VTA_MATMUL, GPU_MATMUL)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_notebook_has_the_program_and_the_schedule_of_the_text(text: str) -> None:
+def test_the_notebook_has_the_program_and_schedule_of_the_text(text: str) -> None:
     document = converted(read_document(text), "dual-bank-npu").document
     notebook = evaluate(document)
     assert notebook.error is None and notebook.schedule is not None
@@ -27,13 +28,13 @@ def test_the_notebook_has_the_program_and_the_schedule_of_the_text(text: str) ->
     assert converted(document, "dual-bank-npu").document is document
 
 
-def test_each_call_stands_under_its_line() -> None:
+def test_each_call_follows_its_line() -> None:
     text = converted(read_document(MATMUL_VTCM), "dual-bank-npu").document.text
     assert "# s[CC].reorder(ko,mc_inner,ki, no, ni)\nsch.reorder(ko, mc_inner, ki, no, ni)\n" in text
     assert "# s[AL].compute_at(s[CC],ko)\nsch.compute_at(AL, ko, preserve_unit_loops=True)\n" in text
 
 
-def test_given_a_te_file_when_opened_then_its_own_file_stays(tmp_path: Path) -> None:
+def test_opening_a_te_file_keeps_it_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "matmul.py"
     state = act(State(), OpenDocument(GPU_MATMUL, path=str(file)))
     assert state.notice is None and state.notebook is not None and state.notebook.schedule is not None

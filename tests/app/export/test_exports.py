@@ -1,4 +1,4 @@
-"""What a notebook is taken away as: every kind is made, and says what the program and its report say."""
+"""Exports of a notebook: each kind is written and agrees with the program and its report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def exported(key: str, of: ExportSubject) -> ExportedFile:
     return made(key, of)
 
 
-def test_every_kind_is_made_and_has_a_name_of_its_own() -> None:
+@pytest.mark.slow
+def test_every_kind_is_exported_under_its_own_name() -> None:
     of = subject("vtcm_double_buffer")
     files = {key: exported(key, of) for key in EXPORTS}
     assert len({file.name for file in files.values()}) == len(EXPORTS)
@@ -53,8 +54,9 @@ def test_every_kind_is_made_and_has_a_name_of_its_own() -> None:
     assert "#include" in str(files["c"].data)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("key", ["tree", "timeline"])
-def test_given_a_png_then_it_is_the_drawing_in_its_size(key: str) -> None:
+def test_a_png_has_the_size_of_the_drawing(key: str) -> None:
     of = subject("place_the_copies", theme="light", scale=1.5)
     svg = ElementTree.fromstring(str(exported(f"{key}-svg", of).data))
     png = exported(f"{key}-png", of).data
@@ -63,7 +65,7 @@ def test_given_a_png_then_it_is_the_drawing_in_its_size(key: str) -> None:
     assert (width, height) == pytest.approx((1.5 * int(svg.attrib["width"]), 1.5 * int(svg.attrib["height"])), abs=1)
 
 
-def test_given_an_earlier_step_then_the_notebook_ends_there() -> None:
+def test_a_notebook_of_an_earlier_step_ends_there() -> None:
     of = subject("vtcm_double_buffer", count=5)
     text = str(exported("tilewright", of).data)
     again = evaluate(read_document(text))
@@ -71,7 +73,7 @@ def test_given_an_earlier_step_then_the_notebook_ends_there() -> None:
     assert again.states[-1].schedule.mod is not None and "double_buffer" not in text
 
 
-def test_given_a_program_that_cannot_be_run_then_what_needs_a_report_says_why() -> None:
+def test_exports_that_need_a_report_name_why_it_is_missing() -> None:
     of = subject(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
     for key in ("replay", "timeline-svg", "timeline-png", "trace"):
         with pytest.raises(TilewrightError, match="nowhere"):
@@ -86,8 +88,9 @@ def recorded(html: str) -> dict[str, Any]:
     return json.loads(zlib.decompress(base64.b64decode(found[1]), wbits=-zlib.MAX_WBITS))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "cache_blocking", "place_the_copies"])
-def test_given_a_replay_then_all_is_in_it_and_nothing_is_loaded(name: str) -> None:
+def test_a_replay_is_complete_and_loads_nothing(name: str) -> None:
     of = subject(name)
     html = str(exported("replay", of).data)
     assert len(html.encode()) < MAX_BYTES == 2_000_000
@@ -105,11 +108,11 @@ def test_given_a_replay_then_all_is_in_it_and_nothing_is_loaded(name: str) -> No
     assert moment is not None and "\n".join(data["script"]) == of.store.script(moment.schedule).rstrip("\n")
 
 
-def test_given_the_same_notebook_then_the_same_replay() -> None:
+def test_equal_notebooks_give_equal_replays() -> None:
     assert exported("replay", subject("place_the_copies")) == exported("replay", subject("place_the_copies"))
 
 
-def test_given_markup_in_names_then_the_replay_has_it_as_text() -> None:
+def test_a_replay_escapes_markup_in_names() -> None:
     hostile = "</title><script>alert(1)</script>"
     of = subject(MATMUL_NOTEBOOK.replace("# # A matmul", f"# # {hostile}"))
     assert of.state.title == hostile
@@ -117,20 +120,22 @@ def test_given_markup_in_names_then_the_replay_has_it_as_text() -> None:
     assert "<script>alert" not in html and html.count("<script") == 2
 
 
-def test_given_the_command_line_then_each_kind_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_writes_each_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "notebook.py"
     file.write_text(MATMUL_NOTEBOOK, encoding="utf-8")
     for key in EXPORTS:
         out = tmp_path / f"out-{key}"
         assert main(["export", str(file), "--to", key, "-o", str(out), "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["to"] == key and told["output"] == str(out) and told["size_bytes"] == out.stat().st_size > 0
+        printed = json.loads(capsys.readouterr().out)
+        assert (
+            printed["to"] == key and printed["output"] == str(out) and printed["size_bytes"] == out.stat().st_size > 0
+        )
     assert main(["export", str(file), "--to", "tree-png", "--json"]) == 2, "no bytes into JSON"
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "not-text"
     assert "✔ proved" in (tmp_path / "out-replay").read_text(encoding="utf-8")
 
 
-def test_given_a_link_then_import_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_importing_a_link_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = EXAMPLES / "box_blur.py"
     assert main(["export", str(file), "--to", "link", "--address", "http://host:1/"]) == 0
     link = capsys.readouterr().out.strip()
@@ -139,7 +144,7 @@ def test_given_a_link_then_import_gives_the_same_bytes(tmp_path: Path, capsys: p
     assert capsys.readouterr().out == file.read_text(encoding="utf-8")
 
 
-def test_given_another_machine_then_the_pictures_are_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures_use_the_given_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(tmp_path / "notebook.py")
     Path(file).write_text(MATMUL_NOTEBOOK, encoding="utf-8")
     labels: list[str] = []
@@ -149,7 +154,8 @@ def test_given_another_machine_then_the_pictures_are_of_it(tmp_path: Path, capsy
     assert labels[0] != labels[1]
 
 
-def test_reports_of_the_picture_are_those_of_run(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_an_exported_report_equals_that_of_run(capsys: pytest.CaptureFixture[str]) -> None:
     of = subject("gemmini_gemm")
     assert isinstance(of.report, Report)
     assert main(["run", str(EXAMPLES / "gemmini_gemm.py"), "--json"]) == 0

@@ -1,4 +1,4 @@
-"""What is worked out about the picture: shown before the paint where it is quick, told where it is not, stopped and gone on with."""
+"""Background analysis of the shown program: quick results are in the first paint; slow ones show their status and can be stopped."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ EXAMPLES = load_examples()
 
 
 class Watched:
-    """A session whose paint waits for nothing, and what it said it was doing."""
+    """A session that paints at once, and a record of its job statuses."""
 
     def __init__(self, patience: float) -> None:
         self.event_loop, self.screen = PaperClock(), PaperScreen()
         self.session = Session(self.event_loop, EXAMPLES, patience=lambda: patience)
-        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.record
         self.doing: tuple[JobStatus, ...] = ()
 
-    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+    def record(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def open(self, name: str = "vtcm_double_buffer") -> None:
@@ -60,15 +60,15 @@ Watch = Callable[[float], Watched]
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    """Sessions by their patience; none of them works on behind its test."""
-    made: list[Watched] = []
+    """Sessions by their time limit; each ends with its test."""
+    created: list[Watched] = []
 
     def begin(patience: float) -> Watched:
-        made.append(Watched(patience))
-        return made[-1]
+        created.append(Watched(patience))
+        return created[-1]
 
     yield begin
-    for watched in made:
+    for watched in created:
         watched.session.close()
 
 
@@ -88,9 +88,8 @@ def slow_check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     slow.may_end.set()
 
 
-def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_in(
-    watch: Watch, slow_report: Slow
-) -> None:
+@pytest.mark.slow
+def test_a_long_simulation_is_filled_in_after_the_paint(watch: Watch, slow_report: Slow) -> None:
     watched = watch(0)
     watched.open()
     state, store = watched.session.state, watched.session.store
@@ -104,16 +103,14 @@ def test_given_a_long_simulation_then_the_page_is_painted_without_it_and_filled_
     assert "report" not in watched.names()
 
 
-def test_given_a_quick_simulation_then_the_first_paint_has_it(watch: Watch) -> None:
+def test_a_quick_simulation_is_in_the_first_paint(watch: Watch) -> None:
     watched = watch(60)
     watched.open()
     assert len(watched.screen.drawn) == 1 and isinstance(watched.report, Report)
     assert "report" not in watched.names()
 
 
-def test_given_a_long_simulation_when_it_is_stopped_then_every_view_says_so_and_it_can_be_gone_on_with(
-    watch: Watch, slow_report: Slow
-) -> None:
+def test_a_stopped_simulation_is_shown_as_stopped_and_resumes(watch: Watch, slow_report: Slow) -> None:
     watched = watch(0)
     watched.open()
     assert slow_report.begun.wait(60)
@@ -127,9 +124,8 @@ def test_given_a_long_simulation_when_it_is_stopped_then_every_view_says_so_and_
     watched.until(lambda: isinstance(watched.report, Report))
 
 
-def test_given_a_long_check_when_it_is_stopped_then_the_verdict_is_not_known_and_it_can_be_checked_after_all(
-    watch: Watch, slow_check: Slow
-) -> None:
+@pytest.mark.slow
+def test_a_stopped_check_leaves_the_verdict_unknown_and_can_resume(watch: Watch, slow_check: Slow) -> None:
     watched = watch(60)
     watched.open()
     watched.until(slow_check.begun.is_set)
@@ -143,9 +139,7 @@ def test_given_a_long_check_when_it_is_stopped_then_the_verdict_is_not_known_and
     watched.until(lambda: watched.verdict is not None and watched.verdict.status == "proved")
 
 
-def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_begin(
-    watch: Watch, slow_check: Slow
-) -> None:
+def test_a_check_stopped_before_its_start_does_not_run(watch: Watch, slow_check: Slow) -> None:
     watched = watch(60)
     watched.open()
     watched.session.receive({"kind": "cancel_work"})
@@ -154,19 +148,18 @@ def test_given_a_check_that_has_not_begun_when_it_is_stopped_then_it_does_not_be
     assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
 
 
-def test_given_a_long_check_when_the_program_changes_then_the_check_ends_before_the_change_is_made(
-    watch: Watch, slow_check: Slow
-) -> None:
+@pytest.mark.slow
+def test_an_edit_cancels_a_running_check(watch: Watch, slow_check: Slow) -> None:
     watched = watch(60)
     watched.open()
     watched.until(slow_check.begun.is_set)
-    watched.session.receive({"kind": "undo"})  # nothing to undo: the picture stays
+    watched.session.receive({"kind": "undo"})  # nothing to undo: the same state stays visible
     assert slow_check.unwound.wait(60)
     slow_check.may_end.set()
-    watched.until(lambda: watched.verdict is not None)  # so the check is made after all
+    watched.until(lambda: watched.verdict is not None)  # so the check still runs
 
 
-def test_given_a_long_check_when_a_row_is_chosen_then_the_check_goes_on(watch: Watch, slow_check: Slow) -> None:
+def test_selecting_a_row_keeps_a_check_running(watch: Watch, slow_check: Slow) -> None:
     watched = watch(60)
     watched.open()
     watched.until(slow_check.begun.is_set)
@@ -174,13 +167,14 @@ def test_given_a_long_check_when_a_row_is_chosen_then_the_check_goes_on(watch: W
     assert not slow_check.unwound.wait(0.05)
 
 
-def test_given_many_steps_then_their_costs_are_counted_while_they_come(watch: Watch) -> None:
+@pytest.mark.slow
+def test_costs_of_many_steps_report_their_progress(watch: Watch) -> None:
     watched = watch(60)
     counts: list[tuple[int, int]] = []
-    tell = watched.tell
+    record = watched.record
 
     def count(doing: tuple[JobStatus, ...]) -> None:
-        tell(doing)
+        record(doing)
         counts.extend((entry.done, entry.total) for entry in doing if entry.key == "steps")
 
     watched.session.updater.tell_doing = count
@@ -190,7 +184,7 @@ def test_given_many_steps_then_their_costs_are_counted_while_they_come(watch: Wa
     assert known_changes(watched.session.state, watched.session.store)
 
 
-def test_given_a_page_that_is_gone_then_its_work_ends(watch: Watch, slow_check: Slow) -> None:
+def test_the_work_of_a_closed_page_ends(watch: Watch, slow_check: Slow) -> None:
     watched = watch(60)
     watched.open()
     watched.until(slow_check.begun.is_set)
@@ -198,7 +192,8 @@ def test_given_a_page_that_is_gone_then_its_work_ends(watch: Watch, slow_check: 
     assert slow_check.unwound.wait(60)
 
 
-def test_given_a_picture_that_was_just_painted_when_something_is_asked_that_leaves_it_then_it_is_checked_all_the_same(
+@pytest.mark.slow
+def test_leaving_a_fresh_picture_still_checks_it(
     watch: Watch,
 ) -> None:
     watched = watch(60)

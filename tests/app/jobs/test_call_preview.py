@@ -1,4 +1,4 @@
-"""Predictions for menus and forms: each call is made and simulated in the background, and closing the menu cancels the rest."""
+"""Predictions for menus and forms: each call is made and simulated in the background; closing the menu cancels the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = load_examples()
 
 
 class Screen(PaperScreen):
-    """A screen that keeps the predictions."""
+    """A screen that records the predictions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,10 +26,10 @@ class Screen(PaperScreen):
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = Screen()
-    made.receive({"kind": "open", "name": "vtcm_double_buffer"})
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = Screen()
+    created.receive({"kind": "open", "name": "vtcm_double_buffer"})
+    return created
 
 
 def shown(session: Session) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def shown(session: Session) -> list[dict[str, Any]]:
 
 
 def tried(session: Session, ticket: int, *calls: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """The value of each call, once all of them are there."""
+    """The value of each call, after all predictions."""
     assert isinstance(session.event_loop, PaperClock)
     session.receive({"kind": "try_calls", "ticket": ticket, "calls": list(calls)})
     session.event_loop.run_until(lambda: sum(p["ticket"] == ticket for p in shown(session)) == len(calls))
@@ -49,7 +49,7 @@ def factors(inner: int) -> dict[str, Any]:
     return {"kind": "revise", "method": "split", "target": "ko", "arguments": {"factors": [None, inner]}}
 
 
-def test_given_calls_then_each_has_its_cycles_and_its_footprint_and_nothing_changes(session: Session) -> None:
+def test_previews_have_cycles_and_footprint_and_change_nothing(session: Session) -> None:
     before = session.state.notebook
     values = tried(
         session, 1, factors(64), factors(32), factors(3), {"kind": "call", "method": "parallel", "target": "mo"}
@@ -61,7 +61,8 @@ def test_given_calls_then_each_has_its_cycles_and_its_footprint_and_nothing_chan
     assert session.state.notebook is before
 
 
-def test_given_a_prediction_then_it_is_that_of_the_change(session: Session) -> None:
+@pytest.mark.slow
+def test_a_preview_equals_the_applied_change(session: Session) -> None:
     value = tried(session, 1, factors(32))[0]
     line = next(line for line in value["lines"] if line["name"] == "Cycles")
     session.receive(factors(32))
@@ -69,23 +70,22 @@ def test_given_a_prediction_then_it_is_that_of_the_change(session: Session) -> N
     assert session.state.notice is None and line["text"].endswith(f"→ {report.cycles:,}".replace(",", "\u202f"))  # pyright: ignore
 
 
-def test_given_the_same_calls_again_then_the_answers_are_known(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_calls_are_answered_from_the_cache(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tried(session, 1, factors(32))
     monkeypatch.setattr("tilewright.app.jobs.call_preview.try_move", None)
     session.receive({"kind": "try_calls", "ticket": 2, "calls": [factors(32)]})
     assert [p["value"] for p in shown(session) if p["ticket"] == 2] == list(first.values())
 
 
-def test_given_a_refused_call_then_its_value_has_the_reason(session: Session) -> None:
+def test_preview_of_a_refused_call_has_the_reason(session: Session) -> None:
     wrong = {"kind": "call", "method": "compute_inline", "target": "C"}
     value = tried(session, 1, wrong, factors(0))
     assert value[0]["code"] and value[0]["refused"]
     assert value[1]["refused"]
 
 
-def test_given_a_closed_menu_then_nothing_more_arrives(session: Session) -> None:
+@pytest.mark.slow
+def test_a_closed_menu_gets_no_more_previews(session: Session) -> None:
     session.receive({"kind": "try_calls", "ticket": 1, "calls": [factors(32), factors(16)]})
     work = session.call_preview._work
     session.receive({"kind": "try_calls", "ticket": 2, "calls": []})
@@ -93,7 +93,7 @@ def test_given_a_closed_menu_then_nothing_more_arrives(session: Session) -> None
     assert all(p["ticket"] != 1 for p in shown(session))
 
 
-def test_given_a_step_that_later_steps_depend_on_then_a_revision_is_refused_with_them(session: Session) -> None:
+def test_a_revision_that_later_steps_need_is_refused_with_them(session: Session) -> None:
     session.receive({"kind": "open", "name": "fused_matmul_relu"})
     session.receive({"kind": "move", "block": "x_local", "loop": "i0", "primitive": "compute_at"})
     assert session.state.notice is not None and session.state.notice.code == "later-steps"

@@ -1,4 +1,4 @@
-"""Make it fast: a derivation in the background, its schedule as a branch with the first figures, and the search of its values."""
+"""The "Make it fast" button: a background derivation, its schedule as a branch with the first metrics, and the search of parameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Watcher:
-    """A page's searches, with the ends of its derivations."""
+    """The searches of a page, with the ends of its derivations."""
 
     def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()
@@ -60,7 +60,7 @@ class Watcher:
         self.searches.update(state)
 
 
-def test_each_faster_schedule_is_told_and_the_last_is_opened() -> None:
+def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     watcher = Watcher()
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and watcher.state.derivation is not None and watcher.state.pane == "explore"
@@ -94,6 +94,7 @@ def test_each_faster_schedule_is_told_and_the_last_is_opened() -> None:
     assert act(before, replace(end, derivation=replace(end.derivation))) is before, "a derivation of another press"
 
 
+@pytest.mark.slow
 def test_a_derived_schedule_is_a_branch_and_stops_a_search() -> None:
     state = act(State(), OpenText(SMALL_HOLES))
     searching = act(state, MakeFast(5.0))
@@ -121,26 +122,27 @@ def test_a_stop_ends_the_derivation() -> None:
 
 
 def test_a_derivation_waits_for_a_free_slot() -> None:
-    slots, taken, let_go = SearchSlots(1, DatabaseChoice(is_off=True)), threading.Event(), threading.Event()
+    slots, acquired, released = SearchSlots(1, DatabaseChoice(is_off=True)), threading.Event(), threading.Event()
 
     def hold() -> None:
         with slots.slot(CancellationToken()):
-            taken.set()
-            let_go.wait(30)
+            acquired.set()
+            released.wait(30)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert taken.wait(10)
+    assert acquired.wait(10)
     watcher = Watcher(slots)
     watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and not watcher.better
-    let_go.set()
+    released.set()
     holder.join()
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     assert watcher.better
     watcher.searches.close()
 
 
+@pytest.mark.slow
 def test_a_long_derivation_ends_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derivation_module, "LONGEST_S", 0.0)
     watcher = Watcher()
@@ -180,7 +182,7 @@ class Opened:
         self.session.open_file(str(file))
 
     def ended(self) -> Found:
-        """The results of a press of Make it fast."""
+        """The results of a click on "Make it fast"."""
         self.session.receive({"kind": "make_fast", "seconds": 30})
         self.event_loop.run_until(lambda: self.session.state.exploration is not None)
 
@@ -198,7 +200,8 @@ class Opened:
         self.open_files.close()
 
 
-def test_a_search_begins_with_what_the_folder_knows(
+@pytest.mark.slow
+def test_a_search_begins_with_the_database_of_the_folder(
     tmp_path: Path,
 ) -> None:
     one = Opened(tmp_path, "one.py", FRESH)
@@ -209,7 +212,7 @@ def test_a_search_begins_with_what_the_folder_knows(
     with Database(folder_database(tmp_path)) as database:
         (record,) = database.records()
     assert record.cycles == best and record.choice == found_choice(one)
-    # A program of equal structure under other names begins with it: its first candidate is as good as the record.
+    # A program of equal structure under other names begins with the record: its first candidate is as good.
     names = FRESH.replace("double", "twice").replace("for i ", "for a ").replace("(64, i)", "(64, a)")
     other = Opened(tmp_path, "other.py", names)
     again = other.ended()
@@ -227,6 +230,7 @@ def found_choice(page: Opened) -> object:
     return exploration.request.derived.space.choice
 
 
+@pytest.mark.slow
 def test_a_damaged_database_does_not_stop_the_search(tmp_path: Path) -> None:
     page = Opened(tmp_path, "one.py", FRESH)
     file = folder_database(tmp_path)

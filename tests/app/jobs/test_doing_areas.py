@@ -1,4 +1,4 @@
-"""Where it is said what is being worked out: places that the page has."""
+"""Job statuses name areas that exist on the page."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ ROOT = Path(static.__file__).parent
 APP = Path(__file__).parents[3] / "app"
 
 
-def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
+def test_areas_named_in_job_statuses_exist_on_the_page() -> None:
     page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
-    told = {
+    named = {
         found
         for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")
         for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
     }
-    assert told >= {
+    assert named >= {
         "area-timeline",
         "area-headline",
         "area-notebook",
@@ -27,4 +27,4 @@ def test_given_work_that_is_told_of_then_its_place_is_on_the_page() -> None:
         "pane-machine",
         "screen-gallery",
     }
-    assert all(f'id="{place}"' in page for place in told)
+    assert all(f'id="{place}"' in page for place in named)

@@ -1,4 +1,4 @@
-"""The forecast: a map at once, figures nearest first from a thread, and drops that use what was found."""
+"""Drop previews: a map of legal targets at once, predictions nearest first from a thread, and drops that reuse them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COPY = "A_local.vtcm"
 
 
 class Queue:
-    """A clock whose work is done when the test says so."""
+    """A clock that runs its callbacks on request."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
@@ -37,7 +37,7 @@ class Queue:
         self.waiting.append(work)
 
     def run(self) -> None:
-        """Let the thread end, then do what it asked for."""
+        """Wait for the thread, then run the callbacks that it queued."""
         if self.session is not None and self.session.drop_preview._work is not None:
             assert self.session.drop_preview._work.wait(60)
         while self.waiting:
@@ -46,7 +46,7 @@ class Queue:
 
 class Paper:
     def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
+        self.predictions: list[dict[str, Any]] = []
 
     def draw(self, state: State, store: Store) -> None:
         pass
@@ -58,7 +58,7 @@ class Paper:
         pass
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
-        self.told.append(prediction)
+        self.predictions.append(prediction)
 
 
 @pytest.fixture
@@ -74,17 +74,18 @@ def legal(session: Session, *rows: str) -> list[str]:
     return [e["loop"] for e in session.targets(list(rows)) if e["legal"]]
 
 
-def test_given_a_grab_then_every_legal_drop_is_foretold_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
+@pytest.mark.slow
+def test_a_drag_predicts_every_legal_drop_nearest_first(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    told = [entry["loop"] for entry in screen.told]
-    assert sorted(told) == sorted(legal(session, COPY))
-    assert told[0] == "ko"
-    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.told)
+    predicted = [entry["loop"] for entry in screen.predictions]
+    assert sorted(predicted) == sorted(legal(session, COPY))
+    assert predicted[0] == "ko"
+    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.predictions)
 
 
-def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_nothing_is_made_again(
+def test_a_drop_reuses_the_predicted_program_and_report(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, _ = page
@@ -100,7 +101,7 @@ def test_given_a_prediction_when_dropped_then_program_and_report_are_those_and_n
     assert len(session.state.past) == 1
 
 
-def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing_is_made_again(
+def test_a_drop_during_its_prediction_waits_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     event_loop = PaperClock()
@@ -114,7 +115,7 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     monkeypatch.setattr(tried_move, "report_of", trying)
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     assert trying.begun.wait(60)
-    calls: list[tuple[str, str]] = []  # of this drop, and of the next ones that are tried
+    calls: list[tuple[str, str]] = []  # of this drop, and of later predictions
 
     def noted(notebook: Notebook, method: str, block: str, loop: Var, **how: object) -> Notebook:
         calls.append((method, loop.name))
@@ -135,41 +136,42 @@ def test_given_a_drop_that_is_just_being_tried_then_the_loop_goes_on_and_nothing
     session.close()
 
 
-def test_given_figures_then_they_are_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
+@pytest.mark.slow
+def test_predicted_cycles_equal_those_of_the_drop(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    value = next(entry["value"] for entry in screen.told if entry["loop"] == "ko")
+    value = next(entry["value"] for entry in screen.predictions if entry["loop"] == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     report = session.store.report_now(session.state)
     cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
     assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
 
-def test_given_a_second_grab_then_what_is_known_is_told_at_once(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_second_drag_reports_cached_predictions_at_once(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    before = len(screen.told)
+    before = len(screen.predictions)
     session.receive({"kind": "end_drag"})
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "mo"})
-    assert len(screen.told) == 2 * before
+    assert len(screen.predictions) == 2 * before
     assert not event_loop.waiting
 
 
-def test_given_a_thing_that_is_let_go_then_no_more_is_told(page: tuple[Session, Queue, Paper]) -> None:
+def test_releasing_the_drag_ends_the_predictions(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     session.receive({"kind": "end_drag"})
     event_loop.run()
-    assert screen.told == []
+    assert screen.predictions == []
 
 
-def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Session, Queue, Paper]) -> None:
+def test_dragging_a_loop_predicts_new_orders(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": ["ko"], "near": "ko"})
     event_loop.run()
-    assert {entry["primitive"] for entry in screen.told} == {"reorder"}
+    assert {entry["primitive"] for entry in screen.predictions} == {"reorder"}
     order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
     session.receive({"kind": "reorder", "loops": order})
     assert session.state.notice is None
@@ -177,14 +179,14 @@ def test_given_a_loop_in_the_hand_then_new_orders_are_foretold(page: tuple[Sessi
     assert "sch.reorder(mi, ko)" in session.state.notebook.document.text
 
 
-def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
+def test_one_undo_reverts_a_drop_of_several_blocks(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, event_loop, screen = page
     rows = ["B_local.vtcm", COPY]
     session.receive({"kind": "begin_drag", "rows": rows, "near": "ko"})
     event_loop.run()
-    assert any(entry["loop"] == "ko" for entry in screen.told)
+    assert any(entry["loop"] == "ko" for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
     assert session.state.notebook is not None
     text = session.state.notebook.document.text
@@ -194,7 +196,8 @@ def test_given_several_blocks_when_dropped_then_one_undo_takes_them_all_back(
     assert "compute_at(AL" not in session.state.notebook.document.text
 
 
-def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none(
+@pytest.mark.slow
+def test_a_primitive_applies_to_all_selected_rows_or_none(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, _, _ = page
@@ -210,7 +213,7 @@ def test_given_a_primitive_for_several_rows_then_it_is_called_on_each_or_on_none
     assert session.state.notebook.document.text == text
 
 
-def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tree(
+def test_a_rename_updates_the_text_and_a_clash_is_reported(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, _, _ = page
@@ -223,21 +226,21 @@ def test_given_a_rename_then_the_text_follows_and_a_clash_is_said_beside_the_tre
     assert session.state.notice.code == "name-taken"
 
 
-def test_given_a_row_then_its_menu_is_that_of_all_rows(page: tuple[Session, Queue, Paper]) -> None:
+def test_the_menu_of_a_row_lists_its_primitives(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     assert {e["method"] for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
     assert {e["method"] for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
     assert menu(session.state, session.store, "nobody") == []
 
 
-def test_given_a_move_that_was_not_tried_then_it_is_made_as_ever(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_move_without_a_prediction_has_no_cached_result(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     call = ScheduleCall("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
     assert session.drop_preview.with_precomputed(session.state, call).made is None
     assert session.drop_preview.with_precomputed(session.state, ScheduleCalls((call,))).made is None
 
 
-def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple[Session, Queue, Paper]) -> None:
+def test_a_predicted_drop_caches_its_tree_and_timeline(page: tuple[Session, Queue, Paper]) -> None:
     session, event_loop, _ = page
     answers: list[dict[str, Any]] = []
     place = {"rows": [COPY], "loop": "ko", "primitive": "compute_at"}
@@ -258,26 +261,27 @@ def test_given_a_predicted_drop_then_its_tree_and_timeline_are_known(page: tuple
     assert all(max(line["live"]) <= report.memory[scope].peak_bytes for scope, line in timeline["bytes"].items())
 
 
-def test_given_an_evicted_drop_when_hovered_then_it_is_predicted_again(
+def test_an_evicted_drop_is_predicted_again_on_hover(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, screen = page
     monkeypatch.setattr("tilewright.app.jobs.drop_preview.MAX_KEPT", 1)
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    count, first = len(screen.told), screen.told[0]
+    count, first = len(screen.predictions), screen.predictions[0]
     answers: list[dict[str, Any]] = []
     hovered = {"kind": "tree_after", "rows": [COPY], "loop": first["loop"], "primitive": first["primitive"]}
     session.receive(hovered, answers.append)
     assert answers == []
     event_loop.run()
-    assert screen.told[count:] == [first]
+    assert screen.predictions[count:] == [first]
     session.receive(hovered, answers.append)
     assert [answer["loop"] for answer in answers] == [first["loop"]]
     assert session.predictions([COPY])[1]
 
 
-def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_the_step_stays(
+@pytest.mark.slow
+def test_only_the_newest_predictions_are_kept(
     page: tuple[Session, Queue, Paper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, event_loop, screen = page
@@ -285,9 +289,9 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     assert len(session.drop_preview._kept) == 3
-    tried = [entry["loop"] for entry in screen.told]
+    tried = [entry["loop"] for entry in screen.predictions]
     last = tried[-1]
-    primitive = next(entry["primitive"] for entry in screen.told if entry["loop"] == last)
+    primitive = next(entry["primitive"] for entry in screen.predictions if entry["loop"] == last)
     session.receive({"kind": "move", "block": COPY, "loop": last, "primitive": primitive})
     assert session.state.notice is None
     moment = session.state.moment
@@ -296,12 +300,13 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
     event_loop.run()
     machine = session.store.machine(session.state)
     assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
-    # What was forgotten is made as if it had never been tried.
+    # An evicted drop is executed like one that was never predicted.
     session.receive({"kind": "undo"})
     session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})
     assert session.state.notice is None
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "message",
     [
@@ -318,18 +323,16 @@ def test_given_many_drops_that_were_not_made_then_only_the_newest_are_kept_and_t
         {"kind": "rename", "id": "ko", "name": {"a": 1}},
     ],
 )
-def test_given_a_message_of_another_make_then_nothing_changes(
-    page: tuple[Session, Queue, Paper], message: dict[str, Any]
-) -> None:
+def test_a_malformed_message_changes_nothing(page: tuple[Session, Queue, Paper], message: dict[str, Any]) -> None:
     session, event_loop, screen = page
     before = session.state.notebook
     session.receive(message)
     event_loop.run()
     assert session.state.notebook is before
-    assert screen.told == []
+    assert screen.predictions == []
 
 
-def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_predicted_and_one_undo_takes_all_back(
+def test_a_predicted_relocation_is_one_undo_step(
     page: tuple[Session, Queue, Paper],
 ) -> None:
     session, event_loop, screen = page
@@ -338,11 +341,11 @@ def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_pre
     assert session.state.notebook is not None
     text = session.state.notebook.document.text
     event_loop.run()
-    screen.told.clear()
+    screen.predictions.clear()
     assert {e["loop"] for e in session.targets(rows) if e["legal"]} >= {"mo", "no"}
     session.receive({"kind": "begin_drag", "rows": rows, "near": "no"})
     event_loop.run()
-    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.told)
+    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "no"})
     assert session.state.notice is None
     moved = text.replace("compute_at(AL, ko)", "compute_at(AL, no)").replace("compute_at(BL, ko)", "compute_at(BL, no)")
@@ -351,7 +354,8 @@ def test_given_several_placed_blocks_when_dropped_then_their_lines_change_as_pre
     assert session.state.notebook.document.text == text
 
 
-def test_given_a_placed_block_then_no_refusal_proposes_the_loop_where_it_is(page: tuple[Session, Queue, Paper]) -> None:
+@pytest.mark.slow
+def test_no_repair_proposes_the_current_loop(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
     session.receive({"kind": "moves", "rows": [COPY], "loop": "ko"})
     entries = session.targets([COPY])

@@ -1,4 +1,4 @@
-"""Files that a page hands out: made beside the page, of what was shown when they were asked for."""
+"""Exported files of a page: written in the background from the state at the time of the request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tilewright.app.views.shell.gallery import load_examples
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), load_examples())
-    made.updater.screen = PaperScreen()
-    made.receive({"kind": "open", "name": "vtcm_double_buffer"})
-    return made
+    created = Session(PaperClock(), load_examples())
+    created.updater.screen = PaperScreen()
+    created.receive({"kind": "open", "name": "vtcm_double_buffer"})
+    return created
 
 
 def files(session: Session) -> dict[str, str]:
@@ -30,8 +30,8 @@ def files(session: Session) -> dict[str, str]:
     return session.updater.screen.files
 
 
-def came(session: Session, done: Callable[[], bool]) -> None:
-    """Do what was put off until it is so."""
+def run_until(session: Session, done: Callable[[], bool]) -> None:
+    """Run queued callbacks until `done`."""
     assert isinstance(session.event_loop, PaperClock)
     session.event_loop.run_until(done)
 
@@ -46,33 +46,34 @@ def ask(session: Session, **message: Any) -> None:
 )
 def test_the_page_gets_a_file(session: Session, key: str) -> None:
     ask(session, to=key, reviewed=True)
-    came(session, lambda: bool(files(session)))
+    run_until(session, lambda: bool(files(session)))
     ((name, text),) = files(session).items()
     assert name.endswith(EXPORTS[key].suffix) and text and session.state.notice is None
     if key.endswith("-png"):
         assert base64.b64decode(text.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
 
 
-def test_given_edits_meanwhile_then_the_file_is_of_what_was_asked_for(session: Session) -> None:
+@pytest.mark.slow
+def test_an_export_ignores_edits_made_meanwhile(session: Session) -> None:
     before = session.state.notebook
     ask(session, to="timeline-svg")
     session.receive({"kind": "open", "name": "box_blur"})
-    came(session, lambda: bool(files(session)))
+    run_until(session, lambda: bool(files(session)))
     (text,) = files(session).values()
     assert before is not None and "Two blocks of VTCM" in ElementTree.fromstring(text).attrib["aria-label"]
 
 
-def test_given_what_cannot_be_made_then_a_notice(session: Session) -> None:
+def test_a_failed_export_shows_a_notice(session: Session) -> None:
     ask(session, to="fortran")
     assert session.state.notice is not None and files(session) == {}
     session.receive({"kind": "dismiss"})
     session.dispatch(OpenText(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")')))
     ask(session, to="trace")
-    came(session, lambda: session.state.notice is not None)
+    run_until(session, lambda: session.state.notice is not None)
     assert files(session) == {}
 
 
-def test_given_the_gallery_then_there_is_nothing_to_take_away(session: Session) -> None:
+def test_the_gallery_has_nothing_to_export(session: Session) -> None:
     session.receive({"kind": "gallery"})
     ask(session, to="c")
     assert files(session) == {} and session.state.notice is None

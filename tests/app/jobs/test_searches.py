@@ -1,4 +1,4 @@
-"""Searches: each candidate told once, stopped and gone on with, in line with others, there again after a kill."""
+"""Searches: each candidate reported once, stopped and resumed, queued behind others, restored after a kill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from tilewright.engine.cancellation import CancellationToken
 from tilewright.engine.execute import Verdict
 
 
-def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> None:
+@pytest.mark.slow
+def test_a_search_tries_each_candidate_once_and_checks_the_front() -> None:
     state, _, found = searched()
     assert found.status == "ended" and found.error is None
     assert sorted(trial.number for trial in found.trials) == list(range(12))
@@ -38,7 +39,8 @@ def test_given_a_search_then_all_is_tried_once_and_the_front_is_checked() -> Non
     assert state.exploration is not None
 
 
-def test_another_notebook_of_the_page_has_its_own_outcomes() -> None:
+@pytest.mark.slow
+def test_each_notebook_of_a_page_has_its_own_outcomes() -> None:
     watcher = Watcher()
     for text in (HOLES, HOLES.replace("[64, 32]", "[32, 16]")):
         watcher.look(act(act(State(), OpenText(text)), Explore()))
@@ -48,7 +50,7 @@ def test_another_notebook_of_the_page_has_its_own_outcomes() -> None:
 
 
 class Watcher:
-    """A page's searches, with what they told."""
+    """The searches of a page, with their reports."""
 
     def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()
@@ -70,7 +72,8 @@ class Watcher:
         self.searches.update(state)
 
 
-def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
+@pytest.mark.slow
+def test_a_stopped_search_resumes() -> None:
     watcher = Watcher()
     watcher.look(act(with_holes(), Explore()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
@@ -85,16 +88,17 @@ def test_given_a_stop_then_it_ends_and_goes_on_where_it_was() -> None:
     watcher.searches.close()
 
 
-def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_those_that_were_made_are_kept(
+@pytest.mark.slow
+def test_stopping_during_the_checks_keeps_those_that_are_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = threading.Event()
+    first_check = threading.Event()
     goes_on = threading.Event()
 
     def checked(*_: object) -> Verdict:
-        if made.is_set():
+        if first_check.is_set():
             goes_on.wait(30)
-        made.set()
+        first_check.set()
         return Verdict("proved", "as it was told")
 
     monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", checked)
@@ -115,12 +119,12 @@ def test_given_all_tried_then_the_checks_are_told_of_and_a_stop_ends_them_and_th
     )
     watcher.look(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
-    said = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
-    assert len(said) == front and "proved" in said, "a check that was made is not made again"
+    statuses = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
+    assert len(statuses) == front and "proved" in statuses, "a check that was made is not made again"
     watcher.searches.close()
 
 
-def test_given_a_check_that_runs_when_the_search_is_stopped_then_the_check_is_cancelled(
+def test_stopping_a_search_cancels_its_running_check(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow = Slow(lambda *_: Verdict("proved", "too late"))
@@ -134,18 +138,19 @@ def test_given_a_check_that_runs_when_the_search_is_stopped_then_the_check_is_ca
     watcher.searches.close()
 
 
-def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line() -> None:
-    slots, taken, let_go = SearchSlots(1), threading.Event(), threading.Event()
+@pytest.mark.slow
+def test_a_search_waits_for_a_free_slot() -> None:
+    slots, acquired, released = SearchSlots(1), threading.Event(), threading.Event()
 
     def hold() -> None:
         with slots.slot(CancellationToken()) as has:
             assert has
-            taken.set()
-            let_go.wait(30)
+            acquired.set()
+            released.wait(30)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert taken.wait(10)
+    assert acquired.wait(10)
     watcher = Watcher(slots)
     watcher.look(act(with_holes(), Explore()))
     assert watcher.found is not None and watcher.found.status == "waiting"
@@ -155,13 +160,13 @@ def test_given_as_many_searches_as_there_are_places_then_another_waits_in_line()
         gone.set()
         assert has
     assert gone.is_set()
-    let_go.set()
+    released.set()
     holder.join()
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     watcher.searches.close()
 
 
-def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_search_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise OSError("no disk")
 
@@ -173,7 +178,7 @@ def test_given_a_search_that_fails_then_it_says_why(monkeypatch: pytest.MonkeyPa
     watcher.searches.close()
 
 
-def test_given_a_file_then_what_was_found_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_results_of_a_search_survive_reopening_the_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(HOLES)
     open_files, event_loop = OpenFileRegistry(tmp_path), PaperClock()

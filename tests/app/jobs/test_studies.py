@@ -1,4 +1,4 @@
-"""What is worked out while it is looked at: begun when the picture stands still, told piece by piece, given up when the eye moves on."""
+"""On-demand analyses: started once their pane stays visible, reported piece by piece, cancelled when it is hidden."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
     return Subject(monkeypatch)
 
 
-def test_given_a_study_then_each_piece_is_kept_and_told(subject: Subject) -> None:
+def test_each_piece_of_an_analysis_is_stored_and_reported(subject: Subject) -> None:
     subject.studies.update(State(named="a"))
-    assert subject.knows("a") is None and not subject.begun  # not before the picture has stood still
+    assert subject.knows("a") is None and not subject.begun  # not before the debounce
     subject.event_loop.run_until(lambda: subject.knows("a") == 3)
     assert subject.told == 3
 
 
-def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_is_in_sight_follows(
+def test_a_visible_analysis_is_not_restarted_and_the_next_follows(
     subject: Subject,
 ) -> None:
     subject.studies.update(State(named="a"))
@@ -65,28 +65,28 @@ def test_given_the_same_in_sight_again_then_it_is_not_begun_anew_and_what_else_i
     assert subject.begun == ["a", "b"]
 
 
-def test_given_something_else_in_sight_then_the_first_is_given_up(subject: Subject) -> None:
+def test_an_analysis_out_of_view_is_cancelled(subject: Subject) -> None:
     subject.studies.update(State(named="a"))
     subject.studies.update(State(named="b"))
     subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["b"]
 
 
-def test_given_nothing_in_sight_then_nothing_is_begun(subject: Subject) -> None:
+def test_nothing_visible_starts_no_analysis(subject: Subject) -> None:
     subject.studies.update(State(named="a"))
     subject.studies.update(State())
     subject.event_loop.run_until(subject.event_loop.work.empty)
     assert not subject.begun
 
 
-def test_given_two_sides_then_what_they_cost_comes_first_and_the_machines_figures_after() -> None:
+def test_costs_of_a_comparison_precede_the_sensitivity() -> None:
     state, store = opened_example("place_the_copies"), Store()
     report_now(state, store)
-    looking = act(act(state, Compare(START, NOW)), ShowPane("machine"))
-    first = comparison_analysis(looking, store)
+    visible = act(act(state, Compare(START, NOW)), ShowPane("machine"))
+    first = comparison_analysis(visible, store)
     assert first is not None and first.what == "report"
     for piece in first.pieces():
         store.keep(first.what, first.of, piece)
-    assert comparison_analysis(looking, store) is None  # of one schedule the steps between say the rest
-    after = sensitivity_analysis(looking, store)
+    assert comparison_analysis(visible, store) is None  # comparing steps of one schedule covers the rest
+    after = sensitivity_analysis(visible, store)
     assert after is not None and after.what == "sensitivity"

@@ -1,4 +1,4 @@
-"""Threads of many pages that work ahead: one at a time, first come first served, people before all."""
+"""Background threads of many pages: one runs at a time, first come first served, after all requests of users."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tilewright.app.jobs.fair_scheduler import FairScheduler
 
 
-def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() -> None:
+def test_threads_take_turns_one_at_a_time() -> None:
     scheduler, working, most, done = FairScheduler(), [0], [0], list[int]()
 
     def work(name: int) -> None:
@@ -27,14 +27,14 @@ def test_given_many_threads_then_one_works_at_a_time_and_each_gets_its_turn() ->
     for thread in threads:
         thread.join(60)
     assert most == [1] and len(done) == 160
-    for n in range(8):  # whoever has had a turn stands at the end of the queue again
+    for n in range(8):  # after its turn, a thread rejoins the queue at the end
         first = [i for i, name in enumerate(done) if name == n]
         assert first[2] < 80, "none waits until the others are done"
 
 
-def test_given_a_busy_loop_then_a_turn_begins_once_the_loop_comes_to_it() -> None:
-    asked: list[Callable[[], None]] = []
-    scheduler, began = FairScheduler(asked.append), threading.Event()
+def test_a_slot_waits_for_the_event_loop() -> None:
+    queued: list[Callable[[], None]] = []
+    scheduler, began = FairScheduler(queued.append), threading.Event()
 
     def work() -> None:
         with scheduler.slot():
@@ -42,15 +42,15 @@ def test_given_a_busy_loop_then_a_turn_begins_once_the_loop_comes_to_it() -> Non
 
     thread = threading.Thread(target=work)
     thread.start()
-    while not asked:
+    while not queued:
         time.sleep(0.001)
     assert not began.wait(0.05), "people come first"
-    asked[0]()
+    queued[0]()
     assert began.wait(10)
     thread.join(10)
 
 
-def test_given_an_error_in_a_turn_then_the_next_has_its_own() -> None:
+def test_an_error_releases_the_slot() -> None:
     scheduler = FairScheduler()
     for _ in range(3):
         try:
@@ -62,7 +62,7 @@ def test_given_an_error_in_a_turn_then_the_next_has_its_own() -> None:
         pass
 
 
-def test_given_a_loop_that_is_closed_then_turns_go_on() -> None:
+def test_slots_work_after_the_event_loop_closed() -> None:
     def closed(_: Callable[[], None]) -> None:
         raise RuntimeError
 

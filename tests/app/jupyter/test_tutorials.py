@@ -1,4 +1,4 @@
-"""The tutorial notebooks: each runs in a kernel, and a page made of it shows its pictures."""
+"""The tutorial notebooks: each runs in a kernel, and its HTML page shows its pictures."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def outputs(notebook: nbformat.NotebookNode, mime: str) -> list[str]:
 
 
 def printed(notebook: nbformat.NotebookNode) -> list[str]:
-    """What each cell prints: one text each, as a kernel may send it in several pieces."""
+    """The output of each cell as one text, as a kernel may send it in several pieces."""
     return ["".join(output.text for output in cell.get("outputs", ()) if "text" in output) for cell in notebook.cells]
 
 
-@pytest.mark.slow  # a kernel for each
+@pytest.mark.slow  # one kernel each
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_a_tutorial_shows_what_it_was_recorded_with(path: Path) -> None:
-    import nbformat  # importing it, and nbconvert, takes seconds
+def test_a_tutorial_shows_its_recorded_outputs(path: Path) -> None:
+    import nbformat  # slow to import, as is nbconvert
     from nbconvert import HTMLExporter
 
     ran, recorded = executed(path), nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""The views as widgets: what a hand does to one is done to the schedule, and seen in those that are linked to it. Without a browser."""
+"""The views as widgets, without a browser: gestures in one view change the schedule and all linked views."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ def calls(schedule: Schedule) -> list[str]:
     return [step.method for step in schedule.trace.steps if step.changes]
 
 
-def test_given_a_drag_then_the_schedule_has_the_call_and_the_tree_shows_it(schedule: Schedule) -> None:
+@pytest.mark.slow
+def test_a_drag_adds_the_call_and_updates_the_tree(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
-    before, made = ids(tree), len(calls(schedule))
+    before, count = ids(tree), len(calls(schedule))
     by_hand(tree, MOVE)
-    assert calls(schedule)[made:] == ["compute_at"]
+    assert calls(schedule)[count:] == ["compute_at"]
     assert ids(tree) != before and ids(tree).index("A_local.vtcm") > ids(tree).index("ko")
 
 
-def test_given_an_undo_then_the_schedule_is_as_it_was(schedule: Schedule) -> None:
+def test_undo_restores_the_schedule(schedule: Schedule) -> None:
     tree, before = LoopTree(schedule), schedule.mod
     by_hand(tree, MOVE)
     by_hand(tree, {"kind": "undo"})
@@ -63,40 +64,42 @@ def test_given_an_undo_then_the_schedule_is_as_it_was(schedule: Schedule) -> Non
     assert calls(schedule)[-1] == "compute_at"
 
 
-def test_given_calls_from_before_the_view_then_they_are_undone_one_by_one_and_redone(schedule: Schedule) -> None:
-    tree, made = LoopTree(schedule), calls(schedule)
-    for left in reversed(range(len(made))):
+def test_calls_made_before_the_view_can_be_undone_and_redone(schedule: Schedule) -> None:
+    tree, earlier = LoopTree(schedule), calls(schedule)
+    for left in reversed(range(len(earlier))):
         by_hand(tree, {"kind": "undo"})
-        assert calls(schedule) == made[:left]
+        assert calls(schedule) == earlier[:left]
     by_hand(tree, {"kind": "undo"})
-    for back in range(len(made)):
+    for back in range(len(earlier)):
         by_hand(tree, {"kind": "redo"})
-        assert calls(schedule) == made[: back + 1]
+        assert calls(schedule) == earlier[: back + 1]
 
 
-def test_given_a_refused_drop_then_nothing_changes_and_the_tree_says_why(schedule: Schedule) -> None:
+def test_a_refused_drop_shows_the_reason_and_changes_nothing(schedule: Schedule) -> None:
     tree, before = LoopTree(schedule), schedule.mod
-    said: list[Any] = []
-    tree.widget.component.on_sent(said.append)
+    messages: list[Any] = []
+    tree.widget.component.on_sent(messages.append)
     by_hand(tree, {**MOVE, "block": "C", "loop": "ax0"})
     assert schedule.mod is before
-    assert [message["kind"] for message in said] == ["notice"]
+    assert [message["kind"] for message in messages] == ["notice"]
 
 
-def test_given_linked_views_when_a_block_is_moved_then_the_timeline_follows(schedule: Schedule) -> None:
+@pytest.mark.slow
+def test_a_linked_timeline_follows_a_moved_block(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     timeline = Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
     before = cycles(timeline)
-    told: list[Schedule] = []
-    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    changes: list[Schedule] = []
+    tree.param.watch(lambda event: changes.append(event.new), "schedule")
     by_hand(tree, MOVE)
     assert cycles(timeline) != before
     assert cycles(timeline) == tilewright.simulate(schedule, "dual-bank-npu").cycles
-    assert told == [schedule]
+    assert changes == [schedule]
     assert tree.widget.group == timeline.widget.group, "one playhead"
 
 
-def test_given_another_machine_then_linked_views_are_of_it(schedule: Schedule) -> None:
+@pytest.mark.slow
+def test_linked_views_use_the_given_machine(schedule: Schedule) -> None:
     tree = LoopTree(schedule, machine="dual-bank-npu")
     timeline = Timeline(schedule=tree.param.schedule, machine=tree.param.machine)
     slow = tilewright.machine("dual-bank-npu").replace("memories.ddr.read_bytes_per_cycle", 8)
@@ -106,7 +109,8 @@ def test_given_another_machine_then_linked_views_are_of_it(schedule: Schedule) -
     assert cycles(timeline) == tilewright.simulate(schedule, slow).cycles
 
 
-def test_given_a_cell_that_goes_on_with_the_schedule_then_the_views_catch_up(schedule: Schedule) -> None:
+@pytest.mark.slow
+def test_views_follow_calls_from_a_later_cell(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     timeline = Timeline(schedule=tree.param.schedule)
     before = cycles(timeline)
@@ -117,7 +121,7 @@ def test_given_a_cell_that_goes_on_with_the_schedule_then_the_views_catch_up(sch
     assert calls(schedule)[-1] != "compute_at", "the hand undoes what the cell did"
 
 
-def test_given_a_row_that_is_chosen_then_both_sides_know(schedule: Schedule) -> None:
+def test_a_selected_row_is_synchronized_in_both_directions(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     by_hand(tree, {"kind": "select", "id": "ko"})
     assert tree.selected == "ko"
@@ -125,19 +129,19 @@ def test_given_a_row_that_is_chosen_then_both_sides_know(schedule: Schedule) -> 
     assert tree.widget.selected == "no"
 
 
-def test_given_a_report_then_its_timeline_is_shown() -> None:
+def test_a_report_shows_its_timeline() -> None:
     report = tilewright.simulate(tilewright.load(EXAMPLE))
     assert cycles(Timeline(report)) == report.cycles
 
 
-def test_given_a_program_without_calls_then_it_has_a_schedule_to_drag_in() -> None:
+def test_a_program_without_calls_gets_a_schedule() -> None:
     tree = LoopTree(evaluate(read_document(MATMUL_NOTEBOOK)).program)
     assert isinstance(tree.schedule, Schedule)
     by_hand(tree, {"kind": "reorder", "loops": ["j", "i"]})
     assert calls(tree.schedule) == ["reorder"]
 
 
-def test_given_a_notebook_then_its_machine_is_the_views_and_its_own_schedule_stays() -> None:
+def test_a_notebook_view_uses_its_machine_and_keeps_its_schedule() -> None:
     notebook = tilewright.load(EXAMPLE)
     tree = LoopTree(notebook)
     by_hand(tree, MOVE)
@@ -145,12 +149,12 @@ def test_given_a_notebook_then_its_machine_is_the_views_and_its_own_schedule_sta
     assert notebook.schedule is not None and len(calls(tree.schedule)) == len(calls(notebook.schedule)) + 1
 
 
-def test_given_something_else_then_it_is_refused() -> None:
+def test_an_unsupported_object_is_refused() -> None:
     with pytest.raises(TypeError, match="a schedule, a notebook or a program is expected, not int"):
         LoopTree(3)
 
 
-def test_given_a_layout_picker_when_another_buffer_is_asked_for_then_it_shows_that(schedule: Schedule) -> None:
+def test_a_layout_picker_switches_to_another_buffer(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     picker = LayoutPicker(schedule=tree.param.schedule, buffer=tree.param.buffer)
     assert json.loads(picker.widget.payload)["picker"]["name"].startswith(("A_local", "B_local", "C_local"))
@@ -158,19 +162,20 @@ def test_given_a_layout_picker_when_another_buffer_is_asked_for_then_it_shows_th
     assert json.loads(picker.widget.payload)["picker"]["name"] == "A" == picker.shown
 
 
-def test_given_a_layout_that_is_picked_then_the_schedule_has_it_and_linked_views_know(schedule: Schedule) -> None:
+@pytest.mark.slow
+def test_a_picked_layout_reaches_the_schedule_and_linked_views(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     picker = LayoutPicker(tree.param.schedule, "A_local.vtcm")
-    told: list[Schedule] = []
-    tree.param.watch(lambda event: told.append(event.new), "schedule")
+    changes: list[Schedule] = []
+    tree.param.watch(lambda event: changes.append(event.new), "schedule")
     card = next(c for c in json.loads(picker.widget.payload)["picker"]["cards"] if c["call"])
     by_hand(picker, {"kind": "call", **{key: card["call"][key] for key in ("method", "target", "arguments")}})
-    assert calls(schedule)[-1] == card["call"]["method"] and told == [schedule]
+    assert calls(schedule)[-1] == card["call"]["method"] and changes == [schedule]
     by_hand(tree, {"kind": "undo"})
     assert picker._session.state.shown.schedule.states[-1] is schedule.states[-1], "the link holds"
 
 
-def test_given_a_view_then_its_bundle_has_text_a_picture_and_the_live_view(schedule: Schedule) -> None:
+def test_the_bundle_of_a_view_has_text_picture_and_live_view(schedule: Schedule) -> None:
     for view, label in (
         (LoopTree(schedule), "Loop tree of matmul"),
         (Timeline(schedule), "Timeline of matmul"),
@@ -185,14 +190,14 @@ def test_given_a_view_then_its_bundle_has_text_a_picture_and_the_live_view(sched
         assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == view.widget.model_id
 
 
-def test_given_calls_in_the_cell_that_shows_it_then_the_picture_has_them(schedule: Schedule) -> None:
+def test_picture_includes_calls_of_the_same_cell(schedule: Schedule) -> None:
     tree = LoopTree(schedule)
     schedule.unroll(schedule.get_loop("ki"))
     svg = base64.b64decode(re.search('base64,([^"]+)"', tree._repr_mimebundle_()["text/html"])[1]).decode()  # type: ignore[index]
     assert "unroll" in svg
 
 
-def test_given_names_with_markup_then_the_picture_keeps_them_as_text() -> None:
+def test_the_picture_escapes_markup_in_names() -> None:
     program = evaluate(read_document(MATMUL_NOTEBOOK)).program
     assert program is not None
     sch = Schedule(program)
@@ -202,7 +207,7 @@ def test_given_names_with_markup_then_the_picture_keeps_them_as_text() -> None:
     assert "onerror" not in re.sub(r'alt="[^"]*"', "", tree._repr_mimebundle_()["text/html"])
 
 
-def test_given_a_notebook_file_when_a_block_is_dragged_then_the_file_has_the_line(tmp_path: Path) -> None:
+def test_dragging_in_a_notebook_file_writes_the_line(tmp_path: Path) -> None:
     path = tmp_path / "copies.py"
     path.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
     notebook = ScheduleNotebook(path)
@@ -218,7 +223,7 @@ def test_given_a_notebook_file_when_a_block_is_dragged_then_the_file_has_the_lin
     assert path.read_text(encoding="utf-8") == notebook.text
 
 
-def test_given_a_schedule_as_a_notebook_then_its_steps_are_there_and_drags_are_its_calls(schedule: Schedule) -> None:
+def test_a_schedule_as_a_notebook_has_its_steps_and_accepts_drags(schedule: Schedule) -> None:
     notebook = ScheduleNotebook(schedule)
     notebook._page.tree.receive(MOVE)
     assert calls(schedule)[-1] == "compute_at"

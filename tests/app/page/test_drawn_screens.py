@@ -11,17 +11,17 @@ from tilewright.app.page.page import Page
 from tilewright.app.session.session import Session
 
 
-def test_given_an_open_notebook_then_the_start_screen_is_drawn_on_the_return_only(monkeypatch: pytest.MonkeyPatch):
+def test_an_open_notebook_draws_the_start_screen_only_on_return(monkeypatch: pytest.MonkeyPatch):
     session = Session(NoClock(), EXAMPLES)
     page = Page(session, NotebookCatalog())
     session.updater.screen = page
     session.receive({"kind": "open", "name": "place_the_copies"})
-    made = pages.gallery_value
+    original = pages.gallery_value
     drawn: list[str] = []
 
     def watched(*args: object) -> object:
         drawn.append("gallery")
-        return made(*args)  # pyright: ignore[reportArgumentType]
+        return original(*args)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(pages, "gallery_value", watched)
     session.receive({"kind": "theme", "theme": "dark"})

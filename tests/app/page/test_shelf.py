@@ -1,4 +1,4 @@
-"""What a page has to choose from, and the thumbnails that are drawn after it."""
+"""The notebooks that a page offers, and their thumbnails, which are drawn later."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tilewright.app.views.shell.model_cards import example_models
 from tilewright.app.views.shell.thumbnails import digest
 
 
-def test_given_no_folder_then_the_examples_are_there_and_nothing_is_missing() -> None:
+def test_the_examples_are_listed_without_a_folder() -> None:
     for catalog in (NotebookCatalog(), NotebookCatalog(FOLDER)):
         assert catalog.examples == (*load_examples(), *example_models())
         assert (catalog.folder, catalog.missing) == ("", [])
 
 
-def test_given_a_folder_then_its_files_come_first_and_are_drawn_once_a_server(tmp_path: Path) -> None:
+def test_files_of_a_folder_come_first_and_are_drawn_once(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
     thumbnails = Thumbnails()
     catalog = NotebookCatalog(tmp_path, thumbnails)
@@ -33,15 +33,15 @@ def test_given_a_folder_then_its_files_come_first_and_are_drawn_once_a_server(tm
     assert thumbnails.known[digest(MATMUL_NOTEBOOK)].cycles
 
 
-def test_given_a_page_that_wants_no_more_then_nothing_is_drawn(tmp_path: Path) -> None:
+def test_a_closed_page_draws_no_thumbnails(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MATMUL_NOTEBOOK)
     catalog = NotebookCatalog(tmp_path)
-    asked = threading.Event()
+    requested = threading.Event()
 
     def wanted() -> bool:
-        asked.set()
+        requested.set()
         return False
 
     catalog.fill(wanted, lambda: pytest.fail("nothing was to be drawn"))
-    assert asked.wait(60)
+    assert requested.wait(60)
     assert catalog.missing == [MATMUL_NOTEBOOK]

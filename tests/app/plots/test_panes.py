@@ -14,7 +14,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 
 
-def test_given_a_report_then_both_figures_are_sent_and_stay_while_nothing_changes() -> None:
+def test_both_figures_of_a_report_are_sent_once() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     report_now(state, store)
     first = msgspec.json.encode(traffic_pane(state, store))
@@ -27,11 +27,11 @@ def test_given_a_report_then_both_figures_are_sent_and_stay_while_nothing_change
     assert "CustomJS" not in json.dumps(figures), "the page's policy forbids scripts that are built from text"
 
 
-def test_given_no_program_then_there_is_no_figure() -> None:
+def test_no_program_has_no_figure() -> None:
     assert traffic_pane(State(), Store())["figures"] == {}
 
 
-def test_the_script_for_notebooks_is_that_of_the_installed_bokeh() -> None:
+def test_the_notebook_script_is_that_of_the_installed_bokeh() -> None:
     view, sent = TrafficView({}), list[dict[str, object]]()
     view.on_sent(sent.append)
     view.receive({"kind": "bokeh"})

@@ -1,4 +1,4 @@
-"""Pictures of figures: what a notebook keeps of them without a script, and what nbconvert makes of it."""
+"""Pictures of figures: static images in a notebook, and their conversion by nbconvert."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_picture_is_well_formed_and_has_its_glyphs() -> None:
     assert len(quads) > 400
 
 
-def test_given_a_theme_then_the_picture_has_its_ground() -> None:
+def test_the_background_of_a_picture_follows_the_theme() -> None:
     report = tilewright.simulate(evaluate(load_document(EXAMPLE)))
     assert 'fill="#17191f"' in tilewright.plot.svg(tilewright.plot.roofline(report, theme="dark"))
 
@@ -53,7 +53,7 @@ def test_given_a_theme_then_the_picture_has_its_ground() -> None:
 @pytest.fixture(scope="module")
 def executed() -> Any:
     """A notebook whose cells end with figures, executed by a kernel."""
-    import nbformat  # importing it, and nbconvert, takes seconds
+    import nbformat  # slow to import, as is nbconvert
     from nbconvert.preprocessors import ExecutePreprocessor
 
     lines = [

@@ -1,4 +1,4 @@
-"""Figures of reports: their data are the report's figures, their tools are there, and they compose."""
+"""Figures of reports: their data equal the metrics of the report, they have their tools, and they compose."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def data_of(drawn: figure, name: str) -> dict[str, Any]:
 
 
 def busy(drawn: figure) -> dict[str, int]:
-    """The cycles of each engine's tasks, without those in which a port or a bus held a task up."""
+    """The cycles of each engine's tasks, excluding stalls on a port or a bus."""
     tasks, stalls, found = data_of(drawn, "tasks"), data_of(drawn, "stalls"), Counter[str]()
     for engine, cycles in zip(tasks["engine"], tasks["cycles"], strict=True):
         found[engine] += cycles
@@ -66,8 +66,9 @@ def busy(drawn: figure) -> dict[str, int]:
     return dict(found)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_then_each_engines_rectangles_sum_to_its_busy_cycles(name: str) -> None:
+def test_rectangles_of_an_engine_sum_to_its_busy_cycles(name: str) -> None:
     report = example_report(name)
     drawn = tilewright.plot.timeline(report)
     assert busy(drawn) == {name: e.busy for name, e in report.engines.items() if e.busy}
@@ -79,7 +80,7 @@ def test_given_an_example_then_each_engines_rectangles_sum_to_its_busy_cycles(na
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_then_its_memories_peaks_are_the_reports(name: str) -> None:
+def test_memory_peaks_equal_those_of_the_report(name: str) -> None:
     report = example_report(name)
     drawn = tilewright.plot.occupancy(report)
     rows = [row for row, m in report.memory.items() if m.peak_bytes and m.scope != "global"]
@@ -88,8 +89,9 @@ def test_given_an_example_then_its_memories_peaks_are_the_reports(name: str) -> 
     assert set(data_of(drawn, "tiles")["memory"]) <= set(rows)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tiles", [2, 7, 300, 5_000, 10**9, 10**15])
-def test_given_any_length_then_the_rectangles_are_few_and_sum_to_the_busy_cycles(tiles: int) -> None:
+def test_rectangles_are_few_and_sum_to_busy_cycles_at_any_length(tiles: int) -> None:
     report = tiled(tiles)
     drawn = tilewright.plot.timeline(report)
     assert busy(drawn) == pytest.approx({name: e.busy for name, e in report.engines.items() if e.busy}, rel=1e-12)
@@ -98,14 +100,14 @@ def test_given_any_length_then_the_rectangles_are_few_and_sum_to_the_busy_cycles
 
 
 @pytest.mark.parametrize("tiles", [10**6, pytest.param(10**15, marks=pytest.mark.slow)])
-def test_given_a_server_when_zoomed_then_every_task_is_drawn_also_beyond_the_numbers_of_a_browser(tiles: int) -> None:
+def test_zooming_draws_every_task_even_beyond_browser_numbers(tiles: int) -> None:
     report = tiled(tiles)
     drawn = tilewright.plot.timeline(report)
     memories = tilewright.plot.occupancy(report, x_range=drawn.x_range)
     span = drawn.x_range
     assert isinstance(span, Range1d) and not origin_of(span)
     centre = report.cycles // 2
-    while span.end - span.start > 2_000:  # a person zooms by steps
+    while span.end - span.start > 2_000:  # interactive zooming goes by steps
         width = int(span.end - span.start) // 8
         middle = centre - origin_of(span)
         span.update(start=float(middle - width // 2), end=float(middle + width // 2))
@@ -129,7 +131,7 @@ def test_given_a_server_when_zoomed_then_every_task_is_drawn_also_beyond_the_num
     assert data_of(memories, "tiles")["tile"]
 
 
-def test_given_a_roofline_then_its_point_is_the_reports() -> None:
+def test_the_roofline_point_is_that_of_the_report() -> None:
     before, after = example_report("fused_matmul_relu_roundtrip"), example_report("fused_matmul_relu")
     drawn = tilewright.plot.roofline({"with the round trip": before, "now": after})
     points = data_of(drawn, "points")
@@ -143,8 +145,9 @@ def test_given_a_roofline_then_its_point_is_the_reports() -> None:
         tilewright.plot.roofline({})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_traffic_then_its_flows_are_the_reports_bytes(name: str) -> None:
+def test_traffic_flows_are_the_bytes_of_the_report(name: str) -> None:
     report = example_report(name)
     flows = data_of(tilewright.plot.traffic(report), "flows")
     rows = list(zip(*(flows[k] for k in ("kind", "buffer", "source", "destination", "bytes")), strict=True))
@@ -158,12 +161,12 @@ def test_given_traffic_then_its_flows_are_the_reports_bytes(name: str) -> None:
     assert most[1] == max(widest)
 
 
-def test_given_the_round_trip_then_it_is_marked() -> None:
+def test_the_round_trip_is_marked() -> None:
     assert data_of(tilewright.plot.traffic(example_report("fused_matmul_relu_roundtrip")), "round_trips")["text"]
     assert not data_of(tilewright.plot.traffic(example_report("fused_matmul_relu")), "round_trips")["text"]
 
 
-def test_given_sensitivities_then_the_bars_are_the_saved_cycles() -> None:
+def test_sensitivity_bars_are_the_saved_cycles() -> None:
     sch = Schedule(parse(matmul(8, 8, 64)).program)
     found = tilewright.sensitivity(sch.func, plain())
     bars = data_of(tilewright.plot.sensitivity(found, most=3), "parameters")
@@ -172,7 +175,8 @@ def test_given_sensitivities_then_the_bars_are_the_saved_cycles() -> None:
     assert not data_of(tilewright.plot.sensitivity([]), "parameters")["saved"]
 
 
-def test_given_reports_then_figures_have_their_tools_and_share_an_axis() -> None:
+@pytest.mark.slow
+def test_figures_have_their_tools_and_share_an_axis() -> None:
     report = example_report("vtcm_double_buffer")
     timeline = tilewright.plot.timeline(report)
     occupancy = tilewright.plot.occupancy(report, x_range=timeline.x_range)
@@ -184,7 +188,8 @@ def test_given_reports_then_figures_have_their_tools_and_share_an_axis() -> None
     assert len(layout.get_root().children) == 3
 
 
-def test_given_a_theme_then_colours_are_its_own_and_those_of_the_views() -> None:
+@pytest.mark.slow
+def test_figures_use_the_colours_of_the_theme_and_the_views() -> None:
     report = example_report("vtcm_double_buffer")
     dark, light = (tilewright.plot.timeline(report, theme=theme) for theme in ("dark", "light"))
     assert dark.background_fill_color != light.background_fill_color
@@ -201,7 +206,7 @@ def test_given_a_theme_then_colours_are_its_own_and_those_of_the_views() -> None
         pn.config.theme = before
 
 
-def test_given_a_stacked_bin_then_it_stays_in_its_lane() -> None:
+def test_a_stacked_bin_stays_in_its_lane() -> None:
     drawn = tilewright.plot.timeline(tiled(5_000))
     tasks = data_of(drawn, "tasks")
     low, high = timelines.LANE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from bokeh.models import ColumnDataSource, HoverTool, TapTool
 from bokeh.plotting import figure
 
@@ -19,7 +20,7 @@ def sources(drawn: figure) -> dict[str, ColumnDataSource]:
     return found
 
 
-def test_the_figures_have_no_candidates_no_scripts_and_a_dark_colour_for_each_light_one() -> None:
+def test_figures_have_no_candidates_or_scripts_and_both_themes() -> None:
     for drawn in (scatter_figure(), axes_figure()):
         assert not any(column for source in sources(drawn).values() for column in source.data.values())
     value = json.loads(search_figures())
@@ -29,7 +30,8 @@ def test_the_figures_have_no_candidates_no_scripts_and_a_dark_colour_for_each_li
     assert colours and colours <= set(value["dark"]) and value["dark"] == dark_colours()
 
 
-def test_each_source_has_the_columns_that_its_glyph_reads() -> None:
+@pytest.mark.slow
+def test_each_source_has_the_columns_that_its_glyphs_read() -> None:
     for drawn in (scatter_figure(), axes_figure()):
         for renderer in drawn.renderers:
             read = {field for field in renderer.glyph.properties_with_values().values() if isinstance(field, str)}
@@ -37,7 +39,8 @@ def test_each_source_has_the_columns_that_its_glyph_reads() -> None:
             assert read & {"x", "y", "xs", "ys", "low", "high", "size", "text", "alpha", "dash"} <= columns
 
 
-def test_the_tap_and_hover_tools_find_the_same_candidates() -> None:
+@pytest.mark.slow
+def test_tap_and_hover_tools_find_the_same_candidates() -> None:
     for drawn in (scatter_figure(), axes_figure()):
         hover, tap = (next(tool for tool in drawn.tools if isinstance(tool, kind)) for kind in (HoverTool, TapTool))
         assert [r.id for r in hover.renderers] == [r.id for r in tap.renderers]
@@ -45,7 +48,7 @@ def test_the_tap_and_hover_tools_find_the_same_candidates() -> None:
         assert hover.tooltips is None, "the page draws the card of a candidate"
 
 
-def test_the_page_names_the_sources_that_the_figures_have() -> None:
+def test_page_names_the_sources_of_the_figures() -> None:
     axes = (STATIC / "components" / "explore" / "axes.js").read_text(encoding="utf-8")
     listed = re.search(r"const SOURCES = \[(.*?)\]", axes, re.S)
     assert listed is not None

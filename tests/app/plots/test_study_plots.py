@@ -1,4 +1,4 @@
-"""Figures of studies: every candidate is there once, the front is the study's, axes are those of the space."""
+"""Figures of studies: every candidate occurs once, the front is that of the study, axes are those of the space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def study() -> Study:
 
 
 def candidates(drawn: figure) -> dict[int, dict[str, Any]]:
-    """The candidates of a scatter plot by their numbers, with their outcome."""
+    """The candidates of a scatter plot by number, with their outcome."""
     found: dict[int, dict[str, Any]] = {}
     for source in {r.data_source for r in drawn.renderers if r.name and r.name.split()[0] in study().counts}:
         for n, number in enumerate(source.data["number"]):
@@ -36,7 +36,8 @@ def _source(drawn: figure, name: str) -> Any:
     return found
 
 
-def test_given_a_study_then_each_candidate_is_a_mark_at_its_figures() -> None:
+@pytest.mark.slow
+def test_each_candidate_of_a_study_is_a_mark_at_its_metrics() -> None:
     drawn = tilewright.plot.scatter(study(), "traffic", "cycles")
     found = candidates(drawn)
     assert sorted(found) == [trial.number for trial in study().trials]
@@ -52,7 +53,7 @@ def test_given_a_study_then_each_candidate_is_a_mark_at_its_figures() -> None:
     assert bound in (min(f.bound for f in known if f), {"value": min(f.bound for f in known if f)})
 
 
-def test_given_two_objectives_then_the_front_is_a_line_of_the_studys_front() -> None:
+def test_pareto_front_of_two_objectives_is_a_line() -> None:
     drawn = tilewright.plot.pareto(study())
     front = _source(drawn, "front").data
     assert sorted(front["number"]) == sorted(trial.number for trial in study().front)
@@ -62,7 +63,7 @@ def test_given_two_objectives_then_the_front_is_a_line_of_the_studys_front() -> 
     assert not [r for r in tilewright.plot.scatter(study(), "energy").renderers if type(r.glyph).__name__ == "Step"]
 
 
-def test_given_parallel_axes_then_each_candidate_is_a_line_and_each_choice_an_axis() -> None:
+def test_parallel_axes_have_a_line_per_candidate() -> None:
     drawn = tilewright.plot.parallel_axes(study())
     names = list(drawn.xaxis[0].major_label_overrides.values())
     assert names[: len(study().space.holes)] == [hole.name for hole in study().space.holes]
@@ -85,13 +86,13 @@ def test_given_parallel_axes_then_each_candidate_is_a_line_and_each_choice_an_ax
 @pytest.mark.parametrize(
     ("values", "is_log"), [([], False), ([5.0], False), ([1.0, 100.0], True), ([0.0, 100.0], False)]
 )
-def test_given_values_then_the_axis_holds_them(values: list[float], is_log: bool) -> None:
+def test_the_axis_contains_its_values(values: list[float], is_log: bool) -> None:
     amounts = Amounts(values)
     low, high = amounts.ends
     assert amounts.is_log == is_log and low < high and all(low <= value <= high for value in values)
 
 
-def test_given_a_wide_range_then_the_axis_is_logarithmic() -> None:
+def test_a_wide_range_gets_a_logarithmic_axis() -> None:
     assert (
         isinstance(tilewright.plot.scatter(study(), "cycles", "cycles").x_scale, LogScale)
         == Amounts([t.outcome.figures.cycles for t in study().trials if t.outcome.figures]).is_log

@@ -1,4 +1,4 @@
-"""A message declares what holds for it; there are no lists of messages beside it."""
+"""Each message declares its own properties; there are no separate lists of messages."""
 
 from __future__ import annotations
 

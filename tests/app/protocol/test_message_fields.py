@@ -1,4 +1,4 @@
-"""Messages of another make: each field that is missing or of another type is refused by name, before anything is done."""
+"""Malformed messages: each missing or ill-typed field is refused by name, before any effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tilewright.app.views.shell.gallery import load_examples
         ({}, "kind"),
     ],
 )
-def test_given_a_message_of_another_make_then_the_notice_names_the_field(message: dict[str, Any], field: str) -> None:
+def test_the_notice_of_a_malformed_message_names_the_field(message: dict[str, Any], field: str) -> None:
     session = Session(NoClock(), load_examples())
     session.receive({"kind": "open", "name": "place_the_copies"})
     before = session.state.notebook
@@ -68,7 +68,7 @@ def test_given_a_message_of_another_make_then_the_notice_names_the_field(message
         ({"kind": "restore_version", "version": 3}, "no-such-version"),
     ],
 )
-def test_given_something_that_is_not_there_then_the_notice_says_so(message: dict[str, Any], code: str) -> None:
+def test_the_notice_of_a_missing_object_names_it(message: dict[str, Any], code: str) -> None:
     session = Session(NoClock(), load_examples())
     session.receive({"kind": "open", "name": "place_the_copies"})
     session.receive(message)
@@ -76,18 +76,18 @@ def test_given_something_that_is_not_there_then_the_notice_says_so(message: dict
     session.close()
 
 
-def test_given_numbers_as_javascript_sends_them_then_they_are_integers() -> None:
+def test_integral_javascript_numbers_become_integers() -> None:
     message = {"kind": "move_item", "item": 1.0, "target": 3, "after": True, "base": 7}
     assert decode(message) == MoveItem(1, 3, True, base=7)
 
 
-def test_given_a_kind_then_one_message_has_it_and_says_what_it_is() -> None:
+def test_each_kind_has_one_documented_message() -> None:
     assert len(MESSAGES) == len(set(MESSAGES.values())) > 80
     silent = [kind for kind, message in MESSAGES.items() if not message.__doc__]
     assert not silent, "a docstring says what the message does"
 
 
-def test_given_messages_of_a_search_then_they_are_these_intents() -> None:
+def test_messages_of_a_search_decode_to_intents() -> None:
     message = {"kind": "explore", "objectives": ["cycles"], "budgets": {"peak": 5}, "trials": 7, "seed": 1}
     assert decode(message) == Explore(("cycles",), {"peak": 5.0}, 7, 1)
     assert decode({**message, "seconds": 20}) == Explore(("cycles",), {"peak": 5.0}, 7, 1, 20.0)

@@ -1,4 +1,4 @@
-"""The access policy, as a table of who gets in."""
+"""The access policy as a table of allowed and refused requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ticket_of(policy: AccessPolicy) -> str:
 
 
 def is_entry(decision: Answer | PassOn, prefix: str = "") -> bool:
-    """Whether the answer is the page for a visitor without a ticket, which is the same for everybody."""
+    """Whether the answer is the page for a visitor without a ticket, which is the same for all."""
     return isinstance(decision, Answer) and decision.status == 200 and decision.text == entry_page(prefix)
 
 
@@ -52,7 +52,7 @@ def is_entry(decision: Answer | PassOn, prefix: str = "") -> bool:
         "[0:0:0:0:0:0:0:1]",
     ],
 )
-def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None:
+def test_names_of_this_machine_are_served(host: str) -> None:
     assert status(TRUSTING, Host=host) == 0
 
 
@@ -82,15 +82,15 @@ def test_given_a_name_of_this_machine_then_the_page_is_served(host: str) -> None
         "x" * 9999,
     ],
 )
-def test_given_another_name_then_nothing_is_served(host: str) -> None:
-    """A page of another site that points its name at this machine."""
+def test_other_host_names_are_refused(host: str) -> None:
+    """A page of another site whose DNS name resolves to this machine."""
     for policy in (TRUSTING, HERE):
         assert status(policy, Host=host) == 403
         assert status(policy, "/ws", Host=host) == 403
         assert status(policy, "/healthz", Host=host) == 403
 
 
-def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None:
+def test_an_open_server_accepts_addresses_and_its_own_names() -> None:
     for host in ("10.0.0.7:5006", "tiles.example.org", "TILES.example.org:443", "box:8888"):
         assert status(OPEN, f"/{ticket_of(OPEN)}", Host=host) == 0
     for host in ("box:9999", "evil.example"):
@@ -133,17 +133,17 @@ def test_given_an_open_server_then_numbers_and_its_own_names_are_known() -> None
         ({"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors"}, 0),
     ],
 )
-def test_given_a_page_of_another_site_then_it_reaches_no_websocket(headers: dict[str, str], expected: int) -> None:
+def test_websockets_refuse_pages_of_other_sites(headers: dict[str, str], expected: int) -> None:
     assert status(TRUSTING, "/ws", **headers) == expected
 
 
-def test_given_a_server_with_https_then_a_page_of_plain_http_is_another_site() -> None:
+def test_an_https_server_refuses_origins_of_plain_http() -> None:
     secure = make_policy(requires_token=False, is_tls=True)
     assert status(secure, "/ws", Origin=f"https://{HOST}") == 0
     assert status(secure, "/ws", Origin=f"http://{HOST}") == 403
 
 
-def test_given_a_proxy_with_https_then_the_origin_is_that_of_a_name_given_at_the_start() -> None:
+def test_https_proxies_are_accepted_for_configured_names() -> None:
     named = make_policy(requires_token=False, names=("tiles.example.org",))
     for scheme in ("http", "https"):
         assert status(named, "/ws", Host="tiles.example.org", Origin=f"{scheme}://tiles.example.org") == 0
@@ -159,7 +159,7 @@ def test_given_a_proxy_with_https_then_the_origin_is_that_of_a_name_given_at_the
      "/api", "/api/sessions", "/static/js/bokeh.min.js", "/login",
      "/healthz", "/components/payload/x/__css__/y", "/metadata", "/anything"],
 )  # fmt: skip
-def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_only(target: str) -> None:
+def test_navigation_from_other_sites_reaches_only_the_start_page(target: str) -> None:
     for policy in (TRUSTING, HERE):
         for site in ("cross-site", "same-site"):
             assert status(policy, target, **{**LINK, "Sec_Fetch_Site": site}) == 403, target
@@ -167,7 +167,7 @@ def test_given_a_navigation_from_another_site_then_it_reaches_the_start_page_onl
     assert status(TRUSTING, "/", "POST", **LINK) == 403
 
 
-def test_given_a_link_on_another_site_then_the_start_page_asks_the_browser_for_its_key() -> None:
+def test_links_from_other_sites_get_the_entry_page() -> None:
     assert is_entry(decided(HERE, "/", **LINK))
 
 
@@ -175,9 +175,7 @@ def test_given_a_link_on_another_site_then_the_start_page_asks_the_browser_for_i
     "target", ["/", "/file/mine.py", "/model/net", "/?tokens=" + TOKEN, "/?token=wrong", "/?ticket=x", "/?entry=x"]
 )
 @pytest.mark.parametrize("policy", [HERE, OPEN])
-def test_given_no_credential_then_every_page_is_the_same_entry_without_any_credential(
-    policy: AccessPolicy, target: str
-) -> None:
+def test_pages_without_a_credential_are_the_same_entry(policy: AccessPolicy, target: str) -> None:
     for headers in (
         {},
         {"Authorization": "Bearer wrong"},
@@ -194,7 +192,7 @@ def test_given_no_credential_then_every_page_is_the_same_entry_without_any_crede
     ["/ws", "/file/mine.py/ws", "/api", "/api/sessions", "/metadata",
      "/autoload.js", "/components/payload/x/__css__/y", "/nothing", "/loginx", "/healthzz"],
 )  # fmt: skip
-def test_given_no_credential_then_every_other_address_answers_401(target: str) -> None:
+def test_other_addresses_without_a_credential_answer_401(target: str) -> None:
     for policy in (HERE, OPEN):
         key, ticket = policy.keys.new_key(), policy.keys.new_ticket("page")
         assert status(policy, target) == 401, target
@@ -208,10 +206,10 @@ def test_given_no_credential_then_every_other_address_answers_401(target: str) -
         assert status(policy, target, Authorization=f"Bearer {TOKEN}") in (0, 403)
 
 
-def test_given_a_page_token_then_it_opens_websockets_only_and_only_if_this_server_signed_it() -> None:
+def test_a_page_token_opens_only_websockets_of_this_server() -> None:
     def signed(policy: AccessPolicy, seconds: int = 300) -> str:
-        made = generate_session_id(policy.keys.page_secret, signed=True)
-        return "bokeh, " + generate_jwt_token(made, policy.keys.page_secret, signed=True, expiration=seconds)
+        session_id = generate_session_id(policy.keys.page_secret, signed=True)
+        return "bokeh, " + generate_jwt_token(session_id, policy.keys.page_secret, signed=True, expiration=seconds)
 
     own = signed(HERE)
     assert (
@@ -228,7 +226,7 @@ def test_given_a_page_token_then_it_opens_websockets_only_and_only_if_this_serve
         assert status(HERE, "/ws", Sec_WebSocket_Protocol=protocol) == 401, protocol
 
 
-def test_given_a_ticket_then_it_loads_one_page() -> None:
+def test_a_ticket_loads_one_page() -> None:
     query = ticket_of(HERE)
     assert decided(HERE, f"/file/mine.py{query}") == PassOn("/?place=file&name=mine.py")
     assert is_entry(decided(HERE, f"/file/mine.py{query}"))
@@ -236,7 +234,7 @@ def test_given_a_ticket_then_it_loads_one_page() -> None:
     assert is_entry(decided(HERE, f"/?ticket={HERE.keys.new_key()}"))
 
 
-def test_given_no_credential_then_published_files_and_the_health_check_answer() -> None:
+def test_published_files_and_healthz_need_no_credential() -> None:
     for target in ("/static/js/bokeh.min.js", "/static/extensions/panel/panel.min.js", "/favicon.ico"):
         assert status(HERE, target) == 0
     assert status(HERE, "/login") == 0 and status(HERE, "/login", "POST", Origin=f"http://{HOST}") == 0
@@ -245,7 +243,7 @@ def test_given_no_credential_then_published_files_and_the_health_check_answer() 
 
 
 @pytest.mark.parametrize("target", ["/api", "/api/", "/api/sessions", "/api/schema?x=1"])
-def test_given_the_api_then_the_token_in_the_address_is_no_credential(target: str) -> None:
+def test_the_api_refuses_the_token_in_the_address(target: str) -> None:
     assert status(HERE, f"{target}{'&' if '?' in target else '?'}token={TOKEN}") == 401
     assert status(HERE, target, Authorization=f"Bearer {TOKEN}") == 0
     assert status(TRUSTING, target) == 0
@@ -269,7 +267,7 @@ def test_given_the_api_then_the_token_in_the_address_is_no_credential(target: st
         "\\",
     ],
 )
-def test_given_a_target_that_names_no_path_then_the_answer_is_400(target: str) -> None:
+def test_a_target_without_a_path_answers_400(target: str) -> None:
     for policy in (HERE, TRUSTING, BEHIND):
         assert status(policy, target) == 400
 
@@ -280,11 +278,11 @@ def test_given_a_target_that_names_no_path_then_the_answer_is_400(target: str) -
      "/static/js/%2e%2e%2fx", "/file/", "/file", "/file/a/b", "/model", "/model/net/kernels/both.py",
      "/kernel/", "/draft", "/main", "/ws/ws", "/example/x/autoload.js", "/index.html"],
 )  # fmt: skip
-def test_given_an_address_that_is_not_listed_then_the_answer_is_403(target: str) -> None:
+def test_an_unlisted_address_answers_403(target: str) -> None:
     assert status(TRUSTING, target) == 403
 
 
-def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_open_from_the_path_alone() -> None:
+def test_application_opens_what_the_path_names() -> None:
     assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == PassOn("/?place=file&name=mine.py")
     assert decided(TRUSTING, "/kernel/net.v2.both") == PassOn("/?place=kernel&name=net.v2.both")
     assert decided(TRUSTING, "/file/a%20%26b.py") == PassOn("/?place=file&name=a+%26b.py")
@@ -294,7 +292,7 @@ def test_given_the_address_of_a_notebook_then_the_application_learns_what_to_ope
     assert status(TRUSTING, "/", "PUT") == 405 and status(TRUSTING, "/ws", "POST") == 405
 
 
-def test_given_the_token_in_the_address_then_it_becomes_an_entry_that_is_exchanged_once() -> None:
+def test_a_token_in_the_address_becomes_a_one_time_entry() -> None:
     for target, location in (
         (f"/?token={TOKEN}", "/"),
         (f"/file/mine.py?token={TOKEN}", "/file/mine.py"),
@@ -313,13 +311,13 @@ def test_given_the_token_in_the_address_then_it_becomes_an_entry_that_is_exchang
         assert refusal is not None and refusal.code == "expired"
 
 
-def test_given_a_browser_that_was_sent_here_by_a_file_then_the_page_follows_as_our_own() -> None:
+def test_a_redirect_from_a_local_file_continues_on_this_site() -> None:
     answer = decided(HERE, f"/?token={TOKEN}&next=/file/mine.py", **LINK)
     assert isinstance(answer, Answer) and answer.status == 200 and not answer.headers
     assert 'location.replace("/file/mine.py?entry=' in answer.text
 
 
-def test_given_a_prefix_then_it_stands_before_every_address() -> None:
+def test_the_prefix_precedes_every_address() -> None:
     shown = {"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:5006"}
     assert decided(BEHIND, "/tiles/", **shown) == PassOn("/")
     assert decided(BEHIND, "/tiles/file/mine.py/ws", **shown) == PassOn("/ws")
@@ -332,7 +330,7 @@ def test_given_a_prefix_then_it_stands_before_every_address() -> None:
     assert is_entry(decided(BEHIND, "/tiles/"), "/tiles") and "<base href='/tiles/'>" in entry_page("/tiles")
 
 
-def test_given_an_address_that_others_reach_when_there_is_no_token_then_there_is_no_server() -> None:
+def test_a_public_address_without_a_token_starts_no_server() -> None:
     for address in ("0.0.0.0", "::", "192.168.1.5", "example.org", ""):
         with pytest.raises(AccessError) as caught:
             make_policy(address)

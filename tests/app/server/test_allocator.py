@@ -1,4 +1,4 @@
-"""Freed memory leaves the process where the C library can return it; caches do not keep it."""
+"""Freed memory returns to the system where the C library allows it; caches do not hold it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resident_bytes() -> int:
 
 
 @needs_glibc
-def test_given_free_pages_below_a_used_block_then_they_return_to_the_operating_system() -> None:
+def test_free_pages_return_to_the_operating_system() -> None:
     library = ctypes.CDLL(None)
     library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     blocks = [library.malloc(16_000) for _ in range(4_000)]
@@ -58,12 +58,12 @@ library.fflush(None)
 
 @needs_glibc
 @pytest.mark.parametrize(("heaps", "is_one"), [("one", True), ("many", False)])
-def test_given_one_heap_then_threads_share_it(heaps: str, is_one: bool) -> None:
+def test_threads_share_one_heap(heaps: str, is_one: bool) -> None:
     ran = subprocess.run([sys.executable, "-c", HEAPS, heaps], capture_output=True, text=True, check=True)
     assert (ran.stdout.count("<heap nr=") == 1) is is_one
 
 
-def test_given_a_name_that_was_looked_up_then_the_cleared_cache_does_not_hold_it() -> None:
+def test_the_cleared_lookup_cache_holds_no_names() -> None:
     name = "".join(["a_name_", "made_here"])
     alone = sys.getrefcount(name)
     assert not hasattr(sys, name)
@@ -71,8 +71,8 @@ def test_given_a_name_that_was_looked_up_then_the_cleared_cache_does_not_hold_it
     assert sys.getrefcount(name) == alone
 
 
-def test_given_bounded_caches_then_ours_are_emptied_and_those_of_others_stay() -> None:
-    def made(module: str, most: int | None) -> functools._lru_cache_wrapper[int]:
+def test_only_our_bounded_caches_are_cleared() -> None:
+    def cached(module: str, most: int | None) -> functools._lru_cache_wrapper[int]:
         def double(number: int) -> int:
             return 2 * number
 
@@ -81,12 +81,12 @@ def test_given_bounded_caches_then_ours_are_emptied_and_those_of_others_stay() -
         found(1)
         return found
 
-    ours, unbounded, others = made("tilewright.engine.x", 8), made("tilewright.engine.x", None), made("numpy", 8)
+    ours, unbounded, others = cached("tilewright.engine.x", 8), cached("tilewright.engine.x", None), cached("numpy", 8)
     clear_caches()
     assert [cache.cache_info().currsize for cache in (ours, unbounded, others)] == [0, 1, 1]
 
 
-def test_given_a_system_without_such_a_library_then_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocator, "_c_library", lambda: None)
     assert not use_one_heap() and not return_free_memory()
     monkeypatch.setattr(allocator, "_c_library", object)  # musl has neither function

@@ -1,4 +1,4 @@
-"""The action API over HTTP: what the screen does, a program does too."""
+"""The action API over HTTP: programs can do everything that the screen does."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "zero.py").symlink_to("/dev/zero")
     os.mkfifo(folder / "pipe.py")
     (folder / "folder.py").mkdir()
-    with served(folder) as made:
-        yield made
+    with served(folder) as running:
+        yield running
 
 
 @pytest.fixture
@@ -47,14 +47,14 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Files are written by a thread of the cabinet."""
+    """A background thread writes the files."""
     cancel = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < cancel
         time.sleep(0.05)
 
 
-def test_every_intent_is_offered_but_the_server_s_own() -> None:
+def test_every_intent_is_offered_except_internal_ones() -> None:
     inner = {intent.__name__ for intent in kinds_of(Intent) if not issubclass(intent, Message)}
     resolved = {
         "ScheduleCall",
@@ -78,19 +78,19 @@ def test_every_intent_is_offered_but_the_server_s_own() -> None:
     assert {"call", "undo", "edit", "view", "set_parameter", "add_branch", "open", "save"} <= REQUESTS.keys()
 
 
-def test_given_no_token_then_nothing_is_told(server: Served) -> None:
+def test_requests_without_a_token_get_no_data(server: Served) -> None:
     answer = server.ask("GET", "/api/sessions", token=None)
     assert answer.status == 401 and answer.json["error"]["code"] == "token-needed"
     assert "sessions" not in answer.body.decode()
 
 
-def test_given_the_index_then_it_says_what_there_is(server: Served) -> None:
+def test_the_index_lists_the_api(server: Served) -> None:
     index = server.ask("GET", "/api").json
     assert "gemmini" in index["machines"] and "tree" in index["parts"]
     assert "call" in str(server.ask("GET", "/api/schema").json["$defs"]["CallOnRow"]["properties"]["kind"])
 
 
-def test_given_a_folder_then_its_notebooks_are_listed_but_not_what_a_link_brings_in(server: Served) -> None:
+def test_a_folder_lists_its_notebooks_but_no_outside_links(server: Served) -> None:
     found = {n["name"]: n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"]}
     assert found["mine.py"].endswith("mine.py") and found["box_blur"] is None
     assert not found.keys() & {"link.py", "notes.py", "circle.py", "zero.py", "pipe.py", "folder.py"}
@@ -99,7 +99,7 @@ def test_given_a_folder_then_its_notebooks_are_listed_but_not_what_a_link_brings
         assert (refused.status, refused.json["error"]["code"]) == (409, "no-such-notebook")
 
 
-def test_given_a_call_then_the_line_is_written_and_undo_takes_it_back(server: Served, session: str) -> None:
+def test_a_call_writes_its_line_and_undo_removes_it(server: Served, session: str) -> None:
     done = server.ask(
         "POST", f"{session}?parts=steps,rows,python,script", call("compute_at", "A_local.vtcm", loop="ko")
     )
@@ -113,7 +113,7 @@ def test_given_a_call_then_the_line_is_written_and_undo_takes_it_back(server: Se
     assert undone["notebook"]["redo"] == 1 and undone["notebook"]["text"] == PLACE
 
 
-def test_given_a_refused_call_then_it_says_why_and_the_repair_makes_it_legal(server: Served) -> None:
+def test_a_refused_call_has_the_reason_and_a_working_repair(server: Served) -> None:
     session = server.opened("what_moves_what")
     before = server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"]
     rows = server.ask("GET", f"{session}?parts=rows").json["state"]["rows"]
@@ -129,7 +129,7 @@ def test_given_a_refused_call_then_it_says_why_and_the_repair_makes_it_legal(ser
     server.ask("DELETE", session)
 
 
-def test_given_waiting_then_report_verdict_and_problems_come_and_without_it_they_are_pending(server: Served) -> None:
+def test_waiting_returns_report_verdict_and_problems(server: Served) -> None:
     session = server.opened("vtcm_double_buffer")
     first = server.ask("GET", f"{session}?parts=report,verdict")
     assert first.status in (200, 202)
@@ -147,7 +147,8 @@ def test_given_waiting_then_report_verdict_and_problems_come_and_without_it_they
     server.ask("DELETE", session)
 
 
-def test_given_a_version_then_the_next_news_is_waited_for(server: Served, session: str) -> None:
+@pytest.mark.slow
+def test_since_waits_for_the_next_version(server: Served, session: str) -> None:
     server.ask("GET", f"{session}?parts=report,verdict,problems&wait=60")
     now = server.ask("GET", session).json["version"]
     quiet = server.ask("GET", f"{session}?since={now}&wait=0.2&parts=rows")
@@ -157,15 +158,16 @@ def test_given_a_version_then_the_next_news_is_waited_for(server: Served, sessio
     assert later.json["version"] > now
 
 
-def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: str) -> None:
+def test_drops_of_a_row_are_predicted(server: Served, session: str) -> None:
     answer = server.ask("GET", f"{session}/targets?row=A_local.vtcm&predict=1&wait=60")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
-    assert told.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
-    assert "ko" in told
+    predictions = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
+    assert predictions.keys() == {t["loop"] for t in answer.json["targets"] if t["legal"]}
+    assert "ko" in predictions
     assert server.ask("GET", f"{session}/menu?row=ko").json["menu"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("intent", "part", "expected"),
     [
@@ -186,7 +188,7 @@ def test_given_a_row_then_where_it_may_go_is_foretold(server: Served, session: s
     ],
     ids=lambda value: value["kind"] if isinstance(value, dict) else "",
 )  # fmt: skip
-def test_given_an_intent_then_the_state_says_that_it_was_done(
+def test_the_state_shows_that_an_intent_was_done(
     server: Served, session: str, intent: dict[str, Any], part: str, expected: str
 ) -> None:
     answer = server.ask("POST", f"{session}?parts={part}", intent)
@@ -194,6 +196,7 @@ def test_given_an_intent_then_the_state_says_that_it_was_done(
     assert expected in str(answer.json["state"][part])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
@@ -215,7 +218,7 @@ def test_given_an_intent_then_the_state_says_that_it_was_done(
         (b"[" * 100_000, 400, ""),
     ],
 )  # fmt: skip
-def test_given_nonsense_then_it_is_refused_in_words_and_nothing_changes(
+def test_invalid_requests_are_refused_and_change_nothing(
     server: Served, session: str, body: Any, status: int, said: str
 ) -> None:
     before = server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"]
@@ -224,7 +227,7 @@ def test_given_nonsense_then_it_is_refused_in_words_and_nothing_changes(
     assert server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"] == before
 
 
-def test_given_wrong_addresses_then_they_are_said_to_be(server: Served, session: str) -> None:
+def test_wrong_addresses_are_reported(server: Served, session: str) -> None:
     assert server.ask("GET", "/api/nothing").status == 404
     assert server.ask("GET", "/api/sessions/ffffffffffff").json["error"]["code"] == "no-such-session"
     assert server.ask("GET", f"{session}?parts=secrets").status == 400
@@ -236,7 +239,7 @@ def test_given_wrong_addresses_then_they_are_said_to_be(server: Served, session:
     assert server.ask("POST", session, {"kind": "undo"}, Origin="http://evil.example").status == 403
 
 
-def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
+def test_save_writes_the_file(server: Served) -> None:
     session = server.opened("mine.py")
     path = Path(
         next(n["path"] for n in server.ask("GET", "/api/notebooks").json["notebooks"] if n["name"] == "mine.py")
@@ -247,9 +250,8 @@ def test_given_a_file_when_saved_then_the_disk_has_it(server: Served) -> None:
     until(lambda: "sch.compute_at(BL, ko)" in path.read_text())
 
 
-def test_given_a_heading_that_another_program_writes_then_the_session_is_called_so(
-    server: Served, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.mark.slow
+def test_an_edited_heading_renames_the_session(server: Served, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("headed")
     (folder / "mine.py").write_text(PLACE)
     with served(folder) as other:
@@ -262,7 +264,8 @@ def test_given_a_heading_that_another_program_writes_then_the_session_is_called_
         assert other.ask("GET", session).json["state"]["notebook"]["title"] == was
 
 
-def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server: Served, session: str) -> None:
+@pytest.mark.slow
+def test_save_as_writes_only_in_the_folder(server: Served, session: str) -> None:
     for name in ("../out", "/out", "a/b", "..", "", "x\x00", "mine"):
         refused = server.ask("POST", session, {"kind": "save_as", "name": name})
         assert refused.status == 409, name
@@ -276,7 +279,7 @@ def test_given_another_name_then_the_notebook_goes_there_and_nowhere_else(server
     )
 
 
-def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(server: Served) -> None:
+def test_too_many_sessions_are_refused_until_one_ends(server: Served) -> None:
     opened = [server.ask("POST", "/api/sessions", {}) for _ in range(70)]
     assert {answer.status for answer in opened} == {201, 429}
     for answer in opened:
@@ -285,7 +288,7 @@ def test_given_many_sessions_then_one_more_is_refused_and_ended_ones_make_room(s
     server.ask("DELETE", server.opened())
 
 
-def test_given_an_open_server_then_the_token_is_exchanged_for_a_key_and_a_ticket_and_no_cookie_is_set() -> None:
+def test_an_open_server_exchanges_the_token_without_cookies() -> None:
     with served(policy=make_policy("0.0.0.0", "a-token-of-some-length")) as server:
         first = server.ask("GET", "/?token=a-token-of-some-length", token=None)
         path, _, entry = first.headers["location"].partition("?entry=")

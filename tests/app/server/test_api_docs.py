@@ -1,4 +1,4 @@
-"""docs/api.md is the one that the code makes, and says something of everything; the guide's program does what it says."""
+"""docs/api.md is current and documents every message; the script of the guide works."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_message_and_part_has_a_docstring() -> None:
     assert all(part.__doc__ for part in PARTS.values())
 
 
-def test_the_guides_program_finds_a_server_and_the_best_drop(
+def test_the_guide_script_finds_a_server_and_the_best_drop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (DOCS / "guide" / "api.md").read_text(encoding="utf-8")

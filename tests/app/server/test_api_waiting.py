@@ -1,4 +1,4 @@
-"""Requests that wait: what comes while they do is not lost to them, and they are answered as soon as it is there."""
+"""Requests that wait: none misses a change during the wait, and each is answered as soon as its result exists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.app.session import session
 from tilewright.app.session.registry import WatchedScreen
 
 TOO_LONG_S = 15
-"""By then what is waited for is long there; the requests would wait for longer."""
+"""Results arrive far earlier; requests that missed them would wait longer."""
 
 PREDICTIONS = "targets?row=A_local.vtcm&predict=1&wait=30"
 REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm", "arguments": {"loop": "ax0~3"}}
@@ -28,8 +28,8 @@ REFUSED_CALL = {"kind": "call", "method": "compute_at", "target": "A_local.vtcm"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served() as made:
-        yield made
+    with served() as running:
+        yield running
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -43,11 +43,9 @@ def legal(answer: Any) -> set[str]:
     return {target["loop"] for target in answer["targets"] if target["legal"]}
 
 
-def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_lost(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_between_two_predictions_loses_none(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report, drawn = Slow(afterwards.report_of), threading.Event()
-    made: list[str] = []
+    calls: list[str] = []
     draw, value = WatchedScreen.draw, drop_preview.prediction_value
 
     def drawing(self: WatchedScreen, *given: Any) -> None:
@@ -56,8 +54,8 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
             drawn.set()
 
     def predicting(*given: Any) -> Any:
-        made.append("one")
-        if len(made) == 2:
+        calls.append("one")
+        if len(calls) == 2:
             report.may_end.set()
             assert drawn.wait(60)
         return value(*given)
@@ -67,19 +65,17 @@ def test_given_a_report_that_comes_between_two_predictions_then_none_of_them_is_
     monkeypatch.setattr(drop_preview, "prediction_value", predicting)
     address = server.opened()
     answer = server.ask("GET", f"{address}/{PREDICTIONS}")
-    assert len(made) >= 2, "the report came between two"
+    assert len(calls) >= 2, "the report came between two"
     assert answer.status == 200
     assert {entry["loop"] for entry in answer.json["predictions"]} == legal(answer.json)
 
 
-def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    value, made = drop_preview.prediction_value, list[str]()
+def test_a_failed_prediction_is_reported_with_the_others(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    value, calls = drop_preview.prediction_value, list[str]()
 
     def failing(*given: Any) -> Any:
-        made.append("one")
-        if len(made) == 1:
+        calls.append("one")
+        if len(calls) == 1:
             raise ZeroDivisionError("nothing to divide by")
         return value(*given)
 
@@ -87,13 +83,13 @@ def test_given_a_prediction_that_fails_then_the_others_are_told_and_it_says_why(
     address = server.opened()
     answer = server.ask("GET", f"{address}/{PREDICTIONS}")
     assert answer.status == 200
-    told = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
-    assert told.keys() == legal(answer.json)
-    (failed,) = (value for value in told.values() if "refused" in value)
+    values = {entry["loop"]: entry["value"] for entry in answer.json["predictions"]}
+    assert values.keys() == legal(answer.json)
+    (failed,) = (value for value in values.values() if "refused" in value)
     assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
 
 
-def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_for_what_there_is_now(
+def test_another_call_updates_the_predictions(
     server: Served,
 ) -> None:
     address = server.opened()
@@ -106,19 +102,17 @@ def test_given_foretold_drops_when_another_call_is_made_then_they_are_foretold_f
     assert {entry["loop"] for entry in after.json["predictions"]} == legal(after.json)
 
 
-def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait_for_other_news(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     report = Slow(afterwards.report_of)
     monkeypatch.setattr(afterwards, "report_of", report)
-    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other news
+    monkeypatch.setattr(afterwards, "DEBOUNCE_MS", 10**7)  # no other change
     monkeypatch.setattr(studies, "DEBOUNCE_MS", 10**7)
     address = server.opened()
-    handle, told = server.sessions.find(address.rpartition("/")[2]), api.state_parts
+    handle, original = server.sessions.find(address.rpartition("/")[2]), api.state_parts
     answers: list[Any] = []
 
-    def telling(*given: Any) -> Any:
-        answer = told(*given)
+    def recording(*given: Any) -> Any:
+        answer = original(*given)
         answers.append(answer)
         if len(answers) == 1:
             simulating = handle.session.updater._background._simulating
@@ -128,16 +122,14 @@ def test_given_news_while_an_answer_is_being_made_then_the_request_does_not_wait
             assert simulating._done.wait(60)
         return answer
 
-    monkeypatch.setattr(api, "state_parts", telling)
+    monkeypatch.setattr(api, "state_parts", recording)
     began = time.monotonic()
     answer = server.ask("GET", f"{address}?parts=report&wait=30")
     assert answer.status == 200 and answer.json["state"]["report"]["cycles"] > 0
     assert time.monotonic() - began < TOO_LONG_S
 
 
-def test_given_a_change_that_is_refused_in_the_end_then_those_who_waited_for_it_are_answered(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_refused_late_answers_all_waiting_requests(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     address = server.opened()
     handle = server.sessions.find(address.rpartition("/")[2])
     server.ask("GET", f"{address}?parts=report,verdict,problems&wait=60")

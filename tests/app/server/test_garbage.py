@@ -1,4 +1,4 @@
-"""Garbage is looked for while nobody waits."""
+"""Garbage is collected while the server is idle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Knot:
 
 
 def old_knot() -> weakref.ref[Knot]:
-    """A knot that nobody holds any more, and that has outlived the collections of what is young."""
+    """An unreachable cycle that has survived the collections of young generations."""
     knot = Knot()
     found = weakref.ref(knot)
     for _ in range(OLD):
@@ -30,7 +30,7 @@ def old_knot() -> weakref.ref[Knot]:
 
 
 async def stays(seconds: float, *, held_before: bool = False) -> bool:
-    """Whether an old knot is there still, after so long or sooner; one that was held when all that was new was gone through."""
+    """Whether an old cycle still exists after `seconds`; with `held_before`, one that was reachable during a full collection."""
     task = asyncio.ensure_future(collect_while_idle(look_s=0.05))
     await asyncio.sleep(0)
     held = Knot()
@@ -52,11 +52,11 @@ async def lives(found: weakref.ref[Knot], seconds: float) -> bool:
     return found() is not None
 
 
-def test_given_a_server_that_stands_still_then_old_garbage_is_found():
+def test_an_idle_server_collects_old_garbage():
     assert not awaited(stays(10))
 
 
-def test_given_what_survived_once_then_it_is_garbage_to_a_server_that_stands_still_for_long_alone(
+def test_objects_that_survived_once_wait_for_a_long_idle_time(
     monkeypatch: pytest.MonkeyPatch,
 ):
     assert awaited(stays(1, held_before=True))
@@ -64,14 +64,14 @@ def test_given_what_survived_once_then_it_is_garbage_to_a_server_that_stands_sti
     assert not awaited(stays(10, held_before=True))
 
 
-def test_given_a_server_that_works_then_what_is_old_is_not_gone_through(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that this much is work
+def test_a_busy_server_does_not_collect_old_objects(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(garbage, "IDLE_SHARE", 1e-9)  # so that even this much counts as work
     assert awaited(stays(0.5))
 
 
-def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypatch: pytest.MonkeyPatch):
+def test_without_a_server_python_collects_as_before(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(garbage, "TOO_OLD", 77)
-    gc.unfreeze()  # what the tests froze after their collection
+    gc.unfreeze()  # objects frozen by the test run
     before = gc.get_threshold(), gc.get_freeze_count()
 
     async def seen() -> tuple[tuple[int, int, int], int]:
@@ -94,18 +94,16 @@ def test_given_no_server_any_more_then_python_looks_by_itself_as_before(monkeypa
         (4, 4, True),  # idle for a while
         (119, 1, False),
         (120, 0, False),
-        (120, 1, True),  # waited for long: the next idle look will do
+        (120, 1, True),  # overdue: collected at the next idle moment
         (599, 0, False),
         (600, 0, True),  # never idle
     ],
 )
-def test_given_closed_sessions_then_their_memory_waits_for_an_idle_server_but_not_forever(
-    owed: int, idle: int, ends: bool
-) -> None:
+def test_memory_of_closed_sessions_is_freed_while_idle_or_late(owed: int, idle: int, ends: bool) -> None:
     assert Patience().ends(owed, idle) is ends
 
 
-def test_given_a_session_that_was_closed_then_what_was_frozen_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frozen_objects_of_a_closed_session_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage, "LONG", 10**6)
     released: list[bool] = []
     monkeypatch.setattr(garbage, "return_free_memory", lambda: released.append(True))

@@ -1,4 +1,4 @@
-"""What the gate adds to responses and connections."""
+"""Headers and connection settings that the gate adds."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.server.gate import HEADERS, Gate, content_security_policy, with_nonce
 
 
-def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_the_nonce() -> None:
+def test_only_the_scripts_of_the_server_carry_the_nonce() -> None:
     page = b'<script>let a = "<script>x<\\/script>";</script><SCRIPT src="a.js"></SCRIPT><p onclick="x()">'
-    made = with_nonce(page, "WORD")
-    assert made.count(b'nonce="WORD"') == 2
-    assert b'let a = "<script>x' in made, "the text of a script stays"
+    tagged = with_nonce(page, "WORD")
+    assert tagged.count(b'nonce="WORD"') == 2
+    assert b'let a = "<script>x' in tagged, "the text of a script stays"
     rules = dict(part.split(" ", 1) for part in content_security_policy("WORD").split("; "))
     assert "'nonce-WORD'" in rules["script-src"]
     assert "unsafe" not in rules["script-src"]
@@ -31,7 +31,7 @@ def test_given_a_page_then_only_the_scripts_that_the_server_wrote_carry_the_nonc
     assert HEADERS["X-Content-Type-Options"] == "nosniff"
 
 
-def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
+def test_websocket_frames_are_sent_without_delay() -> None:
     """Nagle's algorithm would hold the second frame of each message back for 40 ms."""
     found: list[int] = []
 
@@ -54,13 +54,13 @@ def test_given_a_websocket_then_its_frames_do_not_wait_for_each_other() -> None:
     assert found and all(found)
 
 
-def test_given_a_head_request_that_the_gate_answers_then_the_answer_has_no_body_and_the_connection_goes_on(
+def test_a_head_answer_has_no_body_and_keeps_the_connection(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with served() as server:
-        asked = "".join(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for method, target in (
+        requests = "".join(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for method, target in (
             ("HEAD", "/"), ("HEAD", "/api"), ("HEAD", "/nothing"), ("GET", "/healthz")))  # fmt: skip
-        got = server.raw(asked.encode(), seconds=2)
+        got = server.raw(requests.encode(), seconds=2)
     statuses = [line.split()[1] for line in got.split(b"\r\n") if line.startswith(b"HTTP/1.1")]
     assert statuses == [b"200", b"401", b"401", b"200"]
     assert got.endswith(b'{"status": "ok"}') and b"<html" not in got and b"token-needed" not in got

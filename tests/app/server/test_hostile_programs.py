@@ -1,4 +1,4 @@
-"""Small programs that cost much, on a server: it answers others meanwhile, and ends at a signal."""
+"""Small but costly programs on a server: other requests are answered meanwhile, and a signal ends it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def post(server: WatchedServer, text: str) -> None:
         pytest.param("f-string of 480,000 characters", marks=pytest.mark.slow),
     ],
 )
-def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) -> None:
+def test_a_costly_program_is_answered_while_the_server_responds(name: str) -> None:
     with watched_server() as server:
-        status, made = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
+        status, created = server.ask("POST", "/api/sessions", {"text": HOSTILE[name]()}, 60)
         if status == 201:
-            path = f"/api/sessions/{made['session']}?parts=report,verdict&wait=50"
-            status, made = server.ask("GET", path, seconds=60)
-            assert made["state"]["verdict"]["status"] in ("tested", "unknown")
+            path = f"/api/sessions/{created['session']}?parts=report,verdict&wait=50"
+            status, created = server.ask("GET", path, seconds=60)
+            assert created["state"]["verdict"]["status"] in ("tested", "unknown")
         else:
-            assert made["error"]["code"] in ("too-large", "over-budget")
+            assert created["error"]["code"] in ("too-large", "over-budget")
         assert server.silence < SILENT_S
         # A signal ends a server that computes.
         threading.Thread(target=post, args=(server, nested_divisions(30)), daemon=True).start()
@@ -55,7 +55,7 @@ def test_a_costly_program_is_answered_and_the_server_is_not_silent(name: str) ->
         assert ended is not None and ended < SILENT_S
 
 
-def test_the_answer_about_a_large_program_is_made_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_about_large_programs_leave_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
     async def on_loop() -> None:

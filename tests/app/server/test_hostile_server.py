@@ -1,4 +1,4 @@
-"""A server under attack: raw bytes, frames that are none, floods, paths out of the folder. It answers, and it answers the next one too."""
+"""A server under attack: raw bytes, malformed frames, floods, paths outside the folder. It answers, and it answers the next request too."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "inside.toml").symlink_to(tmp_path_factory.getbasetemp() / "secret.toml")
     for name, machine in {"sly": "../secret.toml", "linked": "inside.toml"}.items():
         (folder / f"{name}.py").write_text(PLACE.replace('machine("dual-bank-npu")', f'machine("{machine}")'))
-    with served(folder) as made:
-        yield made
+    with served(folder) as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +50,12 @@ def get(target: str, **headers: str) -> bytes:
 
 def handshake(target: str, **headers: str) -> bytes:
     key = base64.b64encode(os.urandom(16)).decode()
-    asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13", "Sec_WebSocket_Key": key}
-    return get(target, **asked, **headers)
+    sent = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13", "Sec_WebSocket_Key": key}
+    return get(target, **sent, **headers)
 
 
 def frame(opcode: int, data: bytes, *, masked: bool = True, length: int | None = None, first: int = 0x80) -> bytes:
-    """A frame of a websocket; `length` is what it claims to have."""
+    """A frame of a websocket; `length` is its declared length."""
     claimed = len(data) if length is None else length
     head = bytes([first | opcode])
     bit = 0x80 if masked else 0
@@ -76,6 +76,7 @@ def token_of(server: Served) -> str:
     return found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "data",
     [
@@ -97,7 +98,7 @@ def token_of(server: Served) -> str:
     ],
     ids=range(15),
 )
-def test_bytes_that_are_no_request_harm_nobody(server: Served, data: bytes) -> None:
+def test_malformed_requests_harm_nobody(server: Served, data: bytes) -> None:
     got = server.raw(data, seconds=1)
     assert b"Traceback" not in got
     assert not got or got.startswith(b"HTTP/1.1")
@@ -124,12 +125,12 @@ def test_bytes_that_are_no_request_harm_nobody(server: Served, data: bytes) -> N
         "/api/sessions/..%2f..%2fetc",
     ],
 )
-def test_a_path_out_of_what_is_served_gets_no_file(server: Served, target: str) -> None:
+def test_a_path_outside_the_served_folder_gets_no_file(server: Served, target: str) -> None:
     got = server.raw(get(target, Connection="close", Authorization=f"Bearer {server.policy.token}"))
     assert b"root:" not in got and b"def matmul" not in got and b"Traceback" not in got
 
 
-def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
+def test_a_websocket_from_another_site_is_refused(server: Served) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
         assert server.raw(handshake("/ws", **headers), 1).startswith(b"HTTP/1.1 403")
     assert server.raw(handshake("/ws").replace(b"Host: 127.0.0.1", b"Host: evil.example"), 1).startswith(
@@ -137,6 +138,7 @@ def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "frames",
     [
@@ -162,7 +164,7 @@ def test_a_websocket_from_elsewhere_is_refused(server: Served) -> None:
     ],
     ids=range(15),
 )
-def test_broken_frames_end_that_page_only(server: Served, frames: bytes) -> None:
+def test_malformed_frames_end_only_their_page(server: Served, frames: bytes) -> None:
     protocol = f"bokeh, {token_of(server)}"
     shown = {"Authorization": f"Bearer {server.policy.token}"}
     opening = handshake("/ws", Origin="http://127.0.0.1", Sec_WebSocket_Protocol=protocol, **shown)
@@ -171,14 +173,14 @@ def test_broken_frames_end_that_page_only(server: Served, frames: bytes) -> None
 
 
 @pytest.mark.parametrize("size", [LIMITS.request_bytes + 1, 10_000_000])
-def test_a_body_that_is_too_large_is_not_read(server: Served, size: int) -> None:
+def test_too_large_a_body_is_not_read(server: Served, size: int) -> None:
     head = f"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: Bearer {server.policy.token}\r\n"
-    asked = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
-    got = server.raw(asked + b"x" * size, seconds=20)
+    request = f"{head}Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
+    got = server.raw(request + b"x" * size, seconds=20)
     assert got.startswith(b"HTTP/1.1 413") and b'"too-large"' in got
 
 
-def test_a_body_that_is_far_too_large_ends_the_connection(server: Served) -> None:
+def test_far_too_large_a_body_ends_the_connection(server: Served) -> None:
     head = f"POST /api HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
     assert b"200 OK" not in server.raw(head.encode(), seconds=2)
 
@@ -186,7 +188,7 @@ def test_a_body_that_is_far_too_large_ends_the_connection(server: Served) -> Non
 @pytest.mark.parametrize(
     "drops", [b"", b"GET / HTTP/1.1\r\nX: a", b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nt"]
 )
-def test_a_request_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, drops: bytes) -> None:
+def test_slow_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, drops: bytes) -> None:
     short = msgspec.structs.replace(LIMITS, headers_seconds=0.5, body_seconds=0.5)
     monkeypatch.setattr(http, "LIMITS", short)
     with served() as server, socket.create_connection(("127.0.0.1", server.port), timeout=30) as plug:
@@ -195,7 +197,7 @@ def test_a_request_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, d
 
 
 @pytest.mark.parametrize("name", ["sly.py", "linked.py"])
-def test_a_machine_elsewhere_is_not_read(server: Served, name: str) -> None:
+def test_a_machine_file_outside_the_folder_is_not_read(server: Served, name: str) -> None:
     answer = server.ask("POST", "/api/sessions?parts=notebook", {"name": name})
     assert answer.status == 201
     assert answer.json["state"]["notebook"]["error"]["code"] == "machine-elsewhere"
@@ -263,6 +265,7 @@ HOSTILE: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "thousands of blocks" else ()) for name in HOSTILE]
 )
@@ -273,26 +276,27 @@ def test_a_hostile_text_is_answered(server: Served, name: str) -> None:
     print(f"\n{name}: {answer.status} in {took:.2f} s {answer.body[:100]!r}")
     assert answer.status in (201, 400, 409, 413), answer.body[:300]
     assert took < 40, "others wait for so long"
-    said = answer.body.decode()
-    assert "top-secret" not in said and "internal-error" not in said and "Traceback" not in said
+    body = answer.body.decode()
+    assert "top-secret" not in body and "internal-error" not in body and "Traceback" not in body
     if answer.status == 201:
         address = answer.headers["location"]
-        told = server.ask("GET", f"{address}?parts=report,verdict,python,script&wait=20")
-        assert told.status in (200, 202)
-        assert "internal-error" not in told.body.decode()
+        state = server.ask("GET", f"{address}?parts=report,verdict,python,script&wait=20")
+        assert state.status in (200, 202)
+        assert "internal-error" not in state.body.decode()
         assert server.ask("DELETE", address).status == 200
 
 
 NASTY_IN_DEFAULT = {0, 3, 4, 13, 22}
-"""Markup, a null character, half a surrogate pair, a division by zero, a machine elsewhere."""
+"""Markup, a null character, a lone surrogate, a division by zero, a machine file outside the folder."""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "text",
     [pytest.param(text, marks=() if n in NASTY_IN_DEFAULT else pytest.mark.slow) for n, text in enumerate(NASTY)],
     ids=range(len(NASTY)),
 )
-def test_a_nasty_word_is_answered_wherever_a_word_can_stand(server: Served, text: str) -> None:
+def test_a_hostile_word_is_answered_in_every_field(server: Served, text: str) -> None:
     session = server.opened()
     word = text.encode("utf-8", "replace").decode()
     for intent in (
@@ -323,7 +327,7 @@ def test_a_nasty_word_is_answered_wherever_a_word_can_stand(server: Served, text
     server.ask("DELETE", session)
 
 
-def test_answers_keep_the_page_to_what_we_send(server: Served) -> None:
+def test_answers_restrict_the_page_to_our_content(server: Served) -> None:
     for target in ("/", "/static/js/bokeh.min.js", "/api", "/nothing", "/favicon.ico"):
         headers = server.ask("GET", target).headers
         assert "default-src 'none'" in headers["content-security-policy"], target

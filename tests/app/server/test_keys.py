@@ -1,4 +1,4 @@
-"""The keys and tickets of browsers: how long each lives, and what it is good for."""
+"""The keys and tickets of browsers: their lifetime and scope."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilewright.app.server.keys import KEY_SECONDS, MOST_TICKETS, TICKET_SECONDS
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A settable clock."""
 
     def __init__(self) -> None:
         self.seconds = 1_000_000_000.0
@@ -17,7 +17,7 @@ class Clock:
         return self.seconds
 
 
-def test_given_a_key_then_it_is_valid_for_its_life() -> None:
+def test_a_key_is_valid_for_its_lifetime() -> None:
     clock = Clock()
     keys = Keys(now=clock)
     key = keys.new_key()
@@ -29,7 +29,7 @@ def test_given_a_key_then_it_is_valid_for_its_life() -> None:
     assert keys.why_refused(key) == "expired" and keys.why_refused(renewed) == ""
 
 
-def test_given_another_start_of_the_server_then_no_credential_of_before_is_valid() -> None:
+def test_credentials_are_invalid_after_a_restart() -> None:
     before, after = Keys(), Keys()
     assert after.why_refused(before.new_key()) == "restarted"
     assert not after.redeem("page", before.new_ticket("page"))
@@ -39,17 +39,17 @@ def test_given_another_start_of_the_server_then_no_credential_of_before_is_valid
 @pytest.mark.parametrize(
     "key", ["", ".", "..", "a.b.c", "x" * 9999, "\ud800.\udfff.\u00e4", "0123456789abcdef.99999999999.", "null"]
 )
-def test_given_no_key_then_it_is_refused(key: str) -> None:
+def test_a_missing_key_is_refused(key: str) -> None:
     assert Keys().why_refused(key) in ("wrong", "restarted")
 
 
-def test_given_a_key_with_another_end_then_it_is_refused() -> None:
+def test_a_key_with_a_changed_expiry_is_refused() -> None:
     keys = Keys()
     run, until, digest = keys.new_key().split(".")
     assert keys.why_refused(f"{run}.{int(until) + 1}.{digest}") == "wrong"
 
 
-def test_given_a_ticket_then_it_is_valid_once_for_its_kind_for_seconds() -> None:
+def test_a_ticket_is_valid_once_for_its_kind_for_seconds() -> None:
     clock = Clock()
     keys = Keys(now=clock)
     ticket = keys.new_ticket("page")
@@ -61,7 +61,7 @@ def test_given_a_ticket_then_it_is_valid_once_for_its_kind_for_seconds() -> None
     assert not keys.redeem("page", ticket)
 
 
-def test_given_very_many_tickets_then_the_oldest_are_dropped() -> None:
+def test_the_oldest_of_many_tickets_are_dropped() -> None:
     keys = Keys()
-    made = [keys.new_ticket("page") for _ in range(MOST_TICKETS + 1)]
-    assert not keys.redeem("page", made[0]) and keys.redeem("page", made[1]) and keys.redeem("page", made[-1])
+    tickets = [keys.new_ticket("page") for _ in range(MOST_TICKETS + 1)]
+    assert not keys.redeem("page", tickets[0]) and keys.redeem("page", tickets[1]) and keys.redeem("page", tickets[-1])

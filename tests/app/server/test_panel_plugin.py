@@ -33,7 +33,7 @@ def panel(port: int, *more: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def status(port: int, target: str, **headers: str) -> tuple[int, str]:
-    """The status of a response, and where it leads; waits for the server to come up."""
+    """The status and location of a response; waits for the server to start."""
     for _ in range(300):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:
@@ -58,16 +58,17 @@ def page_token(port: int, target: str, **headers: str) -> str | None:
 
 def websocket(port: int, token: str) -> int:
     """The status of the answer to the handshake of a websocket."""
-    asked = {
+    headers = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "A" * 22 + "==",
     }
-    return status(port, "/ws", **asked, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
+    return status(port, "/ws", **headers, **{"Sec-WebSocket-Protocol": f"bokeh, {token}"})[0]
 
 
-def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_panel_serve_with_the_plugin_has_the_same_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_TOKEN", TOKEN)
     port = free_port(0)
     with panel(port, "--plugins", "tilewright.app.server.panel_plugin"):
@@ -87,11 +88,11 @@ def test_given_the_plugin_then_panels_server_has_the_same_gate(monkeypatch: pyte
 
 
 @pytest.mark.slow
-def test_given_no_plugin_then_the_server_says_why_and_ends() -> None:
+def test_the_server_refuses_to_start_without_the_plugin() -> None:
     port = free_port(0)
     with panel(port) as process:
         status(port, "/main")
         process.wait(30)
         assert process.stderr is not None
-        said = process.stderr.read()
-    assert "--plugins tilewright.app.server.panel_plugin" in said and "tilewright serve" in said
+        stderr = process.stderr.read()
+    assert "--plugins tilewright.app.server.panel_plugin" in stderr and "tilewright serve" in stderr

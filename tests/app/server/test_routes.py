@@ -1,4 +1,4 @@
-"""The allowlist against the running application: each of its rules is listed with a reason, or nobody gets to it; no URL has an effect."""
+"""The allowlist against the running application: each rule is listed with a reason or closed, and no URL has a side effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.server.routes import ROUTES, find_route
 
 URLS = 600
-"""With every run; with the deep profile 100 000."""
+"""URLs per run; 100 000 with the deep profile."""
 
 SAMPLES = {
     "/favicon.ico$": "/favicon.ico",
@@ -32,7 +32,7 @@ SAMPLES = {
     "/login$": "/login",
     "/healthz$": "/healthz",
 }
-"""An address of each rule that is not the API's."""
+"""An address of each rule outside the API."""
 
 CLOSED = {"/metadata$", "/autoload.js$", "/components/(.*)$"}
 """Rules of Bokeh and Panel that the gate keeps closed."""
@@ -40,15 +40,15 @@ CLOSED = {"/metadata$", "/autoload.js$", "/components/(.*)$"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(policy=make_policy(requires_token=False)) as made:
-        yield made
+    with served(policy=make_policy(requires_token=False)) as running:
+        yield running
 
 
 def rules(server: Served) -> list[str]:
     return [rule.matcher.regex.pattern for rule in server.application.wildcard_router.rules]
 
 
-def test_given_the_running_application_then_every_rule_is_listed_or_closed(server: Served) -> None:
+def test_every_rule_of_the_application_is_listed_or_closed(server: Served) -> None:
     found = rules(server)
     assert len(found) > 15
     for pattern in found:
@@ -64,7 +64,7 @@ def test_given_the_running_application_then_every_rule_is_listed_or_closed(serve
     assert len(server.application.default_router.rules) == 1, "rules of a host of their own are behind the same gate"
 
 
-def test_given_a_route_that_imports_what_the_url_names_then_nothing_is_imported(
+def test_a_route_imports_no_module_that_the_url_names(
     server: Served, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("cwd")
@@ -79,21 +79,19 @@ def test_given_a_route_that_imports_what_the_url_names_then_nothing_is_imported(
 
 
 @pytest.mark.deep
-def test_given_any_urls_then_nothing_is_imported_and_nothing_fails(
-    server: Served, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Pipelined on a few connections: the answer to each is a status below 500, with no traceback in the page or in the log."""
-    asked = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
+def test_no_url_imports_a_module_or_fails(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """Pipelined on a few connections: each is answered with a status below 500, without a traceback in the page or the log."""
+    urls = targets(20261123, 100_000 if IS_DEEP else URLS, lambda target: not is_page(target))
     assert server.ask("GET", "/").status == 200
     before = set(sys.modules)
     seen: dict[int, int] = {}
     with caplog.at_level(logging.ERROR):
-        for start in range(0, len(asked), 200):
-            for answer in answers(server, asked[start : start + 200]):
+        for start in range(0, len(urls), 200):
+            for answer in answers(server, urls[start : start + 200]):
                 seen[answer] = seen.get(answer, 0) + 1
     print(dict(sorted(seen.items())))
-    assert sum(seen.values()) == len(asked), "each is answered"
-    assert seen[200] > len(asked) * 0.02, "some are addresses that there are"
+    assert sum(seen.values()) == len(urls), "each is answered"
+    assert seen[200] > len(urls) * 0.02, "some are addresses that there are"
     assert max(seen) < 500 and set(seen) <= {200, 302, 400, 403, 404, 405, 409}
     assert {name for name in set(sys.modules) - before if not name.startswith("encodings")} == set()
     assert not [record for record in caplog.records if record.exc_info], "no traceback in the log"
@@ -101,17 +99,17 @@ def test_given_any_urls_then_nothing_is_imported_and_nothing_fails(
 
 
 def is_page(target: str) -> bool:
-    """Pages are made for each visit, which takes half a second; they have tests of their own."""
+    """Each visit builds a page, which needs half a second; pages have separate tests."""
     route = find_route(target.partition("?")[0]) if target.startswith("/") else None
     return route is not None and route.kind in ("start", "page")
 
 
-def answers(server: Served, asked: list[str]) -> list[int]:
-    """The status of each, in connections of which each ends at a request that cannot be read."""
+def answers(server: Served, urls: list[str]) -> list[int]:
+    """The status of each request, on connections that end at a request that cannot be read."""
     found: list[int] = []
-    while asked:
+    while urls:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as plug:
-            lines = [f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for target in asked]
+            lines = [f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" for target in urls]
             lines.append("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
             plug.sendall("".join(lines).encode("latin-1", "replace"))
             got = b""
@@ -122,14 +120,14 @@ def answers(server: Served, asked: list[str]) -> list[int]:
                 pass
         assert b"Traceback" not in got
         statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", got)]
-        if len(statuses) > len(asked):
-            return found + statuses[: len(asked)]
+        if len(statuses) > len(urls):
+            return found + statuses[: len(urls)]
         found += statuses
-        asked = asked[max(len(statuses), 1) :]
+        urls = urls[max(len(statuses), 1) :]
     return found
 
 
-def test_given_the_allowlist_then_every_route_has_a_reason() -> None:
+def test_every_route_of_the_allowlist_has_a_reason() -> None:
     assert all(len(route.reason) > 10 for route in ROUTES)
     public = ["/static/js/x.js", "/static/extensions/panel/x.js", "/favicon.ico", "/login", "/healthz"]
     assert [route for route in ROUTES if route.public] == [find_route(path) for path in public]

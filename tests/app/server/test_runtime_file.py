@@ -1,4 +1,4 @@
-"""What a server writes down for programs of the same user."""
+"""The file in which a server publishes its address to programs of the same user."""
 
 from __future__ import annotations
 
@@ -14,21 +14,17 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.server.runtime_file import runtime_file
 
 
-def test_given_a_server_then_its_address_and_token_are_for_its_user_alone_while_it_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_address_and_token_are_private_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_RUNTIME_DIR", str(tmp_path / "run"))
     policy = make_policy()
     with runtime_file(policy, "http://127.0.0.1:1/") as path:
         assert path is not None and path.stat().st_mode & 0o077 == 0 and path.parent.stat().st_mode & 0o077 == 0
-        said = json.loads(path.read_text())
-        assert said == {"url": "http://127.0.0.1:1/", "token": policy.token, "pid": os.getpid()}
+        published = json.loads(path.read_text())
+        assert published == {"url": "http://127.0.0.1:1/", "token": policy.token, "pid": os.getpid()}
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_given_a_server_that_was_killed_then_the_next_takes_away_what_it_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_server_removes_the_file_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -41,7 +37,7 @@ def test_given_a_server_that_was_killed_then_the_next_takes_away_what_it_left(
         assert not left.exists() and living.exists() and (folder / "server-mine.json").exists()
 
 
-def test_given_a_folder_that_others_can_read_then_nothing_is_written_there_and_that_is_said(
+def test_a_folder_readable_by_others_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "run").mkdir(mode=0o755)

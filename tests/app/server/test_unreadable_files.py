@@ -24,7 +24,7 @@ REASONS = {
     "wide.py": "not-utf-8",
     "large.py": "file-too-large",
 }
-"""The name that is shown of each file, and the code of its reason."""
+"""The shown name of each file, and the code of the reason."""
 
 
 def fill(folder: Path) -> None:
@@ -58,8 +58,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("up") / "folder"
     folder.mkdir()
     fill(folder)
-    with served(folder, make_policy(requires_token=False)) as made:
-        yield made
+    with served(folder, make_policy(requires_token=False)) as running:
+        yield running
 
 
 def listed(server: Served) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def listed(server: Served) -> dict[str, Any]:
     return {entry["name"]: entry for entry in found if entry["path"] is not None}
 
 
-def test_given_files_that_cannot_be_opened_then_each_is_listed_with_the_reason(server: Served) -> None:
+def test_unreadable_files_are_listed_with_their_reasons(server: Served) -> None:
     found = listed(server)
     assert {name: entry["error"]["code"] for name, entry in found.items() if entry["error"]} == {
         **REASONS,
@@ -78,32 +78,29 @@ def test_given_files_that_cannot_be_opened_then_each_is_listed_with_the_reason(s
     assert all(entry["error"]["expected"] for entry in found.values() if entry["error"]), "what to do"
 
 
-def test_given_files_that_cannot_be_opened_then_the_start_page_is_complete(
-    server: Served, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_start_page_is_complete_beside_unreadable_files(server: Served, capfd: pytest.CaptureFixture[str]) -> None:
     page = server.ask("GET", "/").body
     assert b'"token":' in page, "the page of Bokeh's document"
     assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*REASONS, "net/model.py", r"net\xff/model.py"])
-def test_given_a_file_that_cannot_be_opened_when_a_program_opens_it_then_the_reason_is_the_answer(
-    server: Served, name: str
-) -> None:
+def test_the_api_answers_with_the_reason_of_an_unreadable_file(server: Served, name: str) -> None:
     answer = server.ask("POST", "/api/sessions", {"name": name})
     assert answer.status == 409 and answer.json["error"]["code"] == {**REASONS}.get(name, answer.json["error"]["code"])
     assert answer.json["error"]["code"] in {*REASONS.values()}
 
 
-def test_given_a_file_beside_them_then_it_opens(server: Served) -> None:
+def test_a_readable_file_beside_them_opens(server: Served) -> None:
     answer = server.ask("POST", "/api/sessions", {"name": "good.py"})
     assert answer.status == 201
     server.ask("DELETE", answer.headers["location"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("place", ["file", "example", "draft", "model", "kernel"])
 @pytest.mark.parametrize("name", ["bad%FF.py", "%ED%B3%BF", "%zz", "a%0d%0aX: y", "." + "a" * 300], ids=range(5))
-def test_given_an_address_of_no_file_then_the_start_page_says_so(
+def test_a_missing_file_shows_the_start_page(
     server: Served, place: str, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     answer = server.ask("GET", f"/{place}/{name}".replace(" ", "%20"))
@@ -117,7 +114,7 @@ def test_given_an_address_of_no_file_then_the_start_page_says_so(
 @pytest.mark.parametrize(
     "end", ["%00", "a%00b", "%", "%zz", "%ff", "%ED%A0%80", "%c0%ae%c0%ae", "%2500", "a" * 5000], ids=range(9)
 )
-def test_given_a_path_with_escapes_that_no_file_has_then_it_is_refused_without_an_error(
+def test_an_escaped_path_without_a_file_is_refused(
     server: Served, path: str, end: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     answer = server.ask("GET", path + end)
@@ -125,7 +122,7 @@ def test_given_a_path_with_escapes_that_no_file_has_then_it_is_refused_without_a
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_given_a_folder_whose_name_is_not_utf8_then_its_notebooks_open(tmp_path: Path) -> None:
+def test_notebooks_open_in_a_folder_with_a_non_utf8_name(tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     (folder / "good.py").write_bytes(TEXT)

@@ -1,4 +1,4 @@
-"""Sessions that end: closed pages leave nothing behind, idle sessions of the API are closed, their files are written."""
+"""Sessions that end: closed pages leave no objects behind, idle sessions of the API are closed, their files are written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_files() -> list[OpenFile]:
 
 
 async def visited(server: Served) -> list[weakref.ref[Any]]:
-    """References to all of pages that were opened, used and closed, and of one that no browser loaded."""
+    """Weak references to the objects of closed pages, and of one that no browser loaded."""
     of_other_tests = weakref.WeakSet(open_files())
     client = Server(server.url, server.policy.token)
     pages = [Pageless(client, DRAGS[n % len(DRAGS)], n) for n in range(PAGES)]
@@ -58,13 +58,15 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
     assert len(sessions) == PAGES and len(open_sessions(server)) == PAGES + 1
     documents: list[BokehDocument] = [session.document for session in open_sessions(server)]
     found = [weakref.ref(each) for s in sessions for each in (s, s.updater, s.store, s.drop_preview)]
-    found += [weakref.ref(each) for each in open_files() if each not in of_other_tests]  # the drafts of what was edited
+    found += [
+        weakref.ref(each) for each in open_files() if each not in of_other_tests
+    ]  # the drafts of edited notebooks
     for page in pages:
         page.close()
     return [*found, *map(weakref.ref, documents)]
 
 
-def test_given_pages_that_closed_then_nothing_of_them_lives() -> None:
+def test_closed_pages_leave_no_objects() -> None:
     quick = {"check_unused_sessions_milliseconds": 100, "unused_session_lifetime_milliseconds": 2_000}
     roots = len(pn.state._fake_roots)
     with served(**quick) as server:
@@ -77,14 +79,14 @@ def test_given_pages_that_closed_then_nothing_of_them_lives() -> None:
 
         def are_gone() -> bool:
             gc.collect()
-            kept = curstate().document  # Bokeh's default document is the one that was made last, emptied
+            kept = curstate().document  # Bokeh's default document is the last created one, emptied
             return all(ref() is None or ref() is kept for ref in found)
 
         assert until(are_gone), {type(ref()).__name__ for ref in found if ref() is not None}
         assert len(pn.state._fake_roots) == roots
 
 
-def test_given_an_idle_session_without_a_page_then_it_is_closed_and_its_file_has_the_edit(tmp_path: Path) -> None:
+def test_an_idle_session_is_closed_and_its_edit_saved(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(PLACE)
     with served(tmp_path) as server:
@@ -100,7 +102,7 @@ def test_given_an_idle_session_without_a_page_then_it_is_closed_and_its_file_has
 
 
 class TestIdle:
-    """Which sessions count as idle."""
+    """The sessions that count as idle."""
 
     def sessions(self, *, has_page: bool = False) -> SessionRegistry:
         sessions, event_loop = SessionRegistry(), PaperClock()
@@ -108,19 +110,17 @@ class TestIdle:
         sessions.take(Session(event_loop), event_loop, page).used -= LIMITS.idle_seconds + 1
         return sessions
 
-    def test_given_a_session_of_the_api_then_it_is(self) -> None:
+    def test_an_idle_api_session_is_closed(self) -> None:
         sessions = self.sessions()
         sessions.close_idle()
         assert not sessions.all and sessions.closed == 1
 
-    def test_given_a_page_then_it_is_not(self) -> None:
+    def test_a_session_with_a_page_stays_open(self) -> None:
         sessions = self.sessions(has_page=True)
         sessions.close_idle()
         assert len(sessions.all) == 1
 
-    def test_given_a_search_that_runs_then_it_is_not_until_long_after_its_end(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_session_closes_only_long_after_its_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
         sessions = self.sessions()
         (handle,) = sessions.all.values()
         searches = type(handle.session.updater.searches)
@@ -133,9 +133,7 @@ class TestIdle:
         sessions.close_idle()
         assert not sessions.all
 
-    def test_given_a_session_that_cannot_close_then_the_others_are_closed(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_session_that_fails_to_close_does_not_block_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
         sessions, event_loop = self.sessions(), PaperClock()
         (broken,) = sessions.all.values()
         monkeypatch.setattr(broken.session, "close", lambda: 1 // 0)

@@ -1,4 +1,4 @@
-"""Messages of the machine panel and of the comparison, and what is worked out while they are looked at."""
+"""Messages of the machine panel and of the comparison, and the analyses that run while these are visible."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = PaperScreen()
-    made.dispatch(OpenText(MATMUL_NOTEBOOK))
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = PaperScreen()
+    created.dispatch(OpenText(MATMUL_NOTEBOOK))
+    return created
 
 
 def send(session: Session, kind: str, **fields: Any) -> State:
@@ -45,7 +45,7 @@ def keys(state: State) -> tuple[str, str]:
     return state.comparison.a.key, state.comparison.b.key
 
 
-def test_given_typed_figures_then_they_are_read_with_their_units(session: Session) -> None:
+def test_typed_parameters_are_read_with_their_units(session: Session) -> None:
     state = send(session, "set_parameter", path="memories.vtcm.capacity_bytes", value="0.5 MiB")
     assert state.notebook is not None and state.notebook.machine is not None
     assert state.notebook.machine.memory("vtcm").capacity_bytes == 1 << 19
@@ -75,9 +75,7 @@ def test_given_typed_figures_then_they_are_read_with_their_units(session: Sessio
         {"kind": "show_span", "start": "now", "end": []},
     ],
 )
-def test_given_a_message_of_another_make_then_it_is_a_notice_and_nothing_changes(
-    session: Session, message: dict[str, Any]
-) -> None:
+def test_a_malformed_message_shows_a_notice_and_changes_nothing(session: Session, message: dict[str, Any]) -> None:
     before = session.state
     session.receive(message)
     assert session.state.notebook is before.notebook
@@ -86,7 +84,7 @@ def test_given_a_message_of_another_make_then_it_is_a_notice_and_nothing_changes
         assert session.state.notice is not None
 
 
-def test_given_the_machine_in_sight_then_its_figures_are_tried_until_it_is_not(session: Session) -> None:
+def test_sensitivity_is_analysed_while_the_machine_pane_is_visible(session: Session) -> None:
     assert tried_now(session.state, session.store) is None
     session.store.report_now(session.state)
     send(session, "pane", pane="machine")
@@ -100,7 +98,7 @@ def test_given_the_machine_in_sight_then_its_figures_are_tried_until_it_is_not(s
     assert machine_value(session.state, session.store)["sensitivities"]
 
 
-def test_given_the_button_then_the_last_change_is_compared_and_simulated_after_the_paint(session: Session) -> None:
+def test_compare_last_change_simulates_after_the_paint(session: Session) -> None:
     state = send(session, "compare")
     assert keys(state) == ("step:3", "now")
 
@@ -113,7 +111,7 @@ def test_given_the_button_then_the_last_change_is_compared_and_simulated_after_t
     assert send(session, "end_compare").comparison is None
 
 
-def test_given_keys_of_sides_then_the_other_side_stays(session: Session) -> None:
+def test_changing_one_operand_keeps_the_other(session: Session) -> None:
     send(session, "compare", a="step:0", b="now")
     assert keys(send(session, "compare", b="example:box_blur")) == ("step:0", "example:box_blur")
     assert keys(send(session, "compare", a="example:box_blur", b="step:0")) == ("example:box_blur", "step:0")
@@ -124,7 +122,7 @@ def test_given_keys_of_sides_then_the_other_side_stays(session: Session) -> None
     assert refused.notice is not None and keys(refused) == keys(state)
 
 
-def test_given_branches_then_each_is_a_side_of_its_own_program(session: Session) -> None:
+def test_each_branch_can_be_compared_as_a_program(session: Session) -> None:
     send(session, "add_branch", name="wide", steps=None)
     assert session.state.moment is not None
     j = session.state.moment.names["j"]
@@ -138,7 +136,7 @@ def test_given_branches_then_each_is_a_side_of_its_own_program(session: Session)
     assert groups["Branches"] == ["main", "wide"]
 
 
-def test_given_a_side_that_follows_then_an_edit_is_in_it(session: Session) -> None:
+def test_an_operand_that_follows_includes_later_edits(session: Session) -> None:
     send(session, "compare", a="step:0", b="now")
     send(session, "set_parameter", path="memories.ddr.read_bytes_per_cycle", value="52")
     state = session.state

@@ -1,4 +1,4 @@
-"""A drop passes few modules of the app before the engine sees it."""
+"""A drop passes few modules of the app before it reaches the engine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tilewright.app.session.session import Session
 APP = Path(lines.__file__).parents[2]
 
 THREADS = {"jobs/background_job.py", "session/state_queue.py"}
-"""Modules that run a change in its turn and in a thread, for every message."""
+"""Modules that execute any message, in order and in a thread."""
 
 
 def callers() -> list[str]:
-    """The modules of the app on the stack, the outermost first."""
+    """The modules of the app on the stack, outermost first."""
     found: list[str] = []
     frame = sys._getframe(1)
     while frame is not None:
@@ -30,15 +30,15 @@ def callers() -> list[str]:
     return list(dict.fromkeys(reversed(found)))
 
 
-def test_given_a_drop_then_it_passes_five_modules_before_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_passes_five_modules_before_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     stacks: list[list[str]] = []
 
     def watched(of: object, name: str) -> None:
-        made = getattr(of, name)
+        original = getattr(of, name)
 
         def call(*args: object, **named: object) -> object:
             stacks.append(callers())
-            return made(*args, **named)
+            return original(*args, **named)
 
         monkeypatch.setattr(of, name, call)
 

@@ -1,4 +1,4 @@
-"""A page and its file: autosave, undo after a restart, two pages, other programs, and disks that do not do what they should."""
+"""A page and its file: autosave, undo after a restart, two pages, other programs, and failing disks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tilewright.app.session.session import Session
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
-    yield made
-    made.close()
+    created = Desk(tmp_path)
+    yield created
+    created.close()
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "mine.py"
-    made.write_text(MATMUL_NOTEBOOK)
-    return made
+    file = tmp_path / "mine.py"
+    file.write_text(MATMUL_NOTEBOOK)
+    return file
 
 
 def parallel(page: Session) -> None:
@@ -41,7 +41,7 @@ def unroll(page: Session) -> None:
     send(page, "call", method="unroll", target="ki", arguments={})
 
 
-def test_given_a_file_that_is_only_looked_at_then_nothing_is_written(desk: Desk, path: Path) -> None:
+def test_viewing_a_file_writes_nothing(desk: Desk, path: Path) -> None:
     before = path.stat()
     page = desk.page(path)
     desk.settle()
@@ -51,7 +51,7 @@ def test_given_a_file_that_is_only_looked_at_then_nothing_is_written(desk: Desk,
     assert [entry.name for entry in path.parent.iterdir()] == ["mine.py"]
 
 
-def test_given_an_edit_then_it_is_in_the_file_by_itself_and_in_the_history(desk: Desk, path: Path) -> None:
+def test_an_edit_is_autosaved_and_recorded_in_the_history(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     parallel(page)
     assert filed(page).save.status == "saving" and not page.state.unsaved
@@ -62,7 +62,7 @@ def test_given_an_edit_then_it_is_in_the_file_by_itself_and_in_the_history(desk:
     assert [entry.name for entry in path.parent.iterdir()] == ["mine.py"], "nothing else is in the person's folder"
 
 
-def test_given_a_restart_then_undo_and_redo_go_on(desk: Desk, path: Path) -> None:
+def test_undo_and_redo_continue_after_a_restart(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     parallel(page)
     once = text_of(page)
@@ -86,7 +86,7 @@ def test_given_a_restart_then_undo_and_redo_go_on(desk: Desk, path: Path) -> Non
     again.close()
 
 
-def test_given_two_pages_then_each_has_what_the_other_does_and_undo_is_shared(desk: Desk, path: Path) -> None:
+def test_two_pages_share_edits_and_undo(desk: Desk, path: Path) -> None:
     one, two = desk.page(path), desk.page(path)
     parallel(one)
     desk.until(lambda: text_of(two) == text_of(one))
@@ -100,18 +100,16 @@ def test_given_two_pages_then_each_has_what_the_other_does_and_undo_is_shared(de
     assert path.read_text() == text_of(one)
 
 
-def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
-    desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saved_is_reported_only_for_the_written_text(desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = desk.page(path)
     file = page.file_sync._file
     assert file is not None
-    told: list[str] = []
+    statuses: list[str] = []
     record = file._history_writer.writing
 
     def recording(text: str, temporary: str) -> None:
-        monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone in this moment
-        told.append(file.save_status.status)
+        monkeypatch.setattr(file, "_now", lambda: SimpleNamespace(text=file._disk.text))  # undone at this moment
+        statuses.append(file.save_status.status)
         monkeypatch.setattr(file, "_now", now)
         record(text, temporary)
 
@@ -119,12 +117,10 @@ def test_given_a_text_that_is_about_to_be_written_then_no_other_is_called_saved(
     monkeypatch.setattr(file._history_writer, "writing", recording)
     parallel(page)
     desk.until(lambda: "sch.parallel(i)" in path.read_text())
-    assert told == ["saving"]
+    assert statuses == ["saving"]
 
 
-def test_given_something_typed_on_one_page_when_the_other_edits_then_both_are_in_it_in_the_end(
-    desk: Desk, path: Path
-) -> None:
+def test_an_edit_of_another_page_merges_with_a_draft(desk: Desk, path: Path) -> None:
     one, two = desk.page(path), desk.page(path)
     cell = next(i for i, c in enumerate(one.state.notebook.document.cells) if c.kind == "markdown")
     send(one, "draft_cell", cell=cell, text="# Half")
@@ -139,7 +135,7 @@ def test_given_something_typed_on_one_page_when_the_other_edits_then_both_are_in
 
 
 def clash(desk: Desk, path: Path) -> tuple[Session, Session]:
-    """Both pages changed one line: the first is asked."""
+    """Both pages changed one line: the first page has the conflict."""
     one, two = desk.page(path), desk.page(path)
     parallel(one)
     desk.until(lambda: text_of(two) == text_of(one))
@@ -156,12 +152,11 @@ def last_item(page: Session) -> int:
     return schedule_items(page.state.notebook.document)[-1].index
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("choice", "there"), [("ours", ["vectorize"]), ("theirs", ["unroll"]), ("both", ["vectorize", "unroll"])]
 )
-def test_given_pages_that_changed_one_line_then_the_later_is_asked(
-    desk: Desk, path: Path, choice: str, there: list[str]
-) -> None:
+def test_the_later_page_resolves_a_conflict_in_one_line(desk: Desk, path: Path, choice: str, there: list[str]) -> None:
     one, two = clash(desk, path)
     assert one.state.unsaved and one.state.loses_work and not two.state.unsaved
     assert "sch.unroll(i)" in path.read_text() and "sch.vectorize(j)" not in path.read_text()
@@ -174,9 +169,7 @@ def test_given_pages_that_changed_one_line_then_the_later_is_asked(
     assert "unroll" in text_of(one)
 
 
-def test_given_pages_that_changed_one_line_when_others_go_on_before_the_answer_then_that_stays_too(
-    desk: Desk, path: Path
-) -> None:
+def test_edits_made_before_a_conflict_is_resolved_are_kept(desk: Desk, path: Path) -> None:
     one, two = clash(desk, path)
     cell = next(i for i, c in enumerate(two.state.notebook.document.cells) if c.kind == "markdown")
     send(two, "edit_prose", cell=cell, text="# Meanwhile")
@@ -186,9 +179,7 @@ def test_given_pages_that_changed_one_line_when_others_go_on_before_the_answer_t
     assert "Meanwhile" in path.read_text() and "vectorize" in path.read_text() and "unroll" not in path.read_text()
 
 
-def test_given_pages_that_changed_one_line_when_the_one_that_is_asked_is_closed_then_undo_leads_to_it(
-    desk: Desk, path: Path
-) -> None:
+def test_undo_restores_the_edit_of_a_page_closed_in_conflict(desk: Desk, path: Path) -> None:
     one, two = clash(desk, path)
     one.close()
     desk.until(lambda: bool(two.state.past) and "vectorize" in two.state.past[-1].document.text)
@@ -198,7 +189,7 @@ def test_given_pages_that_changed_one_line_when_the_one_that_is_asked_is_closed_
     assert "sch.vectorize(j)" in text_of(two)
 
 
-def test_given_a_message_about_what_is_not_there_any_more_then_it_is_refused(desk: Desk, path: Path) -> None:
+def test_a_message_about_an_absent_object_is_refused(desk: Desk, path: Path) -> None:
     one, two = desk.page(path), desk.page(path)
     seen = revision_of(two.state.notebook)
     parallel(one)
@@ -210,9 +201,7 @@ def test_given_a_message_about_what_is_not_there_any_more_then_it_is_refused(des
     assert "sch.parallel(i)" not in text_of(two)
 
 
-def test_given_an_editor_opened_before_the_other_pages_edit_then_its_text_goes_into_what_it_was_opened_on(
-    desk: Desk, path: Path
-) -> None:
+def test_an_open_editor_merges_into_the_edit_of_another_page(desk: Desk, path: Path) -> None:
     one, two = desk.page(path), desk.page(path)
     cell = next(i for i, c in enumerate(two.state.notebook.document.cells) if c.kind == "schedule")
     seen, body = revision_of(two.state.notebook), two.state.notebook.document.cells[cell].body
@@ -223,9 +212,7 @@ def test_given_an_editor_opened_before_the_other_pages_edit_then_its_text_goes_i
     assert "# mine" in text_of(one) and "sch.parallel(i)" in text_of(one)
 
 
-def test_given_another_program_that_writes_the_file_then_it_is_read_anew_and_undo_leads_back(
-    desk: Desk, path: Path
-) -> None:
+def test_an_external_write_is_reloaded_and_can_be_undone(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.write_text(MATMUL_NOTEBOOK + "sch.parallel(i)\n")
     desk.until(lambda: "sch.parallel(i)" in text_of(page))
@@ -237,7 +224,7 @@ def test_given_another_program_that_writes_the_file_then_it_is_read_anew_and_und
 
 
 def hold_writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """No file is written until the answer is called."""
+    """Files cannot be written until the returned function is called."""
     fails: list[OSError] = [OSError(errno.ENOSPC, "No space left on device")]
     replace = files._replace_file
 
@@ -250,7 +237,7 @@ def hold_writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return fails.clear
 
 
-def test_given_unsaved_edits_and_another_program_elsewhere_in_the_file_then_both_are_in_it(
+def test_unsaved_edits_merge_with_external_ones_elsewhere(
     desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = desk.page(path)
@@ -264,10 +251,11 @@ def test_given_unsaved_edits_and_another_program_elsewhere_in_the_file_then_both
     assert path.read_text().startswith("# A line of another") and "sch.parallel(i)" in path.read_text()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("choice", "there"), [("ours", ["parallel"]), ("theirs", ["unroll"]), ("both", ["parallel", "unroll"])]
 )
-def test_given_unsaved_edits_and_another_program_at_the_same_lines_then_the_person_is_asked(
+def test_unsaved_edits_conflict_with_external_ones_in_the_same_lines(
     desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, there: list[str]
 ) -> None:
     page = desk.page(path)
@@ -286,7 +274,7 @@ def test_given_unsaved_edits_and_another_program_at_the_same_lines_then_the_pers
     assert text_of(page) == theirs
 
 
-def test_given_a_full_disk_then_it_is_said_nothing_is_lost_and_saved_once_there_is_room(
+def test_a_full_disk_is_reported_and_saved_later_without_loss(
     desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = desk.page(path)
@@ -302,9 +290,7 @@ def test_given_a_full_disk_then_it_is_said_nothing_is_lost_and_saved_once_there_
     assert path.read_text() == text_of(page)
 
 
-def test_given_a_read_only_file_then_it_is_not_replaced_and_the_edits_outlive_the_server(
-    desk: Desk, path: Path
-) -> None:
+def test_a_read_only_file_is_kept_and_its_edits_survive_a_restart(desk: Desk, path: Path) -> None:
     path.chmod(0o444)
     page = desk.page(path)
     parallel(page)
@@ -323,7 +309,7 @@ def test_given_a_read_only_file_then_it_is_not_replaced_and_the_edits_outlive_th
     again.close()
 
 
-def test_given_a_deleted_file_then_it_is_said_and_only_saving_makes_it_again(desk: Desk, path: Path) -> None:
+def test_a_deleted_file_is_reported_and_only_saving_restores_it(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.unlink()
     desk.until(lambda: filed(page).save.status == "failed")
@@ -336,7 +322,7 @@ def test_given_a_deleted_file_then_it_is_said_and_only_saving_makes_it_again(des
     assert path.read_text() == text_of(page)
 
 
-def test_given_a_file_that_became_a_folder_then_it_is_said_and_save_as_goes_elsewhere(desk: Desk, path: Path) -> None:
+def test_a_file_replaced_by_a_folder_is_reported_and_save_as_works(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.unlink()
     path.mkdir()
@@ -348,7 +334,7 @@ def test_given_a_file_that_became_a_folder_then_it_is_said_and_save_as_goes_else
     assert filed(page).name == "other.py" and "sch.parallel(i)" in (path.parent / "other.py").read_text()
 
 
-def test_given_a_file_that_became_no_text_then_it_is_never_written_over(desk: Desk, path: Path) -> None:
+def test_a_file_replaced_by_binary_data_is_not_overwritten(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     path.write_bytes(b"\xff\x00binary")
     desk.until(lambda: filed(page).save.status == "failed")
@@ -358,7 +344,7 @@ def test_given_a_file_that_became_no_text_then_it_is_never_written_over(desk: De
     assert path.read_bytes() == b"\xff\x00binary" and filed(page).save.status == "failed"
 
 
-def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(
+def test_a_file_without_a_history_folder_is_still_saved(
     desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (path.parent / "in_the_way").write_text("")
@@ -371,7 +357,7 @@ def test_given_no_place_for_a_history_then_the_file_is_saved_all_the_same(
     assert standing.no_history is not None and standing.no_history.code == "no-history" and standing.durable
 
 
-def test_given_a_broken_history_then_it_is_set_aside_and_the_file_is_what_counts(desk: Desk, path: Path) -> None:
+def test_a_broken_history_is_set_aside_for_the_file(desk: Desk, path: Path) -> None:
     folder = folder_state(path.parent)
     (folder / "history.sqlite3").write_bytes(b"no database" * 1000)
     page = desk.page(path)
@@ -381,14 +367,14 @@ def test_given_a_broken_history_then_it_is_set_aside_and_the_file_is_what_counts
     assert path.read_text() == text_of(page) and list(folder.glob("broken-*"))
 
 
-def test_given_something_half_typed_when_the_page_is_closed_then_it_is_an_edit(desk: Desk, path: Path) -> None:
+def test_closing_the_page_commits_a_draft(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     send(page, "draft_cell", cell=0, text="# Typed and left\n")
     page.close()
     desk.until(lambda: "Typed and left" in path.read_text())
 
 
-def test_given_a_name_when_saved_as_then_the_page_goes_on_there_with_its_undo(desk: Desk, path: Path) -> None:
+def test_save_as_continues_in_the_new_file_with_its_undo(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     parallel(page)
     send(page, "save_as", name="copy")
@@ -399,9 +385,7 @@ def test_given_a_name_when_saved_as_then_the_page_goes_on_there_with_its_undo(de
     assert len(page.state.past) == 2
 
 
-def test_given_a_name_that_is_taken_then_it_is_asked_for_and_what_was_there_is_an_undo_away(
-    desk: Desk, path: Path
-) -> None:
+def test_save_as_over_a_file_asks_first_and_can_be_undone(desk: Desk, path: Path) -> None:
     other = path.parent / "other.py"
     other.write_text(MATMUL_NOTEBOOK + "sch.unroll(ki)\n")
     page = desk.page(path)
@@ -417,7 +401,7 @@ def test_given_a_name_that_is_taken_then_it_is_asked_for_and_what_was_there_is_a
 
 
 @pytest.mark.parametrize("name", ["../out", "a/b", "/etc/x", "..", "", ".hidden", "a\0b", "x" * 300, "a\nb", "con\\x"])
-def test_given_a_name_that_leads_elsewhere_then_it_is_refused(desk: Desk, path: Path, name: str) -> None:
+def test_save_as_outside_the_folder_is_refused(desk: Desk, path: Path, name: str) -> None:
     page = desk.page(path)
     for kind in ("save_as", "new_file"):
         send(page, kind, name=name)
@@ -425,7 +409,7 @@ def test_given_a_name_that_leads_elsewhere_then_it_is_refused(desk: Desk, path: 
     assert sorted(entry.name for entry in path.parent.iterdir()) == ["mine.py"]
 
 
-def test_given_a_link_that_leads_out_of_the_folder_then_nothing_is_written_through_it(
+def test_a_link_out_of_the_folder_is_not_written_through(
     desk: Desk, path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     outside = tmp_path_factory.mktemp("outside") / "precious.py"
@@ -436,7 +420,7 @@ def test_given_a_link_that_leads_out_of_the_folder_then_nothing_is_written_throu
     assert page.state.notice is not None and page.state.notice.code == "bad-name" and outside.read_text() == "precious"
 
 
-def test_given_a_new_notebook_then_it_is_there_at_once(desk: Desk, tmp_path: Path) -> None:
+def test_a_new_notebook_is_created_at_once(desk: Desk, tmp_path: Path) -> None:
     page = desk.page()
     send(page, "new_file", name="fresh")
     assert page.state.notice is None and page.state.moment is not None
@@ -444,9 +428,7 @@ def test_given_a_new_notebook_then_it_is_there_at_once(desk: Desk, tmp_path: Pat
     assert (tmp_path / "fresh.py").read_text() == text_of(page)
 
 
-def test_given_a_program_without_cells_then_the_notebook_of_it_goes_beside_it_with_the_first_edit(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_the_first_edit_of_a_plain_program_creates_a_notebook_beside_it(desk: Desk, tmp_path: Path) -> None:
     from support.programs.sources import ELEMENTWISE_CHAIN
 
     program = tmp_path / "chain.py"
@@ -459,13 +441,11 @@ def test_given_a_program_without_cells_then_the_notebook_of_it_goes_beside_it_wi
     desk.settle()
     assert program.read_text() == ELEMENTWISE_CHAIN
     assert filed(page).name == "chain_blocks.py" and (tmp_path / "chain_blocks.py").read_text() == text_of(page)
-    again = desk.page(program)  # goes on with it, in another tab and after a restart
+    again = desk.page(program)  # the same in another tab and after a restart
     assert filed(again).name == "chain_blocks.py" and text_of(again) == text_of(page)
 
 
-def test_given_a_text_that_was_left_broken_then_it_opens_with_the_last_picture_that_was_right(
-    desk: Desk, path: Path
-) -> None:
+def test_a_broken_text_opens_with_its_last_valid_program(desk: Desk, path: Path) -> None:
     page = desk.page(path)
     cell = next(i for i, c in enumerate(page.state.notebook.document.cells) if c.kind == "workload")
     send(page, "edit", cell=cell, body="def broken(:\n")

@@ -1,4 +1,4 @@
-"""A model on a page: it opens from its folder, its kernels open and return with their schedules, and changes on disk are taken over."""
+"""A model on a page: it opens from its folder, its kernels open and return with their schedules, and changes on disk are loaded."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def begin(folder: Path) -> Callable[..., Session]:
     def make(path: Path | None = None) -> Session:
         served = path or folder
         registry = open_file_registry(served)
-        made = Session(PaperClock(), NotebookCatalog(served, None, registry.drafts).examples, open_files=registry)
-        made.updater.screen = PaperScreen()
-        return made
+        created = Session(PaperClock(), NotebookCatalog(served, None, registry.drafts).examples, open_files=registry)
+        created.updater.screen = PaperScreen()
+        return created
 
     return make
 
@@ -65,13 +65,13 @@ def settle(session: Session) -> None:
 
 @pytest.fixture
 def session(begin: Callable[..., Session]) -> Session:
-    made = begin()
-    send(made, "open", name="net/model.py")
-    assert made.state.notice is None
-    return made
+    created = begin()
+    send(created, "open", name="net/model.py")
+    assert created.state.notice is None
+    return created
 
 
-def test_given_a_served_folder_then_a_model_in_it_opens_with_its_figures(session: Session, folder: Path) -> None:
+def test_a_model_in_the_served_folder_opens_with_its_metrics(session: Session, folder: Path) -> None:
     assert session.state.screen == "model" and session.state.address == Address("model", "net")
     first = value(session)
     assert (first["head"]["title"], first["head"]["done"], first["head"]["total"]) == ("A small model", 0, 2)
@@ -87,9 +87,7 @@ def test_given_a_served_folder_then_a_model_in_it_opens_with_its_figures(session
     assert value(session)["timeline"]["ends"][-1] == report.cycles
 
 
-def test_given_a_kernel_then_it_opens_as_a_notebook_and_its_edit_counts_in_the_model(
-    session: Session, folder: Path
-) -> None:
+def test_an_edit_of_a_kernel_counts_in_the_model(session: Session, folder: Path) -> None:
     settle(session)
     before = value(session)["head"]["count"]
     send(session, "open_kernel", kernel="both")
@@ -110,7 +108,7 @@ def test_given_a_kernel_then_it_opens_as_a_notebook_and_its_edit_counts_in_the_m
     assert load_network(folder / "net").simulate().cycles == report.cycles
 
 
-def test_given_a_schedule_written_by_a_search_then_the_page_takes_it_over(session: Session, folder: Path) -> None:
+def test_a_schedule_written_by_a_search_is_loaded(session: Session, folder: Path) -> None:
     settle(session)
     kernels = {entry.key: entry for entry in session.state.model.kernels}
     path = folder / "net" / KERNELS / "both.py"
@@ -128,9 +126,7 @@ def test_given_a_schedule_written_by_a_search_then_the_page_takes_it_over(sessio
     assert session.state.model is model, "a text that is no kernel leaves the model as it was"
 
 
-def test_given_a_schedule_with_an_error_then_the_kernel_has_it_and_does_not_count(
-    session: Session, folder: Path
-) -> None:
+def test_a_kernel_with_a_schedule_error_does_not_count(session: Session, folder: Path) -> None:
     path = folder / "net" / KERNELS / "both.py"
     path.write_text(path.read_text() + 'sch.parallel("nothing")\n')
     send(session, "refresh_model")
@@ -141,7 +137,7 @@ def test_given_a_schedule_with_an_error_then_the_kernel_has_it_and_does_not_coun
     assert {"key": "error", "label": "error", "count": 1} in value(session)["filters"]
 
 
-def test_given_addresses_then_they_show_the_model_and_its_kernels(begin: Callable[..., Session], folder: Path) -> None:
+def test_addresses_open_the_model_and_its_kernels(begin: Callable[..., Session], folder: Path) -> None:
     session = begin(folder / "net")
     session.arrive(Address("kernel", "net.scale"))
     assert session.state.kernel == "scale" and session.state.screen == "notebook"
@@ -155,13 +151,13 @@ def test_given_addresses_then_they_show_the_model_and_its_kernels(begin: Callabl
 
 
 @pytest.mark.parametrize("name", ["nobody", "../../etc/passwd", "both.py", "kernels/both", ""])
-def test_given_a_name_that_is_no_kernel_of_the_model_then_it_is_refused(session: Session, name: str) -> None:
+def test_an_unknown_kernel_name_is_refused(session: Session, name: str) -> None:
     send(session, "open_kernel", kernel=name)
     assert session.state.notice is not None and session.state.notice.code == "no-such-kernel"
     assert session.state.screen == "model"
 
 
-def test_given_no_model_then_its_messages_are_refused(begin: Callable[..., Session]) -> None:
+def test_model_messages_without_a_model_are_refused(begin: Callable[..., Session]) -> None:
     session = begin()
     for kind, fields in (("open_kernel", {"kernel": "both"}), ("model", {})):
         send(session, kind, **fields)
@@ -170,7 +166,7 @@ def test_given_no_model_then_its_messages_are_refused(begin: Callable[..., Sessi
     assert session.state.notice.code == "no-such-notebook" and session.state.screen == "gallery"
 
 
-def test_given_a_kernel_that_is_a_link_to_the_outside_then_the_model_does_not_open(
+def test_a_model_with_a_kernel_linked_outside_does_not_open(
     begin: Callable[..., Session], folder: Path, tmp_path: Path
 ) -> None:
     path = folder / "net" / KERNELS / "both.py"
@@ -182,9 +178,7 @@ def test_given_a_kernel_that_is_a_link_to_the_outside_then_the_model_does_not_op
     assert session.state.screen == "gallery" and session.state.notice.code == "outside"
 
 
-def test_given_another_program_of_a_kernel_then_the_graph_is_linked_to_it_or_the_kernel_has_the_error(
-    session: Session, folder: Path
-) -> None:
+def test_a_changed_kernel_program_is_relinked_or_an_error(session: Session, folder: Path) -> None:
     settle(session)
     path = folder / "net" / KERNELS / "scale.py"
     text = path.read_text()
@@ -200,9 +194,7 @@ def test_given_another_program_of_a_kernel_then_the_graph_is_linked_to_it_or_the
     assert rows(session)["scale"]["status"] == "error"
 
 
-def test_given_tensors_on_chip_then_the_page_has_the_cycles_of_the_plan(
-    begin: Callable[..., Session], folder: Path
-) -> None:
+def test_cycles_include_the_plan_of_on_chip_tensors(begin: Callable[..., Session], folder: Path) -> None:
     path = folder / "net" / "model.py"
     plain = load_network(path).simulate().cycles
     path.write_text(path.read_text().replace('npu")\n', 'npu")\non_chip = {"lv": "local.vtcm_Block_1"}\n', 1))
@@ -222,7 +214,7 @@ def test_given_tensors_on_chip_then_the_page_has_the_cycles_of_the_plan(
     assert value(other)["head"]["count"] == plain
 
 
-def test_given_a_model_then_its_graph_has_the_calls_of_an_inference(session: Session) -> None:
+def test_the_graph_of_a_model_has_the_calls_of_an_inference(session: Session) -> None:
     graph = graph_value(session.state.model)
     assert [n["id"] for n in graph["nodes"]] == ["in0", "call1", "call2", "call3", "call4", "out0"]
     assert [(e["from"], e["to"]) for e in graph["edges"]] == [
@@ -240,7 +232,7 @@ def test_given_a_model_then_its_graph_has_the_calls_of_an_inference(session: Ses
         ("_", "_"),
     ],
 )
-def test_given_the_name_of_a_kernel_then_its_operators_are_read_from_it(name: str, words: str) -> None:
+def test_operators_are_read_from_the_kernel_name(name: str, words: str) -> None:
     assert operators_of(name) == words
 
 
@@ -249,8 +241,9 @@ def opened_text(session: Session, title: str = "") -> None:
     assert session.state.notice is None and session.state.post is not None
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("title", "name"), [("", "main"), ("My small: net!", "my_small_net"), ("net", "net_2")])
-def test_given_a_module_with_a_graph_when_opened_as_a_model_then_a_new_folder_has_it(
+def test_opening_a_module_as_a_model_creates_a_folder(
     begin: Callable[..., Session], folder: Path, title: str, name: str
 ) -> None:
     session = begin()
@@ -267,9 +260,7 @@ def test_given_a_module_with_a_graph_when_opened_as_a_model_then_a_new_folder_ha
     assert session.state.screen == "model" and session.state.notice is None
 
 
-def test_given_a_text_without_a_graph_when_opened_as_a_model_then_nothing_is_written(
-    begin: Callable[..., Session], folder: Path
-) -> None:
+def test_opening_a_text_without_a_graph_as_a_model_writes_nothing(begin: Callable[..., Session], folder: Path) -> None:
     session = begin()
     before = sorted(folder.rglob("*"))
     send(session, "open_text", text=MODEL.split("    @R.function")[0])
@@ -279,9 +270,7 @@ def test_given_a_text_without_a_graph_when_opened_as_a_model_then_nothing_is_wri
     assert sorted(folder.rglob("*")) == before
 
 
-def test_given_a_model_is_served_when_a_module_is_opened_as_a_model_then_nothing_is_written_into_it(
-    begin: Callable[..., Session], folder: Path
-) -> None:
+def test_opening_as_a_model_writes_nothing_into_a_served_model(begin: Callable[..., Session], folder: Path) -> None:
     session = begin(folder / "net")
     opened_text(session)
     send(session, "open_as_model")
@@ -289,9 +278,7 @@ def test_given_a_model_is_served_when_a_module_is_opened_as_a_model_then_nothing
     assert {p.name for p in (folder / "net").iterdir() if not p.name.startswith(".")} == {"model.py", KERNELS}
 
 
-def test_given_open_sizes_when_opened_as_a_model_then_the_missing_size_is_named_and_nothing_is_written(
-    begin: Callable[..., Session], folder: Path
-) -> None:
+def test_opening_as_a_model_with_open_sizes_names_the_missing_size(begin: Callable[..., Session], folder: Path) -> None:
     session = begin()
     send(session, "open_text", text=OPEN)
     before = sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""Messages to intents, and what is worked out after the paint; with a clock and a screen of paper."""
+"""Messages become intents, and analyses run after the paint; with a fake clock and a fake screen."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EXAMPLES: tuple[Example, ...] = load_examples()
 
 @pytest.fixture
 def session() -> Session:
-    made = Session(PaperClock(), EXAMPLES)
-    made.updater.screen = PaperScreen()
-    return made
+    created = Session(PaperClock(), EXAMPLES)
+    created.updater.screen = PaperScreen()
+    return created
 
 
 def send(session: Session, kind: str, **fields: Any) -> State:
@@ -52,7 +52,7 @@ def verdict_known(session: Session) -> bool:
     )
 
 
-def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_after_the_paint(session: Session) -> None:
+def test_a_shown_notebook_is_verified_and_simulated_after_the_paint(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     assert isinstance(session.updater.screen, PaperScreen) and isinstance(session.event_loop, PaperClock)
     assert len(session.updater.screen.drawn) == 1 and not session.updater.screen.later
@@ -75,7 +75,7 @@ def test_given_a_shown_notebook_then_it_is_verified_and_its_steps_simulated_afte
     assert any(row.get("change") for cell in cells for row in cell.get("rows", ()))
 
 
-def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) -> None:
+def test_a_closed_page_is_not_drawn(session: Session) -> None:
     screen = session.updater.screen
     opened(session)
     session.close()
@@ -85,7 +85,7 @@ def test_given_a_page_that_is_gone_then_nothing_more_is_drawn(session: Session) 
     assert len(screen.drawn) == 1 and not screen.later
 
 
-def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: Session) -> None:
+def test_tree_messages_become_calls_on_their_rows(session: Session) -> None:
     opened(session)
     send(session, "call", method="parallel", target="i", arguments={})
     send(session, "call", method="split", target="j", arguments={"factors": [None, 16], "names": ["jo", "ji"]})
@@ -96,7 +96,7 @@ def test_given_messages_of_the_tree_then_they_become_calls_on_its_rows(session: 
     )
 
 
-def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_made(session: Session) -> None:
+def test_repairing_an_impossible_drop_makes_both_calls(session: Session) -> None:
     send(session, "open_text", text=ELEMENTWISE_CHAIN)
     assert session.state.moment is not None
     ids = row_ids(session.state.moment.schedule.func)
@@ -110,9 +110,7 @@ def test_given_a_drop_that_is_not_possible_when_repaired_then_both_calls_are_mad
     assert 'sch.compute_inline("C")' in schedule_text(session)
 
 
-def test_given_loops_with_the_same_answer_then_it_is_sent_once(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_menus_of_loops_are_sent_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {"legal": False, "primitive": "compute_at", "reason": "not here"}
     entries = [{**entry, "loop": loop} for loop in ("i", "j")] + [{**entry, "legal": True, "loop": "k"}]
     monkeypatch.setattr(queries, "targets", lambda state, store, rows: entries)
@@ -121,7 +119,7 @@ def test_given_loops_with_the_same_answer_then_it_is_sent_once(
     assert [(e["legal"], e["loops"]) for e in answers[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]
 
 
-def test_given_a_move_then_the_block_is_computed_there() -> None:
+def test_a_move_computes_the_block_at_the_loop() -> None:
     session = Session(PaperClock(), EXAMPLES)
     send(session, "open", name="what_moves_what")
     send(session, "move", block="W_local", loop="ii", primitive="compute_at")
@@ -144,9 +142,7 @@ def test_given_a_move_then_the_block_is_computed_there() -> None:
         {"kind": "view", "count": "x"},
     ],
 )
-def test_given_a_message_that_cannot_be_done_then_there_is_a_notice_and_nothing_changed(
-    session: Session, message: dict[str, Any]
-) -> None:
+def test_an_impossible_message_shows_a_notice_and_changes_nothing(session: Session, message: dict[str, Any]) -> None:
     before = opened(session).state
     session.receive(message)
     assert session.state.notebook is before.notebook
@@ -154,14 +150,14 @@ def test_given_a_message_that_cannot_be_done_then_there_is_a_notice_and_nothing_
 
 
 @pytest.mark.parametrize("message", [{"kind": "no-such-kind"}, {}, {"kind": ["x"]}, 3, None, "undo"])
-def test_given_nonsense_then_it_is_refused_and_nothing_changes(session: Session, message: object) -> None:
+def test_a_malformed_message_is_refused_and_changes_nothing(session: Session, message: object) -> None:
     before = opened(session).state
     session.receive(message)
     assert session.state.notebook is before.notebook
     assert session.state.notice is not None and session.state.notice.code == "bad-message"
 
 
-def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> None:
+def test_each_query_of_the_tree_is_answered(session: Session) -> None:
     opened(session)
     answers: list[dict[str, Any]] = []
     for message in (
@@ -182,21 +178,21 @@ def test_given_queries_of_the_tree_then_each_is_answered(session: Session) -> No
     assert answered == {"kind": "answered"} and session.state.notice is None
 
 
-def test_given_export_then_the_file_has_the_calls(session: Session) -> None:
+def test_an_exported_script_has_the_calls(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     send(session, "export", reviewed=True)
     assert isinstance(session.updater.screen, PaperScreen)
     assert "sch.compute_at(AL, ko)" in session.updater.screen.files["schedule_tvm.py"]
 
 
-def test_given_a_block_then_its_targets_say_where_it_may_go(session: Session) -> None:
+def test_targets_of_a_block_are_its_legal_loops(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     entries = session.targets(["A_local.vtcm"])
     assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
     assert session.targets(["nobody"]) == []
 
 
-def test_given_no_file_when_saved_then_the_notebook_is_downloaded(session: Session) -> None:
+def test_saving_without_a_file_downloads_the_notebook(session: Session) -> None:
     opened(session)
     send(session, "save")
     assert isinstance(session.updater.screen, PaperScreen)

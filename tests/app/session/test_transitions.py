@@ -1,4 +1,4 @@
-"""Changes of the notebook that take long: the picture stays, what comes meanwhile is kept in order, nothing that was typed is lost."""
+"""Slow edits of a notebook: the old state stays visible, later messages keep their order, no typed text is lost."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ READING = JobStatus("notebook", "area-notebook", "Reading the notebook")
 
 
 class Person:
-    """One at a page whose loop waits for nothing."""
+    """A user with a page on a paper clock."""
 
     def __init__(self, session: Session | None = None) -> None:
         self.doing: tuple[JobStatus, ...] = ()
         self.event_loop, self.screen = PaperClock(), PaperScreen()
         self.session = session or Session(self.event_loop, EXAMPLES, moment=lambda: 0.0)
-        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.tell
+        self.session.updater.screen, self.session.updater.tell_doing = self.screen, self.record
         self.send("open_text", text=MATMUL_NOTEBOOK)
         self.until(lambda: self.session.state.notebook is not None)
 
-    def tell(self, doing: tuple[JobStatus, ...]) -> None:
+    def record(self, doing: tuple[JobStatus, ...]) -> None:
         self.doing = doing
 
     def send(self, kind: str, **fields: Any) -> None:
@@ -66,18 +66,18 @@ class Person:
 
 @pytest.fixture
 def person() -> Iterator[Person]:
-    made = Person()
-    yield made
-    made.session.close()
+    created = Person()
+    yield created
+    created.session.close()
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
-    """Typed texts are read when it is allowed."""
-    made = Slow(evaluate)
-    monkeypatch.setattr(typed, "evaluate", made)
-    yield made
-    made.may_end.set()
+    """Evaluation of typed texts blocks until the test allows it."""
+    created = Slow(evaluate)
+    monkeypatch.setattr(typed, "evaluate", created)
+    yield created
+    created.may_end.set()
 
 
 def last_item(person: Person) -> int:
@@ -85,9 +85,7 @@ def last_item(person: Person) -> int:
     return len(person.state.notebook.steps) - 1
 
 
-def test_given_a_text_that_takes_long_then_the_picture_stays_and_the_page_says_what_it_does(
-    person: Person, slow: Slow
-) -> None:
+def test_a_slow_edit_keeps_the_old_state_and_shows_its_status(person: Person, slow: Slow) -> None:
     before, drawn = person.state, len(person.screen.drawn)
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     assert slow.begun.wait(60)
@@ -99,7 +97,7 @@ def test_given_a_text_that_takes_long_then_the_picture_stays_and_the_page_says_w
     assert READING not in person.doing
 
 
-def test_given_a_look_around_meanwhile_then_it_is_answered_at_once_and_stays(person: Person, slow: Slow) -> None:
+def test_selections_during_a_slow_edit_apply_at_once(person: Person, slow: Slow) -> None:
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     person.send("select", id="ko")
     person.send("theme", theme="dark")
@@ -110,7 +108,7 @@ def test_given_a_look_around_meanwhile_then_it_is_answered_at_once_and_stays(per
     assert "sch.unroll(ki)" in person.text
 
 
-def test_given_edits_behind_one_that_takes_long_then_all_are_made_in_order(person: Person, slow: Slow) -> None:
+def test_edits_queued_behind_a_slow_one_run_in_order(person: Person, slow: Slow) -> None:
     item, before = last_item(person), person.text
     person.send("edit_item", item=item, text="sch.unroll(ki)")
     person.send("edit_item", item=item, text="sch.vectorize(ki)")
@@ -124,7 +122,7 @@ def test_given_edits_behind_one_that_takes_long_then_all_are_made_in_order(perso
     assert "sch.vectorize(ki)" in person.text
 
 
-def test_given_a_text_that_is_typed_on_then_what_was_typed_before_is_not_waited_for(person: Person, slow: Slow) -> None:
+def test_further_typing_cancels_the_reading_of_older_text(person: Person, slow: Slow) -> None:
     item = last_item(person)
     person.send("draft_item", item=item, text="sch.unroll(k")
     assert slow.begun.wait(60)
@@ -136,7 +134,7 @@ def test_given_a_text_that_is_typed_on_then_what_was_typed_before_is_not_waited_
     assert slow.ended <= 1, "only the last was read to its end"
 
 
-def test_given_a_draft_in_line_when_more_is_typed_then_only_the_last_is_read(person: Person, slow: Slow) -> None:
+def test_only_the_last_queued_draft_is_read(person: Person, slow: Slow) -> None:
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ko)")
     for end in ("k", "ki", "ki)"):
@@ -146,9 +144,7 @@ def test_given_a_draft_in_line_when_more_is_typed_then_only_the_last_is_read(per
     assert "sch.unroll(ki)" in person.text and slow.ended == 2
 
 
-def test_given_a_typed_text_when_it_is_stopped_then_it_stays_and_can_be_gone_on_with(
-    person: Person, slow: Slow
-) -> None:
+def test_a_stopped_edit_keeps_its_text_and_resumes(person: Person, slow: Slow) -> None:
     shown = person.state.shown
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     person.until(lambda: READING in person.doing)
@@ -166,7 +162,7 @@ def test_given_a_typed_text_when_it_is_stopped_then_it_stays_and_can_be_gone_on_
     assert len(person.state.past) == 1 and person.doing[:1] != (READING,)
 
 
-def test_given_a_stopped_text_when_it_is_typed_once_more_then_it_is_read(person: Person, slow: Slow) -> None:
+def test_retyping_a_stopped_edit_reads_it(person: Person, slow: Slow) -> None:
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ki)")
     person.send("cancel_work")
@@ -181,7 +177,7 @@ def test_given_a_stopped_text_when_it_is_typed_once_more_then_it_is_read(person:
     assert "sch.unroll(ki)" not in person.text, "one step for undo"
 
 
-def test_given_something_else_when_it_is_stopped_then_everything_is_as_it_was_and_said(
+def test_another_stopped_action_restores_the_state_with_a_notice(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tilewright.app.actions import opening
@@ -199,9 +195,7 @@ def test_given_something_else_when_it_is_stopped_then_everything_is_as_it_was_an
     person.until(lambda: person.state.notebook is not before)
 
 
-def test_given_a_page_that_is_gone_when_a_text_was_read_then_the_text_is_in_the_file(
-    tmp_path: Path, slow: Slow
-) -> None:
+def test_an_edit_of_a_closed_page_is_saved_to_the_file(tmp_path: Path, slow: Slow) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
@@ -217,7 +211,7 @@ def test_given_a_page_that_is_gone_when_a_text_was_read_then_the_text_is_in_the_
     assert "sch.unroll(k)  # mine" in path.read_text() and "# and this" in path.read_text()
 
 
-def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file(tmp_path: Path, slow: Slow) -> None:
+def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -> None:
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
@@ -229,7 +223,7 @@ def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file
     event_loop.run_until(lambda: mine.state.notebook is not None)
     mine.receive({"kind": "edit_item", "item": 1, "text": "sch.unroll(k)  # mine"})
     assert slow.begun.wait(60)
-    slow.may_end.set()  # of others
+    slow.may_end.set()  # for the other page
     other.receive({"kind": "insert_cell", "cell": 0, "cell_kind": "markdown"})
     mine.receive({"kind": "select", "id": "k"})
     event_loop.run_until(lambda: not mine.queue.busy)
@@ -241,7 +235,7 @@ def test_given_another_page_that_edits_meanwhile_then_both_edits_are_in_the_file
 
 @pytest.fixture
 def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
-    """A page whose loop waits for nothing, on a file that another page has open too."""
+    """A page on a paper clock, on a file that another page has open too."""
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk, event_loop = Desk(tmp_path), PaperClock()
@@ -256,7 +250,7 @@ def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
 
 
 def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
-    """Both pages changed the file, the one that waits for nothing last: what came of it is there as text."""
+    """Both pages changed the file, the page with the paper clock last: it has the merged text, not yet evaluated."""
     mine, event_loop, desk = beside
     slow.may_end.set()
     mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})
@@ -272,9 +266,7 @@ def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Sessio
     return mine
 
 
-def test_given_a_text_that_two_pages_made_then_it_is_read_in_a_thread_and_the_picture_stays(
-    beside: tuple[Session, PaperClock, Desk], slow: Slow
-) -> None:
+def test_a_merged_text_is_read_in_a_thread(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> None:
     mine = typed_beside(beside, slow)
     shown = mine.state.shown
     assert "# mine" in text_of(mine) and mine.queue.busy and shown is not mine.state.notebook
@@ -287,7 +279,7 @@ def test_given_a_text_that_two_pages_made_then_it_is_read_in_a_thread_and_the_pi
     assert text_of(beside[2].pages[0]) == text_of(mine)
 
 
-def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_can_be_gone_on_with(
+def test_stopping_the_reading_of_a_merged_text_can_be_resumed(
     beside: tuple[Session, PaperClock, Desk], slow: Slow
 ) -> None:
     mine = typed_beside(beside, slow)
@@ -300,7 +292,7 @@ def test_given_a_text_that_two_pages_made_when_it_is_stopped_then_it_stays_and_c
     beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
 
 
-def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_thread(
+def test_save_as_over_a_file_opens_it_in_a_thread(
     beside: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine, event_loop, desk = beside
@@ -319,34 +311,32 @@ def test_given_a_notebook_that_is_saved_as_another_then_its_file_is_begun_in_a_t
     assert "# Words" in text_of(mine) and mine.state.past[-1].document.text == MATMUL_NOTEBOOK
 
 
-def test_given_a_program_that_wants_something_behind_a_person_then_it_is_done_after_it_or_refused(
-    person: Person, slow: Slow
-) -> None:
-    told: list[Refusal | None] = []
+def test_api_requests_queue_behind_a_slow_edit(person: Person, slow: Slow) -> None:
+    results: list[Refusal | None] = []
     item = last_item(person)
     person.send("edit_item", item=item, text="sch.unroll(ki)")
-    perform(person.session, decode_request(b'{"kind": "undo"}'), told.append)
-    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), told.append)
-    assert told == []
+    perform(person.session, decode_request(b'{"kind": "undo"}'), results.append)
+    perform(person.session, decode_request(b'{"kind": "remove_item", "item": 999}'), results.append)
+    assert results == []
     slow.may_end.set()
-    person.until(lambda: len(told) == 2)
-    assert told[0] is None and told[1] is not None and told[1].code == "no-such-step"
+    person.until(lambda: len(results) == 2)
+    assert results[0] is None and results[1] is not None and results[1].code == "no-such-step"
     assert len(person.state.future) == 1 and person.state.notice is None
 
 
-def test_given_a_program_whose_text_takes_long_when_a_person_stops_it_then_it_is_refused(
-    person: Person, slow: Slow
-) -> None:
-    told: list[Refusal | None] = []
+def test_a_stopped_api_edit_is_refused(person: Person, slow: Slow) -> None:
+    results: list[Refusal | None] = []
     before = person.state
-    perform(person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), told.append)
+    perform(
+        person.session, decode_request(b'{"kind": "edit_item", "item": 1, "text": "sch.unroll(k)"}'), results.append
+    )
     assert slow.begun.wait(60)
     person.send("cancel_work")
-    assert told[0] is not None and told[0].code == "given-up"
+    assert results[0] is not None and results[0].code == "given-up"
     assert person.state.notebook is before.notebook and person.doing[0].key != READING.key
 
 
-def test_given_a_state_that_was_looked_around_in_then_both_changes_are_in_it() -> None:
+def test_a_merged_state_has_the_edit_and_the_selection() -> None:
     before = act(State(), OpenText(MATMUL_NOTEBOOK))
     after = act(before, EditItem(1, "sch.unroll(k)"))
     now = State(
@@ -358,7 +348,7 @@ def test_given_a_state_that_was_looked_around_in_then_both_changes_are_in_it() -
     assert brought_together(before, after, before) is after
 
 
-def test_given_a_change_that_is_made_at_once_then_its_report_is_waited_for_as_long_as_any(person: Person) -> None:
+def test_an_immediate_change_has_the_full_time_budget(person: Person) -> None:
     person.send("edit_item", item=last_item(person), text="sch.unroll(ki)")
     person.quiet()
     assert person.session.queue.left(2.0) == 2.0, "what took long is over"

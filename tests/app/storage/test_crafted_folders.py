@@ -1,4 +1,4 @@
-"""A folder that somebody else made is harmless: nothing outside of it is touched, and nothing in it that nobody clicked."""
+"""A crafted folder is harmless: no file outside is touched, and inside only files that the user opens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAST = Times(quiet=0.005, longest=0.02, look=0.005, again=0.02)
 
 
 def snapshot(folder: Path) -> dict[str, Any]:
-    """Type, mode, size, time and content of everything below a folder, itself included; links are not followed."""
+    """Type, mode, size, time and content of a folder and everything below it; links are not followed."""
     found: dict[str, Any] = {}
     paths = [folder, *(Path(at) / name for at, folders, files in os.walk(folder) for name in (*folders, *files))]
     for path in paths:
@@ -54,7 +54,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def open_all(desk: Desk, folder: Path) -> list[Session]:
-    """Every entry of a folder by the gallery, by its path and by the API, as far as it can be opened."""
+    """Open every entry of a folder by the gallery, by its path and by the API, if possible."""
     catalog = NotebookCatalog(folder)
     api_context = ApiContext(SessionRegistry(), folder, desk.open_files)
     names = {example.name for example in (*catalog.examples, *api_context.notebooks()) if example.path is not None}
@@ -68,7 +68,7 @@ def open_all(desk: Desk, folder: Path) -> list[Session]:
     return [page for page in desk.pages if page.state.file is not None]
 
 
-def test_there_are_two_hundred_folders_at_least() -> None:
+def test_at_least_two_hundred_folders_are_crafted() -> None:
     names = {craft.name for craft in CRAFTS}
     assert len(names) == len(CRAFTS) >= 200 and names >= DEFAULT
 
@@ -83,16 +83,14 @@ DEFAULT = {
     ),
     *("leftover-0-link-to-notebook", "machine-0", "program-link-to-text", "state-itself-link-to-folder"),
 }
-"""One of each kind."""
+"""One message of each kind."""
 
 
 @pytest.mark.parametrize(
     "craft",
     [pytest.param(craft, id=craft.name, marks=() if craft.name in DEFAULT else pytest.mark.slow) for craft in CRAFTS],
 )
-def test_a_crafted_folder_stays_as_it_is_and_an_edit_changes_its_file_only(
-    places: tuple[Path, Path], craft: Craft
-) -> None:
+def test_an_edit_in_a_crafted_folder_changes_only_its_file(places: tuple[Path, Path], craft: Craft) -> None:
     inside, outside = places
     craft.fill(inside, outside)
     before, others = snapshot(inside), snapshot(outside)
@@ -100,7 +98,7 @@ def test_a_crafted_folder_stays_as_it_is_and_an_edit_changes_its_file_only(
     pages = open_all(desk, inside)
     assert pages, "the notebook that is right is opened"
     assert not any((page.file_sync._file.real).is_relative_to(outside) for page in pages if page.file_sync._file)
-    time.sleep(0.02)  # some looks at the files
+    time.sleep(0.02)  # several polls of the files
     desk.turn()
     desk.close()
     assert snapshot(inside) == before and snapshot(outside) == others
@@ -132,7 +130,7 @@ def edit(craft: Craft, inside: Path) -> None:
         pytest.param("entry-pipe", marks=pytest.mark.slow),
     ],
 )
-def test_the_api_opens_nothing_outside_of_a_crafted_folder(places: tuple[Path, Path], name: str) -> None:
+def test_the_api_opens_nothing_outside_a_crafted_folder(places: tuple[Path, Path], name: str) -> None:
     inside, outside = places
     next(craft for craft in CRAFTS if craft.name == name).fill(inside, outside)
     before, others = snapshot(inside), snapshot(outside)
@@ -142,8 +140,8 @@ def test_the_api_opens_nothing_outside_of_a_crafted_folder(places: tuple[Path, P
         assert server.ask("POST", "/api/sessions", {"name": "evil.py"}).status == 409
         session = server.opened("mine.py")
         assert "somebody else" not in server.ask("GET", session).json["state"]["notebook"]["text"]
-        taken = server.ask("POST", session, {"kind": "save_as", "name": "evil", "replacing": True})
-        assert taken.status == (409 if "entry" in name else 200)
+        answer = server.ask("POST", session, {"kind": "save_as", "name": "evil", "replacing": True})
+        assert answer.status == (409 if "entry" in name else 200)
         assert "evil.py" in before or (inside / "evil.py").read_text() == SMALL
     assert snapshot(outside) == others
     assert {n: seen for n, seen in snapshot(inside).items() if n in before and n != "."} == {
@@ -151,9 +149,7 @@ def test_the_api_opens_nothing_outside_of_a_crafted_folder(places: tuple[Path, P
     }
 
 
-def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
-    places: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_link_to_a_draft_is_not_opened(places: tuple[Path, Path], tmp_path: Path) -> None:
     inside, drafts = places[0], tmp_path / "drafts"
     drafts.mkdir()
     (drafts / "own.py").write_text(SMALL)
@@ -166,7 +162,7 @@ def test_given_a_link_to_a_draft_then_only_the_draft_itself_is_opened(
             open_files.place_of(path)
 
 
-def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(
+def test_an_open_file_that_becomes_a_link_is_not_followed(
     places: tuple[Path, Path],
 ) -> None:
     inside, outside = places
@@ -184,7 +180,7 @@ def test_given_a_file_that_becomes_a_link_while_it_is_open_then_the_link_is_not_
     assert snapshot(outside) == others and (inside / "mine.py").is_symlink()
 
 
-def test_given_a_folder_that_becomes_a_link_while_it_is_open_then_the_link_is_not_followed(
+def test_an_open_folder_that_becomes_a_link_is_not_followed(
     places: tuple[Path, Path],
 ) -> None:
     inside, outside = places
@@ -200,7 +196,7 @@ def test_given_a_folder_that_becomes_a_link_while_it_is_open_then_the_link_is_no
     assert snapshot(outside) == others
 
 
-def test_given_a_link_that_is_named_on_the_command_line_then_it_is_written_through(places: tuple[Path, Path]) -> None:
+def test_a_link_named_on_the_command_line_is_written_through(places: tuple[Path, Path]) -> None:
     inside, outside = places
     (inside / "link.py").symlink_to(outside / "notebook.py")
     desk = Desk(inside, FAST)

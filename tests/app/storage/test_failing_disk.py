@@ -1,4 +1,4 @@
-"""Each call that writes fails in turn, with each error: an edit is durable, or is called not durable and is rescued in the end."""
+"""Each writing call fails in turn, with each error: an edit is durable, or it is reported as not durable and rescued in the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT")
 
 
 def durable_now(desk: Desk) -> bool:
-    """As an answer of the API: once the text is durable, or an attempt has failed."""
+    """Wait like an answer of the API: until the text is durable, or an attempt has failed."""
     (page,) = desk.pages
     done = threading.Event()
     page.file_sync.when_durable(done.set)
@@ -29,7 +29,7 @@ def durable_now(desk: Desk) -> bool:
 
 
 class Told(Desk):
-    """A desk whose lines on standard error are kept, and whose page runs what waits for the disk."""
+    """A desk that records standard error, and a page that runs the callbacks which wait for the disk."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -46,13 +46,13 @@ class Told(Desk):
 
 
 def on_disk(path: Path, text: str) -> bool:
-    """Whether a server that starts now would show the text."""
+    """Whether a server that starts now shows the text."""
     kept = History(path.parent).load(path.name)
     return path.read_text() == text or (kept is not None and kept.text == text)
 
 
 def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Three edits on a disk that fails, and the server's end. Returns how many calls the disk counted."""
+    """Three edits on a failing disk, and the server's end. Returns the number of calls of the disk."""
     path.write_text(SMALL)
     desk = Told(path.parent)
     page = desk.page(path)
@@ -64,7 +64,7 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
             is_durable = durable_now(desk)
             with monkeypatch.context() as healthy:
                 healthy.setattr(disk, "check", lambda **_: None)
-                # The other way round need not be: a file that was renamed, and the rename not synced, is not durable.
+                # The converse need not hold: a renamed file whose rename is not synced is not durable.
                 assert on_disk(path, text_of(page)) or not is_durable, f"call {disk.first}, {disk.error}"
             standing = filed(page).save
             assert is_durable or standing.obstacle is not None
@@ -83,7 +83,7 @@ def live(path: Path, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.mark.deep
-def test_nothing_is_lost_without_a_word_whichever_call_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_call_never_loses_text_silently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = live(_fresh(tmp_path, "none"), FailingDisk(1_000_000, "EIO", for_ever=False), monkeypatch)
     assert calls > 20, "each of them fails below"
     failures = 0
@@ -103,7 +103,7 @@ def _fresh(tmp_path: Path, name: str) -> Path:
     return tmp_path / name / "mine.py"
 
 
-def test_a_text_that_no_disk_takes_is_rescued_or_called_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_no_disk_accepts_is_rescued_or_reported_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     first = rescue("mine\n.py", "text")
     assert first.place is not None and first.place.read_text() == "text" and first.place.stat().st_mode & 0o777 == 0o600

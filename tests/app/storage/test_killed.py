@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: no acknowledged edit is lost, and the file is never half of one."""
+"""Kill -9 at any moment: no acknowledged edit is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from support.sessions.notebooks import SMALL
 ROOT = Path(__file__).parents[2]
 
 KILLS = 1_000 if IS_DEEP else 12
-"""Three hundred take a minute on two free cores."""
+"""Lives; 300 of them need a minute on two free cores."""
 
 MOST_WORDS = 8
-"""Of a child before it is killed: that it has opened the file, then two for each edit."""
+"""Most lines of a child before it is killed: one after opening the file, then two for each edit."""
 
 EARLY = 0.06
-"""Of all lives: so many end while the file is opened."""
+"""The share of lives that end while the file is opened."""
 
 
 @pytest.mark.deep
 def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
-    chance = random.Random(20261121)
+    rng = random.Random(20261121)
     texts = {hashlib.sha256(path.read_bytes()).hexdigest()}
     possible = set(texts)
     edits = kept = behind = 0
     for number in range(KILLS):
-        if number % 50 == 0:  # a fresh process now and then
+        if number % 50 == 0:  # a fresh process from time to time
             nursery = start(path)
-        words = chance.randint(1, MOST_WORDS) if chance.random() > EARLY else 0  # 0: while it opens the file
-        heard = one_life(nursery, number, words, chance.uniform(0.0, 0.03 if words else 0.005))
-        opened = [name for word, name in heard if word == "opened"]
+        words = rng.randint(1, MOST_WORDS) if rng.random() > EARLY else 0  # 0: while it opens the file
+        output = one_life(nursery, number, words, rng.uniform(0.0, 0.03 if words else 0.005))
+        opened = [name for word, name in output if word == "opened"]
         assert not opened or opened[0] in possible, f"life {number} opened a text without what was acknowledged before"
         if opened:
             possible = {opened[0]}
-        for word, name in heard:
+        for word, name in output:
             if word == "sent":
                 texts.add(name)
                 possible.add(name)
@@ -61,7 +61,7 @@ def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> Non
             finish(nursery)
     assert edits > KILLS / 2 and kept > KILLS / 4
     assert behind or KILLS < 300, "some kills must come between an edit's record and its file"
-    for left in tmp_path.glob(".mine.py.*.tmp"):  # as many as kills came in the middle of a write
+    for left in tmp_path.glob(".mine.py.*.tmp"):  # one for each kill during a write
         os.utime(left, (0, 0))
     desk = Desk()
     desk.page(path)
@@ -84,16 +84,16 @@ def finish(nursery: subprocess.Popen[bytes]) -> None:
 
 
 def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: float) -> list[tuple[str, str]]:
-    """What a child said until it was killed: so many seconds after that many words of it, so that a busy machine hears as much."""
+    """The output of a child that is killed `seconds` after its first `words` lines, so that a busy machine records as many."""
     assert nursery.stdin is not None and nursery.stdout is not None
     nursery.stdin.write(f"{seed}\n".encode())
     nursery.stdin.flush()
-    heard: list[tuple[str, str]] = []
+    output: list[tuple[str, str]] = []
     child, until = 0, None
     os.set_blocking(nursery.stdout.fileno(), False)
     rest = b""
     while True:
-        if child and until is None and len(heard) >= words:
+        if child and until is None and len(output) >= words:
             until = time.monotonic() + seconds
         if until is not None and time.monotonic() >= until:
             os.kill(child, signal.SIGKILL)
@@ -105,10 +105,10 @@ def one_life(nursery: subprocess.Popen[bytes], seed: int, words: int, seconds: f
             if word == "pid":
                 child = int(name)
             elif word == "end":
-                assert until == float("inf"), f"the child ended by itself after {heard[-3:]}"
-                return heard
+                assert until == float("inf"), f"the child ended by itself after {output[-3:]}"
+                return output
             else:
-                heard.append((word, name))
+                output.append((word, name))
 
 
 def _readable(nursery: subprocess.Popen[bytes], until: float | None) -> bool:

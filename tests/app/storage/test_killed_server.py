@@ -1,4 +1,4 @@
-"""Kill -9 of a real server 0 to 50 ms after it answered an edit: no answered edit is lost, and the file is never half of one."""
+"""Kill -9 of a real server 0 to 50 ms after it answered an edit: no answered edit is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ROOT = Path(__file__).parents[2]
 TOKEN = "killed-once-and-again"
 
 KILLS = 500 if IS_DEEP else 6
-"""Of each seed."""
+"""Lives per seed."""
 
 SEEDS = range(20 if IS_DEEP else 1)
 
 MOST_S = 0.05
-"""After the last answer."""
+"""Longest time from the last answer to the kill, in seconds."""
 
 CUT_SHORT = 0.15
-"""Of all lives: so many end while a request is on its way, whose edit may be there or not."""
+"""The share of lives that end during a request, whose edit may be kept or not."""
 
 
 class Nursery:
@@ -46,13 +46,13 @@ class Nursery:
         self.child = 0
 
     def start(self) -> str:
-        """A child; the host and port that it serves at."""
+        """A child, with its host and port."""
         assert self.process.stdin is not None
         self.process.stdin.write("next\n")
         self.process.stdin.flush()
-        heard = dict([self._hear(), self._hear()])
-        self.child = int(heard["pid"])
-        return urlsplit(heard["at"]).netloc
+        output = dict([self._hear(), self._hear()])
+        self.child = int(output["pid"])
+        return urlsplit(output["at"]).netloc
 
     def kill(self) -> None:
         os.kill(self.child, signal.SIGKILL)
@@ -72,7 +72,7 @@ class Nursery:
 
 
 class Client:
-    """One connection to a server, and the session that it opens."""
+    """One connection to a server, with its session."""
 
     def __init__(self, place: str) -> None:
         self.connection = http.client.HTTPConnection(place, timeout=60)
@@ -90,11 +90,11 @@ class Client:
         answer = self.connection.getresponse()
         return answer.status, json.loads(answer.read())
 
-    def edit(self, chance: random.Random, name: str) -> dict[str, Any]:
-        """An edit, of a size that is another one each time, or undo or redo where they lead somewhere."""
-        way = chance.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
+    def edit(self, rng: random.Random, name: str) -> dict[str, Any]:
+        """An edit of varying size, or undo or redo if possible."""
+        way = rng.choices(["edit_prose", "undo", "redo"], [6, 2, 2])[0]
         if way == "edit_prose" or not self.notebook[way]:
-            words = f"Edit {name} " + "x" * chance.choice([0, 10, 5_000])
+            words = f"Edit {name} " + "x" * rng.choice([0, 10, 5_000])
             return {"kind": "edit_prose", "cell": 0, "text": f"# {words}"}
         return {"kind": way}
 
@@ -108,9 +108,9 @@ def digest(text: str) -> str:
 def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "mine.py"
     path.write_text(SMALL)
-    chance = random.Random(20261123 + seed)
+    rng = random.Random(20261123 + seed)
     known, last, answered, behind, cut = {digest(SMALL)}, digest(SMALL), 0, 0, 0
-    maybe: str | None = None  # an edit that was on its way when the server was killed
+    maybe: str | None = None  # an edit in flight when the server was killed
     for life in range(KILLS):
         if life % 250 == 0:
             nursery = Nursery(tmp_path)
@@ -120,19 +120,19 @@ def test_a_kill_after_an_answer_loses_no_edit(tmp_path: Path, seed: int) -> None
             last = digest(opened)
             known.add(last)
         assert digest(opened) == last, f"life {life} opened a text without what was answered before"
-        for number in range(chance.randint(1, 3)):
-            status, done = client.ask(client.address, client.edit(chance, f"{life} {number}"))
+        for number in range(rng.randint(1, 3)):
+            status, done = client.ask(client.address, client.edit(rng, f"{life} {number}"))
             assert (status, done["durable"]) == (200, True), done
             client.notebook = done["state"]["notebook"]
             last, answered = digest(client.notebook["text"]), answered + 1
             known.add(last)
         maybe = None
-        if chance.random() < CUT_SHORT:
+        if rng.random() < CUT_SHORT:
             maybe, cut = f"Cut {life}.", cut + 1
             client.send(client.address, {"kind": "edit_prose", "cell": 0, "text": f"# {maybe}"})
-            time.sleep(chance.uniform(0, MOST_S / 5))
+            time.sleep(rng.uniform(0, MOST_S / 5))
         else:
-            time.sleep(chance.uniform(0, MOST_S))
+            time.sleep(rng.uniform(0, MOST_S))
         nursery.kill()
         client.connection.close()
         text = path.read_text()

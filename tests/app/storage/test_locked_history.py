@@ -1,4 +1,4 @@
-"""A history that another process holds delays no answer, says so, and receives every edit when the other process is done."""
+"""A history locked by another process delays no answer, is reported, and receives every edit after the lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilewright.app.server.access import make_policy
 from tilewright.app.storage.registry import OpenFileRegistry
 
 ANSWER_S = 0.5
-"""Longer than an answer may take beyond the time that it needs without a lock."""
+"""Seconds: longer than an answer may need beyond its time without a lock."""
 
 HOLDS = pytest.mark.parametrize("how", [WRITING, ALONE], ids=["writing", "alone"])
 
@@ -38,8 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(folder: Path) -> Iterator[Served]:
-    with served(folder, make_policy(requires_token=False)) as made:
-        yield made
+    with served(folder, make_policy(requires_token=False)) as running:
+        yield running
 
 
 def recorded(folder: Path, name: str = "mine.py") -> Kept | None:
@@ -72,9 +72,7 @@ def until(done: Callable[[], bool]) -> None:
 
 
 @HOLDS
-def test_given_a_held_history_then_open_edit_and_undo_are_answered_at_once_and_all_is_recorded_later(
-    server: Served, folder: Path, how: str
-) -> None:
+def test_opening_and_editing_do_not_wait_for_a_locked_history(server: Served, folder: Path, how: str) -> None:
     _, usual = timed(server, "POST", "/api/sessions", {"name": "mine.py"})
     server.ask("DELETE", server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"])
     for key in list(server.sessions.all):
@@ -103,9 +101,7 @@ def test_given_a_held_history_then_open_edit_and_undo_are_answered_at_once_and_a
 
 
 @HOLDS
-def test_given_a_page_that_closes_while_the_history_is_held_then_its_edits_are_recorded_later(
-    server: Served, folder: Path, how: str
-) -> None:
+def test_edits_of_a_closed_page_are_recorded_after_the_lock(server: Served, folder: Path, how: str) -> None:
     session = server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"]
     server.ask("POST", session, prose("# Before"))
     server.ask("DELETE", session)
@@ -119,7 +115,7 @@ def test_given_a_page_that_closes_while_the_history_is_held_then_its_edits_are_r
     until(lambda: (kept := recorded(folder)) is not None and "# Meanwhile" in kept.text)
 
 
-def test_given_a_held_history_then_files_of_other_folders_are_recorded_at_once(server: Served, folder: Path) -> None:
+def test_other_folders_are_recorded_despite_a_locked_history(server: Served, folder: Path) -> None:
     mine = server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"]
     server.ask("POST", mine, prose("# Before"))
     draft = server.ask("POST", "/api/sessions", {"text": MATMUL_NOTEBOOK}).headers["location"]
@@ -130,7 +126,7 @@ def test_given_a_held_history_then_files_of_other_folders_are_recorded_at_once(s
             assert took < ANSWER_S and file_of(answer)["error"] is None and answer.json["durable"] is True
 
 
-def test_given_a_draft_only_in_a_held_history_then_its_address_says_so_at_once(folder: Path) -> None:
+def test_a_draft_in_a_locked_history_is_reported_at_once(folder: Path) -> None:
     drafts = folder.parent / "state" / "drafts"
     drafts.mkdir(mode=0o700, exist_ok=True)
     history = History(drafts)
@@ -161,7 +157,7 @@ def desk_with_unsaved_edit(folder: Path, text: str, drafts: tuple[Draft, ...] = 
 UNSAVED = MATMUL_NOTEBOOK + "# unsaved edit\n"
 
 
-def test_given_unsaved_edits_in_a_held_history_then_they_are_restored_when_it_is_free(folder: Path) -> None:
+def test_unsaved_edits_are_restored_after_the_lock(folder: Path) -> None:
     path = desk_with_unsaved_edit(folder, UNSAVED)
     desk = Desk(folder)
     with held(folder, ALONE):
@@ -179,7 +175,7 @@ def text_of_after(page: Any, kind: str) -> str:
     return text_of(page)
 
 
-def test_given_edits_made_meanwhile_then_both_are_there_when_the_history_is_free(folder: Path) -> None:
+def test_edits_on_both_sides_of_a_lock_are_merged(folder: Path) -> None:
     path = desk_with_unsaved_edit(folder, UNSAVED)
     desk = Desk(folder)
     with held(folder, ALONE):
@@ -194,7 +190,7 @@ def test_given_edits_made_meanwhile_then_both_are_there_when_the_history_is_free
     desk.close()
 
 
-def test_given_edits_at_the_same_lines_then_undo_leads_to_those_of_the_history(folder: Path) -> None:
+def test_conflicting_edits_lead_undo_to_those_of_the_history(folder: Path) -> None:
     path = desk_with_unsaved_edit(folder, MATMUL_NOTEBOOK.replace("# # A matmul", "# # Theirs"))
     desk = Desk(folder)
     with held(folder, ALONE):
@@ -208,7 +204,7 @@ def test_given_edits_at_the_same_lines_then_undo_leads_to_those_of_the_history(f
     desk.close()
 
 
-def test_given_a_held_history_when_its_versions_are_asked_for_then_the_answer_says_so_at_once(folder: Path) -> None:
+def test_versions_of_a_locked_history_are_reported_as_locked(folder: Path) -> None:
     desk = Desk(folder)
     page = desk.page(folder / "mine.py")
     with held(folder, ALONE):
@@ -221,7 +217,7 @@ def test_given_a_held_history_when_its_versions_are_asked_for_then_the_answer_sa
     desk.close()
 
 
-def test_given_a_history_that_is_free_again_then_undo_leads_to_the_versions_before_the_opening(folder: Path) -> None:
+def test_undo_reaches_versions_before_the_opening_after_the_lock(folder: Path) -> None:
     desk = Desk(folder)
     with held(folder, ALONE):
         page = desk.page(folder / "mine.py")

@@ -1,4 +1,4 @@
-"""A power cut at any moment: no edit that was called durable is lost, and the file is never half of one."""
+"""A power cut at any moment: no edit reported durable is lost, and the file is never torn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUTS = 1_000 if IS_DEEP else 15
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A folder of notebooks and the user's state folder, which the recorded process has as well."""
+    """A folder of notebooks and the user's state folder, which the recorded process also has."""
     inside, state = tmp_path / "notebooks", tmp_path / "state"
     inside.mkdir(mode=0o700)
     state.mkdir(mode=0o700)
@@ -40,13 +40,13 @@ def test_power_cuts_lose_no_durable_edit_and_tear_no_file(folders: tuple[Path, P
     operations = recorded([sys.executable, "-m", "support.faults.power_cuts", str(path)], environment, folders)
     kinds = {kind: sum(op.kind == kind for op in operations) for kind in ("write", "sync", "rename", "say")}
     assert kinds["say"] == 120 and kinds["sync"] > 60 and kinds["write"] > 120 and kinds["rename"] > 5
-    chance = random.Random(7)
+    rng = random.Random(7)
     lost: list[int] = []
     disk, known, possible = before, {name_of(SMALL)}, {name_of(SMALL)}
-    cuts = sorted(chance.randrange(len(operations)) for _ in range(CUTS))
+    cuts = sorted(rng.randrange(len(operations)) for _ in range(CUTS))
     for at, op in enumerate(operations):
         while cuts and cuts[0] == at:
-            disk.rebuild(chance, at, in_order=len(cuts) % 2 == 0)
+            disk.rebuild(rng, at, in_order=len(cuts) % 2 == 0)
             lost += [at] if not _is_there(path, possible, known) else []
             cuts.pop(0)
         if op.kind == "say":
@@ -60,7 +60,7 @@ def test_power_cuts_lose_no_durable_edit_and_tear_no_file(folders: tuple[Path, P
 
 
 def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
-    """Whether the file is whole, and a page shows what was durable or sent after it."""
+    """Whether the file is whole, and a page shows durable text or text sent later."""
     assert name_of(path.read_text()) in known, "the file is no text that there ever was"
     desk = Desk(path.parent)
     page = desk.page(path)
@@ -69,8 +69,8 @@ def _is_there(path: Path, possible: set[str], known: set[str]) -> bool:
     return found in possible
 
 
-def test_given_a_disk_then_what_was_not_synced_may_be_lost_and_what_was_may_not(folders: tuple[Path, Path]) -> None:
-    """The model itself: it must be able to lose what a careless program writes."""
+def test_law_a_disk_may_lose_only_unsynced_data(folders: tuple[Path, Path]) -> None:
+    """The disk model itself: it must be able to lose the writes of a careless program."""
     inside, state = folders
     name = str(inside / "new.py")
     careless = [
@@ -81,12 +81,12 @@ def test_given_a_disk_then_what_was_not_synced_may_be_lost_and_what_was_may_not(
     careful = [*careless[:2], Operation("sync", name + ".tmp"), careless[2], Operation("sync", str(inside))]
     for operations, is_safe in ((careless, False), (careful, True)):
         seen: set[bytes | None] = set()
-        chance = random.Random(1)
+        rng = random.Random(1)
         for _ in range(200):
             disk = Disk(folders)
             for at, op in enumerate(operations):
                 disk.do(at, op)
-            disk.rebuild(chance, len(operations), in_order=chance.random() < 0.5)
+            disk.rebuild(rng, len(operations), in_order=rng.random() < 0.5)
             seen.add((inside / "new.py").read_bytes() if (inside / "new.py").exists() else None)
             assert (inside / "mine.py").read_text() == SMALL and state.is_dir()
             (inside / "new.py").unlink(missing_ok=True)

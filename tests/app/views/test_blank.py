@@ -1,4 +1,4 @@
-"""What a pane says that has nothing to show: why, and the next thing to do."""
+"""Panes without content explain why, and offer the next action."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tilewright.app.views.machine.roofline import pictures_value
 from tilewright.app.views.timeline.value import timeline_value
 
 
-def test_given_a_program_that_runs_then_no_pane_is_blank() -> None:
+def test_no_pane_of_a_runnable_program_is_blank() -> None:
     state, store = act(State(), OpenText(MATMUL_NOTEBOOK)), Store()
     assert blank_value(state, store, "shows") is None
     assert timeline_value(state, store).get("blank") is None and pictures_value(state, store)["blank"] is None
 
 
-def test_given_sizes_that_are_not_known_then_the_line_that_sets_them_is_offered_and_fills_the_pane() -> None:
+def test_unknown_sizes_offer_the_line_that_fills_the_pane() -> None:
     state, store = act(State(), OpenText(SYMBOLIC)), Store()
     blank = timeline_value(state, store)["blank"]
     assert blank["why"].startswith("The size n has no value")
@@ -28,7 +28,7 @@ def test_given_sizes_that_are_not_known_then_the_line_that_sets_them_is_offered_
     assert timeline_value(state, store).get("blank") is None and timeline_value(state, store)["cycles"]
 
 
-def test_given_a_machine_that_cannot_run_it_then_the_way_on_is_the_problems_pane() -> None:
+def test_a_program_that_cannot_run_leads_to_the_problems_pane() -> None:
     state, store = act(State(), OpenText(with_lines('A_shared = sch.cache_read(C, 0, "shared")'))), Store()
     blank = pictures_value(state, store)["blank"]
     assert "'shared'" in blank["why"] and blank["calls"] == [] and blank["shows"].startswith("This pane shows")

@@ -1,4 +1,4 @@
-"""Values of the page's views, from states: figures, problems, the timeline's overflow, reasons."""
+"""Values of the page's views from states: metrics, problems, the timeline's overflow, reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def example(name: str) -> State:
     return act(State(), OpenText(found.text, found.title))
 
 
-def test_given_too_small_a_memory_then_the_rows_are_marked_where_they_hold_too_much() -> None:
+def test_rows_that_overflow_a_memory_are_marked() -> None:
     state, store = example("place_the_copies"), Store()
     value = timeline_value(state, store)
     over = [n for n, row in enumerate(value["rows"]) if row["over"]]
@@ -44,7 +44,8 @@ def changes_of(state: State, store: Store) -> dict[str, tuple[str, str]]:
     return {c["against"]: (c["text"], c["trend"]) for c in cycles["changes"]}
 
 
-def test_given_an_edit_that_makes_it_slower_then_the_headline_says_so_whatever_the_last_step_brings() -> None:
+@pytest.mark.slow
+def test_the_headline_compares_a_slower_edit_with_each_baseline() -> None:
     """Without its `reorder`, the double-buffered example is slower, though its last step still gains."""
     store = Store()
     opened = example("vtcm_double_buffer")
@@ -68,9 +69,7 @@ def test_given_an_edit_that_makes_it_slower_then_the_headline_says_so_whatever_t
     assert changes_of(unrolled, store)["the opened notebook"][1] == "worse"
 
 
-def test_given_an_earlier_step_then_its_change_is_against_the_step_before_and_the_original_once_they_are_known() -> (
-    None
-):
+def test_an_earlier_step_is_compared_with_its_predecessor() -> None:
     state, store = example("vtcm_double_buffer"), Store()
     assert state.shown is not None
     state = act(state, ViewStep(len(state.shown.states) - 2))
@@ -88,7 +87,7 @@ def test_given_an_earlier_step_then_its_change_is_against_the_step_before_and_th
     assert all(c["trend"] == "better" for c in cycles["changes"])
 
 
-def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_view_says_that_a_run_has_too_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.app.state.derived.MAX_TASKS", 100)
     text = MATMUL_NOTEBOOK.replace("128", "4096").replace("32]", "16]").replace(
         "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
@@ -108,7 +107,7 @@ def test_given_more_tasks_than_the_page_simulates_then_every_view_says_so(monkey
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_given_a_machine_then_its_memories_are_the_scopes_of_menus_those_on_chip_first(name: str) -> None:
+def test_on_chip_memories_are_the_first_scopes_of_menus(name: str) -> None:
     machine = load_machine(name)
     assert isinstance(machine, Machine)
     scopes = scopes_of(machine)
@@ -122,7 +121,7 @@ def test_given_a_machine_then_its_memories_are_the_scopes_of_menus_those_on_chip
     assert [choice["value"] for choice in field["choices"]] == list(scopes) and field["default"] == scopes[0]
 
 
-def test_given_a_loop_around_a_placed_block_then_the_block_moves_outward() -> None:
+def test_an_outer_loop_is_a_legal_target_of_a_placed_block() -> None:
     state = example("place_the_copies")
     assert state.moment is not None
     placed = act(state, ScheduleCall("compute_at", ("A_local.vtcm", state.moment.names["ko"])))

@@ -1,4 +1,4 @@
-"""Windows of the timeline: what a full unrolling has is the oracle."""
+"""Windows of the timeline, with a full unrolling as the oracle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def report(k: int, *, slots: int = 1, whole: int = 400) -> Report:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[TimelineData, TimelineData]]:
-    """The same program played whole, and with what repeats left out."""
+    """The same program replayed in full, and with repeats skipped."""
     every, few = report(300, slots=2, whole=10**9), report(300, slots=2, whole=0)
     assert few.timeline.repeats and not every.timeline.repeats and every.cycles == few.cycles
     yield TimelineData(every), TimelineData(few)
@@ -46,7 +46,7 @@ def lists(found: dict[str, list[int]]) -> set[tuple[int, int, int]]:
 
 
 @given(st.floats(0, 0.99), st.integers(1, 3_000))
-def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
+def test_law_a_window_of_skipped_tasks_equals_a_plain_replay(
     pair: tuple[TimelineData, TimelineData], part: float, length: int
 ) -> None:
     every = pair[0]
@@ -55,10 +55,10 @@ def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
     assert whole["exact"] and folded["exact"]
     for column in ("start", "length", "place"):
         assert whole["tasks"][column] == folded["tasks"][column]
-    said = [
+    expected = [
         [data.kinds[n].block for n in found["tasks"]["kind"]] for data, found in zip(pair, (whole, folded), strict=True)
     ]
-    assert said[0] == said[1]
+    assert expected[0] == expected[1]
     labels = [
         {(s, n, data.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(found[what])}
         for data, found in zip(pair, (whole, folded), strict=True)
@@ -74,7 +74,7 @@ def test_law_a_window_of_what_was_skipped_is_that_of_a_plain_replay(
 
 @given(st.floats(0, 0.9), st.floats(0.02, 0.1))
 @settings(max_examples=15)
-def test_law_bins_of_what_was_skipped_are_those_of_a_plain_replay(
+def test_law_bins_of_skipped_tasks_equal_a_plain_replay(
     pair: tuple[TimelineData, TimelineData], part: float, share: float
 ) -> None:
     every, few = pair
@@ -102,7 +102,7 @@ def _name(data: TimelineData, what: str, n: int) -> object:
     return data.cells[n].label if what in ("fill", "live") else ""
 
 
-def test_given_more_tasks_than_fit_then_they_come_as_bins_of_a_few_kilobytes() -> None:
+def test_many_tasks_are_sent_as_bins_of_a_few_kilobytes() -> None:
     data = TimelineData(report(300, whole=10**9))
     found = window(data, 0, data.length, folded=True, most=100)
     assert not found["exact"] and "tasks" not in found
@@ -117,7 +117,7 @@ def test_given_more_tasks_than_fit_then_they_come_as_bins_of_a_few_kilobytes() -
         assert busy[number] == pytest.approx(cycles / data.length, abs=0.01), template.block
 
 
-def test_given_waits_then_they_add_up_to_the_report_and_fill_the_gaps_of_their_engine() -> None:
+def test_waits_sum_to_the_report_and_fill_the_gaps() -> None:
     found = report(40)
     data = TimelineData(found)
     for lane, name in enumerate(data.engines):
@@ -130,7 +130,7 @@ def test_given_waits_then_they_add_up_to_the_report_and_fill_the_gaps_of_their_e
             assert drawn == found.engines[name].stall[cause], (name, cause)
 
 
-def test_given_bytes_with_many_corners_then_the_least_and_the_most_of_each_bin_stay(
+def test_binned_bytes_keep_their_minimum_and_maximum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = TimelineData(report(300, whole=0))
@@ -146,5 +146,5 @@ def test_given_bytes_with_many_corners_then_the_least_and_the_most_of_each_bin_s
     assert not exact["least"]
 
 
-def test_a_share_that_is_not_nothing_is_seen() -> None:
+def test_a_small_share_is_not_rounded_to_zero() -> None:
     assert list(base64.b64decode(packed([0.0, 1e-6, 0.5, 1.0, 1.0000001]))) == [0, 1, 128, 255, 255]

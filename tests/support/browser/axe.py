@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 ALL = {
     "resultTypes": ["violations"],
     "preload": False,
-}  # what a rule found in order would be told too: megabytes, and seconds
+}  # without the results of rules that pass: megabytes, and seconds
 CONTRAST = {**ALL, "runOnly": ["color-contrast"]}
 
 RUN = "([place, options]) => axe.run(place, options).then((found) => found.violations)"
@@ -28,7 +28,7 @@ def assert_no_violations(page: Page, place: str = "html") -> None:
     The time is about proportional to the elements of `place`: a test checks the whole screen once, then the areas that changed.
     """
     theme = page.locator("html").get_attribute("data-theme") or "light"
-    # Colours fade into one another, and rows come in: a half-way colour is nobody's contrast.
+    # Colours and rows fade in: a transitional colour has no defined contrast.
     page.emulate_media(reduced_motion="reduce")
     page.wait_for_function(STILL)
     found = _violations(page, place, ALL)

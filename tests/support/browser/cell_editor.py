@@ -1,4 +1,4 @@
-"""The editor of a cell or a step, CodeMirror, as a person uses it. For the browser tests."""
+"""The CodeMirror editor of a cell or a step, operated like a user. For the browser tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEHIND = """(content, text) => {
 
 
 def cell_editor(page: Page) -> Locator:
-    """The element of the open editor that takes the keys."""
+    """The focusable element of the open editor."""
     return page.locator(".cm-content")
 
 

@@ -1,7 +1,6 @@
-"""The browser of the end-to-end tests: one that is here, else Playwright's own download, else Debian's package.
+"""The browser of the end-to-end tests: an installed one, else Playwright's own download, else Debian's package.
 
-`python tests/support/browser/chromium.py --install` prints its path and fetches one where none is; tests call `find()`, which never
-fetches.
+`python tests/support/browser/chromium.py --install` prints its path and fetches one if needed; tests call `find()`, which never fetches.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _playwrights_own() -> str | None:
-    """Where Playwright puts its Chromium, asked in a process of its own: its event loop would stay with the tests."""
+    """The path of Playwright's Chromium, queried in a separate process: its event loop would stay with the tests."""
     code = "from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.chromium.executable_path)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
@@ -49,7 +48,7 @@ def _starts(path: str) -> bool:
 
 
 def install() -> str | None:
-    """`find()`, after fetching a Chromium where there is none."""
+    """`find()`, after fetching a Chromium if there is none."""
     found = find()
     for command in () if found else _ways():
         print(f"no Chromium yet, trying: {' '.join(command)}", file=sys.stderr)

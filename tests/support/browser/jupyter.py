@@ -1,4 +1,4 @@
-"""A Jupyter server of one's own, and notebooks driven in its pages as a person drives them."""
+"""A private Jupyter server, and notebooks operated in its pages like a user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CELL_MS = 60_000
 
 
 class Server:
-    """Where it listens, and what its pages are opened with."""
+    """The address of the server, and its browser context."""
 
     def __init__(self, address: str, token: str, folder: Path) -> None:
         self.address, self.token, self.folder = address, token, folder
@@ -36,7 +36,7 @@ class Server:
         return f"{self.address}/{path}/{name}?token={self.token}&reset"
 
     def open(self, page: Page, front_end: str, name: str) -> None:
-        """Show a notebook, and wait until its kernel answers the page: what is run before may be lost."""
+        """Show a notebook, and wait until its kernel answers the page: earlier cells may be lost."""
         kernel = {"kernel": {"name": "python3"}, "name": name, "path": name, "type": "notebook"}
         started = self._asked("sessions", kernel)["kernel"]["id"]
         page.goto(self.url(front_end, name))
@@ -58,7 +58,7 @@ class Server:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """Variables that keep Jupyter and IPython to a folder: nothing of the person's own settings, nothing left behind."""
+    """Variables that confine Jupyter and IPython to a folder: none of the user's settings, nothing left behind."""
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")
     found = {name: str(folder / name.lower()) for name in names}
     return {**found, "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"), "JUPYTER_PREFER_ENV_PATH": "1"}
@@ -75,7 +75,7 @@ def in_surroundings(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def jupyter_server(folder: Path) -> Iterator[Server]:
-    """JupyterLab and Notebook on a free port of 127.0.0.1, with a token, over `folder / "work"`; gone with its kernels afterwards."""
+    """JupyterLab and Notebook on a free port of 127.0.0.1, with a token, over `folder / "work"`; ended with its kernels afterwards."""
     (folder / "work").mkdir(parents=True, exist_ok=True)
     quiet = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     quiet.parent.mkdir(parents=True, exist_ok=True)
@@ -118,14 +118,14 @@ def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> No
 
 
 def write_notebook(path: Path, *cells: str, metadata: Mapping[str, object] | None = None) -> None:
-    """A notebook of code cells for the Python that runs here."""
-    import nbformat  # importing it takes seconds
+    """A notebook of code cells for the running Python."""
+    import nbformat  # slow to import
 
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made = nbformat.v4.new_notebook(
+    notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel, **(metadata or {})}
     )
-    nbformat.write(made, path)
+    nbformat.write(notebook, path)
 
 
 def cell(page: Page, number: int) -> Locator:

@@ -1,4 +1,4 @@
-"""The page as a person uses it: rows, drags, menus, figures. For the browser tests."""
+"""The page operated like a user: rows, drags, menus, metrics. For the browser tests."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tilewright import static
 
 
 def open_example(page: Page, name: str) -> None:
-    """From the gallery, by its card."""
+    """Open an example from the gallery, by its card."""
     page.locator(f'[data-example="{name}"]').click()
     _simulated(page)
 
 
 def go_to_gallery(page: Page, url: str) -> None:
-    """Tilewright's first screen: of the page as an earlier test left it, else of a new load."""
+    """Tilewright's first screen: of the page that an earlier test left, else of a new load."""
     if page.url != f"{url.rstrip('/')}/":
         page.goto(url)
     page.locator(".card[data-example]").first.wait_for()
 
 
 def open_text(page: Page, url: str, text: str) -> None:
-    """A program or a notebook, from the text area of the gallery."""
+    """Open a program or a notebook, from the text area of the gallery."""
     go_to_gallery(page, url)
     page.get_by_label("A TVMScript program or a notebook").fill(text)
     page.get_by_role("button", name="Open", exact=True).click()
@@ -34,7 +34,7 @@ def open_text(page: Page, url: str, text: str) -> None:
 
 
 def go_to_example(page: Page, url: str, name: str) -> None:
-    """An example, or a file of the served folder. A page that shows its card is not loaded again."""
+    """Open an example, or a file of the served folder. A page that shows its card is not loaded again."""
     if page.url == f"{url.rstrip('/')}/" and page.locator(f'[data-example="{name}"]').count():
         open_example(page, name)
     else:
@@ -50,7 +50,7 @@ def open_small(page: Page, url: str, name: str) -> None:
 
 
 def back_in_gallery(page: Page) -> bool:
-    """Leave the notebook of a page for the gallery; False where the page has none, or keeps something open."""
+    """Leave the notebook of a page for the gallery; False if the page has none, or keeps something open."""
     if not page.locator("#screen-gallery").count():
         return False  # another page than Tilewright's
     back = page.locator("#screen-notebook, #screen-model").get_by_label("Gallery", exact=True)
@@ -68,7 +68,7 @@ def back_in_gallery(page: Page) -> bool:
 
 
 def _simulated(page: Page) -> None:
-    """The tree is there, and what a busy machine works out after the paint: its cost."""
+    """Wait for the tree and its costs, which a busy machine computes after the paint."""
     page.get_by_role("tree").get_by_role("treeitem").first.wait_for()
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("…")
 
@@ -86,7 +86,7 @@ def point_in(page: Page, name: str) -> tuple[float, float]:
 
 
 def drag(page: Page, block: str, loop: str, *, wait: bool = True) -> None:
-    """From one row to another, as a hand does; without `wait` as a hand does that is faster than the server's answer."""
+    """Drag one row to another, like a hand; without `wait`, faster than the server's answer."""
     grab(page, block, wait=wait)
     page.mouse.move(*point_in(page, loop), steps=8 if wait else 1)
     page.mouse.up()
@@ -99,19 +99,19 @@ def grab(page: Page, block: str, *, wait: bool = True) -> None:
     page.mouse.down()
     page.mouse.move(x + 10, y + 10, steps=3)
     if wait:
-        # Where it may go is asked of the server as it is grabbed.
+        # The grab requests the legal targets from the server.
         page.locator(".tw-tree.is-grabbing :is(.row, .loop-chip)[data-offer]").first.wait_for()
 
 
 def choose(page: Page, name: str, label: str) -> None:
-    """An entry of a row's menu."""
+    """Choose an entry of a row's menu."""
     row(page, name).hover()
     page.get_by_label(f"Actions of {name}", exact=True).click()
     page.get_by_role("menuitem", name=label).click()
 
 
 def tree_text(page: Page) -> list[str]:
-    """The text of each row without the sign of a problem, which comes when the lints have run."""
+    """The text of each row without the sign of a problem, which appears after the lints."""
     script = """rows => rows.map((row) => [...row.children].filter((part) => !part.matches(".problem-mark"))
         .map((part) => part.innerText ?? "").join(" "))"""
     rows = page.get_by_role("tree").get_by_role("treeitem")

@@ -1,4 +1,4 @@
-"""A view at every size of window that people use."""
+"""A view at all common window sizes."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ PAGE_CSS = "html, body { background: var(--tw-bg); margin: 0; }"
 
 
 def go_to(page: Page, url: str) -> None:
-    """A page of a bench, in the app's colours: Panel's own settings are of the whole process, or of who made them last."""
+    """A page of a bench, in the app's colours: Panel's own settings are global to the process, and the last page wins."""
     page.goto(url)
     page.add_style_tag(content=f"{style('tilewright.css')}\n{PAGE_CSS}")
 
 
 class Bench:
-    """A schedule with a tree on it: what the page does with intents, and no more."""
+    """A schedule with a tree on it, limited to the page's handling of intents."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Bench:
         self.open(text, prepare)
 
     def open(self, text: str, prepare: Callable[[Schedule], object] = lambda _: None) -> None:
-        """Show another program, in a page that is open too."""
+        """Show another program, even in an open page."""
         self.schedule = Schedule(parse(text).program, intrinsics=self.intrinsics)
         prepare(self.schedule)
         self.intents: list[dict[str, Any]] = []
@@ -91,13 +91,13 @@ class Bench:
         return row_menus(func, scopes_of(self.machine), machine=self.machine, intrinsics=intrinsics)
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Answer a query, or make a change."""
+        """Answer a query, or apply a change."""
         match message["kind"]:
             case "targets":
                 entries = [{**entry, "loops": [entry["loop"]]} for entry in self.targets_of(*message["rows"])]
                 self.tree.send({"kind": "targets", "rows": message["rows"], "entries": entries})
             case "menu" if message["row"] not in row_ids(self.schedule.func):
-                pass  # the row went with a change that the page does not show yet
+                pass  # a change removed the row, and the page does not show it yet
             case "menu":
                 self.tree.send({"kind": "menu", "row": message["row"], "entries": self.menu_of(message["row"])})
             case "find_repair":
@@ -147,7 +147,7 @@ class Bench:
 
     @property
     def last(self) -> dict[str, Any]:
-        """The last message that asks for a change."""
+        """The last message that requests a change."""
         return next(i for i in reversed(self.intents) if i["kind"] not in QUIET)
 
     def kinds(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""A page that shows widgets as a front end does that knows nothing of Jupyter's own: anywidget's contract and no more.
+"""A page that shows widgets like a front end without Jupyter's APIs: only anywidget's contract.
 
-What VS Code's and Colab's outputs have in common is made as strict as a module can bear: an iframe of an origin of its own (`sandbox`), no
-network, no `eval`, scripts only from a blob or with the host's nonce, no import map, no style but the widget's. The kernel is this process.
+It is as strict as the outputs of VS Code and Colab combined: an iframe of a separate origin (`sandbox`), no network, no `eval`, scripts
+only from a blob or with the host's nonce, no import map, no style except the widget's. The kernel is this process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from playwright.sync_api import FrameLocator, Page
 
 POLICY = "default-src 'none'; script-src 'nonce-host' blob:; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'none'"
 
-# The model that anywidget hands to `render`: Backbone's get, set, save_changes, on and off, and send.
+# The model that anywidget passes to `render`: Backbone's get, set, save_changes, on and off, and send.
 HOST = """
 class Model {
   constructor(id, values) {
@@ -73,7 +73,7 @@ FRAME = f"""<!doctype html>
 
 
 class Host:
-    """Shows widgets on a page; what they say goes to their Python objects at once."""
+    """Shows widgets on a page; their messages reach the Python objects at once."""
 
     def __init__(self, page: Page, ground: str = "white") -> None:
         self.page = page
@@ -89,11 +89,11 @@ class Host:
 
     @property
     def inside(self) -> FrameLocator:
-        """The frame that the widgets are in."""
+        """The frame of the widgets."""
         return self.page.frame_locator("iframe")
 
     def show(self, name: str, widget: Any) -> None:
-        """Below those that are shown already, in an element of that name."""
+        """Show a widget below the others, in an element of that name."""
         self._widgets[name] = widget
         names = [key for key in widget.keys if not key.startswith("_") or key == "_esm"]
         values = {key: getattr(widget, key) for key in names if key not in ("layout", "tabbable", "tooltip")}
@@ -104,7 +104,7 @@ class Host:
         self._frame.evaluate("([name, values]) => window.show(name, values)", [name, values])
 
     def take(self, name: str) -> None:
-        """As a cell's output that is cleared."""
+        """Remove a widget, like a cleared output."""
         self._frame.evaluate("name => window.take(name)", name)
 
     def _hear(self, text: str) -> str:

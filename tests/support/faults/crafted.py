@@ -1,6 +1,6 @@
-"""Folders that somebody else made, to harm whoever serves them: links out of the folder, databases with other texts, names, pipes.
+"""Folders crafted to harm the user who serves them: links out of the folder, databases with other texts, names, pipes.
 
-Each craft is a function that fills the folder `inside`; files that must never change lie in the folder `outside`. `CRAFTS` names them all.
+Each craft is a function that fills the folder `inside`; files that must never change are in the folder `outside`. `CRAFTS` names them all.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tilewright.app.document.files.history_rows import digest_of, packed
 EVIL = SMALL.replace("Killed often", "Written by somebody else")
 
 PROGRAM = SMALL.split("# %% workload\n")[1].split("# %% schedule")[0]
-"""A program without cells: the notebook of it goes into a file of its own."""
+"""A program without cells: its notebook becomes a separate file."""
 
 MACHINE = '\n# %% machine\nimport tilewright\n\nmachine = tilewright.machine("{}")\n'
 
 
 class Craft(NamedTuple):
-    """`fill` makes the folder; a person edits the notebook `edited`, which may write `made` of its files."""
+    """`fill` fills the folder; a user edits the notebook `edited`, which may write only the file `made`."""
 
     name: str
     fill: Callable[[Path, Path], None]
@@ -33,7 +33,7 @@ class Craft(NamedTuple):
 
 
 def outside_files(outside: Path) -> None:
-    """What an attacker would like to read or write."""
+    """Targets of an attacker: files to read or write."""
     (outside / "notebook.py").write_text(SMALL.replace("Killed often", "A secret"))
     (outside / "precious.txt").write_text("precious\n")
     (outside / "machine.toml").write_text('name = "secret"\nclock_hz = 1000\n')
@@ -43,7 +43,8 @@ def outside_files(outside: Path) -> None:
 
 
 def write_history(path: Path, *more: str, text: str = EVIL, disk: str = SMALL, name: str = "mine.py") -> None:
-    """A history as Tilewright 0.1 kept it beside the notebooks: the file holds what was written last, and `text` was not written yet."""
+    """A history in the format of Tilewright 0.1, beside the notebooks: the file has the last written text, and `text` is not written
+    yet."""
     db = sqlite3.connect(path)
     db.executescript(
         "CREATE TABLE versions (id INTEGER PRIMARY KEY, file TEXT, parent INTEGER, digest BLOB, text BLOB, at REAL);"
@@ -103,7 +104,7 @@ DATABASES: dict[str, Callable[[Path], None]] = {
 }
 
 Place = Callable[[Path, Path], Path]
-"""Where a database goes that is in the way of the history of an earlier version."""
+"""The path of a database at the place of an earlier version's history."""
 
 
 def _in_folder(inside: Path, outside: Path) -> Path:
@@ -141,7 +142,7 @@ def _with_database(place: Place, write: Callable[[Path], None]) -> Callable[[Pat
 
 
 Maker = Callable[[Path, Path, Path], None]
-"""Makes something at a path, with the folders inside and outside."""
+"""Creates an entry at a path, given the folders inside and outside."""
 
 ENTRIES: dict[str, Maker] = {
     "link-to-notebook": lambda path, inside, outside: path.symlink_to(outside / "notebook.py"),
@@ -170,7 +171,7 @@ ENTRIES: dict[str, Maker] = {
     "too-large": lambda path, inside, outside: (path.write_bytes(b"# %%\n" * 500_000), None)[1],
     "notebook": lambda path, inside, outside: (path.write_text(EVIL), None)[1],
 }
-"""What may stand where a file is expected."""
+"""Entries in place of an expected file."""
 
 NAMES = (
     "two\nlines.py", "tab\tin.py", "-rf.py", "--help.py", "\u202egnp.py", "zero\u200bwidth.py", " lead.py", "trail .py", "a" * 250 + ".py",
@@ -191,7 +192,7 @@ def _named(name: str, make: Maker) -> Callable[[Path, Path], None]:
 
 
 def _old(name: str, make: Maker) -> Callable[[Path, Path], None]:
-    """So old that a leftover of a killed server would be removed."""
+    """Make it old enough to be removed as a leftover of a killed server."""
 
     def fill(inside: Path, outside: Path) -> None:
         make(inside / name, inside, outside)
@@ -216,7 +217,7 @@ def _machine(source: str) -> Callable[[Path, Path], None]:
 
 
 def _program(make: Maker) -> Callable[[Path, Path], None]:
-    """The notebook of a program would go where something stands."""
+    """An entry at the path where the notebook of a program would be written."""
 
     def fill(inside: Path, outside: Path) -> None:
         (inside / "prog.py").write_text(PROGRAM)
@@ -226,7 +227,7 @@ def _program(make: Maker) -> Callable[[Path, Path], None]:
 
 
 def _state(name: str, make: Maker) -> Callable[[Path, Path], None]:
-    """Something stands where an earlier version kept its state."""
+    """An entry at the path of an earlier version's state."""
 
     def fill(inside: Path, outside: Path) -> None:
         path = inside / ".tilewright" / name

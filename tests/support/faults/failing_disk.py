@@ -1,5 +1,4 @@
-"""A disk whose calls fail, one after the other: the changes that the thread of the open files makes are counted, and the chosen ones
-raise."""
+"""A disk whose calls fail, one after the other: the changes by the thread of the open files are counted, and the chosen ones raise."""
 
 from __future__ import annotations
 
@@ -16,18 +15,18 @@ from tilewright.app.document.files import read_write as files
 from tilewright.app.document.files.history import History
 
 SQLITE_ERRORS = {"ENOSPC": "database or disk is full", "EIO": "disk I/O error"}
-"""What SQLite makes of an error; of all others it says that the database is read-only."""
+"""SQLite's report of an error; all other errors appear as a read-only database."""
 
 
 class FailingDisk:
-    """`count` is how many calls there were, `failed` how many of them raised. Call number `first` fails, and all after it if `for_ever`."""
+    """`count` is the number of calls, `failed` that of raised errors. Call number `first` fails, and all later ones if `for_ever`."""
 
     def __init__(self, first: int, error: str, *, for_ever: bool) -> None:
         self.first, self.error, self.for_ever = first, error, for_ever
         self.count = self.failed = 0
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Every call by which a notebook's file or its history is written."""
+        """Every call that writes a notebook's file or its history."""
         for name in ("open", "fsync", "replace", "fchmod"):
             monkeypatch.setattr(os, name, self._failing(getattr(os, name)))
         monkeypatch.setattr(files.os, "fdopen", self._writer(os.fdopen))
@@ -35,7 +34,7 @@ class FailingDisk:
         monkeypatch.setattr(History, "_connected", lambda *a, **k: _Connection(connected(*a, **k), self))
 
     def check(self, *, in_database: bool = False) -> None:
-        """One call; raises where its turn has come."""
+        """Count one call; raise if it must fail."""
         if threading.current_thread().name != "files":
             return
         number, self.count = self.count, self.count + 1

@@ -1,4 +1,4 @@
-"""A process that forks a child for each line of its standard input, to be killed: it says `pid N` for each, and `end` when it is gone."""
+"""A process that forks a child for each line of its standard input, to be killed: it prints `pid N` for each, and `end` after its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fork_for_each_line(run: Callable[[str], object]) -> None:
             try:
                 run(line)
             except BaseException:
-                traceback.print_exc()  # why a child ended by itself
+                traceback.print_exc()  # the reason of a child that ended by itself
             finally:
                 os._exit(3)
         say("pid", str(child))

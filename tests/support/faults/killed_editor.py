@@ -1,8 +1,8 @@
-"""An editor to be killed: a process that edits a notebook file as fast as it can and says what is done and what is safe.
+"""An editor to be killed: a process that edits a notebook file at full speed and prints its finished and its durable edits.
 
 `python -m support.faults.killed_editor FILE` waits for seeds on its standard input, one a line. For each it forks a child, which opens
-the file as a page does and edits it until it is killed, and writes lines to standard output: `pid N`, then of the child `opened DIGEST`,
-`sent DIGEST` before each edit and `kept DIGEST` once the page shows it as kept, and `end` when the child is gone.
+the file like a page and edits it until it is killed. Lines on standard output: `pid N`, then from the child `opened DIGEST`,
+`sent DIGEST` before each edit and `kept DIGEST` once the page shows it as kept, and `end` after the child's end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tilewright.app.document.files.history import digest_of
 from tilewright.app.storage.save_debounce import Times
 
 FAST = Times(quiet=0.004, longest=0.02, look=0.02, again=0.02)
-"""Writes come soon after edits, so that a random moment is often in one."""
+"""Writes follow edits closely, so that a random time is often during one."""
 
 
 def name_of(text: str) -> str:
@@ -28,17 +28,17 @@ def name_of(text: str) -> str:
 
 
 def edit_until_killed(path: Path, seed: int) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     desk = Desk(path.parent, FAST)
     pages = [desk.page(path), desk.page(path)]
     say("opened", name_of(text_of(pages[0])))
     for number in range(10_000):
-        page = chance.choice(pages)
+        page = rng.choice(pages)
         desk.until(lambda page=page: text_of(page) == page.file_sync._file.line.text)
         before = text_of(page)
-        way = chance.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
+        way = rng.choices(["edit", "undo", "redo", "typed"], [6, 2, 2, 2])[0]
         if way == "edit":
-            word = f"edit {seed} {number} " + "x" * chance.choice([0, 10, 5_000])
+            word = f"edit {seed} {number} " + "x" * rng.choice([0, 10, 5_000])
             say("sent", name_of(_with_prose(page, word)))
             send(page, "edit_prose", cell=0, text=word)
         elif way in ("undo", "redo"):

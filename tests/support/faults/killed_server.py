@@ -1,7 +1,7 @@
 """A server to be killed: `tilewright serve FOLDER` in children of a process that has imported everything already.
 
 `python -m support.faults.killed_server FOLDER TOKEN` waits for lines on its standard input. For each it forks a child, which serves the
-folder until it is killed, and writes lines to standard output: `pid N`, of the child `at ADDRESS`, and `end` when the child is gone.
+folder until it is killed, and writes lines to standard output: `pid N`, of the child `at ADDRESS`, and `end` after the child's end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A study in a process of its own, to be killed: `python -m support.faults.killed_study STORE [WORKERS]` prints a line for each trial."""
+"""A study in a separate process, to be killed: `python -m support.faults.killed_study STORE [WORKERS]` prints a line for each trial."""
 
 from __future__ import annotations
 

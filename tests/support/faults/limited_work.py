@@ -16,7 +16,7 @@ def add(a: int, b: int) -> int:
 
 
 def spin() -> NoReturn:
-    """Work in Python for ever."""
+    """Run Python code forever."""
     while True:
         pass
 
@@ -31,7 +31,7 @@ def allocate(size: int) -> int:
 
 
 def grow() -> NoReturn:
-    """Take more and more memory in small pieces."""
+    """Allocate more and more memory in small pieces."""
     kept: list[Any] = []
     while True:
         kept.append(bytearray(1 << 20))
@@ -47,7 +47,7 @@ def end() -> NoReturn:
 
 
 def kill() -> None:
-    """Kill the process, as a system without memory does."""
+    """Kill the process, like a system without memory."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""A history that another process holds."""
+"""A history locked by another process."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ sys.stdin.read()
 """
 
 WRITING = "BEGIN IMMEDIATE"
-"""As by a server that commits: the history can be read."""
+"""A lock like that of a committing server: the history can be read."""
 
 ALONE = "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE held (x)"
-"""As by a tool for databases that lets nobody else read."""
+"""An exclusive lock, like that of a database tool."""
 
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """The history of the notebooks in a folder is held by another process until the end of the block."""
+    """Another process locks the history of the notebooks in a folder until the end of the block."""
     command = [sys.executable, "-c", _HOLD, str(state_path(folder) / FILE), how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None

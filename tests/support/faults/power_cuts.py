@@ -1,11 +1,10 @@
-"""Disks as they may be after a power cut, made of the system calls of a real process.
+"""States of a disk after a power cut, derived from the system calls of a real process.
 
-`strace` records what the process did to files. A cut comes between two calls: what was synced by then is on the disk; of what was not,
-either a first part is (in order), or any (out of order): pages of writes, truncations, entries of folders. A file whose entry was not
-synced may have no name, though its content was synced.
+`strace` records the file operations of the process. A cut falls between two calls: synced data are on the disk; of unsynced data, either a
+prefix is (in order), or any subset (out of order): pages of writes, truncations, entries of folders. A file whose entry was not
+synced may have no name, even if its content was synced.
 
-`python -m support.faults.power_cuts FILE` is the process that is recorded: it edits a notebook and writes `sent DIGEST` and `kept DIGEST`
-lines.
+`python -m support.faults.power_cuts FILE` is the recorded process: it edits a notebook and writes `sent DIGEST` and `kept DIGEST` lines.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """What a call did: "make" (`data` is b"d" for a folder), "write" at `offset`, "cut" to a size, "sync", "rename" to `target`, "remove",
+    """A recorded call: "make" (`data` is b"d" for a folder), "write" at `offset`, "cut" to a size, "sync", "rename" to `target`, "remove",
     "say" (a line of the process)."""
 
     kind: str
@@ -42,14 +41,14 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 def can_trace() -> bool:
-    """Whether strace is there and may trace."""
+    """Whether strace is installed and may trace."""
     if shutil.which("strace") is None:
         return False
     return subprocess.run(["strace", "-f", "-o", os.devnull, "true"], capture_output=True, check=False).returncode == 0
 
 
 def recorded(command: list[str], environment: dict[str, str], folders: tuple[Path, ...]) -> list[Operation]:
-    """Run a command; what it did to files below the folders, and said on standard output, in order."""
+    """Run a command; return its operations on files below the folders and its output lines, in order."""
     with tempfile.TemporaryDirectory() as place:
         options = ["-ff", "-ttt", "-y", "-xx", "-s", "10000000", "-e", f"trace={CALLS}", "-e", "signal=none"]
         run = ["strace", *options, "-o", f"{place}/calls", *command]
@@ -77,11 +76,11 @@ def _operations(call: re.Match[str]) -> list[Operation]:
     if name in ("fsync", "fdatasync"):
         return [Operation("sync", path)]
     if name == "openat":
-        made = re.search(r"<([^>]*)>", call["rest"])
+        match = re.search(r"<([^>]*)>", call["rest"])
         flags = arguments
-        if made is None or not re.search("O_CREAT|O_TRUNC", flags):
+        if match is None or not re.search("O_CREAT|O_TRUNC", flags):
             return []
-        real = _unescaped(made[1])
+        real = _unescaped(match[1])
         cut = [Operation("cut", real)] if "O_TRUNC" in flags else []
         return ([Operation("make", real)] if "O_CREAT" in flags else []) + cut
     names = [text.decode() for text in texts]
@@ -99,12 +98,12 @@ def _unescaped(path: str) -> str:
 
 
 class Inode:
-    """A file's content: what is durable, and the changes that are not."""
+    """A file's durable content and its pending changes."""
 
     def __init__(self, is_folder: bool = False) -> None:
         self.is_folder = is_folder
         self.synced = b""
-        self.changes: list[tuple[int, Operation]] = []  # when, and what
+        self.changes: list[tuple[int, Operation]] = []  # time and change
         self.end = 0
 
     def content(self, keep: set[tuple[int, int]] | None, until: int) -> bytes:
@@ -123,7 +122,7 @@ class Inode:
 
 
 def pages(write: Operation) -> list[tuple[int, bytes]]:
-    """The parts of a write that reach the disk one by one."""
+    """The parts of a write that reach the disk separately."""
     found, at = [], 0
     while at < len(write.data):
         size = PAGE - (write.offset + at) % PAGE
@@ -133,7 +132,7 @@ def pages(write: Operation) -> list[tuple[int, bytes]]:
 
 
 class Disk:
-    """The files below some folders as operations leave them, and which of it is durable. What is there at first is durable."""
+    """The files below some folders after operations, and their durable state. Initial files are durable."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
@@ -178,20 +177,20 @@ class Disk:
         for _, op, moved in done:
             _move(self.entries, op, moved)
 
-    def rebuild(self, chance: random.Random, until: int, in_order: bool) -> None:
-        """Put on the real disk, in the same folders, what may be there after a cut before operation `until`."""
-        first = chance.randint(0, until)
+    def rebuild(self, rng: random.Random, until: int, in_order: bool) -> None:
+        """Write to the real disk, in the same folders, a possible state after a cut before operation `until`."""
+        first = rng.randint(0, until)
         entries = dict(self.entries)
         for at, op, moved in self.moves:
-            if at < first if in_order else chance.random() < 0.5:
+            if at < first if in_order else rng.random() < 0.5:
                 _move(entries, op, moved)
         for folder in self.folders:
             shutil.rmtree(folder)
-            folder.mkdir(mode=0o700, exist_ok=True)  # a thread that ends looks for searches, and makes the state folder
-        for path in sorted(entries):  # folders before what is in them
-            self._write(Path(path), entries, chance, first if in_order else None)
+            folder.mkdir(mode=0o700, exist_ok=True)  # an ending thread scans for searches and creates the state folder
+        for path in sorted(entries):  # folders before their entries
+            self._write(Path(path), entries, rng, first if in_order else None)
 
-    def _write(self, path: Path, entries: dict[str, Inode], chance: random.Random, first: int | None) -> None:
+    def _write(self, path: Path, entries: dict[str, Inode], rng: random.Random, first: int | None) -> None:
         inode = entries[str(path)]
         if path in self.folders or not path.parent.is_dir():  # the latter: its folder has no name
             return
@@ -204,9 +203,9 @@ class Disk:
                 (at, page)
                 for at, change in inode.changes
                 for page in range(len(pages(change)) or 1)
-                if chance.random() < 0.5
+                if rng.random() < 0.5
             }
-        if not path.name.endswith("-shm"):  # an index in shared memory, which nobody reads after a restart
+        if not path.name.endswith("-shm"):  # an index in shared memory, which is discarded at a restart
             path.write_bytes(inode.content(keep, first or 0))
 
 
@@ -221,24 +220,24 @@ def _move(entries: dict[str, Inode], op: Operation, moved: Inode) -> None:
 
 
 def edit_and_say(path: Path) -> None:
-    """The process that is recorded."""
+    """The recorded process."""
     from support.faults.killed_editor import FAST, name_of, say
     from support.sessions.filed import Desk, filed, send, text_of
 
-    chance = random.Random(20261123)
+    rng = random.Random(20261123)
     desk = Desk(path.parent, FAST)
     page = desk.page(path)
     for number in range(60):
         ways = ["edit", "undo", "redo"] if page.state.past and page.state.future else ["edit"]
-        way = chance.choices(ways, [6, 2, 2][: len(ways)])[0]
+        way = rng.choices(ways, [6, 2, 2][: len(ways)])[0]
         if way == "edit":
-            send(page, "edit_prose", cell=0, text=f"# Edit {number} " + "x" * chance.choice([0, 10, 5_000]))
+            send(page, "edit_prose", cell=0, text=f"# Edit {number} " + "x" * rng.choice([0, 10, 5_000]))
         else:
             send(page, way)
         say("sent", name_of(text_of(page)))
         desk.until(lambda: filed(page).save.durable)
         say("kept", name_of(text_of(page)))
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             desk.settle()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Processes of the command line that a test ends by a signal, each at a moment after its start."""
+"""Processes of the command line that a test ends by a signal, each at some time after its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTALLED = b"tilewright.app.signals"
 
 
 class Ended(NamedTuple):
-    """How the process ended; the lines that it wrote to standard error without those of Python's log."""
+    """The exit code; the lines on standard error without those of Python's log."""
 
     code: int
     errors: str
@@ -26,8 +26,8 @@ class Ended(NamedTuple):
 
 @contextmanager
 def default_interrupt() -> Generator[None]:
-    """Children that start meanwhile are ended by an interrupt. It is ignored where the tests run in the background of a shell, and a child
-    would inherit that."""
+    """Let an interrupt end children that start meanwhile. It is ignored if the tests run in the background of a shell, and a child would
+    inherit that."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -36,7 +36,7 @@ def default_interrupt() -> Generator[None]:
 
 
 def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -> Ended:
-    """Start `tilewright` with the words of `command`, and signal it so long after its handlers were installed."""
+    """Start `tilewright` with the words of `command`, and signal it a given time after its handlers were installed."""
     words = [sys.executable, "-X", "importtime", "-m", "tilewright", *command]
     with default_interrupt():
         process = subprocess.Popen(
@@ -51,20 +51,20 @@ def ended_by(number: int, command: list[str], milliseconds: int, folder: Path) -
 
 def _signalled(process: subprocess.Popen[bytes], number: int, milliseconds: int) -> Ended:
     assert process.stderr is not None
-    said = line = b""
-    while INSTALLED not in said or INSTALLED in line:
+    stderr = line = b""
+    while INSTALLED not in stderr or INSTALLED in line:
         line = process.stderr.readline()
-        assert line, said.decode()
-        said += line
+        assert line, stderr.decode()
+        stderr += line
     os.set_blocking(process.stderr.fileno(), False)
     until = time.monotonic() + milliseconds / 1000
     while time.monotonic() < until and process.poll() is None:
-        said += process.stderr.read() or b""  # the pipe must not fill
+        stderr += process.stderr.read() or b""  # the pipe must not fill
         time.sleep(0.002)
     os.set_blocking(process.stderr.fileno(), True)
     sent = time.monotonic()
     process.send_signal(number)
-    said += process.stderr.read()
+    stderr += process.stderr.read()
     process.wait(timeout=60)
-    lines = [line for line in said.decode().splitlines() if not line.startswith("import time:")]
+    lines = [line for line in stderr.decode().splitlines() if not line.startswith("import time:")]
     return Ended(process.returncode, "\n".join(lines), time.monotonic() - sent)

@@ -1,4 +1,4 @@
-"""CPU by the size of an input: seeds with one of their lines, or a piece of a line, repeated many times."""
+"""CPU by the size of an input: seeds with a line, or a piece of a line, repeated many times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cost(NamedTuple):
 
 
 def costs(reader: Reader, most_seconds: float = 20.0) -> Iterator[Cost]:
-    """One for each piece of each seed; `growth` is the exponent by which the CPU rises with the size."""
+    """One result for each piece of each seed; `growth` is the exponent of the CPU by size."""
     for family in _families(reader):
         sizes, seconds, code, piece = [], [], "", ""
         for data, name in family:
@@ -54,7 +54,7 @@ def costs(reader: Reader, most_seconds: float = 20.0) -> Iterator[Cost]:
 
 
 def _log(ratio: float) -> float:
-    """Base four: sizes rise by four."""
+    """Base four, as sizes rise by four."""
     return math.log(ratio, 4)
 
 

@@ -15,11 +15,11 @@ LEAVES: tuple[Json, ...] = (
     "", "x", "None", "b0", "l1", '"quoted"', '"', '"\\ud800"', "\ud800", "\x00", "main", "C", "global", "blockIdx.x", "lambda i, j: [j, i]",
     "lambda i: [i // 0]", [], {}, [[]], [None], {"a": 1}, {"a": {"b": [1]}}, [1, 2, 3], ["l1"], ["b0", "l1"],
 )  # fmt: skip
-"""What an item is replaced by."""
+"""Replacements of an item."""
 
 
 def mutated_json(random: Random, value: Json, seeds: Sequence[Json], words: Sequence[str] = ()) -> Json:
-    """A copy of the value after one to four mutations; `words` are strings that mean something where the value is read."""
+    """A copy of the value after one to four mutations; `words` are strings with a meaning for the reader."""
     value = deepcopy(value)
     for _ in range(random.choice((1, 1, 1, 2, 3, 4))):
         value = _once(random, value, seeds, words)
@@ -74,5 +74,5 @@ def _holders(value: Json) -> Any:
 
 
 def json_text(value: Json) -> str:
-    """As a file would hold it, numbers without end and half surrogate pairs included."""
+    """The JSON text, including infinities and lone surrogates."""
     return json.dumps(value)

@@ -1,4 +1,4 @@
-"""What an input came to: read, refused with an error of ours, or a find, which is anything else."""
+"""The outcome of an input: read, refused with a TilewrightError, or a finding, which is anything else."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tilewright import TilewrightError
 Data = str | bytes
 
 INTERNAL = "internal-error"
-"""The code that a reader's safety net gives to a fault that no check of its own has found."""
+"""The code that a reader's catch-all gives to a fault that no other check has found."""
 
 ROOT = Path(__file__).parents[3]
 
 SLOW_SECONDS = 1.0
-"""Of CPU for one input of the usual size."""
+"""CPU seconds for one input of the usual size."""
 
 
 class FindError(Exception):
-    """A reader says of its input something that no error of ours says."""
+    """A reader's result that should have been a refusal."""
 
 
 class Outcome(NamedTuple):
-    """`code` is that of the refusal, "" for what was read; `fault` names the place of a find, "" where it is none."""
+    """`code` is that of the refusal, "" for an accepted input; `fault` names the place of a finding, else ""."""
 
     code: str
     fault: str
@@ -55,7 +55,7 @@ def judged(read: Callable[[Data], object], data: Data, slow_seconds: float = SLO
 
 
 def fault_of(error: BaseException) -> str:
-    """`KeyError at engine/te/reader.py:120 stage`: the innermost line of ours, so that one fault is one find."""
+    """`KeyError at engine/te/reader.py:120 stage`: the innermost line of Tilewright, so that one fault is one finding."""
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)
@@ -74,7 +74,7 @@ def _shape(message: str) -> str:
 
 
 def minimised(read: Callable[[Data], object], data: Data, fault: str, most: int = 400) -> Data:
-    """A smaller input with the same fault: pieces are left out, larger ones first."""
+    """A smaller input with the same fault: pieces are removed, larger ones first."""
     left = most
     size = max(1, len(data) // 2)
     while size and left > 0:

@@ -1,4 +1,4 @@
-"""Mutations of a text: of its tokens, its lines and its bytes."""
+"""Mutations of a text: tokens, lines and bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = (
     "1j", "b'x'", "...", "T.int64(99)", "T.float32(1)", "T.int8(-1)", "lambda i: i", "*x", "-x", "not 1",
     "1 << 62", "2**63", "1 // 0", "5 % 0", "0:8:0", "0:8:2", "8:0", ":", "::", "-8:", "i:i + 4", "0:2**40",
 )  # fmt: skip
-"""What a number is replaced by: extremes, other types, and expressions that have no value."""
+"""Replacements of a number: extremes, other types, and expressions without a value."""
 
 WORDS = (
     "T", "I", "te", "tir", "sch", "A", "B", "C", "i", "j", "k", "vi", "vj", "vk", "x", "self", "int", "range", "len", "print", "n", "m",
@@ -64,7 +64,7 @@ Mutation = Callable[[Random, str, Sequence[str]], str]
 
 
 def _token(change: Callable[[Random, list[str], int, Sequence[str]], None]) -> Mutation:
-    """A mutation at one token that is no blank."""
+    """A mutation at one non-blank token."""
 
     def mutate(random: Random, text: str, seeds: Sequence[str]) -> str:
         tokens = TOKEN.findall(text)
@@ -156,10 +156,10 @@ def _twice_lines(random: Random, lines: list[str], at: int, _: Sequence[str]) ->
 
 def _move_lines(random: Random, lines: list[str], at: int, _: Sequence[str]) -> None:
     count = random.choice((1, 1, 3))
-    taken = lines[at : at + count]
+    moved = lines[at : at + count]
     del lines[at : at + count]
     other = random.randrange(len(lines) + 1)
-    lines[other:other] = taken
+    lines[other:other] = moved
 
 
 def _indent(random: Random, lines: list[str], at: int, _: Sequence[str]) -> None:
@@ -181,17 +181,17 @@ def _cut(random: Random, text: str, _: Sequence[str]) -> str:
 def _characters(random: Random, text: str, _: Sequence[str]) -> str:
     for _n in range(random.choice((1, 1, 3))):
         at = random.randrange(len(text) + 1)
-        taken = random.choice((0, 1, 1, 3))
+        removed = random.choice((0, 1, 1, 3))
         given = random.choice(
             ("", chr(random.randrange(128)), chr(random.choice((0, 0xA0, 0xFF, 0x2028, 0xD800, 0x1F600))))
         )
-        text = text[:at] + given + text[at + taken :]
+        text = text[:at] + given + text[at + removed :]
     return text
 
 
 @lru_cache(maxsize=1024)
 def _pieces(text: str) -> tuple[str, ...]:
-    """The expressions of a text, as text; none of a text that is no Python."""
+    """The expressions of a text, as text; none of a text that is not Python."""
     tree = _parsed(text)
     nodes = (
         []
@@ -259,20 +259,21 @@ KEYWORDS = (
 
 
 def _written(random: Random, seeds: Sequence[str], depth: int = 0) -> str:
-    """An expression: of a seed, of the table of numbers, or a call of a function that the readers know, its arguments made the same way."""
-    chance = random.random()
-    if chance < 0.35 or depth > 2:
+    """An expression: from a seed, from the table of numbers, or a call of a function that the readers know, with arguments of the same
+    kinds."""
+    roll = random.random()
+    if roll < 0.35 or depth > 2:
         return (
             random.choice(NUMBERS)
             if random.random() < 0.6
             else random.choice(("i", "j", "k", "A", "B", "C", "vi", "n", "x", "T", "te"))
         )
-    if chance < 0.65:
+    if roll < 0.65:
         return random.choice(_pieces(random.choice(seeds)) or NUMBERS)
     given = [_written(random, seeds, depth + 1) for _ in range(random.choice((0, 1, 1, 2, 2, 3, 4)))]
-    if chance < 0.75:
+    if roll < 0.75:
         return f"({' + '.join(given) or '0'})" if random.random() < 0.5 else f"[{', '.join(given)}]"
-    if chance < 0.82:
+    if roll < 0.82:
         return f"A[{', '.join(given) or '()'}]"
     if random.random() < 0.15:
         given.append(f"{random.choice(KEYWORDS)}={_written(random, seeds, depth + 1)}")
@@ -296,7 +297,7 @@ def mutated_text(random: Random, text: str, seeds: Sequence[str]) -> str:
 
 
 def mutated_bytes(random: Random, data: bytes, seeds: Sequence[bytes]) -> bytes:
-    """The bytes with some flipped, taken out, doubled, or taken from another seed."""
+    """The bytes with some flipped, removed, doubled, or replaced by those of another seed."""
     found = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(found) + 1)

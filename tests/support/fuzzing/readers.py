@@ -1,4 +1,4 @@
-"""The readers that are fuzzed: what each reads, where its inputs come from and how they are changed."""
+"""The fuzzed readers: their inputs, the seeds and the mutations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ INSTRUCTIONS = (
 
 
 class Reader(NamedTuple):
-    """`read` raises what the reader says of an input; `mutate` makes a new input of an old one."""
+    """`read` raises the reader's refusal of an input; `mutate` creates a new input from an old one."""
 
     name: str
     seeds: Callable[[], Sequence[Data]]
@@ -71,7 +71,7 @@ def _utf8(data: Data) -> str:
 
 
 def _notebook(data: Data) -> None:
-    """As the app and the command line read a file's text: cells, a post made a notebook, the schedule applied."""
+    """Read a file's text like the app and the command line: cells, a post as a notebook, the schedule applied."""
     document = converted(read_document(_utf8(data)), "dual-bank-npu").document
     branches(document)
     schedule_items(document)
@@ -89,13 +89,13 @@ def _programs() -> tuple[Any, ...]:
 
 
 def _trace(data: Data) -> None:
-    """A trace on a program with the blocks that it names."""
+    """A trace on a program that has the named blocks."""
     text = _utf8(data)
     from_tvm_trace(text, _programs()['"C"' not in text])
 
 
 def _form(data: Data) -> None:
-    """The body of a request, performed on a session."""
+    """The body of a request, executed on a session."""
     body = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     try:
         message = decode_request(body)
@@ -111,10 +111,10 @@ def _form(data: Data) -> None:
 
 
 def _messages(data: Data) -> None:
-    """What a page sends, one message after the other. A message that cannot be done leaves a notice."""
+    """Messages of a page, one after the other. An impossible message leaves a notice."""
     try:
         sent = json.loads(_utf8(data))
-    except (ValueError, RecursionError):  # no message: Bokeh's own to refuse
+    except (ValueError, RecursionError):  # no message: Bokeh refuses it
         return
     for message in sent if isinstance(sent, list) else ():
         if not isinstance(message, dict):
@@ -135,7 +135,7 @@ class _Kept:
 
 
 def _session() -> Session:
-    """A page with an example, a fresh one now and then."""
+    """A page with an example, replaced by a fresh one from time to time."""
     if _Kept.session is None or _Kept.used >= 40:
         if _Kept.session is not None:
             _Kept.session.close()
@@ -157,8 +157,8 @@ def _import(data: Data) -> None:
     file = _folder() / "input"
     file.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
     program = ["--program", str(_folder() / "program.py")] if data[:1] in ("[", b"[") else []
-    out, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+    out, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(stderr):
         code = main(["import", str(file), "--json", *program])
     answer = json.loads(out.getvalue())
     if (code == 0) != ("text" in answer):
@@ -176,7 +176,7 @@ def _text(random: Random, data: Data, others: Sequence[Data]) -> Data:
 
 
 def _json(words: Sequence[str], random: Random, data: Data, others: Sequence[Data]) -> Data:
-    """Mostly by the tree; now and then by the text, which is then often no JSON."""
+    """Mutate mostly the tree; sometimes the text, which is then often not JSON."""
     text = _utf8(data)
     if random.random() < 0.1:
         return mutated_text(random, text, [_utf8(o) for o in others])

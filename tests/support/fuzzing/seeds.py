@@ -61,7 +61,7 @@ def odd(a: T.handle, b: T.handle, c: T.int32) -> None:
             T.evaluate(T.call_extern("int32", "f", A.access_ptr("rw"), T.address_of(B[0, 0])))
         B[0, 0:8] = B[1, T.Ramp(0, 1, 8)] + T.Select(x == 1, T.cast(x, "float32"), T.infinity("float32"))
 """
-"""Much of the language in few lines."""
+"""Many constructs of the language in few lines."""
 
 CALLS = """\
 import tilewright
@@ -205,7 +205,7 @@ MESSAGES: tuple[Any, ...] = (
 
 @cache
 def scripts() -> tuple[str, ...]:
-    """Programs in TVMScript of every generation."""
+    """Programs in TVMScript of every dialect."""
     real = [HEADER + text for text in REAL.values() if isinstance(text, str)]
     printed = [to_script(parse(text).program, "classic") for text in (MATMUL, ROW_SUM, ODD_PROGRAM)]
     posted = [posts.EARLY_MATMUL_POST.partition('"""Print')[0], posts.RELAX_LOWERED, posts.RELAX_SCHEDULED_POST]
@@ -230,7 +230,7 @@ def notebooks() -> tuple[str, ...]:
 
 @cache
 def pasted() -> tuple[str, ...]:
-    """Programs with schedule code in one text, as people post them."""
+    """Programs with schedule code in one text, like posts."""
     return tuple(case.text for seed in SEEDS for case in seed.cases)
 
 

@@ -1,6 +1,6 @@
-"""Small programs that cost much: expressions that double at each step, nested divisions, disjunctions, deep nests, many ranks.
+"""Small but costly programs: expressions that double at each step, nested divisions, disjunctions, deep nests, many ranks.
 
-`hostile_programs` are fixed ones, by name; `random_tower` makes one from a grammar.
+`hostile_programs` are fixed ones, by name; `random_tower` generates one from a grammar.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SPLIT = 'i, = sch.get_loops("B")\na, b = sch.split(i, [None, 7])'
 
 
 def notebook(program: str, schedule: str = "", machine: str = "") -> str:
-    """A notebook of a program and the lines of its schedule."""
+    """A notebook with a program and schedule lines."""
     cells = f"# %% machine\nmachine = tilewright.machine({machine!r})\n\n" if machine else ""
     return f"{cells}# %% workload\n{HEAD}{program}\n\n# %% schedule\nsch = tilewright.Schedule(f)\n{schedule}\n"
 
@@ -169,7 +169,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "f-string of 480,000 characters": lambda: formatted_strings(480_000),
     "list of 480,000 characters": lambda: long_list(480_000),
 }
-"""Programs that stopped a server, or needed minutes or gigabytes, by name."""
+"""Programs that once stopped a server, or needed minutes or gigabytes, by name."""
 
 
 def random_tower(seed: int) -> str:
@@ -180,21 +180,21 @@ def random_tower(seed: int) -> str:
 class _Grammar:
     """Random notebooks of up to 4 blocks whose indices, conditions, values and schedules nest and repeat."""
 
-    def __init__(self, chance: Random) -> None:
-        self.chance = chance
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
 
     def text(self) -> str:
-        made = self.chance.choice((self._of_parts, self._of_parts, self._of_parts, self._fixed))
-        return made()
+        part = self.rng.choice((self._of_parts, self._of_parts, self._of_parts, self._fixed))
+        return part()
 
     def _fixed(self) -> str:
-        n = self.chance.randint
-        return self.chance.choice(
+        n = self.rng.randint
+        return self.rng.choice(
             (
                 lambda: nested_divisions(n(1, 12)),
                 lambda: summed_divisions(n(1, 16)),
                 lambda: disjunctions(n(1, 14)),
-                lambda: let_tower(n(2, 40), self.chance.choice(("x{0} * x{0} + x{0}", "x{0} + 1", "x{0} // 3 * x{0}"))),
+                lambda: let_tower(n(2, 40), self.rng.choice(("x{0} * x{0} + x{0}", "x{0} + 1", "x{0} // 3 * x{0}"))),
                 lambda: inline_tower(n(1, 8), n(1, 24)),
                 lambda: te_inline_tower(n(1, 20)),
                 lambda: nested_conditions(n(1, 24)),
@@ -204,13 +204,13 @@ class _Grammar:
         )()
 
     def _of_parts(self) -> str:
-        chance = self.chance
-        rank = chance.choice((1, 1, 2, 2, 3, 4, 6, 9))
+        rng = self.rng
+        rank = rng.choice((1, 1, 2, 2, 3, 4, 6, 9))
         extents = [
-            chance.choice((1, 2, 3, 7, 8, 16, 33, 64)) if rank > 2 else chance.choice((7, 64, 513)) for _ in range(rank)
+            rng.choice((1, 2, 3, 7, 8, 16, 33, 64)) if rank > 2 else rng.choice((7, 64, 513)) for _ in range(rank)
         ]
         shape = ", ".join(map(str, extents)) + ","
-        count = chance.randint(1, 4)
+        count = rng.randint(1, 4)
         names = ["A", *(f"T{n}" for n in range(count - 1)), "Z"]
         lines = [f'def f(A: T.Buffer(({shape}), "int32"), Z: T.Buffer(({shape}), "int32")):']
         lines += [f'    {name} = T.sblock_alloc_buffer(({shape}), "int32")' for name in names[1:-1]]
@@ -226,65 +226,65 @@ class _Grammar:
         yield f'        with T.sblock("{target}"):'
         for n, extent in enumerate(extents):
             yield f"            v{n} = T.axis.spatial({extent}, i{n})"
-        if self.chance.random() < 0.3:
+        if self.rng.random() < 0.3:
             iters = [f"i{n}" for n in range(len(extents))]
-            yield f"            T.where({self._condition(iters, self.chance.randint(1, 6))})"
+            yield f"            T.where({self._condition(iters, self.rng.randint(1, 6))})"
         depth = 3
-        for n in range(self.chance.choice((0, 0, 0, 0, 2, 5, 12))):
+        for n in range(self.rng.choice((0, 0, 0, 0, 2, 5, 12))):
             load = self._load(source, extents, axes) if n == 0 else f"x{n - 1}"
             yield f"            x{n}: T.let[T.int32] = {load} * {load} + {load}"
-        value = " + ".join(self._load(source, extents, axes) for _ in range(self.chance.choice((1, 1, 2, 8))))
-        for _ in range(self.chance.choice((0, 0, 0, 1, 4))):
-            yield " " * (4 * depth) + f"if {self._condition(axes, self.chance.randint(1, 3))}:"
+        value = " + ".join(self._load(source, extents, axes) for _ in range(self.rng.choice((1, 1, 2, 8))))
+        for _ in range(self.rng.choice((0, 0, 0, 1, 4))):
+            yield " " * (4 * depth) + f"if {self._condition(axes, self.rng.randint(1, 3))}:"
             depth += 1
         yield " " * (4 * depth) + f"{target}[{', '.join(axes)}] = {value}"
 
     def _load(self, source: str, extents: list[int], axes: list[str]) -> str:
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             return f"{source}[{', '.join(axes)}]"
-        depth = self.chance.choice((1, 1, 2, 3, 5))
+        depth = self.rng.choice((1, 1, 2, 3, 5))
         return f"{source}[{', '.join(f'({self._index(axes, depth)}) % {e}' for e in extents)}]"
 
     def _index(self, axes: list[str], depth: int) -> str:
-        chance = self.chance
+        rng = self.rng
         if depth == 0:
-            return chance.choice(axes)
+            return rng.choice(axes)
         inner = self._index(axes, depth - 1)
-        match chance.randrange(5):
+        match rng.randrange(5):
             case 0:
-                return f"({inner}) // {chance.choice((2, 3, 7, 16))}"
+                return f"({inner}) // {rng.choice((2, 3, 7, 16))}"
             case 1:
-                return f"({inner}) % {chance.choice((3, 7, 13, 16, 61))}"
+                return f"({inner}) % {rng.choice((3, 7, 13, 16, 61))}"
             case 2:
-                return f"({inner}) * {chance.choice((2, 3, 7))} + {self._index(axes, depth - 1)}"
+                return f"({inner}) * {rng.choice((2, 3, 7))} + {self._index(axes, depth - 1)}"
             case 3:
                 return f"T.min({inner}, {self._index(axes, depth - 1)})"
             case _:
-                return f"T.if_then_else({self._condition(axes, 1)}, {inner}, {chance.choice(axes)})"
+                return f"T.if_then_else({self._condition(axes, 1)}, {inner}, {rng.choice(axes)})"
 
     def _condition(self, axes: list[str], count: int) -> str:
-        chance = self.chance
+        rng = self.rng
         terms = (
-            f"({self._index(axes, chance.choice((0, 1, 2)))} < {chance.randint(1, 60)}"
-            f"{f' or {chance.choice(axes)} % {chance.randint(2, 9)} > 0' if chance.random() < 0.4 else ''})"
+            f"({self._index(axes, rng.choice((0, 1, 2)))} < {rng.randint(1, 60)}"
+            f"{f' or {rng.choice(axes)} % {rng.randint(2, 9)} > 0' if rng.random() < 0.4 else ''})"
             for _ in range(count)
         )
         return " and ".join(terms)
 
     def _calls(self, blocks: list[str], rank: int) -> Iterator[str]:
-        chance = self.chance
+        rng = self.rng
         axes = [f"i{n}" for n in range(rank)]
         layout = ", ".join([f"{axes[0]} // 4", f"{axes[0]} % 4", *axes[1:]])
-        for n in range(chance.randint(0, 6)):
-            block = chance.choice(blocks)
-            axis = chance.randrange(rank)
-            call = chance.choice(
+        for n in range(rng.randint(0, 6)):
+            block = rng.choice(blocks)
+            axis = rng.randrange(rank)
+            call = rng.choice(
                 (
-                    f"sch.split(l{n}[{axis}], [None, {chance.choice((2, 3, 7, 16))}])",
+                    f"sch.split(l{n}[{axis}], [None, {rng.choice((2, 3, 7, 16))}])",
                     f"sch.fuse(*l{n})",
                     f'sch.compute_inline("{block}")',
                     f'sch.reverse_compute_inline("{block}")',
-                    f'sch.compute_at("{chance.choice(blocks)}", l{n}[{axis}])',
+                    f'sch.compute_at("{rng.choice(blocks)}", l{n}[{axis}])',
                     f'c{n} = sch.cache_read("{block}", 0, "local.vtcm")',
                     f"sch.unroll(l{n}[0])",
                     f'sch.transform_layout("{block}", ("write", 0), lambda {", ".join(axes)}: [{layout}])',

@@ -1,4 +1,4 @@
-"""What a server does with a notebook that was posted: it evaluates, simulates, verifies and draws it. And what that costs."""
+"""The server's work on a posted notebook (evaluation, simulation, verification, drawings), and its costs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TICK_SECONDS = 0.005
 
 
 class Cost(NamedTuple):
-    """The cost of a piece of work: seconds of processor time, with those of child processes; the longest of them during which no other
-    thread ran; and the code of the refusal, "" for a result."""
+    """The cost of a piece of work: seconds of processor time including child processes; the longest time during which no other thread ran;
+    and the code of the refusal, "" for a result."""
 
     work: str
     seconds: float
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
 
 def worked(text: str) -> list[Cost]:
-    """Do what the server does with a text, and return the cost of each piece."""
+    """Do the server's work on a text, and return the cost of each piece."""
     costs: list[Cost] = []
     store, state = Store(), State()
 

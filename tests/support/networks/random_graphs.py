@@ -29,7 +29,7 @@ KERNELS = {
     "join": (("x", "z"), "y[vi, vj] = x[vi, vj] + z[vi, vj]", "spatial"),
     "product": (("x", "z"), "y[vi, vj] = y[vi, vj] + x[vi, vk] * z[vk, vj]", "reduction"),
 }
-"""Each kernel: its arguments, the statement of its block, and whether it sums."""
+"""Each kernel: its arguments, its statement, and whether it sums."""
 
 
 class Case(NamedTuple):
@@ -55,7 +55,7 @@ def kernel_text(name: str) -> str:
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    """Two to six calls, each of tensors above it. Unused results are results of the model."""
+    """Two to six calls on earlier tensors. Unused results are results of the model."""
     tensor = f'R.Tensor(({SIZE}, {SIZE}), "float32")'
     known = ["a", "b", "w", "v"]
     calls: list[str] = []

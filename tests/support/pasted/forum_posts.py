@@ -1,4 +1,4 @@
-"""Posts in the style of forums, issues, READMEs, mails and chat answers, as people paste them. `POSTS` has the calls of each schedule."""
+"""Pasted posts in the style of forums, issues, READMEs, mails and chat answers. `POSTS` has the calls of each schedule."""
 
 # ruff: noqa: E501, RUF001
 

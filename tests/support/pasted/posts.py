@@ -1,4 +1,4 @@
-"""Code as it stands in public forum posts, prose removed, nothing mended: what people paste. The posts' pages lost the indentation."""
+"""Code of public forum posts, without the prose, otherwise unchanged. The posts' pages lost the indentation."""
 
 # ruff: noqa: E501
 
@@ -163,7 +163,7 @@ class Module:
             R.output(permute_dims)
         return permute_dims
 """
-"""What the pipeline of RELAX_POST gives, which the post schedules."""
+"""The result of RELAX_POST's pipeline, which the post schedules."""
 
 SEPARATED_POST = """\
 import tvm

@@ -1,4 +1,4 @@
-"""Modules with relax functions: a small model of three kernels, and parts to make others that cannot be read."""
+"""Modules with relax functions: a small model of three kernels, and parts of invalid ones."""
 
 # ruff: noqa: E501
 
@@ -83,7 +83,7 @@ class Module:
             R.output(gv)
         return gv
 """
-"""The model with the cheapest kernels: a search of their schedules takes a second."""
+"""The model with the cheapest kernels: a search of their schedules needs a second."""
 
 MODEL = HEAD + KERNELS + MAIN
 """Five calls of three functions, two of which have one structure: one call prepares a weight, one weight is a constant."""
@@ -137,7 +137,7 @@ IN_PLACE = (
         return (both[0], both[1])
 """
 )
-"""A call that stores one of its results in its argument."""
+"""A call that stores a result in its argument."""
 
 SCALAR = (
     HEAD

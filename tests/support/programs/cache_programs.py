@@ -1,4 +1,4 @@
-"""The programs whose caches are counted: box blur, transpose, matmul, as written and under changes of layout and order."""
+"""The programs for cache counts: box blur, transpose, matmul, as written and under changes of layout and order."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _row_times_rows(sch: Schedule) -> None:
 
 
 def _tiled_matmul(sch: Schedule) -> None:
-    # One loop more, not three: compilers keep the counters of so many in memory, and those are accesses, too.
+    # One more loop, not three: compilers spill the counters of that many to memory, and spills are accesses, too.
     i, j, k = sch.get_loops("C")
     jo, ji = sch.split(j, [None, 8])
     sch.reorder(jo, i, k, ji)
@@ -159,9 +159,9 @@ CASES: dict[str, tuple[str, Callable[[Schedule], None]]] = {
     "matmul_b_columns": (MATMUL, _columns_of_b),
     "matmul_c_padded": (MATMUL, _padded_c),
 }
-"""By name: the program and what is changed."""
+"""By name: the program and its schedule."""
 
 
 def program(name: str) -> PrimFunc:
-    """The program of a case, called so."""
+    """The program of a case, named like it."""
     return replace(_scheduled(*CASES[name]), name=name)

@@ -1,5 +1,6 @@
-"""Random programs for the calls that few programs fit: sums with something added, paddings, blocks that change a buffer in place,
-tiles that overlap. Each family has members that must be refused.
+"""Random programs for calls with rare requirements: sums with an epilogue, paddings, in-place blocks, overlapping tiles.
+
+Each family has members that must be refused.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _block(name: str, axes: str, kinds: str, extents: tuple[int, ...], *lines: s
 
 @st.composite
 def sums_with_epilogues(draw: st.DrawFn) -> PrimFunc:
-    """A reduction of rows and what is combined with it, by the same operator or by another."""
+    """A row reduction and a combining consumer, with the same operator or another."""
     n, m, k = (draw(st.integers(1, 6)) for _ in range(3))
     dtype = draw(st.sampled_from(("int32", "float32")))
     op, start = draw(st.sampled_from((("{} + {}", 0), ("{} + {}", 0), ("{} * {}", 1), ("T.max({}, {})", -(2**20)))))
@@ -104,7 +105,7 @@ def paddings(draw: st.DrawFn) -> PrimFunc:
 
 @st.composite
 def changes_in_place(draw: st.DrawFn) -> PrimFunc:
-    """Blocks that read and write one buffer, a parameter or one that was filled before."""
+    """Blocks that read and write one buffer, a parameter or an initialised one."""
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 6))
     dtype = draw(st.sampled_from(("int32", "float32")))
     changed = draw(st.sampled_from(("A", "B")))
@@ -112,7 +113,7 @@ def changes_in_place(draw: st.DrawFn) -> PrimFunc:
     for number in range(draw(st.integers(1, 2))):
         value = draw(st.sampled_from((f"{changed}[vi, vj] * T.{dtype}(2)", f"{changed}[vi, vj] + C[vi, vj]")))
         if draw(st.integers(0, 5)) == 0:
-            value = "C[vi, vj]"  # nothing of the old value is kept
+            value = "C[vi, vj]"  # the old value is overwritten
         lines += _block(f"U{number}", "ij", "SS", (n, m), f"{changed}[vi, vj] = {value}")
     if draw(st.booleans()):
         lines += _block("O", "ij", "SS", (n, m), "C[vi, vj] = B[vi, vj] + A[vi, vj]")
@@ -122,7 +123,7 @@ def changes_in_place(draw: st.DrawFn) -> PrimFunc:
 
 @st.composite
 def overlapping_tiles(draw: st.DrawFn) -> PrimFunc:
-    """A cascade of windows, the last of it in tiles, the others below the loops of the tiles where they may be."""
+    """A cascade of windows, the last stage in tiles, the others below the loops of the tiles if legal."""
     sch = Schedule(draw(cascade_programs()))
     *producers, last = [n for n in sch.index.block_names if n != "root"]
     try:

@@ -222,8 +222,8 @@ queue_tasks = 64
 
 
 def streaming_machine(read: int, write: int) -> Machine:
-    """64 multiply-accumulates a cycle on a scratchpad, and a DMA engine for each direction of a DRAM of so many bytes a cycle.
+    """64 multiply-accumulates a cycle on a scratchpad, and a DMA engine for each direction of a DRAM of `read` and `write` bytes a cycle.
 
-    Queues are so long that no engine is kept from its work by another that is behind.
+    Queues are so long that no engine stalls on another one that is behind.
     """
     return read_machine(STREAMING.format(read=read, write=write), "streaming.toml")

@@ -1,4 +1,4 @@
-"""Tensor intrinsics for tests: small ones as text, and ones cut out of a program."""
+"""Tensor intrinsics for tests: small ones as text, and ones extracted from a program."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MMA_CALL = (
 )
 
 MMA_LOOPS = MMA_DESC.replace("mma_desc", "mma_loops").replace("i, j, k in T.grid", "k, j, i in T.grid")
-"""The same sums, the outermost loop over k: an implementation that can be run."""
+"""The same sums with k outermost: an executable implementation."""
 
 
 def mma() -> TensorIntrin:
@@ -69,7 +69,7 @@ def copy4() -> TensorIntrin:
 
 
 def cut_out(sch: Schedule, loop: Var) -> TensorIntrin:
-    """An intrinsic that does what the nest of `loop` does, where that is a block on boxes that start at zero; else some other one."""
+    """An intrinsic equivalent to the nest of `loop`, if that is a block on boxes that start at zero; else some other one."""
     other = sch.copy()
     try:
         name = other.blockize(loop)

@@ -1,7 +1,7 @@
-"""Layers of networks that people run, as programs: ResNet-50's convolutions and its classifier, the products of BERT.
+"""Layers of common networks as programs: ResNet-50's convolutions and its classifier, the products of BERT.
 
-Convolutions of 1 x 1 with a step of one are products of pixels and channels, and are written so; the others are loop nests of their own,
-channels last, over an image that is padded already. One image, one sequence.
+Convolutions of 1 x 1 with stride one are written as products of pixels and channels; the others are loop nests, channels last, over a
+padded image. One image, one sequence.
 """
 
 # ruff: noqa: E501 (programs have long lines)
@@ -48,7 +48,7 @@ CONVOLUTION = """def convolution(A: T.Buffer(({h}, {w}, {c}), "{dtype}"), B: T.B
 class Layer(msgspec.Struct, frozen=True):
     """A product, `batch` of them, or a convolution: `window` in height and width, `step`, and `out` pixels in height and width.
 
-    `rows` are pixels or positions, `columns` filters or features, `depth` what is summed up; of a convolution, its channels alone.
+    `rows` are pixels or positions, `columns` filters or features, `depth` the summed dimension; for a convolution, its channels alone.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Layer(msgspec.Struct, frozen=True):
 
     @property
     def image(self) -> tuple[int, int]:
-        """Height and width of what a convolution reads, its padding among them."""
+        """Height and width of a convolution's input, including padding."""
         assert self.out is not None
         return tuple((o - 1) * self.step + f for o, f in zip(self.out, self.window, strict=True))  # type: ignore[return-value]
 
@@ -73,7 +73,7 @@ class Layer(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> tuple[int, int, int]:
-        """Of both operands and of the result. Pixels that a wide step leaves out are not counted."""
+        """Elements of both operands and the result. Pixels that a wide step skips are not counted."""
         if self.out is None:
             b = self.batch
             return b * self.rows * self.depth, b * self.depth * self.columns, b * self.rows * self.columns
@@ -106,7 +106,7 @@ def _convolution(name: str, side: int, channels: int, filters: int, window: int 
 
 
 def _stage(n: int, side: int, before: int, inner: int) -> tuple[Layer, ...]:
-    """The distinct convolutions of ResNet-50's stage n; the step of two stands in the 3 x 3 and in the shortcut (version 1.5)."""
+    """The distinct convolutions of ResNet-50's stage n; the 3 x 3 and the shortcut have the stride of two (version 1.5)."""
     name, outer = f"conv{n}", 4 * inner
     return (
         _convolution(f"{name} 1x1 in", 2 * side, before, inner),
@@ -155,7 +155,7 @@ BLOCKS = {"conv2": 3, "conv3": 4, "conv4": 6, "conv5": 3}
 
 
 def times_in_network(layer: Layer) -> tuple[str, int]:
-    """The network of a layer, and how often one inference computes a layer of this shape."""
+    """The network of a layer, and how often one inference computes this shape."""
     if layer in BERT:
         name = layer.name.partition(" ")[0]
         return name, {"BERT-base/128": 12, "BERT-large/384": 24}[name]
@@ -204,7 +204,7 @@ def conv(
 
 
 def padded_convolution(size: int, channels: int, dtype: str = "float16", sum_dtype: str = "float32") -> str:
-    """A 3x3 convolution of a padded square image, with bias and ReLU, each a block of its own."""
+    """A 3x3 convolution of a padded square image, with bias and ReLU, each a separate block."""
     text = _CONVOLUTION.replace("{n} + 2", str(size + 2)).replace("{n} + 1", str(size + 1)).replace("{n}", str(size))
     return text.replace("{c}", str(channels)).replace("{dtype}", dtype).replace("{sum}", sum_dtype)
 

@@ -1,8 +1,8 @@
-"""Random loop programs for the executor: few loops, few small buffers, and everything a vectoriser may get wrong.
+"""Random loop programs for the executor: few loops, few small buffers, and everything that a vectoriser may get wrong.
 
-Indices are quasi-affine, data-dependent now and then, and meet across iterations as they please: scans, in-place stencils, overlapping
+Indices are quasi-affine, sometimes data-dependent, and overlap across iterations freely: scans, in-place stencils, overlapping
 writes, reductions forwards and backwards, buffers fresh in each iteration, guards, lets, loops whose bounds depend on other loops.
-Many of them go out of bounds or read what was never written; the judge has to say so where the executor says so.
+Many programs go out of bounds or read unwritten elements; the oracle has to report that where the executor does.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _Writer:
         return BufferStore(target, value, indices)
 
     def filled(self, target: Buffer, loops: list[Var], buffers: list[Buffer]) -> Stmt:
-        """Writes to all of a small buffer, mostly."""
+        """Writes to (almost) all of a small buffer."""
         if self.number(0, 3) == 0:
             return BufferStore(target, self.value(loops, buffers), self.indices(target, loops, buffers))
         own = [Var(self.name("f")) for _ in target.shape]

@@ -1,10 +1,9 @@
-"""Random programs for property tests: small, valid PrimFuncs as TVM would build them from tensor expressions.
+"""Random programs for property tests: small, valid PrimFuncs like those that TVM builds from tensor expressions.
 
-`programs()` draws from every family; each family is a strategy of its own: `elementwise_programs`, `stencil_programs`,
+`programs()` draws from every family; each family is a separate strategy: `elementwise_programs`, `stencil_programs`,
 `reduction_programs`, `argmax_programs`, `cascade_programs`, `matmul_programs`, `convolution_programs`, `transpose_programs`.
 Every program has one root block, one loop nest a stage in text order, block iterators bound to plain loops, and blocks named
-after the buffer they write, so that schedules can be drawn upon them. Extents are small and odd ones are likely, so that uneven
-splits come up.
+after the buffer they write, so that schedules can be drawn for them. Extents are small and often odd, so that uneven splits occur.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ FLOAT_DTYPES = ("float32", "float64")
 
 
 class ProgramBuilder:
-    """Collects stages and makes the PrimFunc: inputs and outputs are parameters, the rest is the root block's."""
+    """Collects stages and builds the PrimFunc: inputs and outputs are parameters, other buffers belong to the root block."""
 
     def __init__(self, name: str = "main", index_dtype: str = "int32") -> None:
         self.name = name
@@ -71,7 +70,7 @@ class ProgramBuilder:
         return Buffer(self.fresh(name), tuple(self.index(e) for e in shape), dtype)
 
     def input(self, name: str, shape: Sequence[int], dtype: str) -> Buffer:
-        """A parameter that is read."""
+        """An input parameter."""
         buffer = self.buffer(name, shape, dtype)
         self.inputs.append(buffer)
         return buffer
@@ -135,7 +134,7 @@ def read_regions(value: Expr, target: Buffer | None) -> tuple[BufferRegion, ...]
     for node in walk(value):
         if isinstance(node, BufferLoad) and node.buffer is not target:
             loads.setdefault(node.buffer, []).append(node)
-    # The index of a load under a condition may lie outside the buffer: such a point is no region of it.
+    # The index of a guarded load may be outside the buffer: such a point is no region of it.
     guarded = any(isinstance(node, Call) and node.op == "if_then_else" for node in walk(value))
     return tuple(BufferRegion(buffer, _hull(buffer, found, guarded)) for buffer, found in loads.items())
 
@@ -282,7 +281,7 @@ def _tap(b: ProgramBuilder, source: Buffer, v: Sequence[Expr], axis: int, tap: i
 
 @st.composite
 def reduction_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: bool = False) -> PrimFunc:
-    """Sum, maximum or minimum over one or two axes; now and then with a producer and a broadcasting consumer."""
+    """Sum, maximum or minimum over one or two axes; sometimes with a producer and a broadcasting consumer."""
     dtype = dtype or draw(dtypes(floats=not integer_only))
     kept = draw(st.integers(0, 2).flatmap(shapes)) or (1,)
     reduced = draw(st.integers(1, 2).flatmap(lambda n: shapes(n, 7)))
@@ -381,7 +380,7 @@ def convolution_programs(draw: st.DrawFn, dtype: str | None = None, integer_only
 
 @st.composite
 def argmax_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: bool = False) -> PrimFunc:
-    """The best value of each row and where it stands, as TVM's argmax and argmin: with a rule for equal values or without."""
+    """The best value of each row and its index, as TVM's argmax and argmin: with or without a rule for equal values."""
     dtype = dtype or draw(dtypes(floats=not integer_only).filter(lambda d: not d.startswith("uint")))
     rows, width = draw(shapes(2, 8))
     b = ProgramBuilder(name="argmax", index_dtype=draw(st.sampled_from(["int32", "int64"])))
@@ -420,7 +419,7 @@ def argmax_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: boo
 
 @st.composite
 def cascade_programs(draw: st.DrawFn, dtype: str | None = None, integer_only: bool = False) -> PrimFunc:
-    """Sums or maxima over windows of windows, with strides: what is computed in tiles that overlap."""
+    """Sums or maxima over windows of windows, with strides, which are computed in overlapping tiles."""
     dtype = dtype or draw(dtypes(floats=not integer_only))
     dims, stages = draw(st.integers(1, 2)), draw(st.integers(2, 3))
     channels = draw(shapes(draw(st.integers(0, 1)), 2))

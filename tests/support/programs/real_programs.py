@@ -1,6 +1,6 @@
-"""Programs of the kind that people schedule, at sizes that run in milliseconds, each with the calls an engineer would make.
+"""Realistic programs at sizes that run in milliseconds, each with the calls of an engineer.
 
-`schedule` takes Tilewright's Schedule or TVM's own: only names that both have, `get_sblock` among them.
+`schedule` accepts Tilewright's Schedule or TVM's: only names that both have, `get_sblock` among them.
 """
 
 # ruff: noqa: E501, N806, RUF059 (programs have long lines; blocks and loops keep the names they have there)
@@ -22,7 +22,7 @@ class Real(msgspec.Struct, frozen=True):
     schedule: Callable[[Any, str], None]
 
 
-# --- convolution, NCHW, with its padding as a block of its own
+# --- convolution, NCHW, with its padding as a separate block
 
 CONV2D = """
 @T.prim_func(s_tir=True)

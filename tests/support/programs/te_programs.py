@@ -16,7 +16,7 @@ _BODIES = (
 
 
 class _Stage:
-    """A stage as the drawing knows it: its variable and the variables of its leaf axes, spatial and reduced."""
+    """A stage of the generator: its variable and the variables of its leaf axes, spatial and reduced."""
 
     def __init__(self, name: str, spatial: list[str], reduced: list[str]) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class _Stage:
 
 @st.composite
 def te_texts(draw: st.DrawFn) -> str:
-    """A program of two to four computes with up to ten lines of schedule. What TE itself would refuse is drawn too."""
+    """A program of two to four computes with up to ten schedule lines. Lines that TE itself would refuse are drawn too."""
     lines = [f"N = {draw(st.sampled_from(_SIZES))}", 'A = te.placeholder((N, N), "int32", name="A")']
     tensors = ["A"]
     stages: list[_Stage] = []
@@ -59,7 +59,7 @@ def te_texts(draw: st.DrawFn) -> str:
 
 
 def _caches(draw: st.DrawFn, stages: list[_Stage], readers: dict[str, list[str]]) -> list[str]:
-    """Up to two caches; their stages join `stages` at the place where they are computed."""
+    """Up to two caches; their stages join `stages` where they are computed."""
     lines: list[str] = []
     for number in range(draw(st.integers(0, 2))):
         source = draw(st.sampled_from([s for s in readers if readers[s]]))
@@ -88,9 +88,9 @@ def _line(draw: st.DrawFn, stages: list[_Stage]) -> str:
     match kind:
         case "split":
             way = draw(st.sampled_from(("factor", "nparts")))
-            made = [f"{axis}o", f"{axis}i"]
-            _replace(stage, [axis], made)
-            return f"{', '.join(made)} = s[{stage.name}].split({axis}, {way}={draw(st.integers(1, 4))})"
+            halves = [f"{axis}o", f"{axis}i"]
+            _replace(stage, [axis], halves)
+            return f"{', '.join(halves)} = s[{stage.name}].split({axis}, {way}={draw(st.integers(1, 4))})"
         case "reorder":
             order = draw(st.permutations(stage.leaves))[: draw(st.integers(2, 3))]
             places = sorted(stage.leaves.index(a) for a in order)
@@ -99,9 +99,9 @@ def _line(draw: st.DrawFn, stages: list[_Stage]) -> str:
             return f"s[{stage.name}].reorder({', '.join(order)})"
         case "tile" if len({*stage.leaves} - stage.reduced) > 1 and {*stage.leaves[:2]}.isdisjoint(stage.reduced):
             x, y = stage.leaves[:2]
-            made = [f"{x}o", f"{y}o", f"{x}i", f"{y}i"]
-            _replace(stage, [x, y], made)
-            return f"{', '.join(made)} = s[{stage.name}].tile({x}, {y}, {draw(st.integers(1, 4))}, {draw(st.integers(1, 4))})"
+            halves = [f"{x}o", f"{y}o", f"{x}i", f"{y}i"]
+            _replace(stage, [x, y], halves)
+            return f"{', '.join(halves)} = s[{stage.name}].tile({x}, {y}, {draw(st.integers(1, 4))}, {draw(st.integers(1, 4))})"
         case "fuse" if axis != stage.leaves[-1]:
             after = stage.leaves[stage.leaves.index(axis) + 1]
             if (axis in stage.reduced) == (after in stage.reduced):

@@ -1,4 +1,4 @@
-"""TE text as people post it. The first five are the code of the forum discussions, as it stands there without the prose around it."""
+"""TE text of posts. The first five are the code of the forum discussions, without the prose around it."""
 
 MATMUL_VTCM = """\
 M = te.var("M", "int32")
@@ -207,7 +207,7 @@ STAGED_COPIES = """\
 A = te.placeholder((o, n, env.BATCH, env.BLOCK_IN), name="A", dtype=env.inp_dtype)
 A_buf = te.compute((o, n, env.BATCH, env.BLOCK_IN), lambda *i: A(*i), "A_buf")
 """
-"""*Compute_at vs set_scope*: the lines quoted from VTA's tutorial; what they use is defined elsewhere."""
+"""*Compute_at vs set_scope*: the lines quoted from VTA's tutorial, which defines their names elsewhere."""
 
 VTA_MATMUL = """\
 import tvm
@@ -246,7 +246,7 @@ s[C_buf].reorder(
 # s[C_buf].tensorize(s[C_buf].op.axis[2], env.gemm)
 print(vta.lower(s, [A, B, C], simple_mode=True))
 """
-"""The tutorial that the lines are of, up to its tensorize."""
+"""The tutorial with those lines, up to its tensorize."""
 
 GPU_MATMUL = """\
 import tvm
@@ -294,4 +294,4 @@ s[AA].bind(tx2, thread_x)
 s[BB].double_buffer()
 print(tvm.lower(s, [A, B, C], simple_mode=True))
 """
-"""Shared and local caches, threads bound, a copy that all threads take part in."""
+"""Shared and local caches, bound threads, a cooperative copy."""

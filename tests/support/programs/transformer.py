@@ -1,6 +1,6 @@
-"""A long notebook as people have them: layers of a small transformer encoder, every product tiled and its weights staged on chip.
+"""A long, realistic notebook: layers of a small transformer encoder, every product tiled and its weights staged on chip.
 
-Two layers are about 200 blocks and loops, and the hundred schedule lines that a person would write for them.
+Two layers are about 200 blocks and loops, with a manual schedule of a hundred lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WEIGHTS = ("q", "k", "v", "proj", "up", "down")
 
 
 def transformer_notebook(layers: int = 2) -> str:
-    """The notebook's text: layers of 18 blocks, eight of them products. The weights of the last product are left to be placed."""
+    """The notebook's text: layers of 18 blocks, eight of them products. The weights of the last product are not placed."""
     lines = [HEAD.format(layers=layers, rows=ROWS, width=WIDTH).rstrip("\n")]
     lines.append(f"    X: {_buffer(ROWS, WIDTH)},")
     lines += [f"    W_{name}{n}: {_buffer(*_weight(name))}," for n in range(layers) for name in WEIGHTS]
@@ -75,7 +75,7 @@ def _buffers(last: bool) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _layer(n: int, source: str, target: str) -> list[str]:
-    """Attention of one head, then two products with a relu between them, each with what came in added."""
+    """Attention of one head, then two products with a relu between them, each with a residual addition."""
     return [
         *(line for name in "qkv" for line in _product(f"{name}{n}", f"{source}[vi, vk] * W_{name}{n}[vk, vj]", WIDTH, WIDTH)),
         *_product(f"score{n}", f"q{n}[vi, vk] * k{n}[vj, vk]", ROWS, WIDTH),
@@ -128,7 +128,7 @@ def _elementwise(block: str, target: str, value: str, rows: int, columns: int) -
 
 
 def _tiled(name: str, placed: bool = True) -> list[str]:
-    """A product in tiles of columns and depth, its weights in two slots; not `placed` leaves these where they are copied all at once."""
+    """A product in tiles of columns and depth, its weights in two slots; without `placed`, the weights are copied all at once."""
     lines = [
         f'{name} = sch.get_block("{name}")',
         f"i_{name}, j_{name}, k_{name} = sch.get_loops({name})",

@@ -69,7 +69,7 @@ RUNS: dict[str, tuple[tuple[str, ...], Any]] = {
         _stored(slice(0, 8), lambda a: np.concatenate([[7.0], a["A"][1:8]])),
     ),
 }  # fmt: skip
-"""Statements as TVM 0.27 prints them, and what is in B afterwards."""
+"""Statements as printed by TVM 0.27, and the resulting B."""
 
 READ_ONLY: dict[str, tuple[str, ...]] = {
     "an intrinsic": (
@@ -81,7 +81,7 @@ READ_ONLY: dict[str, tuple[str, ...]] = {
     "truths": ("T.evaluate(T.Broadcast(T.bool(True), 4))",),
     "sums of ramps": ("T.evaluate(T.Ramp(0, 1, 4) + T.Broadcast(1, 4))",),
 }  # fmt: skip
-"""Statements as TVM 0.27 prints them that only a machine runs."""
+"""Statements as printed by TVM 0.27 that only a machine runs."""
 
 STAGED = """
 from tvm.script import tirx as T
@@ -123,7 +123,7 @@ def main(A: T.Buffer((8, 16), "float32"), W: T.Buffer((4, 8), "float32"), C: T.B
             x = T.launch_thread("threadIdx.x", 16)
             C[vi, x] = S[vi, x] * T.float32(2)
 """
-"""Sums of vectors, and a block that is done by threads."""
+"""Sums of vectors, and a threaded block."""
 
 PADDED = """
 from tvm.script import tirx as T
@@ -145,4 +145,4 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
             vi = T.axis.spatial(16, i)
             C[vi] = D[vi + 2]
 """
-"""A padding that a block of vectors reads, one element of which a block of elements takes."""
+"""A padding read by a vector block, and by an elementwise block for one element."""

@@ -1,4 +1,4 @@
-"""Random programs as text that TVM's front ends would not make: what people write by hand, and what is left after many rewrites.
+"""Random programs as text that TVM's front ends would not generate: manual code, and results of many rewrites.
 
 Gathers and scatters by data, scans declared spatial, in-place updates, several writers and readers, imperfect nests with loops that
 drive nothing, reversed, strided and overlapping accesses, iterators bound to constants, sums and quotients, domains that loops fill
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 
 class Bounded(NamedTuple):
-    """A value in an index: its text and the numbers it lies between, both inclusive."""
+    """A value in an index: its text and its bounds, both inclusive."""
 
     text: str
     low: int
@@ -106,7 +106,7 @@ class _Author:
         self.stage(self.draw(st.sampled_from(list(targets))), around)
 
     def open_loop(self, extent: int, around: Sequence[Bounded]) -> Bounded:
-        """A loop's header; the lines after it stand in it."""
+        """A loop's header; following lines are in its body."""
         var = self.name("i")
         low, high, end = 0, extent - 1, self.integer(extent)
         if self.odd(0.3):
@@ -151,7 +151,7 @@ class _Author:
         self.line(f'with T.sblock("b{self.blocks}_{target.name}"):')
         self.depth += 1
         if self.odd(0.15):
-            spatial, reduced = loops, []  # opaque: the loops are used as they are
+            spatial, reduced = loops, []  # opaque: the loops are used directly
         else:
             spatial, reduced = self.iterators(target, loops)
         if self.odd(0.4) and loops:
@@ -258,7 +258,7 @@ class _Author:
             self.line(f"{other.name}[{', '.join(self.indices(other, spatial, reduced))}] = {self.value(known)}")
 
     def view(self, target: Array, row: str, known: Sequence[Bounded]) -> None:
-        """A row of the target, written as a buffer of its own."""
+        """A row of the target, written as a separate buffer."""
         extent = target.shape[1]
         sizes = f"({self.integer(extent)},)"
         self.line(f"T.reads({', '.join(f'{a.name}[{_whole(a)}]' for a in (*self.ready, self.places))})")
@@ -295,7 +295,7 @@ class _Author:
         return f"{source.name}[{', '.join(self.indices(source, known, ()))}]"
 
     def indices(self, array: Array, first: Sequence[Bounded], then: Sequence[Bounded]) -> list[str]:
-        """An index for each axis; each value is used once as long as there are others that fit."""
+        """An index for each axis; each value is used once as long as other ones fit."""
         left = [*first, *(then if self.odd(0.3) else ())]
         result: list[str] = []
         for extent in array.shape:

@@ -1,5 +1,5 @@
-"""Writes docs/api.md anew, out of the JSON schema of the messages, the parts of the state and the handlers. Run it when a test says that
-it is out of date:
+"""Writes docs/api.md from the JSON schema of the messages, the parts of the state and the handlers. Run it when a test reports that
+the page is out of date:
 
 PYTHONPATH=tests python -m support.record.api
 """

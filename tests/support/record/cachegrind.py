@@ -1,4 +1,4 @@
-"""`python -m support.record.cachegrind [folder]`: measures all runs anew, compares, and writes what was found.
+"""`python -m support.record.cachegrind [folder]`: repeats all runs, compares them with the model, and writes the counts.
 
 tests/conformance/cachegrind_counts.json has the counts with their origin, docs/cachegrind.md the table. Run in `tests/`.
 """
@@ -42,7 +42,7 @@ def measure_all(folder: Path) -> dict[str, dict[str, dict[str, Counts]]]:
 
 
 def disagreements(run: Run, counts: Mapping[str, Blocks]) -> list[str]:
-    """The programs of a run whose counts the model does not say, exactly."""
+    """The programs of a run whose counts the model does not reproduce exactly."""
     return [
         name
         for name in CASES

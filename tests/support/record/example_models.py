@@ -1,6 +1,7 @@
-"""Writes the models of static/examples/models anew: `PYTHONPATH=tests python -m support.record.example_models`. Needs TVM.
+"""Writes the models of static/examples/models: `PYTHONPATH=tests python -m support.record.example_models`. Needs TVM.
 
-The kernels have no schedules then: `tilewright network static/examples/models/NAME --auto` finds them, and its folder `.search` is removed.
+The kernels have no schedules afterwards: `tilewright network static/examples/models/NAME --auto` finds them, and its folder `.search` is
+removed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ROWS, WIDTH, HEADS, HIDDEN = 128, 256, 4, 1024
 
 
 class Builder:
-    """A relax function whose weights become parameters in the order of their first use."""
+    """A relax function whose weights become parameters ordered by first use."""
 
     def __init__(self, *shape: int) -> None:
         self.input = relax.Var("x", relax.TensorType(shape, "float32"))

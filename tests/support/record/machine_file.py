@@ -1,4 +1,4 @@
-"""Writes docs/machine-file.md anew, out of the types of `engine/hwsim/machine/parts.py`. Run it when a test says that it is out of date:
+"""Writes docs/machine-file.md from the types of `engine/hwsim/machine/parts.py`. Run it when a test reports that the page is out of date:
 
 PYTHONPATH=tests python -m support.record.machine_file
 """
@@ -101,7 +101,7 @@ def machine_file_page() -> str:
 
 
 def keys_of(part: type[msgspec.Struct]) -> list[msgspec.structs.FieldInfo]:
-    """What stands in a section of a part; of an engine, beside what all engines have."""
+    """The keys in a section of a part; for an engine, besides those of all engines."""
     others = {"source", *(GROUPS if part is Machine else ("name",))}
     if issubclass(part, AnyEngine) and part is not AnyEngine:
         others |= {field.name for field in msgspec.structs.fields(AnyEngine)}
@@ -113,8 +113,8 @@ def _section(level: str, title: str, part: type[msgspec.Struct]) -> str:
     if part is AnyEngine:
         kinds = ", ".join(f'"{kind}"' for kind in ENGINE_TYPES)
         rows.insert(0, f"| `kind` | {kinds} | needed | | The kind of work; each kind adds the keys below. |\n")
-    told = re.sub(r"\s+", " ", getdoc(part) or "")
-    return f"\n{level} {title}\n\n{told}\n\n{HEADER}{''.join(rows)}"
+    text = re.sub(r"\s+", " ", getdoc(part) or "")
+    return f"\n{level} {title}\n\n{text}\n\n{HEADER}{''.join(rows)}"
 
 
 def _row(part: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:

@@ -1,5 +1,5 @@
-"""Writes static/components/messages.d.ts anew: the messages that components send, as TypeScript types, out of their JSON schema. Run it
-when a test says that it is out of date:
+"""Writes static/components/messages.d.ts: the messages that components send, as TypeScript types, from their JSON schema. Run it
+when a test reports that the file is out of date:
 
 PYTHONPATH=tests python -m support.record.messages
 """

@@ -1,4 +1,4 @@
-"""Writes docs/primitives.md anew. Run it when a test says that it is out of date:
+"""Writes docs/primitives.md. Run it when a test reports that the page is out of date:
 
 PYTHONPATH=tests python -m support.record.primitives
 """

@@ -123,7 +123,7 @@ WINDOWS = (
     (Window(4, 7, 512, 512, 3, 2, (4, 7, 32, 32)), 1),
     (Window(4, 7, 512, 512, 3, 1, (4, 7, 32, 32)), 2),
 )
-"""Its other convolutions, each in the fastest of 6 to 16 tiles, and how many there are."""
+"""The other convolutions, each in the fastest of 6 to 16 tiles, and their numbers."""
 
 
 def gemmini_figures() -> Iterator[Figure]:

@@ -68,13 +68,13 @@ EINSUM_SPLITS = (
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A text as it is pasted, and what a row of the page calls it."""
+    """A pasted text, and its label in a row of the page."""
 
     title: str
     text: str
     sizes: Mapping[str, int] = {}
     early: bool = False
-    """The sizes are put in when the text is read: its schedule cannot be made for all."""
+    """The sizes are inserted when the text is read: its schedule is not legal for all."""
 
 
 class Seed(msgspec.Struct, frozen=True):
@@ -179,7 +179,7 @@ def _section(seed: Seed) -> str:
 
 
 def made(case: Case) -> tuple[Converted, Notebook]:
-    """The case's notebook. Raises what is wrong with its text."""
+    """The case's notebook. Raises the error of its text."""
     text = (
         converted(read_document(case.text), "dual-bank-npu", case.sizes)
         if case.early

@@ -1,4 +1,4 @@
-"""Draws the thumbnails of the examples anew, into static/examples. Run it when a test says that they are out of date:
+"""Draws the thumbnails of the examples into static/examples. Run it when a test reports that they are out of date:
 
 PYTHONPATH=tests python -m support.record.thumbnails
 """

@@ -1,4 +1,4 @@
-"""The tutorials run anew, with what they show written into them: `PYTHONPATH=tests python -m support.record.tutorials`."""
+"""Runs the tutorials and writes their outputs into them: `PYTHONPATH=tests python -m support.record.tutorials`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FOLDER = Path(__file__).parents[3] / "docs" / "tutorials"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook after its cells ran in a kernel of their own. Raises where one fails."""
-    import nbformat  # importing them takes seconds
+    """The notebook after its cells ran in a fresh kernel. Raises if one fails."""
+    import nbformat  # slow to import
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""Random schedule calls over all primitives, drawn for the program as it is now. Most are plausible; some must be refused."""
+"""Random schedule calls over all primitives, drawn for the current program. Most are plausible; some must be refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
 
 Call = tuple[str, dict[str, Any]]
 UNLIKELY = 12
-"""How many times rarer calls are that no block of the program fits."""
+"""How many times rarer calls are that fit no block of the program."""
 SCOPES = ("local", "shared", "global", "local.vtcm")
 
 
@@ -220,7 +220,7 @@ def _move(target: st.SearchStrategy[tuple[str, Var]]) -> st.SearchStrategy[dict[
 
 
 def _annotated(sch: Schedule, other: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """unannotate of what has an annotation, mostly."""
+    """unannotate, mostly of an annotated block or loop."""
     found = [(b, key) for b in sch.index.block_names for key, _ in sch.index.block(b).annotations]
     found += [(f.loop_var, key) for f in sch.index.loops for key, _ in f.annotations]
     some = other.map(lambda v: (v, "note"))
@@ -247,12 +247,12 @@ def _cache(block: str, side: str, index: int, scope: str) -> dict[str, Any]:
 
 
 def _cache_of(sch: Schedule, likely: Likely, block: str, side: str) -> st.SearchStrategy[dict[str, Any]]:
-    """cache_read or cache_write of a buffer of the block; for all of its readers, or for some."""
+    """cache_read or cache_write of a buffer of the block; for all readers, or for some."""
     body = sch.index.block(block)
     regions = body.reads if side == "read" else body.writes
     users = st.lists(st.sampled_from(sch.index.block_names), min_size=1, max_size=2, unique=True)
     call = st.builds(_cache, st.just(block), st.just(side), likely.number(len(regions)), st.sampled_from(SCOPES))
-    some = st.builds(lambda made, names: {**made, "consumer_blocks": tuple(names)}, call, users)
+    some = st.builds(lambda base, names: {**base, "consumer_blocks": tuple(names)}, call, users)
     return st.one_of(call, call, call, some)
 
 
@@ -291,7 +291,7 @@ def _sides(sch: Schedule, block: str) -> list[tuple[str, int]]:
 
 
 def _mapped_cache(sch: Schedule, block: str, side: str) -> st.SearchStrategy[dict[str, Any]]:
-    """reindex_cache_read or _write by a map of the iterators, mostly of those that the element is told from."""
+    """reindex_cache_read or _write by a map of the iterators, mostly of those that identify the element."""
     body = sch.index.block(block)
     regions = body.reads if side == "read" else body.writes
     index = st.integers(0, max(len(regions) - 1, 0))
@@ -309,14 +309,14 @@ def _mapped_cache(sch: Schedule, block: str, side: str) -> st.SearchStrategy[dic
 
 
 def _declared(sch: Schedule, block: str) -> st.SearchStrategy[dict[str, Any]]:
-    """annotate_buffer_access with the region that is there, wider or narrower by a little."""
+    """annotate_buffer_access with the existing region, or one slightly wider or narrower."""
     body = sch.index.block(block)
 
     def arguments(side: tuple[str, int]) -> st.SearchStrategy[dict[str, Any]]:
         regions = (body.reads if side[0] == "read" else body.writes)[side[1] : side[1] + 1]
         own = {iv.var for iv in body.iter_vars}
         axes = [axis for region in regions for axis in region.region]
-        if any(free_vars(axis) - own or _loads(axis) for axis in axes):  # what the call has no name for
+        if any(free_vars(axis) - own or _loads(axis) for axis in axes):  # iterators without a name in the call
             axes = [axis for region in regions for axis in build.full_region(region.buffer).region]
         moved = st.tuples(st.integers(-1, 1), st.integers(-1, 2))
 

@@ -1,9 +1,9 @@
-"""The deep run: schedules of random programs until so many calls were accepted, on several processes, with a table of what came of them.
+"""The deep run: schedules of random programs until a number of calls was accepted, on several processes, with a table of the outcomes.
 
     PYTHONPATH=tests python -m support.schedules.deep --accepted 100000 --processes 2
-    PYTHONPATH=tests python -m support.schedules.deep --seed 17           # one chunk again, the failure made small
+    PYTHONPATH=tests python -m support.schedules.deep --seed 17           # one chunk again, the failure minimised
 
-Work goes by chunks; a chunk is a seed. A wrong result names the seed that shows it again.
+Work is split into chunks; a chunk is a seed. A wrong result names the seed that reproduces it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PROGRAMS = 100
 """Programs of a chunk."""
 STEPS = 40
 HANGS_AFTER = 180
-"""Seconds without an end of a chunk's program after which the stacks are shown."""
+"""Seconds without progress of a chunk after which the stacks are shown."""
 
 
 def run_chunk(number: int, *, shrink: bool = False) -> tuple[int, Tally, str]:
-    """The chunk's number, what it did, and the failure it found: empty when none."""
+    """The chunk's number, its counts, and its failure, or ""."""
     tally = Tally()
 
     @seed(number)
@@ -62,7 +62,7 @@ def run_chunk(number: int, *, shrink: bool = False) -> tuple[int, Tally, str]:
 
 
 def run_until(accepted: int, processes: int, first: int, minutes: float) -> tuple[Tally, list[tuple[int, str]]]:
-    """Chunks from seed `first` on, until so many calls were accepted or the time is over; the sum, and the failures by seed."""
+    """Chunks from seed `first` on, until enough calls were accepted or the time is over; the sum, and the failures by seed."""
     total, failures = Tally(), list[tuple[int, str]]()
     started = time.monotonic()
     with ProcessPoolExecutor(processes, max_tasks_per_child=20) as pool:

@@ -54,7 +54,7 @@ OPERATORS: Mapping[type[Expr], Callable[[int, int], int]] = {
 
 
 def value(expr: Expr, env: Mapping[Var, int]) -> int:
-    """What `expr` is when the variables are as in `env`."""
+    """The value of `expr` for the variables in `env`."""
     match expr:
         case Var():
             return env[expr]

@@ -1,8 +1,8 @@
-"""One search space for every layer that is a product at heart, for machines with a matrix unit between operand memory and accumulator.
+"""One search space for all layers that are products, for machines with a matrix unit between operand memory and accumulator.
 
-Tiles of rows, columns and depth; which of the loops over tiles is outermost, and of several products whether they are; each operand copied
-tile by tile, or as a panel that stays while the other one passes, or once; one slot or two; sums in one set or two, so that a tile leaves
-while the next is worked on; operands cut along the depth and spread over the physical blocks of their memory.
+Tiles of rows, columns and depth; the order of the loops over tiles, and over several products; each operand copied tile by tile, or as a
+panel that stays while the other one is streamed, or once; one slot or two; sums in one set or two, so that a tile is written back during
+the next one; operands split along the depth over the physical blocks of their memory.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tilewright.engine.script import read_calls
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What the space needs to know of a machine: types, memories, what the engine takes at once, into how many blocks operands and sums may
-    be spread, and how much they may take."""
+    """The machine parameters of the space: types, memories, the tile of the engine, the numbers of blocks for operands and sums, and their
+    capacities."""
 
     machine: str
     dtype: str
@@ -36,15 +36,15 @@ class Target(msgspec.Struct, frozen=True):
     far_bytes_per_cycle: int
 
     def bound(self, layer: Layer) -> int:
-        """Cycles that no schedule of the layer on the machine can be below: every product at the engine's best rate, and each operand and
-        the result once over the far memory's port."""
+        """A lower bound in cycles of all schedules of the layer on the machine: every product at the engine's best rate, and each operand
+        and the result once over the far memory's port."""
         first, second, result = layer.elements
         moved = (first + second) * size_bytes(self.dtype) + result * 4
         return max(-(-layer.products // self.products_per_cycle), -(-moved // self.far_bytes_per_cycle))
 
     def reachable(self, layer: Layer) -> int:
-        """The same with what the engine cannot help: an array fills for each fold, which takes as many rows as their sums have room for,
-        and the tiles at an edge are as dear as whole ones."""
+        """The bound with the engine's overheads: an array fills for each fold, with as many rows as the memory of the sums allows,
+        and tiles at an edge cost as much as whole ones."""
         depth, g = prod(layer.window) * layer.depth, self.grain
         columns, deep = -(-layer.columns // g), -(-depth // g)
         if self.machine == "gemmini":
@@ -79,7 +79,7 @@ def layer_space(layer: Layer, target: Target) -> Space:
 
 
 def space_text(layer: Layer, target: Target) -> str:
-    """Its lines, as they stand in a notebook below `sch = tilewright.Schedule(…)`."""
+    """The schedule lines of a notebook, below `sch = tilewright.Schedule(…)`."""
     rows, columns, depth, loops = _loops(layer)
     pairs, depths = _tiles(layer, target)
     turns = _turns(layer, *pairs[0], depths[0])
@@ -164,8 +164,8 @@ def _loops(layer: Layer) -> tuple[str, str, str, list[str]]:
 
 
 def copied_in(layer: Layer, target: Target) -> str:
-    """The copy of the first operand. Where single pixels are read with a step, those between them stay where they are; `dy` and `dx` are
-    zero there, but the element is told from them, so that the place must be."""
+    """The copy of the first operand. If single pixels are read with a stride, those between them are not copied; `dy` and `dx` are
+    zero there, but they index the element, so that the axes must exist."""
     if layer.window == (1, 1) and layer.step > 1:
         place = "lambda y, x, f, dy, dx, c: [y + dy, x + dx, c]"
         return f'A_in = sch.reindex_cache_read(C, 0, "{target.operands}", {place})'
@@ -173,7 +173,7 @@ def copied_in(layer: Layer, target: Target) -> str:
 
 
 def banking(layer: Layer, target: Target) -> list[str]:
-    """Operands in groups of depth, sums in groups of columns, in turn over the blocks of their memories."""
+    """Operands in groups of depth, sums in groups of columns, alternating over the blocks of their memories."""
     axes = (
         ("y, x", "dy, dx, ", "y, x") if layer.out else ("i", "", "i") if layer.batch == 1 else ("b, i", "b, ", "b, i")
     )
@@ -209,7 +209,7 @@ def banking(layer: Layer, target: Target) -> list[str]:
 
 
 def tiles_of(extent: int, grain: int) -> list[int]:
-    """A few sizes from the grain to the whole, falling: divisors in whole grains, and where there are few, grains that leave a rest."""
+    """Some sizes from the grain to the whole, descending: divisors in whole grains, and if these are few, grains that leave a rest."""
     sizes = [n for n in range(1, extent + 1) if extent % n == 0 and (n % grain == 0 or n == extent)]
     if len(sizes) < 3 and extent > 2 * grain:
         sizes = sorted({*sizes, *(grain << n for n in range(8) if grain << n < extent)})

@@ -1,4 +1,4 @@
-"""Blocks and loops that a call is likely to be accepted for, drawn most of the time: others must be refused, and are drawn too."""
+"""Blocks and loops for which a call is likely to be accepted, drawn most of the time; others must be refused, and are drawn too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilewright.engine.schedule import Schedule
 
 T = TypeVar("T")
 FAVOUR = 6
-"""How many times likelier the fitting ones are, together, than all."""
+"""How many times likelier the fitting ones are, in total, than all."""
 
 
 class Likely:
@@ -39,7 +39,7 @@ class Likely:
         return _favouring(every, pairs)
 
     def target(self, *, producers: bool) -> st.SearchStrategy[tuple[str, Var]]:
-        """A block and a loop around one of its consumers, or producers."""
+        """A block and a loop around a consumer or producer."""
         others = self.index.producers if producers else self.index.consumers
         pairs: list[tuple[str, Var]] = []
         for name in self.names:
@@ -49,7 +49,7 @@ class Likely:
         return _favouring([(n, f.loop_var) for n in self.names for f in self.index.loops], pairs)
 
     def number(self, count: int) -> st.SearchStrategy[int]:
-        """A position among `count`, now and then one too far."""
+        """A position among `count`, sometimes one too far."""
         return _favouring(range(3), range(count)) if count else st.integers(0, 1)
 
     # What fits.
@@ -73,7 +73,7 @@ class Likely:
         return stored and not self.is_reduction(consumers[0]) and type(update.value) is type(added.value)
 
     def is_intermediate(self, name: str) -> bool:
-        """It writes one buffer that is no parameter."""
+        """It writes one intermediate buffer."""
         writes = self.index.block(name).writes
         return len(writes) == 1 and not self.index.is_param(writes[0].buffer)
 
@@ -85,20 +85,20 @@ class Likely:
         return self.is_intermediate(name) and not self.is_reduction(name) and bool(self.index.consumers(name))
 
     def is_outlinable(self, name: str) -> bool:
-        """It reads the one buffer of a producer that nobody else reads."""
+        """It is the only reader of the one buffer of a producer."""
         producers = self.index.producers(name)
         reads = self.index.block(name).reads
         return len(producers) == 1 and len(reads) <= 2 and self.is_intermediate(producers[0]) and not self.is_reduction(
             name) and self.index.consumers(producers[0]) == (name,)  # fmt: skip
 
     def is_in_place(self, name: str) -> bool:
-        """It reads a buffer that it writes; a reduction's init makes what is there before."""
+        """It reads a buffer that it writes; the init of a reduction overwrites the old value."""
         block = self.index.block(name)
         written = {w.buffer for w in block.writes}
         return not self.is_reduction(name) and any(r.buffer in written for r in block.reads)
 
     def is_padding(self, name: str) -> bool:
-        """It stores a value where a condition holds, and a constant elsewhere."""
+        """It stores a value under a condition, and a constant elsewhere."""
         body = self.index.block(name).body
         value = body.value if isinstance(body, BufferStore) else None
         return isinstance(value, Call) and value.op == "if_then_else"
@@ -115,7 +115,7 @@ class Likely:
         return any(iv.iter_type == "opaque" for iv in self.index.block(name).iter_vars)
 
     def _has_windows(self, name: str) -> bool:
-        """Whether a consumer reads more of what the block writes than one element at its own place."""
+        """Whether a consumer reads more of the block's output than one element at the same index."""
         buffer = self.index.block(name).writes[0].buffer
         loads = [
             n for c in self.index.consumers(name) for n in walk(self.index.block(c).body) if isinstance(n, BufferLoad)
@@ -123,7 +123,7 @@ class Likely:
         return any(len(free_vars(i)) > 1 for load in loads if load.buffer is buffer for i in load.indices)
 
     def fitting(self, method: str) -> bool:
-        """Whether some block fits a call that few programs have blocks for; True for all other calls."""
+        """Whether some block fits a call with rare requirements; True for all other calls."""
         return method not in RARE or any(RARE[method](self, name) for name in self.names)
 
 
@@ -133,7 +133,7 @@ RARE: Mapping[str, Callable[[Likely, str], bool]] = {
     "fuse_reduction_epilogue": Likely.is_fused,
     "rolling_buffer": Likely.is_rolling,
 }
-"""Calls that few programs have a block for, and which blocks these are."""
+"""Calls with rare requirements, and the blocks that meet them."""
 
 
 def _favouring(every: Sequence[T], fitting: Sequence[T]) -> st.SearchStrategy[T]:

@@ -1,7 +1,7 @@
-"""A mapping that ZigZag's LOMA found, as a schedule: the same loops in the same order, each operand copied where its loops at the DRAM end.
+"""A mapping found by ZigZag's LOMA as a schedule: the same loops in the same order, each operand copied where its loops at the DRAM end.
 
-What a mapping does not say is left open, to be decided in its favour: whether an operand has one slot or two, whether sums have, how
-operands are spread over the physical blocks of their memory. ZigZag takes two slots for granted where twice the data would fit.
+Choices that a mapping leaves open are decided in its favour: one slot or two for an operand or for the sums, and the distribution of
+operands over the physical blocks of their memory. ZigZag assumes two slots if twice the data would fit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LOOPS = {
     "conv": {"OY": "y", "M": "x", "N": "f", "FY": "dy", "FX": "dx", "K": "c"},
 }
 SPREAD = {"gemmini": {"K": 16, "N": 16}, "dual-bank-npu": {"M": 32, "N": 32}}
-"""What of a dimension the array takes at once."""
+"""The part of a dimension that the array computes at once."""
 
 
 def loma_space(layer: Layer, target: Target, found: Mapping[str, Sequence[Sequence[Sequence[Any]]]]) -> Space:
-    """The schedules that a mapping stands for. `found` are its loops: of each operand, at each memory, innermost first."""
+    """The schedules of a mapping. `found` has the loops of each operand at each memory, innermost first."""
     names = LOOPS["conv" if layer.out else "gemm"]
     order = [(d, n) for level in found["O"] for d, n in level]
     ends = {operand: sum(len(level) for level in levels[:-1]) for operand, levels in found.items()}
@@ -50,8 +50,8 @@ def loma_space(layer: Layer, target: Target, found: Mapping[str, Sequence[Sequen
         if loops:
             sizes = ", ".join(["None", *(str(n) for n, _ in loops[1:]), str(tile[d])])
             wanted = ", ".join(f'"{name}"' for _, name in loops)
-            made = ", ".join([*(name for _, name in loops), f"{names[d]}i"])
-            lines.append(f'{made} = sch.split({names[d]}, [{sizes}], names=[{wanted}, "{names[d]}i"])')
+            ordered = ", ".join([*(name for _, name in loops), f"{names[d]}i"])
+            lines.append(f'{ordered} = sch.split({names[d]}, [{sizes}], names=[{wanted}, "{names[d]}i"])')
     inner = [f"{names[d]}i" if of_dim[d] else names[d] for d in dims]
     lines.append(f"sch.reorder({', '.join([name for _, name in outer] + inner)})")
     at = {operand: _loop(outer, end) for operand, end in ends.items()}
@@ -84,14 +84,14 @@ def _loop(outer: Sequence[tuple[str, str]], end: int) -> str:
 
 
 def _slots(copy: str, at: str) -> list[str]:
-    """One slot or two; what is copied once, before all loops, has one."""
+    """One slot or two; an operand copied once, before all loops, has one."""
     if at == "root":
         return []
     return [f'{copy}_slots = choose("{copy} slots", [2, 1])', f"sch.double_buffer({copy}, slots={copy}_slots)"]
 
 
 def undivided(machine: Machine) -> Machine:
-    """The machine with memories of one block each, as ZigZag sees them."""
+    """The machine with memories of one block each, as in ZigZag's model."""
     for memory in machine.memories:
         if memory.blocks > 1:
             machine = machine.replace(f"memories.{memory.name}.block_scopes", ()).replace(

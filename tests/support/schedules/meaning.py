@@ -1,4 +1,4 @@
-"""What a program means, to hold later forms of it against: by `verify`, or with values given for every element where that cannot run it."""
+"""A program's meaning, to check later forms against: by `verify`, or with values for every element if that cannot run it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tilewright.engine.schedule import Schedule
 
 Arrays = dict[str, np.ndarray]
 TOO_COSTLY = f"unknown: {too_costly(LIMIT).refusal.message}"
-"""No fault: what takes too long to be run here."""
+"""No fault: the program is too costly to run here."""
 
 
 def iterations(root: Node) -> int:
-    """How often the statements that hold no others are come to, in all, where loops have known extents."""
+    """The number of executed leaf statements, if loops have known extents."""
     below = sum(iterations(child) for child in child_stmts(root)) or 1
     return below * max(build.int_value(root.extent) or 1, 1) if isinstance(root, For) else below
 
 
 def given_values(func: PrimFunc) -> Arrays:
-    """A value for every element of every parameter, also of those that are only written: what is not written must stay."""
+    """A value for every element of every parameter, even of outputs: unwritten elements must keep it."""
     generator = np.random.default_rng(1)
     return {b.name: _values(generator, b) for b in func.buffers}
 
@@ -35,7 +35,7 @@ def _values(generator, buffer):
 
 
 def outputs(func: PrimFunc, arrays: Arrays) -> Arrays | None:
-    """What the function leaves in its parameters; None when it cannot be run, reads what nobody wrote, or leaves its buffers."""
+    """The parameters after a run; None if it cannot run, reads unwritten elements, or goes out of bounds."""
     try:
         return run(func, arrays)
     except ExecuteError:
@@ -43,7 +43,7 @@ def outputs(func: PrimFunc, arrays: Arrays) -> Arrays | None:
 
 
 class Meaning:
-    """Of a function: `known` unless it cannot be run, neither on random inputs nor with every element given."""
+    """The meaning of a function: `known` unless it cannot run, neither on random inputs nor with a value for every element."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.func = func
@@ -57,7 +57,7 @@ class Meaning:
         return self.verified or self.expected is not None
 
     def fault_of(self, sch: Schedule, func: PrimFunc | None = None) -> str:
-        """Empty when the schedule's function, or a lowered form of it, means the same; TOO_COSTLY; else how it does not."""
+        """Empty if the schedule's function, or a lowered form of it, has the same meaning; TOO_COSTLY; else the difference."""
         if self.verified:
             verdict = self.expectation.verdict(func or sch.func, sch.layouts)
             return "" if verdict.status == "tested" else f"{verdict.status}: {verdict.detail}"

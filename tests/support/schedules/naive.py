@@ -1,7 +1,7 @@
 """A program's meaning, one element at a time: the oracle for `execute.run`. Deliberately naive, and shares no code with it.
 
-`run_naive(func, arrays)` returns every parameter buffer by name. Raises IndexError outside of a buffer, UnwrittenError for an element
-that holds no value. Integers are Python integers, wrapped after each operation; floats are NumPy scalars of their own width.
+`run_naive(func, arrays)` returns every parameter buffer by name. Raises IndexError outside a buffer, UnwrittenError for an element
+without a value. Integers are Python integers, wrapped after each operation; floats are NumPy scalars of the declared width.
 """
 
 from __future__ import annotations

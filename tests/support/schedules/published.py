@@ -1,4 +1,4 @@
-"""Schedules of the workloads whose figures are published: layers of the first TPU, convolutions on VTA, products and layers on Gemmini."""
+"""Schedules of workloads with published figures: layers of the first TPU, convolutions on VTA, products and layers on Gemmini."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def product(
 """
 
 SPAD_ROWS, SUM_ROWS = 8192, 512
-"""Half of Gemmini's scratchpad and of its accumulator, in rows of 16 elements: the other half holds the next tile."""
+"""Half of Gemmini's scratchpad and accumulator, in rows of 16 elements: the other half holds the next tile."""
 
 
 def gemmini_tile(rows: int, columns: int, depth: int) -> tuple[int, int, int]:
-    """The tile of a product that Gemmini's library chooses (`tiled_matmul_auto` of gemmini-rocc-tests, include/gemmini.h)."""
+    """The tile of a product chosen by Gemmini's library (`tiled_matmul_auto` of gemmini-rocc-tests, include/gemmini.h)."""
     most = [-(-extent // 16) for extent in (rows, columns, depth)]
     limits = (isqrt(SUM_ROWS // 16), isqrt(SUM_ROWS // 16), SPAD_ROWS // 32 // isqrt(SUM_ROWS // 16))
     tile = [min(m, limit) for m, limit in zip(most, limits, strict=True)]
@@ -123,7 +123,7 @@ def gemmini_tile(rows: int, columns: int, depth: int) -> tuple[int, int, int]:
 
 
 def gemmini_product(rows: int, columns: int, depth: int) -> Schedule:
-    """A product of int8 on Gemmini, narrowed to int8 on its way out, in the tiles of Gemmini's library."""
+    """A product of int8 on Gemmini, narrowed to int8 on the way out, in the tiles of Gemmini's library."""
     sch = Schedule(parse(PRODUCT.format(rows=rows, columns=columns, depth=depth)).program)
     loops = sch.get_loops("S")
     tile = gemmini_tile(rows, columns, depth)

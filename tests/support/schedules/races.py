@@ -1,4 +1,4 @@
-"""Whether iterations that are said to run at the same time touch each other's elements: every access of a run, watched one by one."""
+"""Races between concurrent iterations: every access of a run is recorded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ CONCURRENT = ("parallel", "vectorized")
 
 
 def find_race(func, arrays) -> str:
-    """Empty when no iteration of a parallel or vectorised loop changes what another one touches; else where.
+    """Empty if no iteration of a parallel or vectorised loop writes an element that another one accesses; else the place.
 
-    Buffers are taken to live where `plan` puts them: what is allocated inside of an iteration is its own.
+    Buffers are assumed to live where `plan` puts them: a buffer allocated inside an iteration is private to it.
     """
     planned = plan(func)
     memory = {}
@@ -70,7 +70,7 @@ class _Watch(_Interpreter):
         for iteration, seen, own in self.open:
             if buffer in own:
                 continue
-            # Two iterations may write one and the same value; but nobody may read what another one writes.
+            # Two iterations may write the same value; but no iteration may read the write of another one.
             writers, readers = seen.setdefault((buffer, index), ({}, set()))
             if wrote:
                 writers.setdefault(iteration, set()).add(value)

@@ -1,4 +1,4 @@
-"""Schedules as a state machine: any program, any calls, and after each accepted one the program must still mean the same.
+"""Schedules as a state machine: any program, any calls, and after each accepted one the program must have the same meaning.
 
 `ScheduleMachine` is run by pytest (tests/properties/test_schedule_machine.py) and, for longer, by `python -m support.schedules.deep`.
 """
@@ -46,14 +46,14 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 CONCURRENT = ("parallel", "vectorize", "bind")
 OVERLAPPED = ("double_buffer", "pipeline")
-"""Calls that are seen only when lowered."""
+"""Calls with an effect only after lowering."""
 MACHINE = load_machine("matrix-vector-npu")
 LARGE = 200_000
-"""Iterations of a program that is not made larger: moves under loops that have nothing to do with a block make it again and again."""
+"""Most iterations of a program that may still grow: repeated moves under unrelated loops multiply them."""
 
 
 class Tally:
-    """Calls made: of each primitive how many were tried and accepted, and what the others were refused for."""
+    """Counted calls: for each primitive the tried and accepted ones, and the codes of the refusals."""
 
     def __init__(self) -> None:
         self.tried: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         self.settled = True
 
     def call(self, call: Call) -> bool:
-        """Make a call; whether it was accepted. It must keep the meaning, or leave the schedule as it is and say why."""
+        """Make a call; whether it was accepted. It must keep the meaning, or leave the schedule unchanged and give a reason."""
         name, before = call[0], self.sch.mod
         self.tally.tried[name] += 1
         try:
@@ -129,7 +129,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         return True
 
     def unrun(self) -> None:
-        """What takes too long to be run is proved, if it can be, and given up."""
+        """Prove a program that is too costly to run, if possible; otherwise skip it."""
         proof = self.sch.prove()
         assert proof.status != "refuted", proof.detail
         self.tally.checks[f"too costly to run: {proof.status}"] += 1
@@ -141,7 +141,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         self.tally.checks["grown large"] += self.large and not was
 
     def race(self) -> str:
-        """Empty when there is none; also where something reads what was never written, whose use the run above has judged."""
+        """Empty if there is no race; also if something reads unwritten elements, which the run above has judged."""
         try:
             return find_race(self.sch.func, self.meaning.arrays)
         except UnwrittenError:
@@ -168,7 +168,7 @@ class ScheduleMachine(RuleBasedStateMachine):
     @precondition(growing)
     @rule(data=st.data())
     def target(self, data: st.DataObject) -> None:
-        """What `legal_targets` says of a loop is what the call does."""
+        """`legal_targets` of a loop predicts the call."""
         self.settled = False
         block = data.draw(st.sampled_from(self.sch.index.block_names))
         found = self.sch.legal_targets(block)
@@ -182,7 +182,7 @@ class ScheduleMachine(RuleBasedStateMachine):
     @precondition(growing)
     @rule(data=st.data())
     def rare(self, data: st.DataObject) -> None:
-        """A call that few programs have a block for, where this one does."""
+        """A call with rare requirements that this program meets."""
         self.settled = False
         likely = Likely(self.sch)
         if found := [name for name in RARE if likely.fitting(name)]:
@@ -192,7 +192,7 @@ class ScheduleMachine(RuleBasedStateMachine):
     @precondition(growing)
     @rule(data=st.data())
     def rolled(self, data: st.DataObject) -> None:
-        """Tiles of a consumer with its producer below them: what a rolling buffer needs, and random calls hardly ever make."""
+        """Tiles of a consumer with its producer below them: needed by a rolling buffer, and very rare among random calls."""
         self.settled = False
         index = self.sch.index
         pairs = [(p, c) for c in index.block_names[1:] for p in index.producers(c) if len(index.loops_of(c)) < 4]
@@ -228,12 +228,12 @@ class ScheduleMachine(RuleBasedStateMachine):
             self.reread()
             self.replayed()
             self.lowered()
-            if len(self.moments) % 3 == 0:  # they take longer than all the rest
+            if len(self.moments) % 3 == 0:  # they cost more than all the rest
                 self.proved()
                 self.simulated()
 
     def reread(self) -> None:
-        """The text says it all: read again it is the same program, and prints the same."""
+        """The printed text is complete: parsed again it is the same program, and prints the same."""
         text = to_script(self.sch.func)
         again = parse(text).program
         assert to_script(again) == text
@@ -241,7 +241,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         self.tally.checks["printed and read"] += 1
 
     def replayed(self) -> None:
-        """The trace makes it again."""
+        """The trace reproduces the schedule."""
         difference = first_difference(self.sch.replayed().mod, self.sch.mod)
         assert difference is None, difference
         self.tally.checks["replayed"] += 1

@@ -1,4 +1,4 @@
-"""Schedules with holes, small enough to be searched whole."""
+"""Schedules with holes, small enough for an exhaustive search."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ sch.compute_at(B_pad, "ko")
 A_slots = choose("A slots", [1, 2])
 sch.double_buffer(A_pad, slots=A_slots)
 """
-"""For GEMM on Gemmini: 72 points, among them some that are refused (two slots of what is loaded once)."""
+"""GEMM on Gemmini: 72 points, some of them refused (two slots of an operand loaded once)."""
 
 
 def gemm_space(lines: str = LINES, m: int = 32, n: int = 32, k: int = 64) -> Space:
-    """A product in tiles to choose."""
+    """A product with holes for its tiles."""
     program = parse(GEMM.format(m=m, n=n, k=k, dtype="int8")).program
     return space_of(program, read_calls(lines))

@@ -1,4 +1,4 @@
-"""What a schedule says of calls beforehand, held against the calls."""
+"""A schedule's predictions of calls, checked against the calls."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def assert_answers_confirmed(sch: Schedule, block: str) -> None:
         assert_confirmed(sch, block, target)
     for loop in sch.index.loops_of(block):
         trial = sch.copy()
-        said = trial.can_decompose_padding(block, loop.loop_var)
+        answer = trial.can_decompose_padding(block, loop.loop_var)
         try:
             trial.decompose_padding(block, loop.loop_var)
         except ScheduleError:
-            assert not said, f"decompose_padding({block}, {loop.loop_var.name}) is refused"
+            assert not answer, f"decompose_padding({block}, {loop.loop_var.name}) is refused"
         else:
-            assert said, f"decompose_padding({block}, {loop.loop_var.name}) is accepted"
+            assert answer, f"decompose_padding({block}, {loop.loop_var.name}) is accepted"

@@ -11,6 +11,6 @@ T = TypeVar("T")
 
 
 def awaited(work: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine comes to, on a loop in a thread of its own: in the main one the browser's driver may have its loop running."""
+    """The result of a coroutine, on a loop in a separate thread: in the main one the browser's driver may have its loop running."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

@@ -1,4 +1,4 @@
-"""Pages on a file without a server: sessions on one cabinet, whose work is done when a test says so."""
+"""Pages on a file without a server: sessions with shared open files, whose callbacks run on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilewright.app.storage.registry import OpenFileRegistry
 from tilewright.app.storage.save_debounce import Times
 
 QUICK = Times(quiet=0.01, longest=0.05, look=0.05, again=0.05)
-"""For tests: nothing has to be waited for long."""
+"""Short waits for tests."""
 
 
 class Desk:
@@ -33,7 +33,7 @@ class Desk:
         return session
 
     def turn(self) -> None:
-        """What the pages' loops have to do, done."""
+        """Run the queued callbacks of the pages' loops."""
         for page in self.pages:
             event_loop = page.event_loop
             assert isinstance(event_loop, PaperClock)
@@ -43,7 +43,7 @@ class Desk:
                     work()
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Turn until it is so."""
+        """Turn until `done`."""
         cancel = time.monotonic() + 20
         while not done():
             assert time.monotonic() < cancel, [page.state.file for page in self.pages]
@@ -51,7 +51,7 @@ class Desk:
             time.sleep(0.001)
 
     def settle(self) -> None:
-        """Until every page that has a file has it saved."""
+        """Turn until the files of all pages are saved."""
         self.until(lambda: all(filed(page).save.status == "saved" for page in self.pages if page.state.file))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a page shows of a state, all of it, without a browser; and texts and values that mean harm."""
+"""A page's complete rendering of a state, without a browser; and hostile texts and values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXAMPLES = load_examples()
 
 
 def all_views(state: State, store: Store) -> dict[str, Any]:
-    """What travels to a browser with every pane open."""
+    """The values sent to a browser with every pane open."""
     always: dict[str, Any] = {
         "page": page_value(state, 0) | {"tour": tour_value(state, store)},
         "gallery": gallery_value(state, EXAMPLES, {}, ""),
@@ -62,7 +62,7 @@ def all_views(state: State, store: Store) -> dict[str, Any]:
 
 
 class Onlooker:
-    """A screen that draws everything and keeps nothing but what could not be drawn: a session answers for what a person did, not for us."""
+    """A screen that draws everything and records only values that could not be drawn: a session reports user errors, not these."""
 
     def __init__(self) -> None:
         self.failed: list[Exception] = []
@@ -83,7 +83,7 @@ class Onlooker:
 
 
 class NoClock:
-    """Nothing is put off: what a thread would do is the other tests' matter."""
+    """Drop delayed callbacks: other tests cover the work of threads."""
 
     def after(self, delay_ms: int, work: Callable[[], None]) -> None: ...
 
@@ -92,7 +92,7 @@ class NoClock:
 
 @contextmanager
 def onlooked(name: str) -> Iterator[Session]:
-    """A session with an example, whose every state is drawn in whole. Raises what could not be drawn."""
+    """A session with an example that draws every state completely. Raises values that could not be drawn."""
     session = Session(NoClock(), EXAMPLES)
     session.updater.screen = onlooker = Onlooker()
     session.receive({"kind": "open", "name": name})
@@ -231,21 +231,21 @@ likely: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def messages(draw: st.DrawFn) -> dict[str, Any]:
-    """A message of a known kind, most of its fields as a view would fill them, some as nobody would."""
+    """A message of a known kind, most fields as a view would fill them, some invalid."""
     kind = draw(st.sampled_from(sorted(MESSAGES)))
     message: dict[str, Any] = {"kind": kind}
     for name in MESSAGES[kind].__struct_encode_fields__:
-        chance = draw(st.integers(0, 9))
-        if chance < 8:
+        roll = draw(st.integers(0, 9))
+        if roll < 8:
             message[name] = draw(likely.get(name, words))
-        elif chance == 8:
+        elif roll == 8:
             message[name] = draw(values)
     return message
 
 
 @st.composite
 def mutated_texts(draw: st.DrawFn, sources: tuple[str, ...]) -> str:
-    """A notebook with pieces taken out, repeated, swapped, or replaced by something that means harm."""
+    """A notebook with pieces removed, repeated, swapped, or replaced by hostile text."""
     text = draw(st.sampled_from(sources))
     for _ in range(draw(st.integers(1, 5))):
         start = draw(st.integers(0, len(text)))

@@ -1,4 +1,4 @@
-"""A client without a browser: pages over websockets of their own, and a server that is started for them."""
+"""A client without a browser: pages over separate websockets, and a server for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_WAIT_S = 60.0
 
 
 ACTS_PER_MINUTE = 25
-"""Drops and undos of a person who never waits for the server: one in 2.4 s. A pace of `live` is relative to it."""
+"""Drops and undos at a human's pace, one in 2.4 s, without waiting for the server. A pace of `live` is relative to it."""
 
 
 class Server(NamedTuple):
@@ -59,7 +59,7 @@ class Server(NamedTuple):
 
     @property
     def resident_mib(self) -> float:
-        """The resident memory of the server."""
+        """The server's resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
@@ -82,11 +82,11 @@ class Pageless:
 
     @property
     def median(self) -> float:
-        """Of a page that nothing came to: the longest that was waited for."""
+        """The median latency; for a page without answers, the longest wait."""
         return statistics.median(self.times) if self.times else LONGEST_WAIT_S * 1000
 
     async def open(self) -> None:
-        """Fetch the page and its document, and say that it is there."""
+        """Fetch the page and its document, and report that the page is ready."""
         began = time.perf_counter()
         page = await self.fetch()
         found = re.search(rb'"token":\s*"([^"]+)"', page)
@@ -127,7 +127,7 @@ class Pageless:
             await self._timed({"kind": "undo"})
 
     async def live(self, until: float, acts_per_minute: float = ACTS_PER_MINUTE) -> None:
-        """Drag and undo at a person's pace."""
+        """Drag and undo at a human's pace."""
         self._reader = asyncio.create_task(self._read())
         slower = ACTS_PER_MINUTE / acts_per_minute
 
@@ -230,7 +230,7 @@ def server_at(address: str) -> Server:
 
 @contextmanager
 def started() -> Iterator[Server]:
-    """A server of its own, with folders of its own; its token comes from its runtime file."""
+    """A private server with temporary folders; its token is read from the runtime file."""
     command = [sys.executable, "-c", "from tilewright.app.cli import main; main()", "serve", "--port", "0"]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as log:
         runtime = Path(folder) / "run"
@@ -247,8 +247,8 @@ def _started(process: subprocess.Popen[bytes], runtime: Path) -> Server:
     path = runtime / f"server-{process.pid}.json"
     for _ in range(600):
         if path.exists() and (text := path.read_text()):
-            told = json.loads(text)
-            return Server(told["url"].rstrip("/"), told["token"], process.pid)
+            published = json.loads(text)
+            return Server(published["url"].rstrip("/"), published["token"], process.pid)
         assert process.poll() is None, "the server ended"
         time.sleep(0.1)
     raise AssertionError("the server did not start")

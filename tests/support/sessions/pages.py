@@ -1,4 +1,4 @@
-"""States of the page for tests of values: examples opened, reports made as the page makes them after the paint."""
+"""States of the page for tests of values: opened examples, with reports like those after the paint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock and a screen of paper: what a session puts off is done when a test says so, what it draws is kept."""
+"""A fake clock and screen: delayed callbacks run on request, drawings are recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PaperClock:
         self.work.put(work)
 
     def soon(self, work: Callable[[], None]) -> None:
-        context = copy_context()  # as asyncio does: the work runs in the context of the thread that gives it
+        context = copy_context()  # like asyncio: the callback runs in the context of the thread that schedules it
 
         @wraps(work)
         def in_context() -> None:
@@ -34,7 +34,7 @@ class PaperClock:
         cancel = time.monotonic() + 60
         while not done():
             assert time.monotonic() < cancel
-            with suppress(queue.Empty):  # what is waited for may come from a thread that puts nothing here
+            with suppress(queue.Empty):  # the condition may be set by a thread that schedules nothing here
                 self.work.get(timeout=0.02)()
 
 

@@ -92,7 +92,7 @@ def with_holes() -> State:
 
 
 def searched(state: State | None = None, asked: Explore | None = None) -> tuple[State, Store, Found]:
-    """What came of a search that went to its end."""
+    """The result of a complete search."""
     state = act(state or with_holes(), asked or Explore())
     assert state.exploration is not None, state.notice
     exploration = state.exploration

@@ -1,4 +1,4 @@
-"""A server as `tilewright serve` makes it, in a thread of the test's process, and a client without a browser."""
+"""A server like that of `tilewright serve`, in a thread of the test's process, and a client without a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tilewright.app.storage.registry import OpenFileRegistry, open_file_registry
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -48,7 +48,7 @@ class Served:
         return f"{self.url}{path}{self.policy.invitation}"
 
     def ask(self, method: str, target: str, body: Any = None, *, token: str | None = "", **headers: str) -> Answer:
-        """One request; `body` is JSON unless it is bytes. `token` is the server's own unless it is given; None shows none."""
+        """One request; `body` is JSON unless it is bytes. `token` defaults to the server's; None sends none."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -70,7 +70,7 @@ class Served:
         return answer.headers["location"]
 
     def raw(self, data: bytes, seconds: float = 5) -> bytes:
-        """What comes back for some bytes, until the server closes or says nothing more."""
+        """The answer to raw bytes, until the server closes the connection or stops sending."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as plug:
             plug.sendall(data)
             got = b""
@@ -92,7 +92,7 @@ def served(
 ) -> Iterator[Served]:
     """A server until the end of the block, on any free port unless one is named; `options` are Panel's."""
     policy = policy or make_policy()
-    made: list[Served] = []
+    servers: list[Served] = []
     ready, loops = threading.Event(), list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
@@ -105,7 +105,7 @@ def served(
 
         server = open_server(page, api_context, policy, port, **options)
         server.start()
-        made.append(Served(server, policy, sessions))
+        servers.append(Served(server, policy, sessions))
         loops.append(asyncio.get_running_loop())
         ends.append(ended)
         ready.set()
@@ -122,7 +122,7 @@ def served(
     thread.start()
     assert ready.wait(60), "the server did not start"
     try:
-        yield made[0]
+        yield servers[0]
     finally:
         loops[0].call_soon_threadsafe(ends[0].set)
         thread.join(30)

@@ -12,7 +12,7 @@ from tilewright.engine.cancellation import checkpoint
 
 
 class Slow:
-    """A piece of work that ends when it is allowed to, and reaches checkpoints until then. `most_ends` limits how often it ends."""
+    """A piece of work that ends on permission, and reaches checkpoints until then. `most_ends` limits the number of ends."""
 
     def __init__(self, result: Callable[..., Any]) -> None:
         self.result = result
@@ -23,7 +23,7 @@ class Slow:
         self.most_ends = math.inf
 
     def until_ended(self, times: int) -> None:
-        """Wait until it has ended so often."""
+        """Wait until it has ended `times` times."""
         cancel = time.monotonic() + 60
         while self.ended < times:
             assert time.monotonic() < cancel

@@ -1,4 +1,4 @@
-"""Request targets for a server under attack: random bytes, and words of routes put together by a grammar."""
+"""Request targets for a server under attack: random bytes, and words of routes combined by a grammar."""
 
 from __future__ import annotations
 
@@ -129,30 +129,30 @@ REAL = (
 )
 
 
-def grammar_target(chance: random.Random) -> str:
-    """A path of words that routes are made of, also wrong ones, with a query now and then."""
-    words = [chance.choice(WORDS) for _ in range(chance.randint(0, 6))]
-    start = chance.choices(["/", "//", "", "http://127.0.0.1/", "/./"], [20, 2, 1, 1, 1])[0]
-    return start + "/".join(words) + chance.choices(QUERIES, [10] + [1] * (len(QUERIES) - 1))[0]
+def grammar_target(rng: random.Random) -> str:
+    """A path from words of routes, also invalid ones, sometimes with a query."""
+    words = [rng.choice(WORDS) for _ in range(rng.randint(0, 6))]
+    start = rng.choices(["/", "//", "", "http://127.0.0.1/", "/./"], [20, 2, 1, 1, 1])[0]
+    return start + "/".join(words) + rng.choices(QUERIES, [10] + [1] * (len(QUERIES) - 1))[0]
 
 
-def random_target(chance: random.Random) -> str:
+def random_target(rng: random.Random) -> str:
     """Any bytes but those that end a request line, as Latin-1."""
     letters = [chr(n) for n in range(256) if n not in (10, 13, 32)]
-    return "/" * chance.randint(0, 1) + "".join(chance.choices(letters, k=chance.randint(0, 40)))
+    return "/" * rng.randint(0, 1) + "".join(rng.choices(letters, k=rng.randint(0, 40)))
 
 
-def near_target(chance: random.Random) -> str:
+def near_target(rng: random.Random) -> str:
     """A real address with up to two characters changed."""
-    letters = list(chance.choice(REAL))
-    for _ in range(chance.randint(0, 2)):
-        letters[chance.randrange(len(letters))] = chance.choice(["", "/", ".", "%", "%2f", "?", "#", "\xff", "x", "0"])
+    letters = list(rng.choice(REAL))
+    for _ in range(rng.randint(0, 2)):
+        letters[rng.randrange(len(letters))] = rng.choice(["", "/", ".", "%", "%2f", "?", "#", "\xff", "x", "0"])
     return "".join(letters)
 
 
 def targets(seed: int, count: int, wanted: Callable[[str], bool]) -> list[str]:
-    """So many of those that are `wanted`."""
-    chance = random.Random(seed)
+    """The first `count` of `wanted`."""
+    rng = random.Random(seed)
     ways = [grammar_target, near_target, random_target]
-    made = (chance.choices(ways, [3, 2, 1])[0](chance) for _ in itertools.count())
-    return list(itertools.islice(filter(wanted, made), count))
+    drawn = (rng.choices(ways, [3, 2, 1])[0](rng) for _ in itertools.count())
+    return list(itertools.islice(filter(wanted, drawn), count))

@@ -1,4 +1,4 @@
-"""A server process under watch: what it and its children need, and how long its health check is silent. Needs /proc."""
+"""A server process under watch: its resources including children, and the longest silence of its health check. Needs /proc."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class WatchedServer:
-    """A server process, and what it needed so far with its children."""
+    """A server process, with the resources that it and its children used."""
 
     def __init__(self, command: str, folder: Path) -> None:
         self.process = subprocess.Popen(
@@ -60,7 +60,7 @@ class WatchedServer:
 
     @property
     def seconds(self) -> float:
-        """The processor time of the server and of all children seen so far."""
+        """The processor time of the server and of all children ever seen."""
         return sum(self.known.values())
 
     def _ping(self) -> None:
@@ -83,7 +83,7 @@ class WatchedServer:
             self.peak = max(self.peak, total)
 
     def terminate(self) -> float | None:
-        """End the server by SIGTERM; the seconds that it took, None if it had to be killed after 10."""
+        """End the server by SIGTERM; the seconds until its end, None if it had to be killed after 10."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -114,12 +114,12 @@ def family(pid: int) -> list[int]:
 def watched_server(command: str = COMMAND) -> Iterator[WatchedServer]:
     """A server of an empty folder, until the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
-        made = WatchedServer(command, Path(folder))
+        server = WatchedServer(command, Path(folder))
         try:
-            yield made
+            yield server
         finally:
-            if made.process.poll() is None:
-                made.terminate()
+            if server.process.poll() is None:
+                server.terminate()
 
 
 __all__ = ["COMMAND", "WatchedServer", "watched_server"]

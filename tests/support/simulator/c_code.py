@@ -1,4 +1,4 @@
-"""C that the machine's compiler made into a library, called with NumPy arrays."""
+"""C code compiled to a library by the machine's compiler, called with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class NotCompiledError(Exception):
-    """The compiler's words."""
+    """The command of the compiler."""
 
 
 def compiled(texts: Sequence[str], folder: Path, name: str = "out", options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
@@ -39,12 +39,12 @@ def compiled(texts: Sequence[str], folder: Path, name: str = "out", options: Seq
     return ctypes.CDLL(str(library))
 
 
-def call(library: ctypes.CDLL, made: CFunction, arrays: Mapping[str, np.ndarray]) -> Arrays:
-    """What `execute.run` gives for the same arrays; parameters that are not among them are zeros."""
-    sizes = _sizes(made, arrays)
+def call(library: ctypes.CDLL, kernel: CFunction, arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """The results of `execute.run` for the same arrays; missing parameters are zeros."""
+    sizes = _sizes(kernel, arrays)
     held: Arrays = {}
     passed: list[object] = []
-    for argument in made.arguments:
+    for argument in kernel.arguments:
         if isinstance(argument, Buffer):
             shape = tuple(sizes[e] if e in sizes else build.int_value(e) for e in argument.shape)
             given = arrays.get(argument.name)
@@ -54,17 +54,17 @@ def call(library: ctypes.CDLL, made: CFunction, arrays: Mapping[str, np.ndarray]
             value = sizes[argument] if argument in sizes else np.asarray(arrays[argument.name]).item()
             kind = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int64": ctypes.c_int64}
             passed.append(kind.get(argument.dtype, ctypes.c_int32)(value))
-    function = getattr(library, made.name)
-    function.restype = ctypes.c_int if made.can_fail else None
+    function = getattr(library, kernel.name)
+    function.restype = ctypes.c_int if kernel.can_fail else None
     status = function(*passed)
-    assert not made.can_fail or status == 0
+    assert not kernel.can_fail or status == 0
     return held
 
 
-def _sizes(made: CFunction, arrays: Mapping[str, np.ndarray]) -> dict[object, int]:
+def _sizes(kernel: CFunction, arrays: Mapping[str, np.ndarray]) -> dict[object, int]:
     return {
         symbol: extent
-        for b in made.arguments
+        for b in kernel.arguments
         if isinstance(b, Buffer) and b.name in arrays
         for symbol, extent in zip(b.shape, arrays[b.name].shape, strict=True)
         if build.int_value(symbol) is None
@@ -73,5 +73,5 @@ def _sizes(made: CFunction, arrays: Mapping[str, np.ndarray]) -> dict[object, in
 
 def run_c(func: PrimFunc, arrays: Mapping[str, np.ndarray], folder: Path, options: Sequence[str] = ("-O1",)) -> Arrays:
     """The function compiled and called."""
-    made = c_function(func)
-    return call(compiled([made.text], folder, options=options), made, arrays)
+    kernel = c_function(func)
+    return call(compiled([kernel.text], folder, options=options), kernel, arrays)

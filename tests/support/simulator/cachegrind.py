@@ -1,8 +1,8 @@
-"""Exported C under `valgrind --tool=cachegrind`: what its loops asked the caches for, counted by line.
+"""Exported C under `valgrind --tool=cachegrind`: cache accesses of its loops, counted by line.
 
-All kernels are in one program, one run for each choice of caches. Before a kernel the caches are filled with something else, which is
-older than all it touches; its buffers lie at offsets in a large aligned block. Instructions go through an I1 of few very long lines, all of
-them there before the first kernel: they never reach the last level.
+All kernels are in one program, one run for each choice of caches. Before each kernel the caches are filled with older, unrelated lines; its
+buffers are at offsets in a large aligned block. Instructions go through an I1 of few very long lines, all of them loaded before the first
+kernel: they never reach the last level.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tilewright.engine.ir import dtype as dt
 VALGRIND = shutil.which("valgrind")
 OPTIONS = (
     *("-std=c11", "-g", "-O2", "-fno-tree-vectorize", "-fno-unroll-loops", "-fno-tree-loop-distribute-patterns"),
-    # Indices are computed where they are used: what is kept for later may be kept in memory.
+    # Indices are computed at each use: values kept for later may be spilled to memory.
     *("-fno-ivopts", "-fno-tree-loop-im", "-fno-move-loop-invariants", "-fno-tree-pre", "-fno-gcse"),
     *("-ffp-contract=off", "-Wall", "-Werror"),
 )
@@ -74,7 +74,7 @@ TESTED = RUNS[:6]
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What a kernel did: accesses, and misses in the first and the last level."""
+    """A kernel's counts: accesses, and misses in the first and the last level."""
 
     reads: int
     writes: int
@@ -93,10 +93,10 @@ class Kernel(msgspec.Struct, frozen=True, eq=False):
 
 def kernel(func: PrimFunc, *, accesses: str = "exact", skew: int = 0) -> Kernel:
     """The program under its name; buffers one behind the other at multiples of 256 bytes, `skew` more between them."""
-    made = c_function(func, storage="arguments", accesses=accesses)  # pyright: ignore[reportArgumentType]
+    compiled = c_function(func, storage="arguments", accesses=accesses)  # pyright: ignore[reportArgumentType]
     bases: dict[str, int] = {}
     end = 0
-    for buffer in made.arguments:
+    for buffer in compiled.arguments:
         assert isinstance(buffer, Buffer) and buffer.name not in bases, "sizes are numbers, names differ"
         bases[buffer.name] = end
         extents = [build.int_value(e) for e in buffer.shape]
@@ -106,7 +106,7 @@ def kernel(func: PrimFunc, *, accesses: str = "exact", skew: int = 0) -> Kernel:
             size *= extent
         end = -(-(end + size) // 256) * 256 + skew
     assert end <= ARENA_BYTES
-    return Kernel(made, bases)
+    return Kernel(compiled, bases)
 
 
 def build_program(kernels: Sequence[Kernel], folder: Path) -> Path:
@@ -133,7 +133,7 @@ def _main(kernels: Sequence[Kernel]) -> str:
     return "\n".join(
         [
             "#include <stdint.h>",
-            # Aligned by hand: valgrind reads no line numbers of a program whose segments are aligned so widely.
+            # Aligned manually: valgrind reads no line numbers of a program whose segments are aligned so widely.
             f"static unsigned char room[{ARENA_BYTES + (1 << 20)}];",
             f"static volatile unsigned char other[{2 * LARGEST_CACHE}];",
             *declared,
@@ -180,17 +180,17 @@ def _by_line(text: str) -> dict[tuple[str, str, int], dict[str, int]]:
     return found
 
 
-def _of_kernel(made: CFunction, lines: Mapping[tuple[str, str, int], Mapping[str, int]]) -> dict[str, Counts]:
+def _of_kernel(compiled: CFunction, lines: Mapping[tuple[str, str, int], Mapping[str, int]]) -> dict[str, Counts]:
     def total(numbers: tuple[int, ...], event: str) -> int:
-        return sum(lines.get((f"{made.name}.c", made.name, n), {}).get(event, 0) for n in numbers)
+        return sum(lines.get((f"{compiled.name}.c", compiled.name, n), {}).get(event, 0) for n in numbers)
 
     events = ("Dr", "Dw", "D1mr", "D1mw", "DLmr", "DLmw")
-    return {block: Counts(*(total(numbers, e) for e in events)) for block, numbers in made.line_of.items()}
+    return {block: Counts(*(total(numbers, e) for e in events)) for block, numbers in compiled.line_of.items()}
 
 
-def modelled(func: PrimFunc, made: Kernel, first: Geometry, last: Geometry) -> dict[str, Counts]:
-    """What the model says of each block."""
-    counts = cache_counts(func, cached_machine(first, last), bases=made.bases)
+def modelled(func: PrimFunc, case: Kernel, first: Geometry, last: Geometry) -> dict[str, Counts]:
+    """The model's counts of each block."""
+    counts = cache_counts(func, cached_machine(first, last), bases=case.bases)
     found: dict[str, list[int]] = {}
     for row in counts.rows:
         own = found.setdefault(row.block, [0] * 6)
@@ -209,7 +209,7 @@ def version() -> str:
 
 
 def cached_machine(*levels: Geometry) -> Machine:
-    """A core with levels ("first", "middle" if they are three, "last") before its memory; what is in scope "local" is in registers."""
+    """A core with levels ("first", "middle" if there are three, "last") before its memory; scope "local" is in registers."""
     names = ("first", "middle", "last")[:: 4 - len(levels)]
     caches = "".join(
         f'[caches.{name}]\nmemory = "dram"\nengines = ["core"]\nsize_bytes = {g.size}\nways = {g.ways}\n'

@@ -1,5 +1,5 @@
-"""Is what is skipped skipped exactly? Random trees of tasks, tiled programs and triangular nests on random machines, with every task played
-and with as few as can be; all figures of the reports are compared.
+"""Checks that skipping repeats is exact: random trees of tasks, tiled programs and triangular nests on random machines are replayed in full
+and with maximal skipping; all metrics of the reports are compared.
 
     PYTHONPATH=tests python -m support.simulator.exactness --count 2000
 """
@@ -30,7 +30,7 @@ from tilewright.engine.script import parse
 EVERYTHING = 10**9
 MOST_TASKS = 40_000
 REPORTED = 250
-"""After so many a long run says how far it is."""
+"""A long run reports its progress after this many programs."""
 
 
 MACHINES = (
@@ -41,7 +41,7 @@ MACHINES = (
 
 
 def stalls(played: Simulated) -> Counter[tuple[int, str, int, int]]:
-    """Cycles by engine, cause, cell and who is to blame; of repeats as often as they come."""
+    """Stall cycles by engine, cause, cell and blamed engine; with repeats multiplied."""
     clocks = played.clocks
     times = weights(played.repeats, [(r.first, r.last) for r in played.repeats], len(played.places)).tolist()
     cycles = stall_cycles(clocks.stalls, played.repeats, times, clocks.starts, clocks.ends, clocks.units)
@@ -82,9 +82,9 @@ def _tried(sch: Schedule, method: str, *args: Any, **options: Any) -> None:
 
 
 def varied(rng: Random, machine: Machine) -> Machine:
-    """The machine with some of its figures changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies,
+    """The machine with some parameters changed: engines that are one unit, narrow and shared ports, bursts, short queues, latencies,
     several channels of a DMA, few outstanding requests, a transposer, ports of blocks."""
-    more = Random(repr(rng.getstate()))  # apart from `rng`, so that a seed keeps its program
+    more = Random(repr(rng.getstate()))  # separate from `rng`, so that a seed keeps its program
     if rng.random() < 0.4:
         for engine in rng.sample(machine.engines, rng.randint(2, len(machine.engines))):
             machine = machine.replace(f"engines.{engine.name}.unit", "core")
@@ -124,7 +124,7 @@ def varied(rng: Random, machine: Machine) -> Machine:
 
 
 def same_figures(few: Report, every: Report) -> bool:
-    """All figures, and the tasks of a stretch in the middle."""
+    """All metrics, and the tasks of an interval in the middle."""
     middle = every.cycles // 2, every.cycles // 2 + 200
     return few.to_json() == every.to_json() and list(few.segments.between(*middle)) == list(
         every.segments.between(*middle)
@@ -132,7 +132,7 @@ def same_figures(few: Report, every: Report) -> bool:
 
 
 def differing_reports(func: PrimFunc, machine: Machine) -> bool:
-    """Whether a report depends on how many tasks are replayed."""
+    """Whether a report depends on the number of replayed tasks."""
     few, every = (simulate(func, machine, MOST_TASKS, whole=whole) for whole in (0, EVERYTHING))
     return not same_figures(few, every)
 
@@ -140,7 +140,7 @@ def differing_reports(func: PrimFunc, machine: Machine) -> bool:
 def triangle_reports(
     rng: Random, most: int = MOST_TASKS, nest: Callable[[Random], PrimFunc] = triangular
 ) -> tuple[Report, Report]:
-    """A random triangular nest on a random machine: every task played, without an analysis of its triangles, and as few as can be."""
+    """A random triangular nest on a random machine: replayed in full, without an analysis of its triangles, and with maximal skipping."""
     machine, func = varied(rng, roomy()), nest(rng)
     analysis = task_tree.growing
     task_tree.growing = lambda level, run, at, analyzer: [run]
@@ -151,8 +151,8 @@ def triangle_reports(
     return every, simulate(func, machine, most, whole=0)
 
 
-def differing(told: Counter[str]) -> int:
-    return told["trees that differ"] + told["programs that differ"] + told["triangles that differ"]
+def differing(counts: Counter[str]) -> int:
+    return counts["trees that differ"] + counts["programs that differ"] + counts["triangles that differ"]
 
 
 def main() -> None:
@@ -160,50 +160,50 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for n, seed in enumerate(range(options.first, options.first + options.count)):
         if n and n % REPORTED == 0:
-            print(f"{n} done, {differing(told)} differ", file=sys.stderr, flush=True)
+            print(f"{n} done, {differing(counts)} differ", file=sys.stderr, flush=True)
         rng = Random(seed)
         tree = task_program(rng, ports=seed % 4)
         try:
             every, few = replay_tasks(tree, MOST_TASKS, EVERYTHING), replay_tasks(tree, MOST_TASKS, 0)
         except MachineError:
-            told["trees too long to play"] += 1
+            counts["trees too long to play"] += 1
         else:
-            told["trees"] += 1
-            told["tasks of trees"] += len(every.places)
-            told["played of these"] += len(few.places)
+            counts["trees"] += 1
+            counts["tasks of trees"] += len(every.places)
+            counts["played of these"] += len(few.places)
             if (few.cycles, stalls(few)) != (every.cycles, stalls(every)):
                 print(f"tree {seed} differs", flush=True)
-                told["trees that differ"] += 1
+                counts["trees that differ"] += 1
         try:
             all_played, few_played = triangle_reports(rng)
         except MachineError as refused:
-            told[f"triangles refused: {refused.code}"] += 1
+            counts[f"triangles refused: {refused.code}"] += 1
         else:
-            told["triangles"] += 1
-            told["triangles whose rows are skipped"] += any(r.more for r in few_played.timeline.repeats)
-            told["tasks of triangles"] += len(all_played.segments)
-            told["tasks of triangles that were played"] += len(few_played.segments)
+            counts["triangles"] += 1
+            counts["triangles whose rows are skipped"] += any(r.more for r in few_played.timeline.repeats)
+            counts["tasks of triangles"] += len(all_played.segments)
+            counts["tasks of triangles that were played"] += len(few_played.segments)
             if not same_figures(few_played, all_played):
                 print(f"triangle {seed} differs", flush=True)
-                told["triangles that differ"] += 1
+                counts["triangles that differ"] += 1
         try:
             base, *scopes = rng.choice(MACHINES)
             func, machine = tiled(rng, *scopes), varied(rng, base)
             reports = [simulate(func, machine, MOST_TASKS, whole=whole) for whole in (0, EVERYTHING)]
         except (MachineError, ScheduleError) as refused:
-            told[f"programs refused: {refused.code}"] += 1
+            counts[f"programs refused: {refused.code}"] += 1
             continue
-        told["programs"] += 1
-        told["programs with shared ports"] += any(e.stall["port"] for e in reports[1].engines.values())
-        told["tasks of programs"] += len(reports[1].segments)
-        told["tasks of programs that were played"] += len(reports[0].segments)
+        counts["programs"] += 1
+        counts["programs with shared ports"] += any(e.stall["port"] for e in reports[1].engines.values())
+        counts["tasks of programs"] += len(reports[1].segments)
+        counts["tasks of programs that were played"] += len(reports[0].segments)
         if not same_figures(*reports):
             print(f"program {seed} differs", flush=True)
-            told["programs that differ"] += 1
-    for what, count in told.items():
+            counts["programs that differ"] += 1
+    for what, count in counts.items():
         print(f"{count:10,} {what}")
 
 

@@ -1,4 +1,4 @@
-"""Chains of stages whose tiles are boxes around what a fused and split loop needs: conditions leave out most of their iterations."""
+"""Chains of stages whose tiles are bounding boxes for a fused and split loop: conditions exclude most of their iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines with figures that are easy to reckon with."""
+"""Machines with round parameters."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def roomy() -> Machine:
 
 
 def only(machine: Machine, *engines: str) -> Machine:
-    """The machine with no other engines than these."""
+    """The machine with only these engines."""
     return msgspec.structs.replace(machine, engines=tuple(e for e in machine.engines if e.name in engines))

@@ -1,4 +1,4 @@
-"""Replays of bare sequences of tasks: by either core of hwsim, and by the cycle, as slow and simple as can be."""
+"""Replays of bare sequences of tasks: by either core of hwsim, and cycle by cycle, as slow and simple as possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENDLESS = 1_000_000
 
 
 class Replayed(msgspec.Struct):
-    """Starts and ends of the tasks, in program order; the makespan; what each engine was busy with its own work; stalls."""
+    """Starts and ends of the tasks, in program order; the makespan; busy cycles and stalls of each engine."""
 
     starts: list[int]
     ends: list[int]
@@ -73,7 +73,7 @@ def by_the_cycle(
     queues: Sequence[int],
     bursts: Sequence[int],
 ) -> tuple[list[int], list[int]]:
-    """(starts, ends), by looking at everything in each cycle. An independent statement of the rules."""
+    """(starts, ends), by inspecting everything in each cycle. An independent statement of the rules."""
     tasks = [variants[number] for number in sequence]
     start: list[int | None] = [None] * len(tasks)
     end: list[int | None] = [None] * len(tasks)

@@ -1,4 +1,4 @@
-"""Rows that threads stage in a buffer of their own or in shared memory, with or without a loop around that is bound to the same threads."""
+"""Rows staged by threads in a private buffer or in shared memory, with or without an outer loop bound to the same threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random trees of tasks as a replay sees them: loops with edges and turning slots, tasks on several engines, shared ports."""
+"""Random trees of tasks as input of a replay: loops with edges and alternating slots, tasks on several engines, shared ports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = (1, 2, 3, 5, 8, 17, 40)
 
 
 class Task:
-    """A task whose variant `find` tells from the loops around it."""
+    """A task whose variant `find` derives from the loops around it."""
 
     def __init__(self, engine: int, cells: tuple[int, ...], find: Callable[[Mapping[Any, int]], int]) -> None:
         self.engine = engine
@@ -29,7 +29,7 @@ class Task:
 
 
 class Loop(TaskLoop, frozen=True):
-    """A loop that knows which iterations are alike by how its tasks were made."""
+    """A loop that knows its equal iterations from the construction of its tasks."""
 
     @property
     def turns(self) -> list[tuple[Any, int]]:
@@ -59,7 +59,7 @@ class Loop(TaskLoop, frozen=True):
 
 
 def task_program(rng: Random, *, ports: int = 0, demands: bool = True) -> Any:
-    """A program for `steady.replay_tasks`, with so many ports that its tasks ask for."""
+    """A program for `steady.replay_tasks`, with all ports that its tasks request."""
     return _Maker(rng, ports, demands=demands).program()
 
 
@@ -96,7 +96,7 @@ class _Maker:
             if depth and (lone or self.rng.random() < 0.55):
                 var = object()
                 extent = self.rng.choice([2, 3, 9, 20] if depth == 3 else [*LONG, self.rng.randint(2, 90)])
-                # Some loops matter to no task, some have nothing but a loop in them.
+                # Some loops affect no task, some contain only a loop.
                 seen = outer if self.rng.random() < 0.4 else [*outer, (var, extent)]
                 children = self.nodes(depth - 1, seen, lone=depth > 1 and self.rng.random() < 0.4)
                 engines = sorted({e for c in children for e in (c.engines if isinstance(c, Loop) else (c.engine,))})

@@ -191,7 +191,7 @@ class _Maker:
         self.lines.append("    " * depth + text)
 
     def inner(self, depth: int, loops: list[str]) -> None:
-        """A loop `k` with a trip count of one of many forms, perhaps inside of a loop of its own, with one to three tasks."""
+        """A loop `k` with a trip count of one of many forms, perhaps inside another loop, with one to three tasks."""
         rng, n = self.rng, self.count
         if rng.random() < 0.25:
             self.line(depth, f"for h in range({rng.choice([2, 3, 6])}):")

@@ -1,4 +1,4 @@
-"""The kernels of TVM's paged key and value cache for language models: every maker, for several sizes, types and targets."""
+"""The kernels of TVM's paged key and value cache for language models: every factory, for several sizes, types and targets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def cache_kernels() -> Iterator[tuple[str, Callable[[], Any]]]:
     for dtype in ("float16", "float32"):
         yield from _of_processor(cache, dtype)
         for target in TARGETS:
-            made = tvm.target.Target(target)
-            for name, maker in _of_target(cache, made, dtype):
+            resolved = tvm.target.Target(target)
+            for name, maker in _of_target(cache, resolved, dtype):
                 yield f"{name} {dtype} {target['kind']}", maker
 
 

@@ -1,4 +1,4 @@
-"""Where random calls differ from TVM on purpose: ours by code, TVM's by words of its message. docs/differences.md says why."""
+"""Intended differences of random calls from TVM: ours by code, TVM's by words of its message. docs/differences.md gives the reasons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ COPIES = {"in-init", "outside-buffer"}
 MAPPED = COPIES | {"not-bijective", "order-dependent", "reads-own-output", "region-not-covered"}
 
 OF_ANY_CALL = {"stale-pipeline", "order-dependent", "reduction-in-parallel"}
-"""What a call may leave that none may: a pipeline that cannot be lowered, iterations at the same time that share a sum."""
+"""Results of a call that are illegal in Tilewright: a pipeline that cannot be lowered, concurrent iterations that share a sum."""
 
 WE_REFUSE = {
     "cache_read": COPIES,
@@ -23,7 +23,7 @@ WE_REFUSE = {
     },
     "reverse_compute_inline": {"not-the-only-consumer"},
     "merge": {"order-dependent"},
-    "reorder": {"order-dependent"},  # an argmax whose ties tell its terms apart
+    "reorder": {"order-dependent"},  # an argmax whose ties distinguish its terms
     "rfactor": {"order-dependent"},
     "fuse_reduction_epilogue": {"not-an-epilogue", "not-the-only-consumer", "indices-differ", "unknown-reducer"},
     "pad_einsum": {"not-an-einsum", "not-padded-with-zeros", "partial-domain"},

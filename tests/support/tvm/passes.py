@@ -1,4 +1,4 @@
-"""TVM's own passes, up to the one with a name of ours."""
+"""TVM's own passes, up to the one with a given Tilewright name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THEIRS = {
     "StmtSimplify": X.StmtSimplify,
     "RemoveNoOp": X.RemoveNoOp,
 }
-"""All passes but InjectDoubleBuffer: TVM's does nothing here, and fails on buffers of two axes. The last three are compared as one."""
+"""All passes except InjectDoubleBuffer: TVM's does nothing here, and fails on buffers of two axes. The last three are compared as one."""
 
 
 def tvm_lowered(mod: Any, until: str) -> Any:

@@ -58,15 +58,16 @@ def schedule(document: Document) -> list[str]:
     return [step.text for step in evaluate(document).steps]
 
 
+@pytest.mark.slow
 @given(documents(), st.data())
-def test_there_and_back_again_is_the_same_text(document: Document, data: st.DataObject) -> None:
+def test_switching_branches_and_back_restores_the_text(document: Document, data: st.DataObject) -> None:
     steps = data.draw(st.one_of(st.none(), st.integers(0, len(schedule(document)))))
-    made = add_branch(document, "wide", steps)
-    assert names(made) == ["main", "*wide"]
-    assert schedule(made) == schedule(document)[:steps]
-    back = with_branch(made, "main")
+    branched = add_branch(document, "wide", steps)
+    assert names(branched) == ["main", "*wide"]
+    assert schedule(branched) == schedule(document)[:steps]
+    back = with_branch(branched, "main")
     assert schedule(back) == schedule(document)
-    assert with_branch(back, "wide").text == made.text
+    assert with_branch(back, "wide").text == branched.text
     assert with_branch(with_branch(back, "wide"), "main").text == back.text
     kept = back.text[: back.text.index("# %% branch")]
     assert kept.startswith(document.text.rstrip("\r\n"))
@@ -74,12 +75,12 @@ def test_there_and_back_again_is_the_same_text(document: Document, data: st.Data
 
 
 @given(documents())
-def test_python_runs_the_branch_that_is_shown_and_nothing_else(document: Document) -> None:
-    made = with_branch(add_branch(document, "wide", 1), "main")
-    assert ast.dump(ast.parse(made.text)) == ast.dump(ast.parse(document.text))
+def test_python_runs_only_the_shown_branch(document: Document) -> None:
+    branched = with_branch(add_branch(document, "wide", 1), "main")
+    assert ast.dump(ast.parse(branched.text)) == ast.dump(ast.parse(document.text))
 
 
-def test_given_a_branch_then_edits_go_to_it_and_the_other_keeps_its_own() -> None:
+def test_edits_go_to_the_shown_branch_only() -> None:
     document = add_branch(read_document(MATMUL_NOTEBOOK), "wide", 3)
     document = append_call(document, "sch.vectorize(ki)")
     assert schedule(document)[3:] == ["sch.vectorize(ki)"]
@@ -90,14 +91,14 @@ def test_given_a_branch_then_edits_go_to_it_and_the_other_keeps_its_own() -> Non
     assert steps_shared(main, "wide") == steps_shared(document, "main") == 3
 
 
-def test_given_a_file_never_branched_then_it_tells_of_none_and_its_history_is_called_main() -> None:
+def test_a_file_without_branches_has_the_branch_main() -> None:
     document = read_document(MATMUL_NOTEBOOK)
     assert branches(document) == ()
     assert current_branch(document) == "main"
     assert rename_branch(add_branch(document, "a"), "main", "old").text.count("# %% branch: old") == 1
 
 
-def test_given_branches_then_each_is_renamed_and_those_not_shown_are_deleted() -> None:
+def test_branches_are_renamed_and_the_hidden_ones_deleted() -> None:
     document = add_branch(add_branch(read_document(MATMUL_NOTEBOOK), "a", 2), "b", 1)
     assert names(document) == ["main", "a", "*b"]
     assert [len(schedule(with_branch(document, name))) for name in ("main", "a", "b")] == [4, 2, 1]
@@ -118,7 +119,7 @@ def test_given_branches_then_each_is_renamed_and_those_not_shown_are_deleted() -
         ("x" * 61, "bad-branch-name"),
     ],
 )
-def test_given_a_name_that_is_none_or_is_taken_then_it_is_refused(name: str, code: str) -> None:
+def test_an_invalid_or_taken_branch_name_is_refused(name: str, code: str) -> None:
     document = add_branch(read_document(MATMUL_NOTEBOOK), "a")
     for edit in (
         lambda: add_branch(document, name),
@@ -129,7 +130,7 @@ def test_given_a_name_that_is_none_or_is_taken_then_it_is_refused(name: str, cod
         assert caught.value.code == code
 
 
-def test_given_no_such_branch_or_the_one_that_is_shown_then_it_is_refused() -> None:
+def test_a_missing_or_shown_branch_cannot_be_deleted() -> None:
     document = add_branch(read_document(MATMUL_NOTEBOOK), "a")
     for edit, code in (
         (lambda: with_branch(document, "b"), "no-such-branch"),
@@ -143,7 +144,7 @@ def test_given_no_such_branch_or_the_one_that_is_shown_then_it_is_refused() -> N
     assert caught.value.code == "no-schedule"
 
 
-def test_given_cells_that_a_person_wrote_then_they_are_read_as_they_stand() -> None:
+def test_hand_written_branch_cells_are_read_unchanged() -> None:
     text = MATMUL_NOTEBOOK + "\n# %% Branch other\n#%% is no marker line of ours\n"
     text = re.sub(r"#%% is.*\n", "# # %% schedule\n# sch = tilewright.Schedule(matmul)\n\n# sch.unroll(i)\n", text)
     document = read_document(text)

@@ -1,4 +1,4 @@
-"""Cells put in, taken out, moved, and prose written."""
+"""Cells inserted, deleted and moved, and edited prose."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def texts(document: object) -> list[str]:
 
 
 @given(st.sampled_from(DOCUMENTS), st.data(), st.sampled_from(["markdown", "schedule", "code", "intrinsic"]))
-def test_a_cell_that_is_put_in_and_taken_out_leaves_the_others(text: str, data: st.DataObject, kind: str) -> None:
+def test_inserting_and_deleting_a_cell_leaves_the_others(text: str, data: st.DataObject, kind: str) -> None:
     document = read_document(text)
     index = data.draw(st.integers(0, len(document.cells)))
     try:
-        made = insert_cell(document, index, kind)  # pyright: ignore[reportArgumentType]
+        edited = insert_cell(document, index, kind)  # pyright: ignore[reportArgumentType]
     except DocumentError as error:
         assert error.code == "bad-cell-order"
         return
-    assert len(made.cells) == len(document.cells) + 1
-    (at,) = (n for n, cell in enumerate(made.cells) if cell.kind == kind and not cell.body.strip()) if kind else (0,)
+    assert len(edited.cells) == len(document.cells) + 1
+    (at,) = (n for n, cell in enumerate(edited.cells) if cell.kind == kind and not cell.body.strip()) if kind else (0,)
     assert at == index or (index == 0 and document.cells[0].kind == "preamble" and at == 1)
-    left = delete_cell(made, at)
+    left = delete_cell(edited, at)
     for old, new in zip(document.cells, left.cells, strict=True):
         assert new.text.startswith(old.text) and not new.text[len(old.text) :].strip()
     assert [cell.text for n, cell in enumerate(left.cells) if n != at - 1] == [
@@ -44,7 +44,7 @@ def test_a_cell_that_is_put_in_and_taken_out_leaves_the_others(text: str, data: 
 
 
 @given(st.sampled_from(DOCUMENTS), st.data())
-def test_a_cell_that_is_moved_there_and_back_gives_the_same_text(text: str, data: st.DataObject) -> None:
+def test_moving_a_cell_and_back_restores_the_text(text: str, data: st.DataObject) -> None:
     document = read_document(text)
     numbers = st.integers(0, len(document.cells) - 1)
     index, to = data.draw(numbers), data.draw(numbers)
@@ -58,7 +58,7 @@ def test_a_cell_that_is_moved_there_and_back_gives_the_same_text(text: str, data
     assert evaluate(moved).error is None
 
 
-def test_given_a_schedule_above_what_it_uses_then_it_is_refused_since_python_would_fail() -> None:
+def test_a_schedule_above_its_machine_or_program_is_refused() -> None:
     document = read_document(MATMUL_NOTEBOOK)
     for edit in (
         lambda: move_cell(document, 3, 1),
@@ -70,39 +70,39 @@ def test_given_a_schedule_above_what_it_uses_then_it_is_refused_since_python_wou
         assert caught.value.code == "bad-cell-order"
 
 
-def test_given_a_second_workload_then_it_is_refused() -> None:
+def test_a_second_workload_is_refused() -> None:
     with pytest.raises(DocumentError) as caught:
         insert_cell(read_document(MATMUL_NOTEBOOK), 1, "workload")
     assert caught.value.code == "second-cell"
 
 
-def test_given_no_machine_or_no_schedule_then_the_new_cell_begins_with_what_it_needs() -> None:
+def test_a_new_machine_or_schedule_cell_has_its_first_line() -> None:
     document = delete_cell(read_document(MATMUL_NOTEBOOK), 1)
-    made = insert_cell(document, 1, "machine")
-    assert evaluate(made).machine is not None
+    edited = insert_cell(document, 1, "machine")
+    assert evaluate(edited).machine is not None
     document = delete_cell(read_document(MATMUL_NOTEBOOK), 3)
-    made = insert_cell(document, 3, "schedule")
-    assert made.cells[3].body == "sch = tilewright.Schedule(matmul)\n\n"
-    assert evaluate(made).error is None
+    edited = insert_cell(document, 3, "schedule")
+    assert edited.cells[3].body == "sch = tilewright.Schedule(matmul)\n\n"
+    assert evaluate(edited).error is None
 
 
 WORDS = st.text(st.sampled_from(list("ab# \n%-`\"'\\é")), max_size=40)
 
 
 @given(st.sampled_from(DOCUMENTS), WORDS)
-def test_prose_is_read_as_it_was_written_and_nothing_else_changes(text: str, words: str) -> None:
+def test_prose_round_trips_and_changes_nothing_else(text: str, words: str) -> None:
     document = read_document(text)
     index = next(n for n, cell in enumerate(document.cells) if cell.kind == "markdown")
-    made = with_prose(document, index, words)
-    assert made.cells[:index] == document.cells[:index]
-    assert texts(made)[index + 1 :] == texts(document)[index + 1 :]
-    written = [line.rstrip() for line in made.cells[index].prose.strip("\n").split("\n")]
+    edited = with_prose(document, index, words)
+    assert edited.cells[:index] == document.cells[:index]
+    assert texts(edited)[index + 1 :] == texts(document)[index + 1 :]
+    written = [line.rstrip() for line in edited.cells[index].prose.strip("\n").split("\n")]
     wanted = [line.rstrip() for line in words.strip("\n").split("\n")]
     assert [line for line in written if line] == [line for line in wanted if line]
 
 
 @pytest.mark.parametrize("text", DOCUMENTS)
-def test_given_the_same_words_then_the_text_stays_byte_for_byte(text: str) -> None:
+def test_unchanged_words_keep_the_text_byte_for_byte(text: str) -> None:
     document = read_document(text)
     index = next(n for n, cell in enumerate(document.cells) if cell.kind == "markdown")
     assert with_prose(document, index, document.cells[index].prose) is document

@@ -1,4 +1,4 @@
-"""A schedule that was made in Python as a notebook with the same handles."""
+"""A notebook of a schedule built in Python has the same handles."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def scheduled(text: str) -> Schedule:
 
 
 @pytest.mark.parametrize("example", load_examples(), ids=lambda example: example.name)
-def test_given_an_examples_schedule_then_the_text_makes_it_again_and_each_line_is_its_moment(example) -> None:
+def test_the_text_of_a_schedule_rebuilds_it_step_by_step(example) -> None:
     schedule = scheduled(example.text)
-    made = notebook_of_schedule(schedule, load_machine("dual-bank-npu"))
-    again = evaluate(made.document)
+    notebook = notebook_of_schedule(schedule, load_machine("dual-bank-npu"))
+    again = evaluate(notebook.document)
     assert again.error is None and again.schedule is not None
     assert structural_equal(again.schedule.mod, schedule.mod)
-    assert len(made.states) == len(schedule.trace) + 1 == len(made.steps) + 1
-    for moment, state in zip(made.states, schedule.states, strict=True):
+    assert len(notebook.states) == len(schedule.trace) + 1 == len(notebook.steps) + 1
+    for moment, state in zip(notebook.states, schedule.states, strict=True):
         assert moment.schedule.states[-1] is state
 
 
-def test_given_a_call_on_it_then_the_schedule_can_go_there_with_its_own_handles() -> None:
+def test_the_schedule_follows_a_call_and_keeps_its_handles() -> None:
     schedule = scheduled(MATMUL_NOTEBOOK)
     loop = schedule.get_loops("C")[-1]
     after = apply_call(notebook_of_schedule(schedule), "unroll", loop)
@@ -58,18 +58,20 @@ def double(a: T.handle, b: T.handle):
 """
 
 
-def test_given_sizes_then_they_are_the_notebooks() -> None:
-    made = notebook_of_schedule(Schedule(tilewright.parse(SIZED)), sizes={"n": 64})
-    assert made.sizes == {"n": 64} == evaluate(made.document).sizes
+def test_sizes_of_the_schedule_are_the_notebooks() -> None:
+    notebook = notebook_of_schedule(Schedule(tilewright.parse(SIZED)), sizes={"n": 64})
+    assert notebook.sizes == {"n": 64} == evaluate(notebook.document).sizes
 
 
-def test_given_calls_without_a_text_then_the_moment_is_shown_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_of_too_many_calls_is_shown_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """More calls than a notebook may have."""
     monkeypatch.setattr("tilewright.app.document.calls.MAX_STEPS", 3)
     schedule = SCHEDULED.copy()
-    made = notebook_of_schedule(schedule)
-    assert made.steps == () and made.schedule is not None and made.schedule.states[-1] is schedule.states[-1]
-    after = apply_call(made, "unroll", schedule.get_loops("C")[-1])
+    notebook = notebook_of_schedule(schedule)
+    assert (
+        notebook.steps == () and notebook.schedule is not None and notebook.schedule.states[-1] is schedule.states[-1]
+    )
+    after = apply_call(notebook, "unroll", schedule.get_loops("C")[-1])
     assert after.error is None and after.schedule is not None
     schedule.go_to(after.schedule)
     assert schedule.trace.steps[-1].method == "unroll"

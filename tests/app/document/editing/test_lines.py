@@ -1,4 +1,4 @@
-"""Moves become lines that say the same: what a drag does to the program, its line does when the file is read again."""
+"""Moves become lines: a drag and the line that it writes change the program equally."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def last_lines(notebook: Notebook, count: int = 1) -> list[str]:
     return [step.text for step in notebook.steps[-count:]]
 
 
-def test_given_a_split_then_the_new_loops_get_variables() -> None:
+def test_loops_of_a_split_get_variables() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["jo", "ji"])
     assert last_lines(after) == ['jo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])']
     assert {"jo", "ji"} <= set(after.names)
 
 
-def test_given_a_block_by_name_then_its_variable_is_written() -> None:
+def test_a_block_by_name_is_written_as_its_variable() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     after = apply_call(notebook, "cache_read", "C", 0, "local.vtcm")
     assert last_lines(after) == ['A_local_vtcm = sch.cache_read(C, 0, "local.vtcm")']
@@ -47,7 +47,7 @@ def test_given_a_block_by_name_then_its_variable_is_written() -> None:
     assert last_lines(moved) == ["sch.compute_at(A_local_vtcm, ko)"]
 
 
-def test_given_a_loop_without_a_variable_then_it_is_looked_up_before() -> None:
+def test_a_loop_without_a_variable_is_looked_up_first() -> None:
     notebook = read(with_lines('AL = sch.cache_read(C, 0, "local")'))
     schedule = notebook.schedule
     assert schedule is not None
@@ -56,34 +56,34 @@ def test_given_a_loop_without_a_variable_then_it_is_looked_up_before() -> None:
     assert last_lines(after, 2) == ["ax1 = sch.get_loops(AL)[1]", "sch.vectorize(ax1)"]
 
 
-def test_given_names_that_are_taken_then_new_ones() -> None:
+def test_taken_names_are_avoided() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["sch", "k"])
     assert last_lines(after) == ['sch_1, k_1 = sch.split(j, factors=[None, 16], names=["sch", "k"])']
 
 
-def test_given_handles_in_one_variable_then_elements_of_it() -> None:
+def test_handles_in_one_variable_are_written_as_elements() -> None:
     notebook = read(with_lines("loops = sch.get_loops(C)"))
     (loops,) = [value for name, value in notebook.names.items() if name == "loops"]
     assert variable_of({"loops": loops}, loops[2]) == "loops[2]"
     assert line_for({"loops": loops}, "vectorize", (loops[2],)) == "sch.vectorize(loops[2])"
 
 
-def test_given_a_refused_call_then_nothing_has_changed() -> None:
+def test_a_refused_call_changes_nothing() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     with pytest.raises(ScheduleError):
         apply_call(notebook, "fuse", notebook.names["i"], notebook.names["ki"])
     assert notebook.document.text == MATMUL_NOTEBOOK
 
 
-def test_given_a_notebook_with_a_failing_line_then_it_is_not_extended() -> None:
+def test_a_notebook_with_a_failing_line_is_not_extended() -> None:
     notebook = evaluate(read_document(with_lines("sch.fuse(i, ki)")))
     with pytest.raises(DocumentError) as caught:
         apply_call(notebook, "vectorize", notebook.names["j"])
     assert caught.value.code == "broken-schedule"
 
 
-def test_given_no_schedule_cell_then_one_is_made() -> None:
+def test_a_missing_schedule_cell_is_created() -> None:
     text = MATMUL_NOTEBOOK[: MATMUL_NOTEBOOK.index("# %% schedule")]
     notebook = read(text)
     assert notebook.schedule is not None
@@ -93,9 +93,10 @@ def test_given_no_schedule_cell_then_one_is_made() -> None:
     assert last_lines(after) == ["sch.vectorize(j)"]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
-    """Whatever is called with handles reads back from the text as the same program, with every new handle in a variable."""
+    """Any call with handles parses from the text to the same program, with a variable for every new handle."""
     notebook = read(MATMUL_NOTEBOOK)
     for _ in range(data.draw(st.integers(1, 4))):
         schedule = notebook.schedule
@@ -122,7 +123,7 @@ def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
             assert variable_of(notebook.names, result) is not None
 
 
-def test_given_a_trial_when_the_line_says_something_else_then_the_line_is_made() -> None:
+def test_a_tried_call_is_reused_only_for_the_same_line() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     state, ki = notebook.states[-1], notebook.names["ki"]
     tried = state.schedule.copy()

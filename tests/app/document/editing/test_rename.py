@@ -1,4 +1,4 @@
-"""Names of loops and blocks edited in the text: where each is written, what is refused, and that the notebook does the same afterwards."""
+"""Loops and blocks renamed in the text: the places of their names, the refusals, and an unchanged program."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def changed(before: Notebook, after: Notebook) -> list[str]:
     return [line.strip() for line in after.document.text.splitlines() if line not in old]
 
 
-def test_given_a_loop_with_a_name_in_its_split_then_name_and_variable_change(notebook: Notebook) -> None:
+def test_renaming_a_loop_changes_the_name_in_its_split_and_its_variable(notebook: Notebook) -> None:
     after = renamed(notebook, handle(notebook, "ko"), "kk")
     assert changed(notebook, after) == [
         'kk, ki = sch.split(k, factors=[None, 64], names=["kk", "ki"])',
@@ -69,7 +69,7 @@ def test_given_a_loop_with_a_name_in_its_split_then_name_and_variable_change(not
     assert isinstance(handle(after, "kk"), Var)
 
 
-def test_given_a_block_of_the_program_then_its_string_its_lookups_and_its_variable_change(notebook: Notebook) -> None:
+def test_renaming_a_block_changes_its_string_lookups_and_variable(notebook: Notebook) -> None:
     after = renamed(notebook, handle(notebook, "C"), "product")
     assert 'with T.sblock("product"):' in changed(notebook, after)
     assert 'product = sch.get_block("product")' in changed(notebook, after)
@@ -77,7 +77,7 @@ def test_given_a_block_of_the_program_then_its_string_its_lookups_and_its_variab
     assert handle(after, "product") == "product"
 
 
-def test_given_a_block_that_a_call_named_then_its_variable_changes(notebook: Notebook) -> None:
+def test_renaming_a_block_that_a_call_named_changes_its_variable(notebook: Notebook) -> None:
     copy = handle(notebook, "A_local.vtcm")
     assert editable_name(notebook, copy) == "AL"
     after = renamed(notebook, copy, "staged")
@@ -85,14 +85,14 @@ def test_given_a_block_that_a_call_named_then_its_variable_changes(notebook: Not
     assert after.names["staged"] == "A_local.vtcm"
 
 
-def test_given_a_loop_that_a_call_named_then_a_split_into_one_part_names_it(notebook: Notebook) -> None:
+def test_renaming_a_loop_that_a_call_named_adds_a_split_into_one(notebook: Notebook) -> None:
     after = renamed(notebook, handle(notebook, "ax0", 2), "rows")
     assert changed(notebook, after)[-1] == '(rows,) = sch.split(ax0, factors=[None], names=["rows"])'
     assert isinstance(after.names["rows"], Var)
     assert after.names["rows"] is handle(after, "rows")
 
 
-def test_given_the_second_of_two_loops_of_a_name_then_only_it_is_renamed() -> None:
+def test_only_the_second_of_two_equal_loop_names_is_renamed() -> None:
     before = evaluate(read_document(NAMED_BY_THE_PROGRAM.replace("fused = sch.fuse(i, j)\n", "")))
     after = renamed(before, handle(before, "j", 1), "columns")
     assert changed(before, after) == [
@@ -102,13 +102,13 @@ def test_given_the_second_of_two_loops_of_a_name_then_only_it_is_renamed() -> No
     ]
 
 
-def test_given_a_fused_loop_without_a_name_then_it_gets_one() -> None:
+def test_a_fused_loop_without_a_name_gets_one() -> None:
     before = evaluate(read_document(NAMED_BY_THE_PROGRAM))
     after = renamed(before, before.names["fused"], "all")
     assert changed(before, after)[-1] == 'fused = sch.fuse(i, j, name="all")'
 
 
-def test_given_a_split_without_names_then_all_its_loops_are_named() -> None:
+def test_a_split_without_names_gets_names_for_all_loops() -> None:
     text = NAMED_BY_THE_PROGRAM.replace("fused = sch.fuse(i, j)", "j0, j1 = sch.split(j, [4, None])")
     before = evaluate(read_document(text))
     after = renamed(before, before.names["j1"], "lanes")
@@ -128,21 +128,19 @@ def test_given_a_split_without_names_then_all_its_loops_are_named() -> None:
         ("ko", "x); import os", "bad-name"),
     ],
 )
-def test_given_a_name_that_cannot_be_then_it_is_refused_with_a_code(
-    notebook: Notebook, name: str, new: str, code: str
-) -> None:
+def test_an_invalid_name_is_refused_with_a_code(notebook: Notebook, name: str, new: str, code: str) -> None:
     with pytest.raises(DocumentError) as caught:
         renamed(notebook, handle(notebook, name), new)
     assert caught.value.refusal.code == code
 
 
-def test_given_a_name_that_something_else_in_the_program_has_then_it_is_refused() -> None:
+def test_a_name_used_elsewhere_in_the_program_is_refused() -> None:
     before = evaluate(read_document(NAMED_BY_THE_PROGRAM.replace("fused = sch.fuse(i, j)\n", "")))
     with pytest.raises(DocumentError, match="uses the name"):
         renamed(before, handle(before, "j"), "vi")
 
 
-def test_given_a_string_that_is_no_block_then_the_rename_that_would_break_it_is_refused() -> None:
+def test_a_rename_that_breaks_an_unrelated_string_is_refused() -> None:
     text = NAMED_BY_THE_PROGRAM.replace("fused = sch.fuse(i, j)", 'sch.annotate(sch.get_block("B"), "B", 1)')
     before = evaluate(
         read_document(
@@ -154,8 +152,9 @@ def test_given_a_string_that_is_no_block_then_the_rename_that_would_break_it_is_
         renamed(before, "B", "C")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", sorted((STATIC / "examples").glob("*.py")), ids=lambda p: p.stem)
-def test_given_each_row_of_an_example_when_renamed_then_every_line_still_applies(path: Path) -> None:
+def test_every_line_of_an_example_applies_after_each_rename(path: Path) -> None:
     before = evaluate(load_document(path))
     assert before.schedule is not None
     for stmt in loops_and_blocks(before.schedule.func.body):

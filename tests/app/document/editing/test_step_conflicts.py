@@ -1,4 +1,4 @@
-"""A step that no longer applies: what it needs, what was done before it, and the ways on."""
+"""A step that no longer applies: its dependencies, the changes before it, and the resolutions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def after(document: object) -> Notebook:
     return evaluate(document, GOOD)  # pyright: ignore[reportArgumentType]
 
 
-def test_given_all_steps_apply_then_there_is_no_conflict() -> None:
+def test_applicable_steps_have_no_conflict() -> None:
     assert GOOD.error is None
     assert conflict_of(GOOD, GOOD) is None
 
 
-def test_given_a_step_taken_out_then_what_needs_it_says_so_and_it_can_be_put_back() -> None:
+def test_a_removed_step_conflicts_with_its_dependents_and_can_return() -> None:
     notebook = after(remove_item(GOOD.document, 2))
     conflict = conflict_of(notebook, GOOD)
     assert conflict is not None and conflict.applied_before
@@ -47,14 +47,14 @@ def test_given_a_step_taken_out_then_what_needs_it_says_so_and_it_can_be_put_bac
     assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
 
 
-def test_given_a_step_switched_off_then_putting_it_back_switches_it_on() -> None:
+def test_putting_back_a_disabled_step_enables_it() -> None:
     notebook = after(switch_off(GOOD.document, 2))
     conflict = conflict_of(notebook, GOOD)
     assert conflict is not None and conflict.changes == (StepChange("off", SPLIT, 2),)
     assert put_back(notebook.document, GOOD, 2).text == GOOD.document.text
 
 
-def test_given_equal_lines_when_one_is_removed_or_disabled_then_it_did_not_move() -> None:
+def test_removing_one_of_equal_lines_is_not_a_move() -> None:
     query = "outer = sch.get_loops(C)[0]"
     good = evaluate(read_document(with_lines(query, "sch.unroll(ki)", query, "sch.parallel(outer)")))
     assert good.error is None
@@ -68,7 +68,7 @@ def test_given_equal_lines_when_one_is_removed_or_disabled_then_it_did_not_move(
         assert "moved" not in {change.kind for change in conflict.changes}
 
 
-def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now() -> None:
+def test_a_step_moved_above_its_dependency_names_the_new_place() -> None:
     notebook = after(move_item(GOOD.document, 5, 1))
     conflict = conflict_of(notebook, GOOD)
     assert conflict is not None
@@ -78,26 +78,26 @@ def test_given_a_step_moved_above_what_it_needs_then_it_says_where_that_is_now()
     assert evaluate(mended).error is None
 
 
-def test_given_a_step_edited_then_the_conflict_shows_both_texts() -> None:
+def test_the_conflict_of_an_edited_step_shows_both_texts() -> None:
     new = 'ko, kj = sch.split(k, factors=[None, 32], names=["ko", "kj"])'
     conflict = conflict_of(after(replace_item(GOOD.document, 2, new)), GOOD)
     assert conflict is not None and conflict.changes == (StepChange("edited", f"{SPLIT} → {new}", 2),)
 
 
-def test_given_another_workload_then_that_is_the_change() -> None:
+def test_a_changed_workload_is_named_as_the_cause() -> None:
     notebook = after(read_document(GOOD.document.text.replace('T.sblock("C")', 'T.sblock("Q")')))
     conflict = conflict_of(notebook, GOOD)
     assert conflict is not None and conflict.step == 0
     assert [change.kind for change in conflict.changes] == ["workload"]
 
 
-def test_given_a_line_that_never_applied_then_it_is_simply_wrong() -> None:
+def test_a_line_that_never_applied_is_an_error_not_a_conflict() -> None:
     conflict = conflict_of(after(read_document(with_lines("sch.vectorize(x)"))), GOOD)
     assert conflict is not None and not conflict.applied_before
     assert conflict.needs == (Need("x"),)
 
 
-def test_given_conflicts_when_skipped_then_all_that_still_applies_is_applied() -> None:
+def test_skipping_conflicts_applies_every_applicable_line() -> None:
     notebook = skip_conflicts(after(remove_item(GOOD.document, 2)))
     assert notebook.error is None
     assert [step.text for step in notebook.steps][2:] == ["sch.vectorize(j)", "sch.parallel(i)"]
@@ -105,14 +105,14 @@ def test_given_conflicts_when_skipped_then_all_that_still_applies_is_applied() -
     assert off == ["sch.reorder(i, ko, j, ki)", "sch.unroll(ki)"]
 
 
-def test_given_a_conflict_when_stopped_there_then_it_and_all_later_lines_are_off() -> None:
+def test_stopping_at_a_conflict_disables_it_and_later_lines() -> None:
     document = stop_at(remove_item(GOOD.document, 2), 2)
     notebook = evaluate(document)
     assert notebook.error is None and len(notebook.steps) == 2
     assert sum(not item.on for item in schedule_items(document)) == 4
 
 
-def test_given_a_refusal_with_a_repair_then_its_calls_come_before_the_step() -> None:
+def test_repair_calls_of_a_refusal_precede_the_step() -> None:
     chain = act(State(), OpenText(ELEMENTWISE_CHAIN)).notebook
     assert chain is not None
     document = append_call(append_call(chain.document, 'i = sch.get_loops("D")[0]'), 'sch.compute_at("B", i)')
@@ -121,7 +121,7 @@ def test_given_a_refusal_with_a_repair_then_its_calls_come_before_the_step() -> 
     assert [step.text for step in mended.steps][1:] == ['sch.compute_inline("C")', 'sch.compute_at("B", i)']
 
 
-def test_given_a_refusal_without_a_repair_then_mending_it_is_refused() -> None:
+def test_a_refusal_without_a_repair_cannot_be_repaired() -> None:
     with pytest.raises(DocumentError) as caught:
         repaired(evaluate(read_document(with_lines("sch.parallel(k)", "sch.fuse(i, k)"))))
     assert caught.value.code == "no-repair"
@@ -136,24 +136,22 @@ def test_given_a_refusal_without_a_repair_then_mending_it_is_refused() -> None:
         ("sch.zzzzzz(j)", "zzzzzz", None),
     ],
 )
-def test_given_an_unknown_name_then_it_is_underlined_and_the_nearest_one_is_offered(
-    line: str, name: str, near: str | None
-) -> None:
+def test_an_unknown_name_is_underlined_with_a_suggestion(line: str, name: str, near: str | None) -> None:
     notebook = evaluate(read_document(with_lines(line)))
     assert notebook.error is not None
     place = culprit(notebook, notebook.error)
     assert place is not None
     text = notebook.document.text.split("\n")[place.line - 1]
     assert text[place.column - 1 : place.end_column - 1] == name
-    made = suggestion(notebook, notebook.error)
-    assert (made.new if made else None) == near
-    if made is not None:
-        assert with_suggestion(notebook.document, made).text == notebook.document.text.replace(name, made.new)
+    proposed = suggestion(notebook, notebook.error)
+    assert (proposed.new if proposed else None) == near
+    if proposed is not None:
+        assert with_suggestion(notebook.document, proposed).text == notebook.document.text.replace(name, proposed.new)
 
 
-def test_given_a_machine_that_is_misspelt_then_the_nearest_preset_is_offered() -> None:
+def test_a_misspelt_machine_gets_the_nearest_preset() -> None:
     notebook = evaluate(read_document(MATMUL_NOTEBOOK.replace("dual-bank-npu", "dual-bank-np")))
     assert notebook.error is not None
-    made = suggestion(notebook, notebook.error)
-    assert made is not None and made.new == "dual-bank-npu"
-    assert evaluate(with_suggestion(notebook.document, made)).error is None
+    proposed = suggestion(notebook, notebook.error)
+    assert proposed is not None and proposed.new == "dual-bank-npu"
+    assert evaluate(with_suggestion(notebook.document, proposed)).error is None

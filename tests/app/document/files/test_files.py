@@ -10,7 +10,7 @@ from tilewright.app.document.files import read_write as files
 
 
 @pytest.mark.parametrize("data", [b"# %% schedule\r\nx\r\n", b"\xef\xbb\xbf# %%\n", "é\u2028\x0c".encode(), b""])
-def test_given_any_text_when_loaded_and_saved_then_the_bytes_are_the_same(tmp_path: Path, data: bytes) -> None:
+def test_any_text_round_trips_byte_for_byte(tmp_path: Path, data: bytes) -> None:
     source, target = tmp_path / "a.py", tmp_path / "b.py"
     source.write_bytes(data)
     saved = save_document(load_document(source), target)
@@ -18,9 +18,7 @@ def test_given_any_text_when_loaded_and_saved_then_the_bytes_are_the_same(tmp_pa
     assert saved.path == str(target)
 
 
-def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_at_the_rename_leaves_only_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "a.py"
     target.write_text("old")
 
@@ -35,9 +33,7 @@ def test_given_a_crash_at_the_rename_then_the_old_file_is_whole_and_no_other_is_
     assert [p.name for p in tmp_path.iterdir()] == ["a.py"]
 
 
-def test_given_a_save_then_the_data_is_on_disk_before_the_rename(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_save_syncs_the_data_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[str] = []
     sync, replace = os.fsync, os.replace
 
@@ -55,7 +51,7 @@ def test_given_a_save_then_the_data_is_on_disk_before_the_rename(
     assert happened == ["fsync", "rename", "fsync"]
 
 
-def test_given_permissions_and_a_link_when_saved_then_both_stay(tmp_path: Path) -> None:
+def test_saving_keeps_permissions_and_links(tmp_path: Path) -> None:
     real, link = tmp_path / "real.py", tmp_path / "link.py"
     real.write_text("old")
     real.chmod(0o600)
@@ -66,7 +62,7 @@ def test_given_permissions_and_a_link_when_saved_then_both_stay(tmp_path: Path) 
     assert real.stat().st_mode & 0o777 == 0o600
 
 
-def test_given_what_is_no_notebook_then_the_error_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_no_notebook_is_reported(tmp_path: Path) -> None:
     binary, large = tmp_path / "b.py", tmp_path / "large.py"
     binary.write_bytes(b"\xff\xfe\x00")
     large.write_bytes(b"#" * (files.MAX_BYTES + 1))
@@ -81,7 +77,7 @@ def test_given_what_is_no_notebook_then_the_error_says_so(tmp_path: Path) -> Non
         assert caught.value.code == code
 
 
-def test_given_no_path_when_saved_then_it_is_refused() -> None:
+def test_saving_without_a_path_is_refused() -> None:
     with pytest.raises(DocumentError) as caught:
         save_document(read_document("x"))
     assert caught.value.code == "no-path"

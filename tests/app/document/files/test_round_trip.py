@@ -1,4 +1,4 @@
-"""What is not edited stays byte for byte: files of any make, edited in any way, on disk and back."""
+"""Unedited text stays byte for byte: any file, any edit, on disk and back."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NEWLINES = st.sampled_from(["\n", "\r\n", "\r"])
 
 @st.composite
 def files(draw: st.DrawFn) -> str:
-    """A notebook with cells that nobody knows, comments everywhere, any line endings, even mixed ones, with and without a last one."""
+    """A notebook with unknown cells, comments everywhere, any line endings, even mixed ones, with and without a last one."""
     newline = draw(NEWLINES)
     mixed = draw(st.booleans())
 
@@ -94,7 +94,7 @@ def files(draw: st.DrawFn) -> str:
 
 @st.composite
 def edits(draw: st.DrawFn, document: Document) -> tuple[Document, set[int]]:
-    """The document after one edit, and the numbers of the cells that the edit was of (-1: places of cells change)."""
+    """The document after one edit, and the numbers of the edited cells (-1: places of cells change)."""
     kinds = [cell.kind for cell in document.cells]
     ways = ["body", "off", "on", "insert", "delete", "move"]
     ways += ["call"] * ("schedule" in kinds) + ["prose"] * ("markdown" in kinds)
@@ -136,7 +136,7 @@ def test_a_file_that_is_opened_and_written_has_the_same_bytes(text: str) -> None
 
 
 @given(st.data())
-def test_cells_that_are_not_edited_stay_as_they_are(data: st.DataObject) -> None:
+def test_cells_that_are_not_edited_do_not_change(data: st.DataObject) -> None:
     document = read_document(data.draw(files()))
     for _ in range(data.draw(st.integers(1, 5))):
         before = document
@@ -172,7 +172,7 @@ def _less(few: list[str], many: list[str]) -> bool:
 
 
 @given(st.data())
-def test_a_line_that_is_added_changes_no_other_line(data: st.DataObject) -> None:
+def test_an_added_line_changes_no_other_line(data: st.DataObject) -> None:
     document = read_document(data.draw(files()))
     try:
         after = append_call(document, "sch.unroll(i)")
@@ -189,7 +189,7 @@ def test_a_line_that_is_added_changes_no_other_line(data: st.DataObject) -> None
 
 
 @given(files(), st.data())
-def test_a_text_typed_in_a_browser_changes_only_the_lines_that_were_typed(text: str, data: st.DataObject) -> None:
+def test_an_edit_from_the_browser_changes_only_the_typed_lines(text: str, data: st.DataObject) -> None:
     """A text field has line feeds only; the file keeps the ends that its lines have."""
     document = read_document(text)
     n = data.draw(st.integers(0, len(document.cells) - 1))

@@ -1,4 +1,4 @@
-"""Two trees in line: what is the same, what changed, what moved, what only one has."""
+"""Two aligned trees: equal, changed, moved and unmatched rows."""
 
 from __future__ import annotations
 
@@ -42,84 +42,85 @@ def lines(a: Schedule, b: Schedule) -> list[Pair]:
     return list(aligned(items_of(a.func), items_of(b.func)))
 
 
-def said(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
-    """Name -> status and words, of the lines that are not the same; of a row that moved those where it is now."""
+def differences(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
+    """Name -> (status, description) of the lines that differ; for a moved row, at its new place."""
     different = [pair for pair in pairs if pair.status != "same"]
     rows = [(p, p.b or p.a) for p in sorted(different, key=lambda p: p.b is not None)]
     return {item.row["name"]: (p.status, "; ".join(p.words)) for p, item in rows if item is not None}
 
 
-def test_given_the_same_program_then_every_line_is_the_same() -> None:
+def test_equal_programs_have_equal_lines() -> None:
     sch = schedule()
-    assert not said(lines(sch, sch))
+    assert not differences(lines(sch, sch))
     assert len(lines(sch, sch)) == 7
 
 
-def test_given_a_split_then_the_loop_is_only_there_and_its_halves_only_here() -> None:
+def test_a_split_removes_one_loop_and_adds_two() -> None:
     a = schedule()
     b = a.copy()
     b.split(b.get_loops("D")[2], factors=[None, 16], names=["ko", "ki"])
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert found == {"k": ("only_a", ""), "ko": ("only_b", ""), "ki": ("only_b", "")}
 
 
-def test_given_a_reorder_then_one_loop_moved_and_nothing_else_is_said() -> None:
+def test_a_reorder_moves_one_loop() -> None:
     a = schedule()
     b = a.copy()
     i, j, k = b.get_loops("D")
     b.reorder(k, i, j)
-    assert said(lines(a, b)) == {"k": ("moved", "was under j")}
+    assert differences(lines(a, b)) == {"k": ("moved", "was under j")}
     moved = [p for p in lines(a, b) if p.status == "moved"]
     assert [(p.a is None, p.b is None) for p in moved] == [(True, False), (False, True)]
 
 
-def test_given_a_block_dropped_into_a_loop_then_it_moved_and_its_consumer_stays_in_line() -> None:
+def test_compute_at_moves_the_block_beside_its_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.compute_at("D", b.get_loops("C")[0])
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert found["D"][0] == "moved"
     assert "C" not in found and "x" not in found and "y" not in found
 
 
-def test_given_a_consumer_dropped_below_then_it_moved_though_the_order_is_the_same() -> None:
+def test_reverse_compute_at_moves_the_consumer() -> None:
     a = schedule()
     b = a.copy()
     b.reverse_compute_at("C", b.get_loops("D")[0])
-    status, words = said(lines(a, b))["C"]
+    status, words = differences(lines(a, b))["C"]
     assert status == "moved" and words.startswith("moved under") and "was under y" in words
 
 
-def test_given_a_scope_and_a_layout_then_the_change_is_named() -> None:
+def test_changes_of_scope_and_layout_are_named() -> None:
     a = schedule()
     b = a.copy()
     b.set_scope("D", 0, "local")
     b.transform_layout("D", ("write", 0), lambda i, j: [j, i // 8, i % 8])
-    words = said(lines(a, b))["D"][1]
+    words = differences(lines(a, b))["D"][1]
     assert "D in global → local" in words and "D [64, 64] → [64, 8, 8]" in words
     b.vectorize(b.get_loops("C")[1])
     b.annotate("D", "pragma", 3)
-    found = said(lines(a, b))
+    found = differences(lines(a, b))
     assert "serial → vectorized" in found["y"][1]
     assert "now pragma 3" in found["D"][1]
 
 
-def test_given_two_texts_of_one_program_then_loops_are_matched_by_their_names() -> None:
-    found = said(lines(schedule(), schedule()))
+def test_loops_of_equal_programs_match_by_name() -> None:
+    found = differences(lines(schedule(), schedule()))
     assert not found
 
 
-def test_given_a_block_of_another_name_then_what_it_writes_matches_it() -> None:
+def test_renamed_blocks_match_by_written_buffer() -> None:
     a = schedule()
     text = MATMUL.replace('T.sblock("D")', 'T.sblock("product")')
     program = parse("from tvm.script import tirx as T\n" + text).program
     assert isinstance(program, PrimFunc)
-    assert said(lines(a, Schedule(program))) == {"product": ("changed", "name D → product")}
+    assert differences(lines(a, Schedule(program))) == {"product": ("changed", "name D → product")}
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", [example.name for example in load_examples()])
-def test_given_any_two_steps_then_each_row_is_there_once_and_in_order(name: str) -> None:
-    """Laws: both sides read from top to bottom are the two trees; who moved has two lines or new surroundings; going back is the mirror."""
+def test_each_row_is_aligned_once_and_in_order(name: str) -> None:
+    """Laws: each side read downwards is its tree; a moved row has two lines or new neighbours; the reverse comparison is the mirror."""
     state = opened_example(name)
     assert state.shown is not None
     counts = [0, *random.Random(1).choices(range(len(state.shown.states)), k=4), len(state.shown.states) - 1]

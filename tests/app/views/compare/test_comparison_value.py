@@ -1,4 +1,4 @@
-"""A/B: figures equal the two reports', timelines are what was played, the step that explains most is found and how is said."""
+"""A/B comparison: metrics equal both reports, timelines are those of the runs, and the step that explains most is named."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def no_examples(name: str) -> tuple[str, object]:
 
 
 def study_all(state: State, store: Store) -> None:
-    """All that is worked out after the paint."""
+    """Run all background analyses."""
     while (study := comparison_analysis(state, store)) is not None:
         for piece in study.pieces():
             store.keep(study.what, study.of, piece)
 
 
 def round_trips(store: Store) -> State:
-    """The post's program against the one without the trip."""
+    """The program of the post against the one without the round trip."""
     state, other = opened_example("fused_matmul_relu_roundtrip"), opened_example("fused_matmul_relu")
     compared = act(state, Compare(NOW, Side("example:fused_matmul_relu", "without", other.notebook)))
     study_all(compared, store)
@@ -67,7 +67,8 @@ def lines_of(table: list[dict[str, object]]) -> dict[str, dict[str, str]]:
     return {f"{group['title']}: {line['label']}": line for group in table for line in group["lines"]}  # type: ignore[attr-defined]
 
 
-def test_given_two_programs_then_the_table_has_the_figures_of_their_reports() -> None:
+@pytest.mark.slow
+def test_table_has_the_metrics_of_both_reports() -> None:
     store = Store()
     state = round_trips(store)
     a, b = reports(state, store)
@@ -87,7 +88,8 @@ def test_given_two_programs_then_the_table_has_the_figures_of_their_reports() ->
     assert lines["Bytes copied: local → global"]["change"] == "−50\u202f%"
 
 
-def test_given_work_that_changes_the_engine_then_it_is_not_called_worse() -> None:
+@pytest.mark.slow
+def test_work_on_another_engine_is_not_called_worse() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     simulate_steps(state, store)
     lines = lines_of(difference_table(*reports(act(state, Compare(START, NOW)), store)))
@@ -95,16 +97,17 @@ def test_given_work_that_changes_the_engine_then_it_is_not_called_worse() -> Non
     assert lines["Time: scalar busy"]["change"].startswith("−100")
 
 
-def test_given_parts_of_a_whole_then_more_is_better() -> None:
+def test_a_larger_share_is_better() -> None:
     assert points(0.0, 0.64) == ("+64\u202fpts", "better")
     assert points(0.5, 0.25) == ("−25\u202fpts", "worse")
     assert points(0.5, 0.501) == ("±0", "same")
 
 
-def test_given_two_moments_of_one_schedule_then_the_steps_between_say_what_explains_it() -> None:
+@pytest.mark.slow
+def test_steps_between_two_states_explain_the_difference() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     compared = act(state, Compare(step_side(12), NOW))
-    assert explanation_value(compared, store)["text"] == ""  # nothing is simulated yet
+    assert explanation_value(compared, store)["text"] == ""  # not simulated yet
     simulate_steps(compared, store)
     a, b = reports(compared, store)
     value = explanation_value(compared, store)
@@ -119,7 +122,8 @@ def test_given_two_moments_of_one_schedule_then_the_steps_between_say_what_expla
     assert alike["text"] == "Both have the same cycles"
 
 
-def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named() -> None:
+@pytest.mark.slow
+def test_the_most_effective_step_is_named() -> None:
     store = Store()
     state = round_trips(store)
     value = explanation_value(state, store)
@@ -127,7 +131,7 @@ def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named()
     best = value["effects"][0]
     assert (best["side"], best["text"]) == ("B", 'sch.set_scope(matmul, 0, "local")')
     assert value["text"].startswith(f"Step {best['number']} of B, {best['text']}, explains most: ")
-    # The same by hand: that line is taken out, the others are made again.
+    # The same by hand: that line removed, the others replayed.
     assert state.comparison is not None and state.comparison.b.notebook is not None
     notebook = state.comparison.b.notebook
     (step,) = (s for s in notebook.steps if s.text == best["text"])
@@ -140,20 +144,20 @@ def test_given_two_schedules_then_the_step_whose_absence_changes_most_is_named()
 
 
 def without_lines(name: str, *texts: str) -> Side:
-    """An example, without some lines of its schedule."""
+    """An example without some schedule lines."""
     (example,) = (e for e in EXAMPLES if e.name == name)
     return side_without(example.text, *texts)
 
 
 def side_without(text: str, *texts: str) -> Side:
-    """A notebook's text, without some of its lines."""
+    """A notebook's text without some lines."""
     text = "".join(line for line in text.splitlines(keepends=True) if line.strip() not in texts)
     notebook = act(State(), OpenText(text)).notebook
     assert notebook is not None and notebook.error is None
     return Side("file:less", "less", notebook)
 
 
-def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named() -> None:
+def test_a_pair_of_steps_can_explain_the_difference() -> None:
     (example,) = (e for e in EXAMPLES if e.name == "gemmini_gemm")
     # With one register per cell neither step alone explains half.
     text = example.text.replace('("gemmini")', '("gemmini").replace("engines.array.weights", "single")')
@@ -169,7 +173,8 @@ def test_given_no_step_that_explains_half_then_two_that_do_it_together_are_named
     assert value["how"].endswith("pairs of steps were removed")
 
 
-def test_given_a_step_that_explains_most_by_itself_then_no_pairs_are_tried() -> None:
+@pytest.mark.slow
+def test_pairs_are_skipped_if_one_step_explains_most() -> None:
     state, store = opened_example("fused_matmul_relu"), Store()
     compared = act(state, Compare(without_lines("fused_matmul_relu", "sch.double_buffer(bias_local)"), NOW))
     study_all(compared, store)
@@ -178,7 +183,7 @@ def test_given_a_step_that_explains_most_by_itself_then_no_pairs_are_tried() -> 
     assert len(value["effects"]) == 1 and "pairs" not in value["how"]
 
 
-def test_given_steps_of_one_schedule_that_share_the_difference_then_the_two_largest_are_named_with_their_part() -> None:
+def test_the_two_largest_shares_of_the_difference_are_named() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     simulate_steps(state, store)
     assert state.shown is not None
@@ -195,7 +200,7 @@ def test_given_steps_of_one_schedule_that_share_the_difference_then_the_two_larg
     assert "explains most: 600 → 250 cycles, 58 % of the difference" in alone["text"]
 
 
-def test_given_a_step_that_others_need_then_they_are_left_out_with_it() -> None:
+def test_removing_a_step_removes_its_dependents() -> None:
     notebook = opened_example("vtcm_double_buffer").notebook
     assert notebook is not None
     (step,) = (s for s in notebook.steps if s.text.startswith("AL = "))
@@ -205,7 +210,8 @@ def test_given_a_step_that_others_need_then_they_are_left_out_with_it() -> None:
     assert "A_local.vtcm" not in str(without.moment.schedule.mod)
 
 
-def test_given_few_tasks_then_bars_are_the_segments_of_each_run() -> None:
+@pytest.mark.slow
+def test_few_tasks_are_drawn_as_bars_per_run() -> None:
     store = Store()
     state = round_trips(store)
     a, b = reports(state, store)
@@ -219,7 +225,8 @@ def test_given_few_tasks_then_bars_are_the_segments_of_each_run() -> None:
             assert len(bars) == report.engines[engine["name"]].tasks
 
 
-def test_given_many_tasks_then_stretches_hold_the_same_busy_cycles() -> None:
+@pytest.mark.slow
+def test_many_tasks_are_drawn_as_intervals_of_equal_busy_cycles() -> None:
     state, store = opened_example("gemmini_gemm"), Store()
     report = report_now(state, store)
     assert sum(e.tasks for e in report.engines.values()) > MOST_BARS
@@ -234,7 +241,7 @@ def test_given_many_tasks_then_stretches_hold_the_same_busy_cycles() -> None:
         assert sum(shares) * wide == pytest.approx(at_work, rel=0.001)
 
 
-def test_given_a_span_then_only_that_is_shown_and_tasks_are_bars_again() -> None:
+def test_a_zoomed_interval_draws_its_tasks_as_bars() -> None:
     state, store = opened_example("gemmini_gemm"), Store()
     report = report_now(state, store)
     compared = act(act(state, Compare(NOW, NOW)), ShowSpan(10_000, 20_000))
@@ -245,7 +252,7 @@ def test_given_a_span_then_only_that_is_shown_and_tasks_are_bars_again() -> None
     assert overlay_now(act(compared, ShowSpan()), store)["end"] == report.cycles
 
 
-def test_given_a_name_in_both_then_its_colour_is_bs_and_what_only_a_has_takes_a_free_one() -> None:
+def test_common_names_keep_the_colour_of_b() -> None:
     a, b = opened_example("fused_matmul_relu_roundtrip"), opened_example("fused_matmul_relu")
     assert a.moment is not None and b.moment is not None
     first, second = a.moment.schedule.func, b.moment.schedule.func
@@ -256,7 +263,7 @@ def test_given_a_name_in_both_then_its_colour_is_bs_and_what_only_a_has_takes_a_
     assert only and not {colours[name] for name in only} & set(theirs.values())
 
 
-def test_given_one_program_on_two_machines_then_the_sides_have_their_own() -> None:
+def test_two_machines_are_compared_with_their_own_metrics() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     turned = act(state, SetParameter("memories.ddr.read_bytes_per_cycle", 52))
     compared = act(turned, Compare(side_of("opened", turned, no_examples), NOW))  # type: ignore[arg-type]
@@ -264,13 +271,13 @@ def test_given_one_program_on_two_machines_then_the_sides_have_their_own() -> No
     a, b = reports(compared, store)
     assert b.cycles < a.cycles
     value = compare_value(compared, store, ())
-    said = value["explanation"]["text"]
-    assert said == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
+    text = value["explanation"]["text"]
+    assert text == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
     assert value["counts"]["same"] == len(value["lines"])
     assert [side["label"] for side in value["sides"]] == ["as opened", "now"]
 
 
-def test_given_a_machine_that_cannot_run_a_side_then_it_says_so_and_the_rest_stays() -> None:
+def test_a_machine_that_cannot_run_a_side_is_named() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     other = opened_example("vta_gemm")
     text = state.notebook.document.text.replace('machine("dual-bank-npu")', 'machine("vta")') if state.notebook else ""
@@ -282,7 +289,7 @@ def test_given_a_machine_that_cannot_run_a_side_then_it_says_so_and_the_rest_sta
     assert overlay_now(compared, store)["note"].startswith("B: ")
 
 
-def test_given_nothing_compared_then_nothing_is_sent() -> None:
+def test_without_a_comparison_nothing_is_sent() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     assert not compare_value(state, store, EXAMPLES)["sides"]
     assert not overlay_now(state, store)["engines"]
@@ -290,7 +297,7 @@ def test_given_nothing_compared_then_nothing_is_sent() -> None:
     assert left.comparison is None
 
 
-def test_given_keys_then_they_mean_their_sides_and_others_are_refused() -> None:
+def test_comparison_keys_decode_and_others_are_refused() -> None:
     state = opened_example("vtcm_double_buffer")
     assert side_of("now", state, no_examples) is NOW  # type: ignore[arg-type]
     step = side_state(state, side_of("step:5", state, no_examples))  # type: ignore[arg-type]
@@ -302,7 +309,7 @@ def test_given_keys_then_they_mean_their_sides_and_others_are_refused() -> None:
     assert second is NOW and side_state(state, first).moment is state.before
 
 
-def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> None:
+def test_the_compared_script_marks_the_different_lines() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     value = compared_script(act(state, Compare(step_side(14), NOW)), store)
     marks = [line["text"].strip() for line in value["lines"] if line["mark"]]
@@ -311,6 +318,7 @@ def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> No
     assert [line["mark"] for line in turned["lines"] if line["mark"]] == ["removed", "removed"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -318,7 +326,7 @@ def test_given_two_sides_then_the_script_is_bs_with_what_a_has_otherwise() -> No
         for example in EXAMPLES
     ],
 )
-def test_given_any_example_then_its_first_program_that_runs_is_compared_with_now_in_every_part(name: str) -> None:
+def test_every_example_compares_its_first_runnable_step_with_now(name: str) -> None:
     state, store = opened_example(name), Store()
     simulate_steps(state, store)
     assert state.shown is not None
@@ -341,8 +349,9 @@ def test_given_any_example_then_its_first_program_that_runs_is_compared_with_now
             assert works == (report.engines[engine["name"]].tasks > 0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "place_the_copies", "fused_matmul_relu"])
-def test_given_memories_then_the_most_that_is_shown_is_the_most_that_is_live(name: str) -> None:
+def test_memory_peaks_are_those_of_live_bytes(name: str) -> None:
     state, store = opened_example(name), Store()
     report = report_now(state, store)
     value = overlay_value(report, report, {}, None)

@@ -1,4 +1,4 @@
-"""The posts of the five discussions as pasted: the machine panel, the pictures and the comparison show them, or say why not."""
+"""The posts of the five discussions as pasted: the machine panel, the pictures and the comparison show them, or the reason why not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize("case", SAMPLED)
-def test_given_a_post_then_each_view_shows_it_or_says_why_not(case: Case) -> None:
+def test_each_view_of_a_post_shows_it_or_the_reason(case: Case) -> None:
     state, store = act(State(), OpenText(case.text)), Store()
     if state.notebook is None:
         assert state.notice is not None  # the post is no program

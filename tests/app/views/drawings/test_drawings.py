@@ -1,4 +1,4 @@
-"""Tree and timeline as SVG: what is in the picture is what the report and the rows say, and it stands alone."""
+"""Tree and timeline as self-contained SVG that agrees with the report and the rows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def words(root: ElementTree.Element) -> list[str]:
     return ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "box_blur", "what_moves_what"])
-def test_given_a_run_drawn_task_by_task_then_the_boxes_are_as_long_as_the_report_says(name: str) -> None:
+def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
     root, report, value = drawn(name, width=20_000)
     assert value["window"]["exact"] and not value["repeats"]
     per_cycle = (20_000 - 192 - 12) / value["cycles"]
@@ -54,17 +55,18 @@ def test_given_a_run_drawn_task_by_task_then_the_boxes_are_as_long_as_the_report
             continue
         boxes = [box for box in group.iter(f"{SVG}rect") if box.get("data-cycles")]
         cycles = sum(int(box.attrib["data-cycles"]) for box in boxes)
-        told = report.engines[engine]
-        assert cycles == told.busy + told.stall["port"]  # a port is waited for while the task runs
-        assert told.busy == int(group.attrib["data-busy"])
-        assert len(boxes) == told.tasks
+        engine_report = report.engines[engine]
+        assert cycles == engine_report.busy + engine_report.stall["port"]  # stalls on a port occur while the task runs
+        assert engine_report.busy == int(group.attrib["data-busy"])
+        assert len(boxes) == engine_report.tasks
         for box in boxes:
             assert float(box.attrib["width"]) == pytest.approx(int(box.attrib["data-cycles"]) * per_cycle, abs=0.9)
             assert float(box.attrib["x"]) == pytest.approx(192 + int(box.attrib["data-start"]) * per_cycle, abs=0.01)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "fused_matmul_relu_roundtrip"])
-def test_given_engines_that_wait_then_the_hatched_cycles_are_those_of_the_report(name: str) -> None:
+def test_hatched_stall_cycles_equal_those_of_the_report(name: str) -> None:
     root, report, value = drawn(name)
     assert value["window"]["exact"] and not value["repeats"]
     found: dict[tuple[str, str], int] = {}
@@ -72,19 +74,19 @@ def test_given_engines_that_wait_then_the_hatched_cycles_are_those_of_the_report
         if (cause := group.get("data-wait")) is not None:
             key = group.attrib["data-of"], cause
             found[key] = found.get(key, 0) + int(group.attrib["data-cycles"])
-    told = {
+    expected = {
         (name, cause): n for name, e in report.engines.items() for cause, n in e.stall.items() if n and cause != "idle"
     }
-    assert {key: n for key, n in found.items() if key[1] != "idle"} == told
+    assert {key: n for key, n in found.items() if key[1] != "idle"} == expected
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "gemmini_gemm", "place_the_copies"])
-def test_given_any_run_then_figures_engines_memories_and_slots_are_named(name: str) -> None:
+def test_metrics_engines_memories_and_slots_are_named(name: str) -> None:
     root, report, value = drawn(name)
-    said = " ".join(words(root)).replace("\u202f", "")
-    assert str(report.cycles) in said
+    drawn_text = " ".join(words(root)).replace("\u202f", "")
+    assert str(report.cycles) in drawn_text
     for engine in value["engines"]:
-        assert engine["name"] in said
+        assert engine["name"] in drawn_text
     memories = [group.attrib["data-memory"] for group in root.iter(f"{SVG}g") if group.get("data-memory")]
     assert memories == [row["scope"] for row in value["rows"]]
     cells = {group.attrib["data-cell"] for group in root.iter(f"{SVG}g") if group.get("data-cell")}
@@ -92,7 +94,7 @@ def test_given_any_run_then_figures_engines_memories_and_slots_are_named(name: s
     assert f"{report.cycles}" in root.attrib["aria-label"].replace("\u202f", "")
 
 
-def test_given_repeats_then_the_axis_is_to_scale() -> None:
+def test_repeats_are_drawn_to_scale() -> None:
     root, report, value = drawn("gemmini_gemm", width=1000)
     assert value["repeats"] and value["length"] < report.cycles
     labels = [text for text in root.iter(f"{SVG}text") if "".join(text.itertext()).replace("\u202f", "").isdigit()]
@@ -104,7 +106,7 @@ def test_given_repeats_then_the_axis_is_to_scale() -> None:
         assert x == pytest.approx(192 + 3 + cycle * (1000 - 192 - 12) / report.cycles, abs=0.1)
 
 
-def test_given_more_tasks_than_can_be_drawn_then_bins_with_the_same_share_of_busy_time() -> None:
+def test_bins_of_many_tasks_keep_the_busy_share() -> None:
     state, store = opened("place_the_copies")
     value = timeline_value(state, store)
     many = {**value, "window": _as_bins(value)}
@@ -131,16 +133,16 @@ def _area(path: str) -> float:
     return sum(float(w) * float(h) for w, h in re.findall(r"h([\d.]+)v([\d.]+)h-", path))
 
 
-def test_given_a_machine_that_cannot_run_it_then_the_drawing_says_why() -> None:
+def test_the_drawing_of_an_impossible_run_has_the_reason() -> None:
     state, store = opened(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
     value = timeline_value(state, store)
     assert value["note"]
-    said = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
-    assert value["note"] in said and "A & B < C" in said
+    drawn_text = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
+    assert value["note"] in drawn_text and "A & B < C" in drawn_text
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "bank_conflicts", "what_moves_what"])
-def test_given_rows_then_the_tree_has_each_with_its_depth_and_costs(name: str) -> None:
+def test_tree_draws_each_row_with_depth_and_costs(name: str) -> None:
     state, store = opened(name)
     assert state.moment is not None
     func, report = state.moment.schedule.func, store.report_now(state)
@@ -153,19 +155,19 @@ def test_given_rows_then_the_tree_has_each_with_its_depth_and_costs(name: str) -
     ]
     tops: list[float] = []
     for group, row in zip(groups, rows, strict=True):
-        said = " ".join(words(group))
-        assert row["name"] in said
+        drawn_text = " ".join(words(group))
+        assert row["name"] in drawn_text
         for buffer in [*row.get("reads", ()), *row.get("writes", ())]:
-            assert buffer["name"] in said
+            assert buffer["name"] in drawn_text
         if row["id"] in costs and costs[row["id"]]["cycles"]["share"]:
-            assert costs[row["id"]]["cycles"]["text"] in said
+            assert costs[row["id"]]["cycles"]["text"] in drawn_text
         tops.append(min(float(text.attrib["y"]) for text in group.iter(f"{SVG}text")))
     assert tops == sorted(tops) and len(set(tops)) == len(tops)
     width = float(root.attrib["width"])
     assert all(0 <= float(text.attrib["x"]) <= width for text in root.iter(f"{SVG}text"))
 
 
-def test_given_themes_then_each_has_its_colours_and_auto_asks_the_reader() -> None:
+def test_themes_have_their_colours_and_auto_follows_the_reader() -> None:
     state, store = opened(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
     assert state.moment is not None
     rows = tree_rows(state.moment.schedule.func)
@@ -184,7 +186,7 @@ def test_given_themes_then_each_has_its_colours_and_auto_asks_the_reader() -> No
             assert "<script" not in text
 
 
-def test_given_names_that_are_markup_then_they_are_text() -> None:
+def test_markup_in_names_is_drawn_as_text() -> None:
     row = {
         "id": "x", "parent": "", "depth": 0, "kind": "loop", "name": "<script>alert(1)</script>\x00", "extent": "4 & 5",
         "detail": "", "reduces": False,
@@ -195,11 +197,12 @@ def test_given_names_that_are_markup_then_they_are_text() -> None:
     assert "</svg>" in words(root)
 
 
-def test_given_no_rows_then_it_says_so() -> None:
+def test_an_empty_tree_is_labelled() -> None:
     assert "no loops and no blocks" in tree_svg([])
 
 
-def test_given_two_drawings_in_one_page_then_their_rules_and_patterns_are_their_own() -> None:
+@pytest.mark.slow
+def test_two_drawings_on_a_page_share_no_rules_or_patterns() -> None:
     names = {drawn(name)[0].attrib["id"] for name in ("vtcm_double_buffer", "gemmini_gemm")}
     assert len(names) == 2
     for name in ("vtcm_double_buffer", "gemmini_gemm"):
@@ -215,7 +218,7 @@ def test_given_two_drawings_in_one_page_then_their_rules_and_patterns_are_their_
         )
 
 
-def test_the_picture_of_addresses_in_the_docs_is_current_and_shows_a_buffer_at_the_addresses_of_another() -> None:
+def test_the_address_map_in_the_docs_is_current() -> None:
     assert PICTURE.read_text(encoding="utf-8") == address_map(), (
         "run: PYTHONPATH=tests python -m support.record.address_map"
     )

@@ -1,4 +1,4 @@
-"""The Explore pane's value: what can be searched, how far it is, why the best is the best, rows that are asked for."""
+"""The Explore pane's value: the space, the progress, the explanation of the best candidate, and requested rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilewright.app.views.explore.value import explore_value, seconds_left, tria
 from tilewright.app.views.notebook.value import notebook_value
 
 
-def test_given_holes_then_the_form_says_what_would_be_searched() -> None:
+def test_form_describes_the_space_of_the_holes() -> None:
     offer = explore_value(with_holes(), Store())["offer"]
     assert [(hole["name"], list(hole["values"])) for hole in offer["holes"]] == [
         ("tile", ["64", "32"]),
@@ -31,14 +31,14 @@ def test_given_holes_then_the_form_says_what_would_be_searched() -> None:
     assert "peak local.vtcm[0]" in [figure["key"] for figure in offer["figures"]]
 
 
-def test_given_none_then_the_form_has_an_example_and_an_error_in_one_is_told() -> None:
+def test_the_form_without_holes_has_an_example_and_its_error() -> None:
     offer = explore_value(act(State(), OpenText(MATMUL_NOTEBOOK)), Store())["offer"]
     assert offer["holes"] == [] and offer["example"].startswith("tile = tilewright.choose(")
     bad = explore_value(act(State(), OpenText(HOLES.replace("[64, 32]", "[]"))), Store())["offer"]
     assert "the list of values is empty" in bad["error"]
 
 
-def test_given_so_many_points_that_no_browser_counts_them_then_they_are_sent_all_the_same() -> None:
+def test_astronomically_many_points_can_be_sent() -> None:
     lines = "".join(f'x{n} = tilewright.choose("x{n}", {list(range(9))})\n' for n in range(40))
     state = act(State(), OpenText(HOLES + lines))
     value = explore_value(act(state, Explore()), Store())
@@ -46,7 +46,7 @@ def test_given_so_many_points_that_no_browser_counts_them_then_they_are_sent_all
     msgspec.json.encode(value)
 
 
-def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_space() -> None:
+def test_a_finished_search_explains_its_best_and_the_bound() -> None:
     state, store, found = searched()
     value = explore_value(state, store)["search"]
     assert value["status"] == "ended" and value["count"] == value["total"] == 12 and value["all"]
@@ -58,18 +58,18 @@ def test_given_a_search_that_ended_then_its_best_says_why_and_what_bounds_the_sp
     assert best.outcome.figures.bound_by in value["card"]["words"]
     assert value["now"] is not None and len(value["now"]) == len(value["figures"])
     assert value["checked"][str(value["best"])] in ("proved", "tested")
-    looking = act(state, ShowPane("explore"))
-    study = trial_analysis(looking, store)
+    visible = act(state, ShowPane("explore"))
+    study = trial_analysis(visible, store)
     assert study is not None
     (report,) = study.pieces()
     store.keep(study.what, study.of, report)
-    assert trial_analysis(looking, store) is None
-    limits = explore_value(looking, store)["search"]["card"]["limits"]
+    assert trial_analysis(visible, store) is None
+    limits = explore_value(visible, store)["search"]["card"]["limits"]
     assert limits[0]["name"] == best.outcome.figures.bound_by
-    msgspec.json.encode(explore_value(looking, store))
+    msgspec.json.encode(explore_value(visible, store))
 
 
-def test_given_a_refused_candidate_then_its_card_says_which_line_refused_it() -> None:
+def test_the_card_of_a_refused_candidate_names_its_line() -> None:
     state, store, found = searched()
     refused = next(trial for trial in found.trials if trial.outcome.status == "refused")
     card = explore_value(act(state, ShowTrial(refused.number)), store)["search"]["card"]
@@ -77,7 +77,7 @@ def test_given_a_refused_candidate_then_its_card_says_which_line_refused_it() ->
     assert any(choice["changed"] for choice in card["choices"])
 
 
-def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() -> None:
+def test_only_the_requested_rows_of_this_search_are_sent() -> None:
     state, store, found = searched()
     key = explore_value(state, store)["search"]["key"]
     rows = trials_value(state, store, key, 4)
@@ -88,7 +88,7 @@ def test_given_rows_asked_for_then_only_those_come_and_of_this_search_alone() ->
     assert trials_value(state, store, key + 1, 0) is trials_value(state, store, key, -1) is None
 
 
-def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() -> None:
+def test_a_search_of_an_earlier_text_is_marked() -> None:
     state, store, _ = searched()
     changed = act(state, RemoveItem(13))
     assert explore_value(changed, store)["search"]["stale"] == "of an earlier version of the schedule"
@@ -99,14 +99,14 @@ def test_given_another_text_then_the_search_says_that_it_is_of_an_earlier_one() 
     assert explore_value(changed, store)["search"]["count"] == 12
 
 
-def test_given_a_pace_then_the_time_left_follows_it() -> None:
+def test_the_remaining_time_follows_the_rate() -> None:
     _, _, found = searched()
     running = msgspec.structs.replace(found, status="running", total=112, at=tuple(float(n) for n in range(12)))
     assert seconds_left(running) == 100.0
     assert seconds_left(Found("running")) is None and seconds_left(found) is None
 
 
-def test_given_a_hole_then_its_line_has_its_values_in_the_order_of_their_size() -> None:
+def test_line_of_a_hole_has_its_values_in_order() -> None:
     state = with_holes()
     rows = [row for cell in notebook_value(state, Store(), {})["cells"] for row in cell.get("rows") or ()]
     (tile,) = (row for row in rows if row["text"].startswith("tile ="))
@@ -114,7 +114,7 @@ def test_given_a_hole_then_its_line_has_its_values_in_the_order_of_their_size() 
     assert next(row for row in rows if row["text"].startswith("sch.reorder"))["hole"] is None
 
 
-def test_given_a_derived_space_then_each_hole_has_the_rule_that_wrote_it() -> None:
+def test_each_derived_hole_names_its_rule() -> None:
     text = HOLES.replace("tile = tile", "# Tiles of the last block: tiles of C: loops m.\ntile = tile")
     text = text.replace("slots = tile", "# A remark of a person: two of them.\nslots = tile")
     state = act(act(State(), OpenText(text)), Explore())
@@ -124,7 +124,7 @@ def test_given_a_derived_space_then_each_hole_has_the_rule_that_wrote_it() -> No
     assert [hole["rule"] for hole in plain["holes"]] == ["", "", ""]
 
 
-def test_given_pins_then_the_search_names_them_and_its_axes_have_only_their_values() -> None:
+def test_pins_are_named_and_restrict_the_axes() -> None:
     state = act(with_holes(), Explore(keep={"tile": ("32",)}))
     search = explore_value(state, Store())["search"]
     assert search["asked"].endswith("all 6") and search["kept"] == ["tile 32"] and search["size"] == 6

@@ -1,4 +1,4 @@
-"""What the inspector says of a loop, a block, a buffer, and of the run while nothing is chosen."""
+"""The inspector of a loop, a block, a buffer, and of the whole run without a selection."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def sections(value: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
     return {(part["title"], part["kind"]): {name: text for name, text, _ in part["rows"]} for part in value["sections"]}
 
 
-def test_given_nothing_chosen_then_the_memories_are_shown_with_what_lies_in_them() -> None:
+def test_no_selection_shows_memories_and_their_contents() -> None:
     value = inspector_value(example("place_the_copies"), Store())
     assert value["kind"] == "nothing" and value["picker"] is None
     vtcm = next(m for m in value["memories"] if m["name"] == "vtcm")
     assert [b["name"] for b in vtcm["buffers"]] == ["A_local.vtcm", "B_local.vtcm"]
     assert all(block["over"] and block["share"] == 1.0 for block in vtcm["blocks"])
-    # The smallest memory is the one to look at first.
+    # The smallest memory comes first.
     assert value["memories"][-1]["scope"] == "global"
     assert {"Engines", "Stalls"} <= {part["title"] for part in value["sections"]} and value["traffic"]
 
 
-def test_given_conflicts_then_the_buffer_in_the_list_says_so() -> None:
+def test_the_buffer_list_marks_bank_conflicts() -> None:
     value = inspector_value(example("what_moves_what"), Store())
     (listed,) = (b for m in value["memories"] for b in m["buffers"] if b["id"] == "B")
     assert listed["note"] == "conflicts ×3" and listed["tone"] == "warn"
 
 
-def test_given_a_loop_then_its_costs_are_those_of_the_tasks_below() -> None:
+def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
     store = Store()
     state = act(example("vtcm_double_buffer"), SelectRow("ko"))
     value = inspector_value(state, store)
@@ -63,7 +63,7 @@ def test_given_a_loop_then_its_costs_are_those_of_the_tasks_below() -> None:
     assert sections(value)["ko", "loop"]["inside"] == "mo > no"
 
 
-def test_given_a_block_then_its_engine_is_named_with_the_reason_and_its_buffers_can_be_chosen() -> None:
+def test_a_block_shows_its_engine_reason_and_buffers() -> None:
     value = inspector_value(act(example("vtcm_double_buffer"), SelectRow("C")), Store())
     assert value["kind"] == "block"
     engine = next(part for part in value["sections"] if part["kind"] == "engine")
@@ -72,7 +72,7 @@ def test_given_a_block_then_its_engine_is_named_with_the_reason_and_its_buffers_
     assert {part["buffer"] for part in value["sections"]} >= {"A_local.vtcm", "B_local.vtcm", "C_local.acc"}
 
 
-def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> None:
+def test_a_buffer_keeps_the_row_selected_and_leads_back() -> None:
     state = act(act(example("vtcm_double_buffer"), SelectRow("C")), SelectRow(buffer="A_local.vtcm"))
     assert (state.selected, state.buffer) == ("C", "A_local.vtcm")
     value = inspector_value(state, Store())
@@ -81,7 +81,7 @@ def test_given_a_buffer_then_the_row_stays_chosen_and_there_is_a_way_back() -> N
     assert act(state, SelectRow("C")).buffer == ""
 
 
-def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
+def test_another_buffer_resets_the_view() -> None:
     state = act(example("vtcm_double_buffer"), SelectRow(buffer="A"))
     there = act(state, decode({"kind": "show_layout", "look": {"row": 8, "draft": "lambda i, j: [j, i]"}}))
     assert (there.look.row, act(there, SelectRow(buffer="A")).look.row) == (8, 8)
@@ -89,12 +89,12 @@ def test_given_another_buffer_then_it_is_looked_at_from_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("look", [{"row": -1}, {"nothing": 1}, {"draft": "x" * 3_000}, {"row": "x"}])
-def test_given_a_look_that_makes_no_sense_then_it_is_refused(look: dict[str, Any]) -> None:
+def test_an_invalid_view_is_refused(look: dict[str, Any]) -> None:
     with pytest.raises(DocumentError, match="the message 'show_layout' has an invalid field 'look'"):
         decode({"kind": "show_layout", "look": look})
 
 
-def test_given_a_scope_that_the_machine_has_not_then_a_buffer_still_has_its_facts() -> None:
+def test_a_buffer_in_an_unknown_scope_keeps_its_facts() -> None:
     text = next(e.text for e in load_examples() if e.name == "bank_conflicts").replace('"gpu-sm"', '"vta"')
     state = act(act(State(), OpenText(text)), SelectRow(buffer="A_shared"))
     value = inspector_value(state, Store())
@@ -113,7 +113,7 @@ def main(A: T.Buffer((8,), "float32"), A_1: T.Buffer((8,), "float32")):
 """
 
 
-def test_given_buffers_then_each_has_an_id_of_its_own_and_its_blocks() -> None:
+def test_each_buffer_has_a_unique_id_and_its_blocks() -> None:
     func = parse(TWO_OF_A_NAME).program
     ids = buffer_ids(func)
     assert list(ids) == ["A", "A_1"]

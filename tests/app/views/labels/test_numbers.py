@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers formatted for people."""
 
 import pytest
 
@@ -11,7 +11,7 @@ THIN = "\u202f"
     ("number", "text"),
     [(0, "0"), (41216, f"41{THIN}216"), (10**12, f"1{THIN}000{THIN}000{THIN}000{THIN}000"), (10**18, "1.000e+18")],
 )
-def test_given_a_count_then_digits_stand_in_groups(number: int, text: str) -> None:
+def test_digits_are_grouped(number: int, text: str) -> None:
     assert grouped(number) == text
 
 
@@ -27,7 +27,7 @@ def test_given_a_count_then_digits_stand_in_groups(number: int, text: str) -> No
         (None, ""),
     ],
 )
-def test_given_bytes_then_the_unit_fits(size_bytes: int | None, text: str) -> None:
+def test_bytes_get_a_fitting_unit(size_bytes: int | None, text: str) -> None:
     assert size_text(size_bytes) == text
 
 
@@ -44,15 +44,15 @@ def test_given_bytes_then_the_unit_fits(size_bytes: int | None, text: str) -> No
         (100_000, 100_001, f"+<0.1{THIN}%", "worse"),
     ],
 )
-def test_given_a_change_then_it_has_a_sign_and_a_trend(before: int, after: int, text: str, trend: str) -> None:
+def test_a_change_has_a_sign_and_a_trend(before: int, after: int, text: str, trend: str) -> None:
     assert change_of(before, after) == (text, trend)
 
 
-def test_given_a_fraction_then_it_is_in_per_cent() -> None:
+def test_a_fraction_is_a_percentage() -> None:
     assert percent_text(0.8749) == f"87{THIN}%"
 
 
-def test_given_a_small_part_then_it_is_not_called_nothing() -> None:
+def test_a_small_part_is_not_rounded_to_zero() -> None:
     assert percent_text(0.0) == f"0{THIN}%"
     assert percent_text(1e-9) == percent_text(0.004) == percent_text(0.0099) == f"<{THIN}1{THIN}%"
     assert percent_text(0.01) == f"1{THIN}%"

@@ -1,4 +1,4 @@
-"""Buffer colours are the same in Python and in CSS, and stay when buffers are added or removed."""
+"""Buffer colours agree in Python and CSS, and survive the addition or removal of buffers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
 
-def test_given_the_style_sheet_then_it_has_the_colours_of_the_canvases():
+def test_the_style_sheet_has_the_canvas_colours():
     found = re.findall(r"--tw-buffer-(\d+): light-dark\((#\w{6}), (#\w{6})\);", style("tilewright.css"))
     assert [(light, dark) for _, light, dark in found] == list(BUFFER_COLOURS)
     assert [int(n) for n, _, _ in found] == list(range(len(BUFFER_COLOURS)))
 
 
-def test_given_edits_then_every_buffer_keeps_its_colour_and_none_of_a_program_share_one():
+def test_buffer_colours_are_distinct_and_survive_edits():
     sch = Schedule(parse(MATMUL_RELU).program)
     known: dict[str, int] = {}
     seen: dict[str, int] = {}
@@ -35,7 +35,7 @@ def test_given_edits_then_every_buffer_keeps_its_colour_and_none_of_a_program_sh
     assert len(seen) == 7
 
 
-def test_given_another_session_or_order_then_a_buffer_without_a_rival_has_the_same_colour():
+def test_buffer_colours_do_not_depend_on_session_or_order():
     whole = Schedule(parse(MATMUL_RELU).program)
     whole.cache_read("matmul", 0, "local")
     whole.cache_read("matmul", 1, "local")
@@ -45,7 +45,7 @@ def test_given_another_session_or_order_then_a_buffer_without_a_rival_has_the_sa
     assert second.items() <= first.items()
 
 
-def test_given_more_buffers_than_colours_then_each_has_one():
+def test_more_buffers_than_colours_each_get_one():
     sch = Schedule(parse(MATMUL_RELU).program)
     block = "relu"
     for _ in range(14):
@@ -66,13 +66,13 @@ def contrast(a: str, b: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_given_either_theme_then_each_mark_stands_out_from_the_ground():
+def test_marks_contrast_with_the_background_in_both_themes():
     for index in range(len(BUFFER_COLOURS)):
         assert contrast(colour(index, dark=False), "#ffffff") >= 3
         assert contrast(colour(index, dark=True), "#17191f") >= 3
 
 
-def test_given_either_theme_then_text_can_be_read():
+def test_text_is_legible_in_both_themes():
     tokens = {
         name: (light, dark)
         for name, light, dark in re.findall(
@@ -88,7 +88,7 @@ def test_given_either_theme_then_text_can_be_read():
             assert contrast(tokens[name][theme], tokens[f"{name}-soft"][theme]) >= 4.5, name
 
 
-def test_given_more_buffers_than_colours_then_each_has_one_and_parameters_the_first():
+def test_parameters_get_the_first_colours():
     lines = [f"    X{n} = T.alloc_buffer((4,))" for n in range(1, 40)]
     for n in range(40):
         source, target = "A" if n == 0 else f"X{n}", "B" if n == 39 else f"X{n + 1}"

@@ -1,4 +1,4 @@
-"""The layout picker's values: every figure shown is the simulator's on the program that the call makes."""
+"""The layout picker's values: every shown metric is simulated on the program after the call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unpadded() -> State:
 
 
 def value_of(state: State, store: Store) -> dict[str, Any]:
-    """The picker's value after all that a thread works out."""
+    """The picker's value after its background analysis."""
     while (work := layout_work(state, store)) is not None:
         for piece in work.pieces():
             store.keep(work.what, work.of, piece)
@@ -66,6 +66,7 @@ def lost(report: Report, name: str) -> tuple[int, int]:
     return max((row.degree for row in rows), default=1), sum(row.cycles for row in rows)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "buffer", "without"),
     [
@@ -76,9 +77,7 @@ def lost(report: Report, name: str) -> tuple[int, int]:
         ("box_blur", "x_blur", ""),
     ],
 )
-def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_program(
-    name: str, buffer: str, without: str
-) -> None:
+def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: str, without: str) -> None:
     state, store = example(name, buffer, without), Store()
     value = value_of(state, store)
     assert value["cards"][0]["key"] == "now" and len(value["cards"]) >= 2
@@ -100,7 +99,7 @@ def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_progr
             own = [row for row in report.caches.rows if row.cache == "L1" and row.buffer == buffer]
             assert figure(shown, "misses") == grouped(sum(row.read_misses + row.write_misses for row in own))
         tried += 1
-        # The line in the notebook is the one that was shown, but for the variable of its block.
+        # The line in the notebook is the shown one, except for the variable of the block.
         assert after.notebook is not None
         line = after.notebook.steps[-1].text.replace("tilewright.", "")
         assert line.partition("(")[0] == shown["call"]["text"].partition("(")[0]
@@ -108,7 +107,8 @@ def test_given_any_card_then_its_figures_are_the_simulators_on_the_applied_progr
     assert tried
 
 
-def test_given_a_column_in_one_bank_then_padding_is_the_fastest_and_the_pictures_show_why() -> None:
+@pytest.mark.slow
+def test_padding_is_the_fastest_layout_for_a_column_in_one_bank() -> None:
     value = value_of(unpadded(), Store())
     now, padded, swizzled = (card(value, key) for key in ("now", "padded 1", "swizzled"))
     assert figure(now, "conflicts") == "×32" and figure(padded, "conflicts") == figure(swizzled, "conflicts") == "none"
@@ -116,20 +116,22 @@ def test_given_a_column_in_one_bank_then_padding_is_the_fastest_and_the_pictures
     columns = {c["key"]: c["thumb"]["shades"][0::32] for c in (now, padded, swizzled)}
     assert len(set(columns["now"])) == 1
     assert len(set(columns["padded 1"])) == len(set(columns["swizzled"])) == 32
-    # Nothing is wasted by a swizzle, a float a row by padding.
+    # A swizzle wastes nothing, padding one float a row.
     assert swizzled["rank"][2] == now["rank"][2] == 32 * 32 * 4
     assert padded["rank"][2] == 32 * 33 * 4
 
 
-def test_given_a_swizzle_in_pieces_of_a_wide_load_then_copies_stay_whole_and_conflicts_are_fewer() -> None:
+@pytest.mark.slow
+def test_a_piecewise_swizzle_keeps_copies_whole_with_fewer_conflicts() -> None:
     value = value_of(unpadded(), Store())
     now, fine, wide = (card(value, key) for key in ("now", "swizzled", "swizzled wide"))
     assert wide["key"] == "swizzled wide" and figure(wide, "conflicts") == "×4"
-    # Sixteen bytes stay together: the copy is told in fewer runs than that of single floats.
+    # Sixteen bytes stay together: the copy is listed in fewer runs than one of single floats.
     assert wide["rank"][0] < now["rank"][0] < fine["rank"][0]
 
 
-def test_given_an_access_then_its_lanes_banks_and_turns_are_told() -> None:
+@pytest.mark.slow
+def test_an_access_shows_its_lanes_banks_and_turns() -> None:
     value = value_of(unpadded(), Store())
     fill, read = value["uses"]
     assert (fill["block"], fill["written"], fill["kind"]) == ("A_shared", True, "dma")
@@ -140,7 +142,7 @@ def test_given_an_access_then_its_lanes_banks_and_turns_are_told() -> None:
     assert fill["steps"][3]["taken"] == [96, 1, 32] and fill["steps"][3]["degree"] == 1
 
 
-def test_given_operands_that_are_accessed_together_then_the_rows_of_the_others_are_told_too() -> None:
+def test_rows_of_operands_accessed_together_are_shown() -> None:
     value = value_of(example("what_moves_what", "B"), Store())
     write = next(use for use in value["uses"] if use["written"])
     step = write["steps"][0]
@@ -149,14 +151,15 @@ def test_given_operands_that_are_accessed_together_then_the_rows_of_the_others_a
     assert [sum(hit[n] for hit in step["hits"]) for n in (1, 2)] == [8, 8]
 
 
-def test_given_a_grid_then_each_cell_has_its_address_and_bank() -> None:
+@pytest.mark.slow
+def test_each_grid_cell_has_its_address_and_bank() -> None:
     grid = value_of(unpadded(), Store())["grid"]
     assert (grid["rows"], grid["columns"], grid["scale"], grid["unit"], grid["unit_count"]) == (32, 32, 1, "bank", 32)
     assert grid["addresses"] == [4 * n for n in range(1024)]
     assert grid["units"] == [n % 32 for n in range(1024)]
 
 
-def test_given_a_large_buffer_then_a_window_of_it_is_shown_and_cells_of_several_elements_when_asked() -> None:
+def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
     state, store = example("bank_conflicts", "A"), Store()
     grid = value_of(state, store)["grid"]
     assert (grid["rows"], grid["columns"], grid["height"], grid["width"], grid["scale"]) == (256, 256, 64, 64, 1)
@@ -170,7 +173,8 @@ def test_given_a_large_buffer_then_a_window_of_it_is_shown_and_cells_of_several_
     assert whole["addresses"][1] == 16 and whole["addresses"][64] == 4 * 256 * 4
 
 
-def test_given_cells_of_several_banks_then_they_are_marked_as_mixed() -> None:
+@pytest.mark.slow
+def test_cells_of_several_banks_are_marked_as_mixed() -> None:
     state, store = unpadded(), Store()
     tall = applied(state, card(value_of(state, store), "padded 1")["call"])
     # 64 cells hold a tile of 32; a small one is shown in fewer.
@@ -182,8 +186,9 @@ def test_given_cells_of_several_banks_then_they_are_marked_as_mixed() -> None:
     assert set(grid["units"]) == {0, 1}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("key", ["padded 1", "swizzled", "tiled 16", "order [1, 0]"])
-def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_program(key: str) -> None:
+def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
     state, store = unpadded(), Store()
     before = value_of(state, store)
     shown = card(before, key)
@@ -207,22 +212,24 @@ def test_given_a_card_that_is_pointed_at_then_the_grid_is_that_of_the_applied_pr
     assert grid["units"] == addresses.unit.reshape(-1).tolist()
 
 
-def test_given_a_preview_of_nothing_that_is_known_then_the_grid_is_as_it_is() -> None:
+def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
     state, store = unpadded(), Store()
     assert value_of(act(state, ShowLayout(Look(preview="no such"))), store)["grid"]["preview"] == ""
-    # A map that is typed can be looked at, too.
+    # A typed map has a preview, too.
     text = "lambda i, j: [j, i]"
     now = act(state, ShowLayout(Look(draft=text, preview=f"custom {text}")))
     grid = value_of(now, store)["grid"]
     assert grid["preview"] == "custom map" and grid["addresses"][1] == 32 * 4
 
 
-def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
+@pytest.mark.slow
+def test_the_chosen_slot_is_shown() -> None:
     state, store = example("vtcm_double_buffer", "A_local.vtcm"), Store()
     first, second = (value_of(act(state, ShowLayout(Look(slot=n))), store)["grid"] for n in (0, 1))
     assert (first["slots"], set(first["units"]), set(second["units"])) == (2, {0}, {1})
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -238,17 +245,18 @@ def test_given_slots_in_blocks_then_the_chosen_slot_is_shown() -> None:
         ("lambda i, j: [i,\x00 j]", ""),
     ],
 )
-def test_given_a_typed_map_that_is_wrong_then_it_is_told_what_and_nothing_changes(text: str, code: str) -> None:
+def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str) -> None:
     state, store = unpadded(), Store()
     draft = value_of(typed(state, text), store)["draft"]
     assert draft["status"] == "wrong" and draft["card"] is None
     assert code in draft["error"]["code"] and draft["error"]["message"]
     if code == "syntax":
-        # The bracket that is open, not one of ours.
+        # The error is the user's open bracket, not one that Tilewright added.
         assert draft["column"] == text.index("[") + 1 and draft["error"]["message"] == "'[' was never closed"
 
 
-def test_given_a_map_with_places_to_spare_then_zeros_there_are_offered() -> None:
+@pytest.mark.slow
+def test_a_map_with_unused_addresses_offers_zeros() -> None:
     state, store = unpadded(), Store()
     draft = value_of(typed(state, "lambda i, j: [i // 3, i % 3, j]"), store)["draft"]
     after = applied(state, draft["padded"])
@@ -257,7 +265,7 @@ def test_given_a_map_with_places_to_spare_then_zeros_there_are_offered() -> None
     assert len(shape) == 3
 
 
-def test_given_a_typed_map_that_is_right_then_its_card_is_the_simulators_answer() -> None:
+def test_a_valid_typed_map_has_a_simulated_card() -> None:
     state, store = unpadded(), Store()
     now = typed(state, "lambda i, j: [i // 8, j // 8, i % 8, j % 8]")
     before = layout_value(now, store, 0)
@@ -268,7 +276,8 @@ def test_given_a_typed_map_that_is_right_then_its_card_is_the_simulators_answer(
     assert isinstance(report, Report) and draft["card"]["rank"][0] == report.cycles
 
 
-def test_given_a_typed_swizzle_then_it_is_tried_out_element_by_element() -> None:
+@pytest.mark.slow
+def test_a_typed_swizzle_is_checked_element_by_element() -> None:
     state, store = unpadded(), Store()
     good = value_of(typed(state, "lambda i, j: [i, j // 32, j % 32 ^ i % 32]"), store)["draft"]
     assert good["status"] == "right" and good["card"]["call"]["arguments"]["assume_injective_transform"] is True
@@ -276,7 +285,7 @@ def test_given_a_typed_swizzle_then_it_is_tried_out_element_by_element() -> None
     assert bad["status"] == "wrong" and bad["error"]["code"] == "not-bijective"
 
 
-def test_given_a_swizzle_of_the_offset_then_it_is_tried_out_and_the_grid_has_names_and_offsets() -> None:
+def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
     state, store = unpadded(), Store()
     draft = value_of(state, store)["draft"]
     names, (rows, columns) = draft["names"], draft["extents"]
@@ -295,9 +304,7 @@ def test_given_a_swizzle_of_the_offset_then_it_is_tried_out_and_the_grid_has_nam
 @pytest.mark.parametrize(
     ("name", "buffer", "without"), [("bank_conflicts", "A_shared", PADDED), ("vtcm_double_buffer", "B_local.vtcm", "")]
 )
-def test_given_a_setting_then_its_call_is_accepted_and_the_setting_is_the_chosen_one(
-    name: str, buffer: str, without: str
-) -> None:
+def test_a_setting_is_accepted_and_shown_as_chosen(name: str, buffer: str, without: str) -> None:
     state, store = example(name, buffer, without), Store()
     seen = 0
     for control in value_of(state, store)["controls"]:
@@ -315,7 +322,8 @@ def test_given_a_setting_then_its_call_is_accepted_and_the_setting_is_the_chosen
     assert seen >= 4
 
 
-def test_given_memories_then_the_scope_says_what_fits() -> None:
+@pytest.mark.slow
+def test_the_scope_shows_which_memory_fits() -> None:
     state, store = example("place_the_copies", "A_local.vtcm"), Store()
     (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
     notes = {option["value"]: option["note"] for option in scope["options"]}
@@ -325,7 +333,7 @@ def test_given_memories_then_the_scope_says_what_fits() -> None:
     assert "cache_read" in scope["blocked"]
 
 
-def test_given_padding_that_is_there_then_it_can_be_taken_off() -> None:
+def test_padding_can_be_removed() -> None:
     state, store = example("bank_conflicts", "A_shared"), Store()
     (padding,) = (c for c in value_of(state, store)["controls"] if c["id"] == "padding")
     assert "mod 32" in padding["value"]
@@ -334,13 +342,13 @@ def test_given_padding_that_is_there_then_it_can_be_taken_off() -> None:
     assert isinstance(report, Report) and lost(report, "A_shared")[0] == 32
 
 
-def test_given_facts_then_reuse_and_traffic_are_of_the_whole_run() -> None:
+def test_reuse_and_traffic_cover_the_whole_run() -> None:
     facts = {name: value for name, value, _ in value_of(example("place_the_copies", "A_local.vtcm"), Store())["facts"]}
     assert facts["live tile"] == "256 × 512" and facts["reuse"] == "×8"
     assert facts["written"] == "512\u202fKiB" and facts["read"] == "4\u202fMiB"
 
 
-def test_given_work_that_was_given_up_then_it_goes_on_where_it_was() -> None:
+def test_cancelled_layout_trials_resume() -> None:
     state, store = unpadded(), Store()
     work = layout_work(state, store)
     assert work is not None
@@ -363,14 +371,14 @@ def main(A: T.Buffer((64, 64), "float32", strides=[128, 1]), B: T.Buffer((64, 64
 """
 
 
-def test_given_a_layout_that_is_refused_then_its_card_says_why_and_has_no_figures() -> None:
+def test_a_refused_layout_has_a_reason_and_no_metrics() -> None:
     state, store = act(act(State(), OpenText(STRIDED)), SelectRow(buffer="A")), Store()
     refused = card(value_of(state, store), "order [1, 0]")["refused"]
     assert refused["code"] == "strided-buffer" and "strides" in refused["message"]
     assert not card(value_of(state, store), "order [1, 0]")["figures"]
 
 
-def test_given_a_column_that_is_read_from_far_memory_then_the_share_of_bursts_is_told() -> None:
+def test_share_of_bursts_of_a_far_column_is_shown() -> None:
     state, store = example("bank_conflicts", "B"), Store()
     facts = {name: value for name, value, _ in value_of(state, store)["facts"]}
     report = store.report_now(state)
@@ -380,7 +388,8 @@ def test_given_a_column_that_is_read_from_far_memory_then_the_share_of_bursts_is
     assert facts["bursts used"] == f"{100 * share:.0f}\u202f%"
 
 
-def test_given_an_earlier_step_then_the_picker_says_that_calls_go_to_the_end() -> None:
+@pytest.mark.slow
+def test_at_an_earlier_step_calls_go_to_the_end() -> None:
     state = example("bank_conflicts", "A_shared")
     assert state.shown is not None
     back = act(state, ViewStep(len(state.shown.states) - 2))
@@ -388,6 +397,6 @@ def test_given_an_earlier_step_then_the_picker_says_that_calls_go_to_the_end() -
     assert value["fixed"] and figure(card(value, "now"), "conflicts") == "×32"
 
 
-def test_given_a_buffer_that_is_gone_then_there_is_no_picker() -> None:
+def test_a_deleted_buffer_has_no_picker() -> None:
     state = act(unpadded(), SelectRow(buffer="nobody"))
     assert layout_value(state, Store(), 0) is None and layout_work(state, Store()) is None

@@ -1,4 +1,4 @@
-"""The machine panel: every figure of the file with unit and source, what can be stepped to, what each would gain."""
+"""The machine panel: every parameter of the file with unit and source, its steppers, and the gain of each."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def panel_of(machine: str) -> tuple[State, Store]:
     return act(opened_example("place_the_copies"), PickMachine(machine)), Store()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("machine", MACHINES, ids=NAMES)
-def test_given_a_preset_then_every_figure_of_it_is_there_with_its_source(machine: Machine) -> None:
+def test_every_parameter_of_a_preset_has_its_source(machine: Machine) -> None:
     shown = figures(machine_value(*panel_of(machine.name)))
     for group in GROUPS:
         for part in machine.parts(group):
@@ -49,7 +50,7 @@ def test_given_a_preset_then_every_figure_of_it_is_there_with_its_source(machine
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=NAMES)
-def test_given_a_stepper_then_the_machine_can_have_what_it_says(machine: Machine) -> None:
+def test_steppers_offer_only_valid_values(machine: Machine) -> None:
     for path, figure in figures(machine_value(*panel_of(machine.name))).items():
         field = path.rpartition(".")[2]
         for text in (figure["less"], figure["more"]):
@@ -63,7 +64,7 @@ def test_given_a_stepper_then_the_machine_can_have_what_it_says(machine: Machine
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=NAMES)
-def test_given_the_text_of_a_figure_then_it_reads_as_the_figure(machine: Machine) -> None:
+def test_parameter_texts_parse_to_their_values(machine: Machine) -> None:
     for path in figures(machine_value(*panel_of(machine.name))):
         field, value = path.rpartition(".")[2], machine.figure(path)
         assert figure_value(field, figure_text(field, value)) == value, path
@@ -86,7 +87,7 @@ def test_given_the_text_of_a_figure_then_it_reads_as_the_figure(machine: Machine
         ("mapping", "interleave", "interleave"),
     ],
 )
-def test_given_what_people_type_then_it_is_read(field: str, text: str, value: object) -> None:
+def test_typed_parameters_are_parsed(field: str, text: str, value: object) -> None:
     found = figure_value(field, text)
     assert found == value and type(found) is type(value)
 
@@ -94,13 +95,13 @@ def test_given_what_people_type_then_it_is_read(field: str, text: str, value: ob
 @pytest.mark.parametrize(
     "text", ["", "many", "4 cycles", "4 KiB", "1e3", "--", "1.2.3", "4; drop", " " * 2_000 + "!", "9" * 5_000]
 )
-def test_given_what_is_no_number_then_it_is_refused_in_words(text: str) -> None:
+def test_text_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(TilewrightError) as refused:
         figure_value("banks", text)
     assert refused.value.code == "bad-figure" and "banks" in refused.value.refusal.message
 
 
-def test_given_a_changed_parameter_then_it_is_marked_and_says_what_the_file_has() -> None:
+def test_a_changed_parameter_is_marked_with_the_files_value() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     assert machine_value(state, store)["changed"] == 0
     turned = act(state, SetParameter("memories.ddr.read_bytes_per_cycle", 52))
@@ -111,23 +112,23 @@ def test_given_a_changed_parameter_then_it_is_marked_and_says_what_the_file_has(
     assert report_now(turned, store).cycles < report_now(state, store).cycles
 
 
-def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() -> None:
+def test_panel_shows_the_results_of_sensitivity() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     report, machine = report_now(state, store), machine_now(state, store)
-    assert sensitivity_analysis(state, store) is None  # nobody looks at it
-    looking = act(state, ShowPane("machine"))
-    study = sensitivity_analysis(looking, store)
+    assert sensitivity_analysis(state, store) is None  # the pane is hidden
+    visible = act(state, ShowPane("machine"))
+    study = sensitivity_analysis(visible, store)
     assert study is not None and study.what == "sensitivity"
-    assert machine_value(looking, store)["limit"]["text"].startswith("Simulating")
+    assert machine_value(visible, store)["limit"]["text"].startswith("Simulating")
     seen: list[int] = []
     for piece in study.pieces():
         store.keep(study.what, study.of, piece)
         seen.append(piece.done)
     assert seen == list(range(1, len(seen) + 1))
-    assert sensitivity_analysis(looking, store) is None
+    assert sensitivity_analysis(visible, store) is None
     assert state.moment is not None
     parameters = sensitivity(state.moment.schedule.described, machine)
-    value = machine_value(looking, store)
+    value = machine_value(visible, store)
     assert value["limit"]["path"] == parameters[0].path == "memories.ddr.read_bytes_per_cycle"
     assert f"{parameters[0].cycles:,}".replace(",", "\u202f") in value["limit"]["detail"]
     assert [sensitivity["path"] for sensitivity in value["sensitivities"]] == [k.path for k in parameters[:4]]
@@ -139,7 +140,7 @@ def test_given_a_study_that_is_done_then_the_panel_says_what_sensitivity_says() 
         assert gain["trend"] == ("better" if parameter.saved > 0 else "worse" if parameter.saved else "same")
 
 
-def test_given_real_parts_then_their_sizes_belong_to_figures_of_presets_and_have_a_source() -> None:
+def test_sizes_of_real_parts_have_a_source() -> None:
     for size in real_sizes():
         machine = load_machine(size.machine)
         assert isinstance(machine.figure(size.figure), int)
@@ -152,7 +153,7 @@ def test_given_real_parts_then_their_sizes_belong_to_figures_of_presets_and_have
     assert all(o["possible"] for o in value["offers"])
 
 
-def test_given_a_machine_cell_that_names_none_while_it_is_typed_then_the_machine_that_is_shown_stays() -> None:
+def test_an_unfinished_machine_cell_keeps_the_shown_machine() -> None:
     state = opened_example("gemmini_gemm")
     assert state.notebook is not None
     index = next(n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "machine")

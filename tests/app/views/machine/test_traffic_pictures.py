@@ -1,4 +1,4 @@
-"""Traffic and roofline: their figures are the report's."""
+"""Traffic and roofline show the numbers of the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_then_the_flows_are_the_reports_bytes(name: str) -> None:
+def test_flows_are_the_bytes_of_the_report(name: str) -> None:
     state, store = opened_example(name), Store()
     report, value = report_now(state, store), traffic_value(state, store)
     copies = [f for f in value["flows"] if f["kind"] == "copy"]
@@ -40,7 +40,8 @@ def test_given_an_example_then_the_flows_are_the_reports_bytes(name: str) -> Non
     assert all(f["colour"] == colours[f["buffer"]] for f in value["flows"] if f["buffer"] in colours)
 
 
-def test_given_the_discussions_round_trip_then_it_is_one_and_stands_together() -> None:
+@pytest.mark.slow
+def test_the_round_trip_of_the_discussion_is_one_group() -> None:
     state, store = opened_example("fused_matmul_relu_roundtrip"), Store()
     value = traffic_value(state, store)
     (trip,) = value["trips"]
@@ -52,7 +53,7 @@ def test_given_the_discussions_round_trip_then_it_is_one_and_stands_together() -
     assert not traffic_value(opened_example("fused_matmul_relu"), store)["trips"]
 
 
-def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
+def test_cache_levels_show_accesses_and_misses() -> None:
     state, store = opened_example("cache_blocking"), Store()
     counts, value = report_now(state, store).caches, traffic_value(state, store)
     assert counts is not None
@@ -65,7 +66,7 @@ def test_given_caches_then_each_level_says_what_it_is_asked_and_lacks() -> None:
 
 
 @pytest.mark.parametrize("prefetcher", ["next-line", pytest.param("stride", marks=pytest.mark.slow)])
-def test_given_a_prefetcher_then_each_level_says_how_many_lines_it_fetched(prefetcher: str) -> None:
+def test_cache_levels_show_prefetched_lines(prefetcher: str) -> None:
     machine = load_machine("cpu-core").replace("caches.L1.prefetcher", prefetcher)
     machine = machine.replace("caches.L1.prefetch_lines", 1)
     report = simulate(opened_example("cache_blocking").moment.schedule.func, machine)
@@ -74,8 +75,9 @@ def test_given_a_prefetcher_then_each_level_says_how_many_lines_it_fetched(prefe
     assert rows[0]["prefetched"] != "0"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_then_the_points_are_the_reports_rooflines(name: str) -> None:
+def test_roofline_points_are_those_of_the_report(name: str) -> None:
     state, store = opened_example(name), Store()
     simulate_steps(state, store)
     report, machine, value = report_now(state, store), machine_now(state, store), roofline_value(state, store)
@@ -92,7 +94,7 @@ def test_given_an_example_then_the_points_are_the_reports_rooflines(name: str) -
     assert all(p["y"] <= p["roof"] * 1.0001 for p in value["points"])
 
 
-def test_given_steps_then_start_and_the_step_before_have_points_of_their_own() -> None:
+def test_start_and_previous_step_have_roofline_points() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     assert [p["key"] for p in roofline_value(state, store)["points"]] == ["now"]  # the others are not simulated yet
     simulate_steps(state, store)
@@ -101,7 +103,7 @@ def test_given_steps_then_start_and_the_step_before_have_points_of_their_own() -
     assert [p["key"] for p in roofline_value(at_first, store)["points"]] == ["now"]
 
 
-def test_given_a_machine_that_cannot_run_it_then_the_pictures_say_why() -> None:
+def test_a_program_that_cannot_run_shows_the_reason() -> None:
     state, store = act(opened_example("vtcm_double_buffer"), PickMachine("vta")), Store()
     assert traffic_value(state, store)["note"] and not traffic_value(state, store)["flows"]
     assert roofline_value(state, store)["note"] and not roofline_value(state, store)["points"]

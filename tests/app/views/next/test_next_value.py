@@ -1,4 +1,4 @@
-"""The Next pane: what limits a fresh program, the machines to choose from, and suggestions that are applied as one edit."""
+"""The Next pane: the limits of a fresh program, the machines on offer, and suggestions that are applied as one edit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FRESH = ADD_RELU
 
 
 def studied(state: State, store: Store) -> State:
-    """The state, once all calls were tried."""
+    """The state after all calls were tried."""
     store.report_now(state)
     while (work := next_analysis(state, store)) is not None:
         for piece in work.pieces():
@@ -43,7 +43,7 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     assert chosen == "gemmini"
 
 
-def test_a_press_writes_the_lines_as_one_edit_with_the_predicted_cycles() -> None:
+def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     store = Store()
     state = studied(act(State(), OpenText(FRESH)), store)
     value = next_value(state, store)

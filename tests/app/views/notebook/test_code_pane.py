@@ -1,4 +1,4 @@
-"""What the code pane marks."""
+"""Marks of changed lines in the code pane."""
 
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
@@ -9,7 +9,7 @@ from tilewright.app.state.model import State
 from tilewright.app.views.notebook.code import marked, python_value, script_value
 
 
-def test_given_two_texts_then_new_lines_are_added_and_old_ones_removed() -> None:
+def test_added_and_removed_lines_are_marked() -> None:
     lines = marked("a\nb\nc", "a\nx\nc\nd")
     assert [(line["number"], line["text"], line["mark"]) for line in lines] == [
         (1, "a", None),
@@ -20,7 +20,7 @@ def test_given_two_texts_then_new_lines_are_added_and_old_ones_removed() -> None
     ]
 
 
-def test_given_a_step_then_what_it_changed_is_marked_and_the_text_is_the_program_there() -> None:
+def test_a_step_shows_its_program_with_the_changes_marked() -> None:
     store, state = Store(), act(State(), OpenText(MATMUL_NOTEBOOK))
     value = script_value(state, store)
     assert any(line["mark"] == "added" for line in value["lines"])
@@ -32,7 +32,7 @@ def test_given_a_step_then_what_it_changed_is_marked_and_the_text_is_the_program
     assert all(line["mark"] is None for line in first["lines"])
 
 
-def test_given_a_notebook_then_its_python_is_offered_as_a_file() -> None:
+def test_the_python_of_a_notebook_is_offered_as_a_file() -> None:
     value = python_value(act(State(), OpenText(MATMUL_NOTEBOOK)), Store())
     assert value["file"] == "schedule_tvm.py"
     assert any("sch.reorder(i, ko, j, ki)" in line["text"] for line in value["lines"])

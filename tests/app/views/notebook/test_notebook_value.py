@@ -42,7 +42,7 @@ def row(state: State, text: str, changes: Any = None) -> dict[str, Any]:
     return found
 
 
-def test_given_a_notebook_then_steps_comments_and_lines_that_are_off_stand_in_the_texts_order() -> None:
+def test_steps_comments_and_disabled_lines_keep_their_order() -> None:
     state = opened(with_lines("# words of mine", "# off: sch.unroll(ki)", "sch.parallel(i)"))
     found = rows(state)
     assert [(r["kind"], r["text"].split("(")[0]) for r in found] == [
@@ -59,7 +59,8 @@ def test_given_a_notebook_then_steps_comments_and_lines_that_are_off_stand_in_th
     assert found[3]["comment"] == "ki stays inside"
 
 
-def test_given_a_step_that_is_chosen_then_its_figures_and_the_difference_of_the_trees_stand_below_it() -> None:
+@pytest.mark.slow
+def test_a_chosen_step_shows_metrics_and_tree_changes() -> None:
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = opened(example.text)
     simulate_steps(state, STORE)
@@ -76,7 +77,7 @@ def test_given_a_step_that_is_chosen_then_its_figures_and_the_difference_of_the_
     assert "step 10 of 14" in value(chosen)["banners"][0]["text"]
 
 
-def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on() -> None:
+def test_the_conflict_of_a_removed_step_offers_resolutions() -> None:
     state = act(opened(with_lines("sch.unroll(ki)")), RemoveItem(2))
     conflict = row(state, "sch.reorder")["conflict"]
     assert conflict["title"] == "This step no longer applies"
@@ -93,14 +94,14 @@ def test_given_a_step_taken_out_then_the_conflict_tells_why_and_offers_ways_on()
     assert row(state, "sch.reorder")["text"][start:end] == "ko"
 
 
-def test_given_a_step_moved_above_what_it_needs_then_moving_it_below_is_the_first_way() -> None:
+def test_the_first_resolution_moves_a_step_below_its_dependency() -> None:
     state = act(opened(with_lines("sch.unroll(ki)")), MoveItem(4, 1))
     choice = row(state, "sch.unroll")["conflict"]["choices"][0]
     assert choice["label"].startswith("Move below ko, ki = sch.split")
     assert choice["message"] == {"kind": "move_item", "item": 1, "target": 3, "after": True}
 
 
-def test_given_a_line_that_never_applied_then_it_is_wrong_and_the_nearest_name_is_offered() -> None:
+def test_an_unknown_name_in_a_line_gets_the_nearest_one() -> None:
     state = opened(with_lines("sch.unrol(ki)"))
     conflict = row(state, "sch.unrol")["conflict"]
     assert conflict["title"] == "This step does not apply" and conflict["changes"] == []
@@ -108,7 +109,7 @@ def test_given_a_line_that_never_applied_then_it_is_wrong_and_the_nearest_name_i
     assert value(state)["problems"][0]["mend"] == "unroll"
 
 
-def test_given_text_that_cannot_be_read_then_its_place_is_told_and_the_cell_is_code() -> None:
+def test_unreadable_text_shows_its_place_and_a_code_cell() -> None:
     state = opened()
     body = next(c["body"] for c in value(state)["cells"] if c["kind"] == "schedule")
     broken = act(state, EditCell(3, body + "sch.unroll(\n"))
@@ -125,13 +126,13 @@ def test_given_text_that_cannot_be_read_then_its_place_is_told_and_the_cell_is_c
     assert all(r["status"] == "applied" for r in steps), "no row is marked while it is being typed"
 
 
-def test_given_a_workload_that_is_broken_then_the_lines_of_the_schedule_stay_and_wait() -> None:
+def test_schedule_lines_stay_pending_below_a_broken_workload() -> None:
     state = act(opened(), EditCell(2, "def f(:\n"))
     assert [r["status"] for r in rows(state)] == ["skipped"] * 4
     assert [r["number"] for r in rows(state)] == [0, 0, 0, 0] or rows(state)[2]["number"] in (0, 1)
 
 
-def test_given_branches_then_each_tells_how_many_steps_it_shares() -> None:
+def test_branches_show_how_many_steps_they_share() -> None:
     assert value(opened())["branches"] == []
     state = act(opened(), AddBranch("wide", 2))
     assert value(state)["branches"] == [
@@ -142,7 +143,7 @@ def test_given_branches_then_each_tells_how_many_steps_it_shares() -> None:
 
 
 @pytest.mark.parametrize("example", load_examples(), ids=lambda e: e.name)
-def test_given_an_example_then_its_value_is_quick_and_every_moment_has_one(example: Any) -> None:
+def test_every_step_of_an_example_has_a_value_quickly(example: Any) -> None:
     state = opened(example.text)
     assert state.shown is not None
     for count in range(len(state.shown.states)):
@@ -151,7 +152,7 @@ def test_given_an_example_then_its_value_is_quick_and_every_moment_has_one(examp
     value(off)
 
 
-def test_given_an_edit_of_the_last_line_then_what_stands_before_it_is_not_made_again() -> None:
+def test_an_edit_of_the_last_line_reuses_the_states_before() -> None:
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = opened(example.text)
     assert state.notebook is not None
@@ -161,7 +162,7 @@ def test_given_an_edit_of_the_last_line_then_what_stands_before_it_is_not_made_a
     assert edited.moment is state.notebook.states[-2]
 
 
-def test_given_a_call_then_the_value_of_the_notebook_is_not_what_takes_the_time() -> None:
+def test_the_notebook_value_of_a_call_is_quick() -> None:
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = act(act(opened(example.text), AddBranch("a", 5)), AddBranch("b", 3))
     assert state.moment is not None

@@ -1,4 +1,4 @@
-"""A file's earlier versions on the page: seen, compared with now, and gone back to."""
+"""Earlier versions of a file on the page: shown, compared with the current one, and restored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def value(page: Session) -> dict[str, Any]:
     return found
 
 
-def test_given_edits_then_each_version_says_what_it_changed_and_which_is_there_now(page: Session) -> None:
+def test_each_version_shows_its_change_and_the_current_one(page: Session) -> None:
     assert versions_value(page.state) is None
     send(page, "show_versions")
     shown = value(page)
@@ -56,7 +56,7 @@ def test_given_edits_then_each_version_says_what_it_changed_and_which_is_there_n
     assert versions_value(page.state) is None
 
 
-def test_given_a_version_when_gone_back_to_then_the_notebook_is_it_and_undo_leads_back(page: Session) -> None:
+def test_restoring_a_version_can_be_undone(page: Session) -> None:
     before = text_of(page)
     send(page, "show_versions")
     send(page, "restore_version", version=value(page)["versions"][0]["number"])
@@ -65,7 +65,7 @@ def test_given_a_version_when_gone_back_to_then_the_notebook_is_it_and_undo_lead
     assert text_of(page) == before
 
 
-def test_given_a_version_that_is_not_there_then_nothing_is_done(page: Session) -> None:
+def test_a_missing_version_is_ignored(page: Session) -> None:
     before = text_of(page)
     send(page, "restore_version", version=1)
     assert text_of(page) == before and page.state.notice is not None
@@ -74,7 +74,7 @@ def test_given_a_version_that_is_not_there_then_nothing_is_done(page: Session) -
     assert text_of(page) == before
 
 
-def test_given_a_notebook_in_no_file_then_there_are_no_versions() -> None:
+def test_a_notebook_without_a_file_has_no_versions() -> None:
     page = Desk().page()
     send(page, "open_text", text=MATMUL_NOTEBOOK)
     send(page, "show_versions")

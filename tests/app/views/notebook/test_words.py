@@ -1,4 +1,4 @@
-"""What the notebook's editors offer: all calls with their parameters, handles and the words that go into strings."""
+"""Completion in the notebook's editors: calls with their parameters, handles, and words inside strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilewright.engine.adopt import QUERIES
 from tilewright.engine.schedule import PRIMITIVES
 
 
-def test_every_call_of_a_notebook_is_there_with_the_parameters_of_the_engine_and_a_sentence() -> None:
+def test_completion_has_every_call_with_parameters_and_a_sentence() -> None:
     calls = {call["name"]: call for call in calls_to_write()}
     assert set(calls) == {*PRIMITIVES, *QUERIES, "machine"}
     for name, primitive in PRIMITIVES.items():
@@ -24,7 +24,7 @@ def test_every_call_of_a_notebook_is_there_with_the_parameters_of_the_engine_and
     assert all(call["summary"] for call in calls.values())
 
 
-def test_given_parameters_then_what_they_take_and_how_they_are_given_is_told() -> None:
+def test_parameters_have_types_and_defaults() -> None:
     calls = {call["name"]: {p["name"]: p for p in call["parameters"]} for call in calls_to_write()}
     assert calls["split"]["loop"]["takes"] == "loop" and calls["split"]["loop"]["default"] is None
     assert calls["split"]["preserve_unit_iters"]["default"] == "True"
@@ -33,7 +33,7 @@ def test_given_parameters_then_what_they_take_and_how_they_are_given_is_told() -
     assert calls["get_block"]["name"]["takes"] == "block" and calls["machine"]["name"]["takes"] == "machine"
 
 
-def test_given_a_notebook_then_handles_that_are_gone_come_last_and_strings_are_those_of_program_and_machine() -> None:
+def test_completion_has_stale_handles_last_and_strings_of_the_program() -> None:
     state, store = act(State(), OpenText(MATMUL_NOTEBOOK)), Store()
     state = act(state, OpenText(with_lines("xo, xi = sch.split(i, [None, 4])")))
     words = words_value(state, store)
@@ -50,6 +50,6 @@ def test_given_a_notebook_then_handles_that_are_gone_come_last_and_strings_are_t
     assert {h["name"]: h["detail"] for h in back["handles"]}["i"] != "no longer in the program"
 
 
-def test_given_no_notebook_then_calls_and_machines_are_offered_all_the_same() -> None:
+def test_completion_without_a_notebook_has_calls_and_machines() -> None:
     words = words_value(State(), Store())
     assert words["calls"] and words["handles"] == [] and words["strings"]["block"] == []

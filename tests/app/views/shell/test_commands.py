@@ -1,4 +1,4 @@
-"""What the palette finds besides the tree's own actions."""
+"""Entries of the palette besides the tree's actions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def opened() -> State:
     return act(State(), OpenText(example.text, example.title))
 
 
-def test_given_the_gallery_then_examples_and_the_theme_are_found() -> None:
+def test_the_palette_finds_examples_and_the_theme_in_the_gallery() -> None:
     found = commands_value(State(), EXAMPLES)
     assert {c["message"]["name"] for c in found if c["group"] == "Examples"} == {e.name for e in EXAMPLES}
     assert all(c["message"]["kind"] in ("open", "theme") for c in found)
 
 
-def test_given_a_notebook_then_every_primitive_machine_step_and_example_is_found() -> None:
+def test_the_palette_finds_primitives_machines_steps_and_examples() -> None:
     state = opened()
     found = commands_value(state, EXAMPLES)
     assert {c["method"] for c in found if "method" in c} == {item.method for item in (*LOOP_ITEMS, *BLOCK_ITEMS)}
@@ -38,7 +38,7 @@ def test_given_a_notebook_then_every_primitive_machine_step_and_example_is_found
     assert sum(c["group"] == "Steps" for c in found) == len(state.notebook.steps) + 1
 
 
-def test_given_each_message_then_the_session_knows_it() -> None:
+def test_the_session_decodes_each_palette_message() -> None:
     state = opened()
     for command in commands_value(state, EXAMPLES):
         message = command["message"]

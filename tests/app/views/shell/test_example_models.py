@@ -1,4 +1,4 @@
-"""The models that come with Tilewright: each kernel is scheduled; the guide, their cards and their thumbnails have their figures."""
+"""The example models: each kernel is scheduled, and the guide, the cards and the thumbnails have the same metrics."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def model(name: str) -> NetworkNotebook:
     return load_network(example_file(name))
 
 
-def test_given_the_folder_then_its_models_are_a_residual_network_and_a_transformer() -> None:
+def test_the_example_models_are_a_residual_network_and_a_transformer() -> None:
     assert NAMES == ["resnet18_blocks", "transformer_layer"]
     assert [card.model for card in example_models()] == NAMES
     assert all(card.path is None and card.sentence.endswith("Each kernel has a schedule.") for card in example_models())
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_machine(name: str) -> None:
+def test_each_kernel_of_an_example_model_has_a_fitting_schedule(name: str) -> None:
     found = model(name)
     assert found.scheduled.keys() == {kernel.name for kernel in found.kernels}
     report = found.simulate()
@@ -42,7 +42,7 @@ def test_given_an_example_model_then_each_kernel_has_a_schedule_that_fits_the_ma
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> None:
+def test_the_guide_has_the_metrics_of_an_example_model(name: str) -> None:
     found = model(name)
     cycles, calls = found.simulate().cycles, len(found.network.graph.calls)
     bounds = sum(
@@ -54,7 +54,7 @@ def test_given_an_example_model_then_the_guide_has_its_figures(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_model_then_no_kernel_is_faster_than_its_bound(name: str) -> None:
+def test_no_kernel_of_an_example_model_beats_its_bound(name: str) -> None:
     found = model(name)
     for cost in found.simulate().kernels:
         assert cost.report is not None
@@ -62,12 +62,12 @@ def test_given_an_example_model_then_no_kernel_is_faster_than_its_bound(name: st
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_given_an_example_model_then_its_thumbnail_has_its_calls_engines_and_memories(name: str) -> None:
-    made, text = model_thumbnail(example_file(name)), model(name).document.text
-    assert load_thumbnails()[digest(text)] == made
-    assert made.cycles == model(name).simulate().cycles
-    assert len(made.rows) == min(len(model(name).network.graph.calls), MAX_ROWS)
-    assert {lane.name for lane in made.engines} == {engine.name for engine in model(name).machine.engines}
-    bars = [bar for lane in made.engines for bar in lane.bars]
+def test_the_thumbnail_of_a_model_has_calls_engines_and_memories(name: str) -> None:
+    thumbnail, text = model_thumbnail(example_file(name)), model(name).document.text
+    assert load_thumbnails()[digest(text)] == thumbnail
+    assert thumbnail.cycles == model(name).simulate().cycles
+    assert len(thumbnail.rows) == min(len(model(name).network.graph.calls), MAX_ROWS)
+    assert {lane.name for lane in thumbnail.engines} == {engine.name for engine in model(name).machine.engines}
+    bars = [bar for lane in thumbnail.engines for bar in lane.bars]
     assert bars and all(0 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT for start, end, _, share in bars)
-    assert all(0 <= part <= HEIGHT and not level.over for level in made.memories for part in level.fill)
+    assert all(0 <= part <= HEIGHT and not level.over for level in thumbnail.memories for part in level.fill)

@@ -1,4 +1,4 @@
-"""The review of an export for TVM: opened by what the export leaves out, with cycles, and with calls that keep the slots."""
+"""The review of an export for TVM: opened if the export omits something, with cycles, and with calls that keep the slots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HAND = Path(__file__).parents[3] / "hand"
 
 
 def reviewed(state: State, store: Store) -> dict[str, Any]:
-    """The review after all of its simulations."""
+    """The finished review."""
     work = review_analysis(state, store)
     if work is not None:
         for piece in work.pieces():
@@ -33,7 +33,8 @@ def reviewed(state: State, store: Store) -> dict[str, Any]:
     return value
 
 
-def test_given_slots_that_tvm_drops_then_the_review_has_their_cost_and_a_pipeline_that_keeps_them() -> None:
+@pytest.mark.slow
+def test_slots_that_tvm_drops_get_a_pipeline_that_keeps_them() -> None:
     store, state = Store(), act(opened_example("vtcm_double_buffer"), ReviewExport("tvm"))
     report, machine = report_now(state, store), machine_now(state, store)
     assert needs_review(state, "tvm", store) and not needs_review(state, "c", store)
@@ -56,13 +57,13 @@ def test_given_slots_that_tvm_drops_then_the_review_has_their_cost_and_a_pipelin
     assert [loss["title"] for loss in again["losses"]] == ["Axis separators", "Loop names"] and again["keep"] is None
 
 
-def test_given_an_export_that_loses_only_names_then_there_is_no_review() -> None:
+def test_an_export_that_loses_only_names_has_no_review() -> None:
     store, state = Store(), opened_example("place_the_copies")
     assert not needs_review(state, "tvm", store)
     assert export_review_value(state, store) is None
 
 
-def test_given_axis_separators_then_only_the_version_without_them_is_reviewed() -> None:
+def test_axis_separators_review_only_the_version_without_them() -> None:
     store, state = Store(), opened_example("vtcm_two_halves")
     assert needs_review(state, "tvm", store) and not needs_review(state, "tvm-0.25", store)
     report_now(state, store)
@@ -70,7 +71,7 @@ def test_given_axis_separators_then_only_the_version_without_them_is_reviewed() 
     assert value["losses"][0]["effect"]["trend"] == "worse" and value["keep"] is None and value["not_kept"] == ""
 
 
-def test_given_pipelines_that_do_not_fit_then_the_one_that_fits_is_offered() -> None:
+def test_the_pipeline_that_fits_is_offered() -> None:
     text = (HAND / "gemm" / "gemmini_requantized.py").read_text()
     store, state = Store(), act(act(State(), OpenText(text)), ReviewExport("tvm"))
     report_now(state, store)
@@ -78,7 +79,7 @@ def test_given_pipelines_that_do_not_fit_then_the_one_that_fits_is_offered() -> 
     assert value["keep"]["calls"] == ("sch.pipeline(jo, [0, 1])",) and value["not_kept"] == ""
 
 
-def test_given_no_legal_pipeline_then_the_review_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_review_without_a_legal_pipeline_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_review, "with_pipelines", lambda _: ())
     store, state = Store(), act(opened_example("vtcm_double_buffer"), ReviewExport("tvm"))
     report_now(state, store)

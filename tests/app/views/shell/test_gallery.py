@@ -1,4 +1,4 @@
-"""Cards out of notebook files."""
+"""Cards of notebook files."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ from tilewright.app.views.shell.thumbnails import digest
 NOTEBOOK = "# %% [markdown]\n# # Mine\n#\n# It does a thing.\n"
 
 
-def test_given_the_examples_then_each_has_a_title_a_sentence_and_facts() -> None:
+def test_example_cards_have_a_title_a_sentence_and_facts() -> None:
     examples = load_examples()
     assert [e.name for e in examples][:2] == ["place_the_copies", "what_moves_what"]
     for example in examples:
@@ -34,7 +34,8 @@ def test_given_the_examples_then_each_has_a_title_a_sentence_and_facts() -> None
         assert len(example.facts) == 3
 
 
-def test_given_every_example_then_it_opens_without_an_error() -> None:
+@pytest.mark.slow
+def test_every_example_opens_without_an_error() -> None:
     for example in load_examples():
         state = act(State(), OpenText(example.text, example.title))
         assert state.notebook is not None and state.notebook.error is None, (example.name, state.notice)
@@ -63,22 +64,20 @@ def test_given_every_example_then_it_opens_without_an_error() -> None:
         ("gemmini_gemm", "", ""),
     ],
 )
-def test_given_an_example_of_the_forum_then_its_card_has_the_question(
-    name: str, discussion: str, question: str
-) -> None:
+def test_card_of_a_forum_example_has_the_question(name: str, discussion: str, question: str) -> None:
     (found,) = (e for e in load_examples() if e.name == name)
     assert (found.discussion, found.question) == (discussion, question)
 
 
 @pytest.mark.slow
-def test_the_kept_thumbnails_are_of_the_examples_as_they_are() -> None:
+def test_the_stored_thumbnails_are_current() -> None:
     kept = (FOLDER / THUMBNAILS).read_text(encoding="utf-8")
     assert kept == as_text(drawn()), "PYTHONPATH=tests python -m support.record.thumbnails"
     known = load_thumbnails()
     assert all(digest(example.text) in known for example in load_examples())
 
 
-def test_given_thumbnails_then_a_card_says_what_the_simulator_does() -> None:
+def test_cards_with_thumbnails_have_simulated_metrics() -> None:
     cards = {c["name"]: c for c in gallery_value(State(), load_examples(), load_thumbnails())["examples"]}
     assert cards["vtcm_double_buffer"]["figures"] == ["203\u202f064 cycles", "64\u202f% overlap"]
     assert cards["cache_blocking"]["figures"] == ["5\u202f131\u202f712 cycles"]
@@ -86,7 +85,7 @@ def test_given_thumbnails_then_a_card_says_what_the_simulator_does() -> None:
     assert gallery_value(State(), load_examples())["examples"][0]["thumbnail"] is None
 
 
-def test_given_a_folder_then_its_notebooks_are_there_the_newest_first(tmp_path: Path) -> None:
+def test_notebooks_of_the_folder_are_listed_newest_first(tmp_path: Path) -> None:
     for age, name in enumerate(("old", "new", "newest")):
         (tmp_path / f"{name}.py").write_text(NOTEBOOK)
         os.utime(tmp_path / f"{name}.py", (age, age))
@@ -104,7 +103,7 @@ def test_given_a_folder_then_its_notebooks_are_there_the_newest_first(tmp_path: 
     assert value["folder"] == "work" and [c["changed"] for c in value["examples"]] == [2.0, 1.0, 0.0]
 
 
-def test_given_very_many_files_then_the_newest_have_cards(tmp_path: Path) -> None:
+def test_only_the_newest_of_many_files_have_cards(tmp_path: Path) -> None:
     for n in range(MOST_FILES + 5):
         (tmp_path / f"n{n:03}.py").write_text(NOTEBOOK)
         os.utime(tmp_path / f"n{n:03}.py", (n, n))
@@ -112,10 +111,10 @@ def test_given_very_many_files_then_the_newest_have_cards(tmp_path: Path) -> Non
     assert len(load_folder(tmp_path)) == MOST_FILES
 
 
-def test_given_a_file_without_prose_then_its_name_is_its_title() -> None:
+def test_the_title_of_a_file_without_prose_is_its_name() -> None:
     assert example_of("bare", read_document("x = 1\n")).title == "bare"
 
 
-def test_given_a_text_that_did_not_open_then_the_gallery_says_why() -> None:
+def test_the_gallery_explains_a_failed_opening() -> None:
     value = gallery_value(act(State(), OpenText("def f(:")), ())
     assert value["problem"].message

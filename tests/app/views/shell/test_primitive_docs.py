@@ -1,4 +1,4 @@
-"""Pages of primitives out of their docstrings."""
+"""Pages of primitives from their docstrings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFERENCE = Path(__file__).parents[4] / "docs" / "primitives.md"
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
-def test_each_primitive_has_a_drawing_of_two_columns_and_says_what_it_returns(name: str) -> None:
+def test_primitives_have_a_two_column_drawing_and_return_text(name: str) -> None:
     doc = doc_of(PRIMITIVES[name])
     assert doc.summary.endswith(".") and doc.returns and doc.source, doc
     assert doc.drawing.before and doc.drawing.after
@@ -28,17 +28,17 @@ def test_each_primitive_has_a_drawing_of_two_columns_and_says_what_it_returns(na
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
-def test_nothing_of_a_docstring_is_lost(name: str) -> None:
+def test_no_part_of_a_docstring_is_lost(name: str) -> None:
     doc = doc_of(PRIMITIVES[name])
     drawn = (*doc.drawing.before, *doc.drawing.after, *doc.drawing.notes)
-    told = " ".join((doc.summary, *drawn, *doc.about, doc.requires, doc.returns, doc.errors, doc.source))
+    shown = " ".join((doc.summary, *drawn, *doc.about, doc.requires, doc.returns, doc.errors, doc.source))
     words = (PRIMITIVES[name].apply.__doc__ or "").split()
     labels = {"Rewrite:", "Requires:", "Returns:", "Errors:", "Source:", "Requires,", "Returns,", "Errors,", "=>"}
-    missing = [word for word in words if word not in labels and word not in told]
+    missing = [word for word in words if word not in labels and word not in shown]
     assert not missing
 
 
-def test_given_compute_at_then_its_drawing_shows_the_nest_before_and_after() -> None:
+def test_compute_at_is_drawn_before_and_after() -> None:
     doc = doc_of(PRIMITIVES["compute_at"])
     assert doc.drawing.before == (
         "for i, j in T.grid(n, m):",
@@ -52,12 +52,12 @@ def test_given_compute_at_then_its_drawing_shows_the_nest_before_and_after() -> 
     assert doc.requires.startswith("a complete or reduction block")
 
 
-def test_given_labels_together_then_each_has_the_text() -> None:
+def test_combined_labels_share_their_text() -> None:
     doc = doc_of(PRIMITIVES["vectorize"])
     assert doc.requires == doc.returns == doc.errors == "as `parallel`."
 
 
-def test_given_a_line_across_both_columns_then_it_is_a_note() -> None:
+def test_a_line_across_both_columns_is_a_note() -> None:
     drawn = drawing_of(["    a        =>    b", "    when lowered, both are the same thing", "    c              d"])
     assert (drawn.before, drawn.after, drawn.notes) == (
         ("a", "c"),
@@ -67,13 +67,13 @@ def test_given_a_line_across_both_columns_then_it_is_a_note() -> None:
     assert columns_text(drawn) == "a   =>   b\nc        d"
 
 
-def test_given_a_drawing_without_an_arrow_then_it_is_shown_as_it_is() -> None:
+def test_a_drawing_without_an_arrow_is_shown_unchanged() -> None:
     drawn = drawing_of(["    for i:", "        f(i)"])
     assert drawn.before == ("for i:", "    f(i)") and not drawn.after
     assert columns_text(drawn) == "for i:\n    f(i)"
 
 
-def test_the_reference_is_of_the_docstrings_as_they_are() -> None:
+def test_the_reference_matches_the_docstrings() -> None:
     assert REFERENCE.read_text(encoding="utf-8") == reference_text(), (
         "PYTHONPATH=tests python -m support.record.primitives"
     )

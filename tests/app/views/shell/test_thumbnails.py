@@ -1,4 +1,4 @@
-"""Programs and reports in miniature."""
+"""Thumbnails of programs and reports."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from tilewright.engine.hwsim import simulate
 EXAMPLES = {example.name: example.text for example in load_examples()}
 
 
-def test_given_a_notebook_then_its_tree_is_there_row_by_row() -> None:
-    made = thumbnail_of(MATMUL_NOTEBOOK)
-    assert [depth for depth, _, _ in made.rows] == [0, 1, 2, 3, 4]
-    assert [width for _, width, _ in made.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
-    assert [colour for _, _, colour in made.rows] == [-1, -1, -1, -1, 2]  # C is the third buffer
-    assert made.text == digest(MATMUL_NOTEBOOK)
+def test_a_thumbnail_has_the_tree_row_by_row() -> None:
+    thumbnail = thumbnail_of(MATMUL_NOTEBOOK)
+    assert [depth for depth, _, _ in thumbnail.rows] == [0, 1, 2, 3, 4]
+    assert [width for _, width, _ in thumbnail.rows] == [8, 3, 8, 6, 0]  # 128, 4, 128, 32 trips, and the block
+    assert [colour for _, _, colour in thumbnail.rows] == [-1, -1, -1, -1, 2]  # C is the third buffer
+    assert thumbnail.text == digest(MATMUL_NOTEBOOK)
 
 
-def test_given_more_steps_then_the_thumbnail_is_of_the_program_after_them() -> None:
-    made = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
-    assert sum(width == 0 for _, width, _ in made.rows) == 2
-    assert made.text != digest(MATMUL_NOTEBOOK)
+def test_a_thumbnail_shows_the_scheduled_program() -> None:
+    thumbnail = thumbnail_of(with_lines('AL = sch.cache_read(C, 0, "local.vtcm")'))
+    assert sum(width == 0 for _, width, _ in thumbnail.rows) == 2
+    assert thumbnail.text != digest(MATMUL_NOTEBOOK)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_inside(name: str) -> None:
-    made = thumbnail_of(EXAMPLES[name])
+def test_thumbnail_metrics_are_the_reports_and_marks_lie_inside(name: str) -> None:
+    thumbnail = thumbnail_of(EXAMPLES[name])
     notebook = evaluate(read_document(EXAMPLES[name]))
     assert notebook.schedule is not None and notebook.machine is not None
     report = simulate(notebook.schedule.func, notebook.machine)
-    assert made.cycles == report.cycles
-    assert made.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
-    assert [lane.name for lane in made.engines] == [n for n, engine in report.engines.items() if engine.tasks]
-    for lane in made.engines:
+    assert thumbnail.cycles == report.cycles
+    assert thumbnail.overlap == (round(report.overlap, 4) if report.dma_cycles else None)
+    assert [lane.name for lane in thumbnail.engines] == [n for n, engine in report.engines.items() if engine.tasks]
+    for lane in thumbnail.engines:
         busy = sum((end - start) * share for start, end, _, share in lane.bars) / WIDTH / HEIGHT
         engine = report.engines[lane.name]
-        real = (engine.busy + engine.stall["port"]) / report.cycles  # a task lasts while it waits for a port
+        real = (engine.busy + engine.stall["port"]) / report.cycles  # a task includes its stall on a port
         rounding = 0.01 + 2 * len(lane.bars) / WIDTH
         assert busy == pytest.approx(real, abs=rounding), "the time axis is real"
         assert 0 < len(lane.bars) <= max(MAX_BARS, COLUMNS)
@@ -47,18 +48,18 @@ def test_given_an_example_then_its_figures_are_the_reports_and_all_marks_lie_ins
         for start, end, colour, share in lane.bars:
             assert last - 1 <= start < end <= WIDTH + 1 and 0 < share <= HEIGHT and 0 <= colour < 12
             last = end
-    for level in made.memories:
+    for level in thumbnail.memories:
         assert len(level.fill) == COLUMNS and 0 < max(level.fill) <= HEIGHT
         assert level.over == (report.memory[level.name].peak_bytes > report.memory[level.name].capacity_bytes)
-    assert len(made.rows) <= MAX_ROWS
+    assert len(thumbnail.rows) <= MAX_ROWS
 
 
-def test_given_a_memory_that_overflows_then_its_level_is_above_its_limit() -> None:
+def test_an_overflowing_memory_is_drawn_above_its_limit() -> None:
     level = thumbnail_of(EXAMPLES["place_the_copies"]).memories[0]
     assert level.over and max(level.fill) == HEIGHT > level.limit > 0
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def f(:", "# %% schedule\nsch = nothing\n", ""])
-def test_given_a_text_that_is_no_program_then_there_is_an_empty_thumbnail(text: str) -> None:
-    made = thumbnail_of(text)
-    assert (made.text, made.rows, made.cycles) == (digest(text), (), None)
+def test_text_without_a_program_has_an_empty_thumbnail(text: str) -> None:
+    thumbnail = thumbnail_of(text)
+    assert (thumbnail.text, thumbnail.rows, thumbnail.cycles) == (digest(text), (), None)

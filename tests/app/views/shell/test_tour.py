@@ -1,4 +1,4 @@
-"""The guided tour notices what was done, however it was done, from the notebook alone."""
+"""The guided tour detects finished tasks from the notebook alone, whatever gesture was used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def done(state: State, store: Store) -> list[bool]:
     return [step["done"] for step in value["steps"]]
 
 
-def test_given_the_tours_notebook_then_nothing_is_done_and_its_program_is_the_examples() -> None:
+def test_a_fresh_tour_has_no_finished_task_and_the_examples_program() -> None:
     state = opened()
     assert state.title == "Guided tour: what moves what"
     assert not any(done(state, Store()))
@@ -37,13 +37,13 @@ def test_given_the_tours_notebook_then_nothing_is_done_and_its_program_is_the_ex
     assert lines == [step.call.text for step in start.notebook.steps[: len(lines)]]
 
 
-def test_given_another_notebook_or_none_then_there_is_no_tour() -> None:
+def test_other_notebooks_have_no_tour() -> None:
     assert tour_value(State(), Store()) is None
     (example,) = (e for e in load_examples() if e.name == EXAMPLE)
     assert tour_value(act(State(), OpenText(example.text)), Store()) is None
 
 
-def test_given_the_calls_of_each_step_then_it_is_done_and_those_before_stay_done() -> None:
+def test_each_task_of_the_tour_is_detected_and_stays_done() -> None:
     state, store = opened(), Store()
     for n, step in enumerate(STEPS):
         if not step.calls:
@@ -57,16 +57,16 @@ def test_given_the_calls_of_each_step_then_it_is_done_and_those_before_stay_done
     assert sum(done(state, store)) == sum(step.test is not None for step in STEPS)
 
 
-def test_given_a_step_then_what_is_told_has_the_figures_of_this_program() -> None:
+def test_results_in_the_tour_have_the_metrics_of_this_program() -> None:
     store = Store()
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     value = tour_value(state, store)
     assert value is not None
-    told = value["steps"][2]["result"]
-    assert "from 16\u202fKiB to 4\u202fKiB" in told and "57\u202f344" in told
+    result = value["steps"][2]["result"]
+    assert "from 16\u202fKiB to 4\u202fKiB" in result and "57\u202f344" in result
 
 
-def test_given_undo_then_it_is_not_done_any_more() -> None:
+def test_undo_reopens_a_task() -> None:
     store = Store()
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     assert done(state, store)[2]
@@ -74,7 +74,7 @@ def test_given_undo_then_it_is_not_done_any_more() -> None:
 
 
 @pytest.mark.parametrize("line", ["sch.compute_at(B, io)", "sch.compute_at(B, ii)", "sch.set_scope(B, 0, 'local')"])
-def test_given_a_typed_line_then_it_is_noticed_like_a_drag(line: str) -> None:
+def test_a_typed_line_counts_like_a_drag(line: str) -> None:
     state, store = opened(), Store()
     assert state.notebook is not None
     (cell,) = [n for n, c in enumerate(state.notebook.document.cells) if c.kind == "schedule"]
@@ -83,7 +83,7 @@ def test_given_a_typed_line_then_it_is_noticed_like_a_drag(line: str) -> None:
     assert found[2:4] == ["compute_at" in line, "set_scope" in line]
 
 
-def test_given_a_broken_line_then_the_last_good_program_is_what_counts() -> None:
+def test_a_broken_line_leaves_the_last_valid_program() -> None:
     store = Store()
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     assert state.notebook is not None
@@ -92,7 +92,7 @@ def test_given_a_broken_line_then_the_last_good_program_is_what_counts() -> None
     assert done(act(state, EditCell(cell, f"{body.rstrip()}\nsch.nothing(B)\n")), store)[2]
 
 
-def test_each_step_points_at_something_and_tells_how_it_is_done() -> None:
+def test_each_task_points_at_something_and_explains_it() -> None:
     for step in STEPS:
         assert step.title and step.text and step.anchors
         assert bool(step.task) == (step.test is not None or bool(step.notice))

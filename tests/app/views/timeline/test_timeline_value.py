@@ -1,4 +1,4 @@
-"""The timeline's tables, what it answers, and the wait that is blamed."""
+"""The timeline's tables, its answers to queries, and the selected stall."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def example(name: str) -> tuple[State, Store, Report]:
     return state, store, report
 
 
-def test_given_an_example_then_tables_name_engines_slots_and_the_rows_of_the_tree() -> None:
+def test_tables_name_engines_slots_and_tree_rows() -> None:
     state, store, report = example("gemmini_gemm")
     value = timeline_value(state, store)
     assert [e["name"] for e in value["engines"]] == ["mvin", "mvout", "array"]
@@ -48,7 +48,7 @@ def test_given_an_example_then_tables_name_engines_slots_and_the_rows_of_the_tre
     assert value["cycles"] == report.cycles > value["length"]
 
 
-def test_given_channels_then_each_has_a_row_and_the_machine_panel_one_engine() -> None:
+def test_channels_have_rows_but_share_one_engine_in_the_panel() -> None:
     (found,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     machine = 'tilewright.machine("dual-bank-npu")'
     text = found.text.replace(machine, f'{machine}.replace("engines.dma.channels", 2)')
@@ -59,7 +59,7 @@ def test_given_channels_then_each_has_a_row_and_the_machine_panel_one_engine() -
     assert parts["engines.dma"]["used"] and "engines.dma[0]" not in parts
 
 
-def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
+def test_rows_have_the_line_numbers_of_the_text() -> None:
     state, store, _ = example("vtcm_double_buffer")
     assert state.moment is not None
     lines = store.script(state.moment.schedule).splitlines()
@@ -69,12 +69,12 @@ def test_given_rows_then_their_lines_are_where_the_text_has_them() -> None:
         assert f'T.sblock("{block}")' in lines[found[block] - 1]
 
 
-def test_given_the_same_state_then_the_value_is_the_same_object() -> None:
+def test_equal_states_share_one_timeline_value() -> None:
     state, store, _ = example("vta_gemm")
     assert timeline_value(state, store) is timeline_value(act(state, SelectRow("C")), store)
 
 
-def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> None:
+def test_a_repeat_names_its_loops_and_its_start() -> None:
     state, store, report = example("gemmini_gemm")
     (repeat,) = timeline_value(state, store)["repeats"]
     (played,) = report.timeline.repeats
@@ -83,11 +83,11 @@ def test_given_a_repeat_then_it_says_of_which_loops_and_where_it_begins() -> Non
     assert repeat["extra"] == played.extra and repeat["cycles"] == played.cycles
 
 
-def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_run() -> None:
+def test_a_requested_window_has_the_tasks_of_an_unrolled_run() -> None:
     state, store, report = example("gemmini_gemm")
     tasks = window_value(report, store, 600_000, 612_000, folded=False)["tasks"]
     value = timeline_value(state, store)
-    told = {
+    reported = {
         (
             600_000 + start,
             600_000 + start + length,
@@ -99,11 +99,12 @@ def test_given_a_window_that_is_asked_for_then_it_has_the_tasks_of_an_unrolled_r
     real = {
         (s.start, s.end, s.block, tuple(i for _, i in s.indices)) for s in report.segments.between(600_000, 612_000)
     }
-    assert told == real and len(real) > 10
+    assert reported == real and len(real) > 10
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["gemmini_gemm", "vtcm_double_buffer"])
-def test_given_the_critical_path_then_steps_or_shares_cover_the_interval(name: str) -> None:
+def test_the_critical_path_covers_the_interval(name: str) -> None:
     _, store, report = example(name)
     near = path_value(report, store, 1_000, 5_000)
     assert sum(part["cycles"] for part in near["parts"]) == report.cycles
@@ -116,14 +117,14 @@ def test_given_the_critical_path_then_steps_or_shares_cover_the_interval(name: s
         assert np.sum(levels, axis=0) == pytest.approx(1, abs=0.02)
 
 
-def test_given_kinds_then_their_cells_are_those_of_the_replay() -> None:
+def test_cells_of_each_kind_are_those_of_the_replay() -> None:
     state, store, report = example("vtcm_double_buffer")
     for kind in timeline_value(state, store)["kinds"]:
         assert {label for _, label in kind["inputs"]} <= set(kind["reads"])
     assert any(kind["inputs"] for kind in timeline_value(state, store)["kinds"]) and report.cycles
 
 
-def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
+def test_indices_lead_to_the_cycle_of_their_task() -> None:
     state, store, report = example("gemmini_gemm")
     number = next(n for n, t in enumerate(timeline_value(state, store)["templates"]) if t["block"] == "C")
     cycle = start_of_task(report, store, number, (6, 3, 5))
@@ -133,7 +134,7 @@ def test_given_indices_then_the_cycle_is_where_that_task_starts() -> None:
     assert start_of_task(report, store, number, (60, 3, 5)) is None
 
 
-def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspector_tells_of_it() -> None:
+def test_a_selected_wait_names_the_step_of_its_block() -> None:
     state, store, report = example("vtcm_double_buffer")
     value = timeline_value(state, store)
     wait = next(w for w in value["waits"] if w["cause"] == "data" and w["block"] == "B_local.vtcm")
@@ -160,7 +161,7 @@ def test_given_a_wait_then_the_step_that_made_its_block_is_blamed_and_the_inspec
         ({"kind": "select_stall", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
     ],
 )
-def test_given_a_query_then_it_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
+def test_a_query_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
     session = Session(NoClock())
     (found,) = (e for e in load_examples() if e.name == "vta_gemm")
     session.dispatch(OpenText(found.text, found.title))

@@ -27,7 +27,7 @@ def by_name(totals: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {engine["name"]: engine for engine in totals["engines"]}
 
 
-def test_given_the_whole_run_then_the_totals_are_those_of_the_report(report: Report) -> None:
+def test_totals_of_the_whole_run_are_those_of_the_report(report: Report) -> None:
     totals = totals_value(report, Store(), 0, report.cycles)
     for name, engine in by_name(totals).items():
         expected = report.engines[name]
@@ -38,7 +38,7 @@ def test_given_the_whole_run_then_the_totals_are_those_of_the_report(report: Rep
     assert copies == {(row.buffer, row.source, row.destination): size_text(row.bytes) for row in report.traffic}
 
 
-def test_given_an_area_then_busy_cycles_and_tasks_are_those_of_the_tasks_in_it(report: Report) -> None:
+def test_totals_of_an_area_are_those_of_its_tasks(report: Report) -> None:
     start, end = report.cycles // 3 + 1, report.cycles // 2 + 7
     totals = totals_value(report, Store(), start, end)
     busy, begun = dict.fromkeys(report.engines, 0), dict.fromkeys(report.engines, 0)
@@ -50,7 +50,7 @@ def test_given_an_area_then_busy_cycles_and_tasks_are_those_of_the_tasks_in_it(r
         assert engine["tasks"] == begun[name]
 
 
-def test_given_two_areas_side_by_side_then_their_totals_add_up(report: Report) -> None:
+def test_totals_of_adjacent_areas_add_up(report: Report) -> None:
     middle = report.cycles // 3
     store = Store()
     parts = [totals_value(report, store, *edges) for edges in ((0, middle), (middle, report.cycles))]
@@ -61,6 +61,6 @@ def test_given_two_areas_side_by_side_then_their_totals_add_up(report: Report) -
             assert sum(by_name(part)[name]["waits"].get(cause, 0) for part in parts) == cycles
 
 
-def test_given_an_area_beyond_the_run_then_it_is_clipped(report: Report) -> None:
+def test_an_area_beyond_the_run_is_clipped(report: Report) -> None:
     totals = totals_value(report, Store(), -5, report.cycles + 1000)
     assert (totals["start"], totals["end"]) == (0, report.cycles)

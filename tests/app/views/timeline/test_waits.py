@@ -1,4 +1,4 @@
-"""Which step of the schedule an engine waits for."""
+"""The schedule step behind each stall of an engine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def notebook(name: str) -> Notebook:
     return evaluate(load_document(EXAMPLES / f"{name}.py"))
 
 
-def test_given_a_schedule_then_each_block_and_buffer_is_of_the_step_that_made_it() -> None:
+def test_each_block_and_buffer_belongs_to_the_step_that_created_it() -> None:
     found = notebook("vtcm_double_buffer")
-    made = made_by(found.states, Store())
-    assert made["C"] == 0  # the program's own block
-    texts = {name: found.steps[step - 1].text for name, step in made.items() if step}
+    origins = made_by(found.states, Store())
+    assert origins["C"] == 0  # the program's own block
+    texts = {name: found.steps[step - 1].text for name, step in origins.items() if step}
     assert "cache_read" in texts["A_local.vtcm"] and "cache_write" in texts["C_local.acc"]
 
 
-def test_given_waits_then_the_longest_come_first_and_name_cause_and_step() -> None:
+def test_waits_are_sorted_and_name_cause_and_step() -> None:
     found = notebook("vtcm_double_buffer")
     assert found.schedule is not None and found.machine is not None
     engines = simulate(found.schedule.func, found.machine).to_json()["engines"]
@@ -40,7 +40,7 @@ def test_given_waits_then_the_longest_come_first_and_name_cause_and_step() -> No
     assert sum(int("".join(c for c in row[1] if c.isdigit())) for row in rows) == total
 
 
-def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
+def test_waits_on_full_queues_and_shared_ports_are_named() -> None:
     waits = [
         {"cause": "issue", "buffer": "", "block": "queue of dma", "cycles": 5},
         {"cause": "port", "buffer": "", "block": "global port", "cycles": 3},
@@ -50,11 +50,11 @@ def test_given_full_queues_and_shared_ports_then_they_are_named() -> None:
     assert "issued to the queue of dma" in rows[0][2] and "Port contention" in rows[1][2]
 
 
-def test_given_no_wait_then_no_row() -> None:
+def test_a_run_without_waits_has_no_row() -> None:
     assert wait_rows({"dma": {"waits": []}}, (), (), Store()) == []
 
 
-def test_given_a_report_without_its_schedule_then_the_step_that_it_knows_is_told() -> None:
+def test_a_report_without_its_schedule_still_names_the_step() -> None:
     sch = notebook("vtcm_double_buffer").schedule
     assert sch is not None
     report = attributed_to(simulate(sch.func, load_machine("dual-bank-npu")), sch)

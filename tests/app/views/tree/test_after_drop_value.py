@@ -15,7 +15,7 @@ def opened() -> Schedule:
     return schedule
 
 
-def test_given_a_block_that_moves_then_its_new_loops_appear_below_the_target_and_its_old_ones_leave() -> None:
+def test_a_moved_block_shows_its_new_and_old_loops() -> None:
     before = opened()
     schedule = before.copy()
     block = "A_local.vtcm"
@@ -32,7 +32,7 @@ def test_given_a_block_that_moves_then_its_new_loops_appear_below_the_target_and
     assert group["rows"][1]["colour"] is not None
 
 
-def test_given_a_reorder_then_the_loops_appear_in_their_new_order() -> None:
+def test_a_reorder_shows_the_loops_in_their_new_order() -> None:
     before = opened()
     schedule = before.copy()
     loops = {f.loop_var.name: f.loop_var for f in schedule.index.loops}
@@ -44,6 +44,6 @@ def test_given_a_reorder_then_the_loops_appear_in_their_new_order() -> None:
     assert {"mi", "ni"} <= set(found["leaving"])
 
 
-def test_given_the_same_program_then_nothing_appears_or_leaves() -> None:
+def test_equal_programs_show_no_change() -> None:
     func = opened().func
     assert tree_after(func, func, [], {}) == {"groups": [], "leaving": []}

@@ -1,4 +1,4 @@
-"""What a drop would change, in figures and words; where loops and several blocks may go."""
+"""Predictions of a drop in figures and words; targets of loops and of several blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lines(value: dict) -> dict[str, dict[str, str]]:
     return {line["name"]: line for line in value["lines"]}
 
 
-def test_given_a_copy_that_fits_only_deeper_then_the_drop_is_said_to_make_it_fit(placed: Schedule) -> None:
+def test_a_drop_that_makes_a_copy_fit_is_labelled(placed: Schedule) -> None:
     then = placed.copy()
     then.compute_at("A_local.vtcm", next(f.loop_var for f in then.index.loops if f.loop_var.name == "ko"))
     value = predicted(placed, then, "A_local.vtcm")
@@ -47,7 +47,7 @@ def test_given_a_copy_that_fits_only_deeper_then_the_drop_is_said_to_make_it_fit
     assert found["Cycles"]["word"] == "with larger memories"
 
 
-def test_given_a_block_that_would_run_more_often_then_it_is_costly_with_the_reason(placed: Schedule) -> None:
+def test_a_drop_that_repeats_a_block_is_costly_with_the_reason(placed: Schedule) -> None:
     then = placed.copy()
     then.compute_at("A_local.vtcm", next(f.loop_var for f in then.index.loops if f.loop_var.name == "ki"))
     value = predicted(placed, then, "A_local.vtcm")
@@ -57,7 +57,7 @@ def test_given_a_block_that_would_run_more_often_then_it_is_costly_with_the_reas
     assert "runs ×256" in value["label"]
 
 
-def test_given_a_drop_back_then_it_is_better_and_not_costly(placed: Schedule) -> None:
+def test_a_drop_back_is_better_and_not_costly(placed: Schedule) -> None:
     worse = placed.copy()
     worse.compute_at("A_local.vtcm", next(f.loop_var for f in worse.index.loops if f.loop_var.name == "ki"))
     better = placed.copy()
@@ -69,7 +69,7 @@ def test_given_a_drop_back_then_it_is_better_and_not_costly(placed: Schedule) ->
     assert lines(value)["Cycles"]["word"] == "better"
 
 
-def test_given_a_program_that_the_machine_cannot_run_then_the_drop_is_costly_and_says_so(placed: Schedule) -> None:
+def test_a_drop_that_the_machine_cannot_run_is_costly(placed: Schedule) -> None:
     now = simulate(placed.func, load_machine("dual-bank-npu"))
     error = TilewrightError(Refusal("no-engine", "no engine reaches the operands"))
     value = prediction_value(now, error, placed.index, placed.index, ("C",))
@@ -79,7 +79,7 @@ def test_given_a_program_that_the_machine_cannot_run_then_the_drop_is_costly_and
     assert lines(unknown)["Cycles"]["text"]
 
 
-def test_given_a_loop_then_its_chain_can_be_reordered_and_others_say_why_not(placed: Schedule) -> None:
+def test_other_chains_are_no_reorder_target_and_have_a_reason(placed: Schedule) -> None:
     entries = {e["loop"]: e for e in targets_of(placed, ["ko"])}
     assert entries["ki"]["legal"]
     assert entries["ki"]["order"] == ["mi", "ni", "ki", "ko"]
@@ -87,13 +87,13 @@ def test_given_a_loop_then_its_chain_can_be_reordered_and_others_say_why_not(pla
     assert "ko" not in entries
 
 
-def test_given_an_order_that_the_engine_refuses_then_the_loop_says_so() -> None:
+def test_an_order_that_the_engine_refuses_has_a_reason() -> None:
     schedule = Schedule(parse(MATMUL).program)
     i, j, k = schedule.get_loops("C")
     schedule.decompose_reduction("C", k)
     entries = {e["loop"]: e for e in targets_of(schedule, [row_ids(schedule.func).of(j)])}
-    told = [e for e in entries.values() if not e["legal"]]
-    assert all(e["reason"] for e in told)
+    refused = [e for e in entries.values() if not e["legal"]]
+    assert all(e["reason"] for e in refused)
     assert i.name in entries
 
 
@@ -108,18 +108,18 @@ def test_given_an_order_that_the_engine_refuses_then_the_loop_says_so() -> None:
         ("ac", "d", "bdac"),
     ],
 )
-def test_given_loops_of_a_chain_then_they_go_to_the_place_of_the_target(moved: str, target: str, order: str) -> None:
+def test_loops_of_a_chain_move_to_the_place_of_the_target(moved: str, target: str, order: str) -> None:
     text = MATMUL
     schedule = Schedule(parse(text).program)
-    made = schedule.split("i", [2, 2, 2, None], names=["a", "b", "c", "d"])
-    by_name = {loop.name: loop for loop in made}
-    chain = loop_chain(schedule.index, made[0])
+    parts = schedule.split("i", [2, 2, 2, None], names=["a", "b", "c", "d"])
+    by_name = {loop.name: loop for loop in parts}
+    chain = loop_chain(schedule.index, parts[0])
     assert [v.name for v in chain][:4] == ["a", "b", "c", "d"]
-    found = reordered(made, [by_name[m] for m in moved], by_name[target])
+    found = reordered(parts, [by_name[m] for m in moved], by_name[target])
     assert "".join(v.name for v in found) == order
 
 
-def test_given_several_blocks_then_producers_follow_their_consumers_to_a_loop() -> None:
+def test_producers_follow_their_consumers_to_a_loop() -> None:
     schedule = Schedule(parse(ELEMENTWISE_CHAIN).program)
     target = schedule.get_loops("D")[0]
     moves = moves_of(schedule, ["B", "C"], target)
@@ -131,12 +131,12 @@ def test_given_several_blocks_then_producers_follow_their_consumers_to_a_loop() 
     assert entries[own]["reason"]
 
 
-def test_given_rows_of_both_kinds_then_nothing_takes_them_together(placed: Schedule) -> None:
+def test_blocks_and_loops_have_no_common_target(placed: Schedule) -> None:
     assert targets_of(placed, ["C", "ko"]) == []
     assert targets_of(placed, ["gone"]) == []
 
 
-def test_given_a_report_then_rows_have_what_is_below_them(placed: Schedule) -> None:
+def test_rows_have_the_costs_of_the_report_below_them(placed: Schedule) -> None:
     report = simulate(placed.func, load_machine("dual-bank-npu"))
     assert isinstance(report, Report)
     costs = row_costs(placed.func, report)
@@ -152,5 +152,5 @@ def test_given_a_report_then_rows_have_what_is_below_them(placed: Schedule) -> N
 @pytest.mark.parametrize(
     ("number", "text"), [(7, "7"), (999, "999"), (20_205, "20.2k"), (1_240_000, "1.24M"), (3_000_000_000, "3G")]
 )
-def test_given_a_number_then_it_is_said_shortly(number: int, text: str) -> None:
+def test_numbers_are_abbreviated(number: int, text: str) -> None:
     assert compact(number) == text

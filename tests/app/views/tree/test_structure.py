@@ -1,4 +1,4 @@
-"""What a step did to the tree, from the two programs."""
+"""The changes of a step in the tree, from the two programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilewright.app.views.tree.structure import StructureChange, marked_rows, st
 
 
 def changes_of(*lines: str) -> list[str]:
-    """What the last of `lines` changed, behind the sample's four steps."""
+    """The changes of the last of `lines`, after the sample's four steps."""
     notebook = evaluate(read_document(with_lines(*lines)))
     assert notebook.error is None, notebook.error
     before, after = (state.schedule.func for state in notebook.states[-2:])
@@ -51,7 +51,7 @@ AL = 'AL = sch.cache_read(C, 0, "local.vtcm")'
         (("sch.get_loops(C)",), []),
     ],
 )  # fmt: skip
-def test_given_a_step_then_its_changes_are_listed(lines: tuple[str, ...], expected: list[str]) -> None:
+def test_the_changes_of_a_step_are_listed(lines: tuple[str, ...], expected: list[str]) -> None:
     found = changes_of(*lines)
     if expected and expected[0].startswith("+ block C_init"):
         assert found[:2] == expected[:2]
@@ -59,7 +59,8 @@ def test_given_a_step_then_its_changes_are_listed(lines: tuple[str, ...], expect
         assert found == expected
 
 
-def test_given_all_examples_then_every_step_that_changes_the_program_says_what() -> None:
+@pytest.mark.slow
+def test_every_changing_step_of_the_examples_lists_changes() -> None:
     silent: list[str] = []
     for example in load_examples():
         notebook = evaluate(read_document(example.text))
@@ -74,16 +75,16 @@ def test_given_all_examples_then_every_step_that_changes_the_program_says_what()
     assert not silent
 
 
-def test_given_a_step_that_is_looked_at_then_the_rows_it_is_about_have_a_badge() -> None:
+def test_rows_of_a_viewed_step_have_a_badge() -> None:
     state, store = act(State(), OpenText(with_lines(AL, "sch.compute_at(AL, ko)"))), Store()
     assert state.moment is not None
     rows = tree_rows(state.moment.schedule.func)
     assert marked_rows(rows, state, store) is rows, "nothing is marked while nothing was chosen"
-    looked = act(state, ViewStep(6))
-    assert looked.moment is not None
-    rows = tree_rows(looked.moment.schedule.func)
-    marked = marked_rows(rows, looked, store)
-    assert marked is marked_rows(rows, looked, store), "the same list, so that nothing is drawn anew"
+    viewed = act(state, ViewStep(6))
+    assert viewed.moment is not None
+    rows = tree_rows(viewed.moment.schedule.func)
+    marked = marked_rows(rows, viewed, store)
+    assert marked is marked_rows(rows, viewed, store), "the same list, so that nothing is drawn anew"
     badges = {
         row["id"]: row["badges"][0]["text"] for row in marked if row["badges"] != by_id(rows)[row["id"]]["badges"]
     }
@@ -95,7 +96,7 @@ def by_id(rows: list[dict[str, object]]) -> dict[object, dict[str, object]]:
     return {row["id"]: row for row in rows}
 
 
-def test_given_the_same_program_then_nothing_changed() -> None:
+def test_equal_programs_have_no_changes() -> None:
     notebook = evaluate(read_document(with_lines()))
     func = notebook.states[-1].schedule.func
     assert structure_changes(func, func) == ()

@@ -1,9 +1,10 @@
-"""Rows of the loop tree, their ids, and where blocks may go."""
+"""Rows of the loop tree, their ids, and the legal targets of blocks."""
 
 from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from support.programs.random_programs import programs
 from support.programs.sources import BOX_BLUR, MATMUL, MATMUL_RELU
@@ -33,7 +34,7 @@ def staged() -> Schedule:
 
 
 @given(programs())
-def test_given_any_program_then_each_loop_and_block_has_one_row_below_its_parent(func):
+def test_each_loop_and_block_has_one_row_below_its_parent(func):
     rows = tree_rows(func)
     ids = row_ids(func)
     stmts = [s for s in loops_and_blocks(func.body) if s is not func.body]
@@ -48,7 +49,7 @@ def test_given_any_program_then_each_loop_and_block_has_one_row_below_its_parent
     json.dumps(rows)
 
 
-def test_given_two_loops_of_one_name_then_the_second_is_numbered():
+def test_the_second_loop_of_a_name_is_numbered():
     ids = row_ids(schedule(BOX_BLUR).func)
     assert {"y", "y~2", "y~3"} <= set(ids)
     first, second = ids["y"], ids["y~2"]
@@ -59,7 +60,7 @@ def test_given_two_loops_of_one_name_then_the_second_is_numbered():
     assert all(ids.of(handle) == row for row, handle in ids.items())
 
 
-def test_given_a_matmul_then_the_reduction_is_seen_on_loop_and_block():
+def test_a_reduction_is_marked_on_loop_and_block():
     rows = rows_by_id(schedule())
     assert [rows[n]["reduces"] for n in ("i", "j", "k")] == [False, False, True]
     assert rows["k"]["extent"] == "128"
@@ -71,7 +72,7 @@ def test_given_a_matmul_then_the_reduction_is_seen_on_loop_and_block():
     assert "C[vi, vj]" in block["tooltip"]
 
 
-def test_given_a_kind_and_an_annotation_then_the_row_says_so():
+def test_a_row_shows_its_kind_and_annotation():
     sch = schedule()
     sch.parallel("i")
     sch.bind("j", "threadIdx.x")
@@ -82,7 +83,7 @@ def test_given_a_kind_and_an_annotation_then_the_row_says_so():
     assert rows["k"]["badges"][0]["tip"] == "pragma_auto_unroll_max_step = 16"
 
 
-def test_given_a_staged_and_double_buffered_copy_then_its_row_shows_it():
+def test_the_row_of_a_copy_shows_staging_and_double_buffering():
     sch = staged()
     sch.double_buffer("A_local.vtcm")
     row = rows_by_id(sch)["A_local.vtcm"]
@@ -91,13 +92,13 @@ def test_given_a_staged_and_double_buffered_copy_then_its_row_shows_it():
     assert "\u00d72" in [badge["text"] for badge in row["badges"]]
 
 
-def test_given_three_slots_then_one_badge_shows_them():
+def test_one_badge_shows_three_slots():
     sch = staged()
     sch.double_buffer("A_local.vtcm", slots=3)
     assert [badge["text"] for badge in rows_by_id(sch)["A_local.vtcm"]["badges"]] == ["\u00d73"]
 
 
-def test_given_live_sizes_then_they_stand_for_the_declared_ones():
+def test_live_sizes_replace_the_declared_ones():
     sch = staged()
     buffer = sch.get("A_local.vtcm").writes[0].buffer
     row = {r["id"]: r for r in tree_rows(sch.func, {buffer: 2048})}["A_local.vtcm"]
@@ -105,14 +106,14 @@ def test_given_live_sizes_then_they_stand_for_the_declared_ones():
     assert "2\u202fKiB live" in row["tooltip"]
 
 
-def test_given_an_uneven_split_then_the_predicate_is_a_badge():
+def test_predicate_of_an_uneven_split_is_a_badge():
     sch = schedule()
     sch.split("i", [None, 48])
     badges = {badge["text"]: badge for badge in rows_by_id(sch)["C"]["badges"]}
     assert "128" in badges["if"]["tip"]
 
 
-def test_given_a_block_when_asked_where_it_may_go_then_every_loop_is_answered_with_a_reason():
+def test_every_loop_is_a_drop_target_or_has_a_reason():
     sch = schedule(MATMUL_RELU)
     before = sch.func
     found = drop_targets(sch)
@@ -126,7 +127,7 @@ def test_given_a_block_when_asked_where_it_may_go_then_every_loop_is_answered_wi
     json.dumps(found)
 
 
-def test_given_a_legal_target_when_the_call_is_made_then_it_is_accepted():
+def test_a_call_at_a_legal_target_is_accepted():
     sch = schedule(MATMUL_RELU)
     ids = row_ids(sch.func)
     legal = [(block, e) for block, entries in drop_targets(sch).items() for e in entries if e["legal"]]
@@ -135,7 +136,7 @@ def test_given_a_legal_target_when_the_call_is_made_then_it_is_accepted():
         getattr(sch.copy(), entry["primitive"])(ids[block], ids[entry["loop"]])
 
 
-def test_given_overlapping_tiles_when_a_producer_is_dropped_among_them_then_it_is_costly():
+def test_a_producer_dropped_among_overlapping_tiles_is_costly():
     sch = schedule(BOX_BLUR)
     consumer = sch.get_loops("y_blur")[0]
     entries = [e for e in drop_targets(sch, ["x_blur"])["x_blur"] if e["loop"] == row_ids(sch.func).of(consumer)]
@@ -147,7 +148,7 @@ def test_given_overlapping_tiles_when_a_producer_is_dropped_among_them_then_it_i
     ]
 
 
-def test_given_a_consumer_when_dropped_at_its_producers_loop_then_what_one_turn_takes_is_told():
+def test_a_consumer_at_its_producers_loop_shows_its_footprint():
     sch = schedule(MATMUL_RELU)
     outer = row_ids(sch.func).of(sch.get_loops("matmul")[0])
     (entry,) = [e for e in drop_targets(sch, ["relu"])["relu"] if e["loop"] == outer]
@@ -160,8 +161,9 @@ def test_given_a_consumer_when_dropped_at_its_producers_loop_then_what_one_turn_
     ]
 
 
+@pytest.mark.slow
 @given(programs())
-def test_given_any_program_then_asking_for_targets_is_safe_and_legal_ones_are_legal(func):
+def test_legal_drop_targets_are_accepted_by_the_schedule(func):
     sch = Schedule(func)
     ids = row_ids(func)
     for block, entries in drop_targets(sch).items():
@@ -171,7 +173,7 @@ def test_given_any_program_then_asking_for_targets_is_safe_and_legal_ones_are_le
     assert sch.func is func or tree_rows(sch.func) == tree_rows(func)
 
 
-def test_given_what_rows_said_before_then_the_rows_of_the_next_program_are_the_same_as_without_it() -> None:
+def test_cached_rows_do_not_change_the_next_program() -> None:
     sch = Schedule(parse(MATMUL_RELU).program)
     known: dict = {}
     tree_rows(sch.func, known=known)

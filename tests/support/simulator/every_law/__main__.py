@@ -1,4 +1,4 @@
-"""Does the simulator agree with a machine that runs every task, element by element? Random programs on random machines.
+"""Compares the simulator with a machine that runs every task, element by element: random programs on random machines.
 
 PYTHONPATH=tests python -m support.simulator.every_law --first 0 --count 1000
 """
@@ -19,7 +19,7 @@ from .compare import MOST_ELEMENTS, compare
 from .machine_tasks import TooManyElementsError
 
 REPORTED = 250
-"""After so many a long run says how far it is."""
+"""A long run reports its progress after this many programs."""
 
 
 def main() -> None:
@@ -28,28 +28,28 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--most", type=int, default=MOST_ELEMENTS, help="elements that the tasks of a program access")
     options = parser.parse_args()
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for n, seed in enumerate(range(options.first, options.first + options.count)):
         if n and n % REPORTED == 0:
-            print(f"{n} done, {told['programs that differ']} differ", file=sys.stderr, flush=True)
+            print(f"{n} done, {counts['programs that differ']} differ", file=sys.stderr, flush=True)
         try:
             found = compare(random_program(Random(seed)), random_machine(Random(seed)), options.most)
         except (MachineError, TilewrightError) as refused:
-            told[f"refused: {refused.refusal.code}"] += 1
+            counts[f"refused: {refused.refusal.code}"] += 1
             continue
         except TooManyElementsError:
-            told["with too many elements"] += 1
+            counts["with too many elements"] += 1
             continue
-        told["programs"] += 1
-        told["with waits for ports"] += found.waited
-        told["tasks"] += found.tasks
-        told["tasks that are replayed"] += found.replayed
-        told.update({f"tasks of a {kind}": count for kind, count in found.kinds.items()})
-        told.update(f"with {law}" for law in found.laws)
+        counts["programs"] += 1
+        counts["with waits for ports"] += found.waited
+        counts["tasks"] += found.tasks
+        counts["tasks that are replayed"] += found.replayed
+        counts.update({f"tasks of a {kind}": count for kind, count in found.kinds.items()})
+        counts.update(f"with {law}" for law in found.laws)
         if found.difference:
             print(f"program {seed}: {found.difference}", flush=True)
-            told["programs that differ"] += 1
-    for what, count in told.items():
+            counts["programs that differ"] += 1
+    for what, count in counts.items():
         print(f"{count:10,} {what}")
 
 

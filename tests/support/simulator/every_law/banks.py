@@ -24,7 +24,7 @@ def is_interleaved(memory: Memory) -> bool:
 
 
 def rows_of(operand: Operand, index: int) -> range:
-    """The rows of all banks that an element has bytes in."""
+    """The rows of all banks that hold bytes of an element."""
     first, row = int(operand.address[index]), operand.placement.memory.interleave_bytes
     return range(first // row, (first + operand.size - 1) // row + 1)
 
@@ -40,26 +40,26 @@ def lost(memory: Memory, group: Sequence[Operand], operations: Operations) -> Lo
 
 
 def _loss(memory: Memory, group: Sequence[Operand], members: Sequence[int]) -> int:
-    """Cycles of the busiest bank beyond those of an even spread. Directions have ports of their own unless they share them; a bank of a
-    group serves one row in a cycle, whatever its direction."""
+    """Cycles of the busiest bank beyond those of an even spread. Directions have separate ports unless they share them; a bank of a
+    group serves one row in a cycle, whatever the direction."""
     rows: list[tuple[bool, int]] = []
     for operand in group:
         touched = [row for index in members for row in rows_of(operand, index)]
         rows += [(operand.written, row) for row in (set(touched) if memory.broadcast else touched)]
     groups, ports = memory.bank_groups or memory.banks, memory.bank_ports
     sides = [rows] if memory.ports == "shared" else [[r for r in rows if r[0] is side] for side in (False, True)]
-    taken = ideal = 0
+    used = ideal = 0
     for side in sides:
         busiest = max(Counter(row % groups for _, row in side).values(), default=0)
-        taken = max(taken, -(-busiest // ports))
+        used = max(used, -(-busiest // ports))
         ideal = max(ideal, -(-len(side) // (ports * groups)))
     if memory.bank_groups:
         region = memory.capacity_bytes * groups // memory.banks
         regions = memory.banks // groups
         banks = Counter((row % groups, row * memory.interleave_bytes // region % regions) for _, row in rows)
-        taken = max(taken, *banks.values())
+        used = max(used, *banks.values())
         ideal = max(ideal, -(-len(rows) // memory.banks))
-    return taken - ideal
+    return used - ideal
 
 
 def shares(memory: Memory, operands: Sequence[Operand]) -> Counter[int]:

@@ -10,8 +10,8 @@ from .ports import Port
 
 
 class Timed(NamedTuple):
-    """A task: its unit, the cycles of its work without others, the cells that it reads and writes, and the cycles of ports that it requests
-    `setup` cycles after its start. Cells of `ahead` have to be ready so many cycles before it starts.
+    """A task: its unit, its undisturbed cycles, the cells that it reads and writes, and the cycles of ports that it requests
+    `setup` cycles after its start. Cells of `ahead` have to be ready the given number of cycles before its start.
     """
 
     unit: int
@@ -41,7 +41,7 @@ class _Arbiter:
         self.last = -1
 
     def finish(self, now: int) -> None:
-        """Ends the grant that ends now."""
+        """Ends the current grant."""
         held = self.held
         if held is not None and self.until == now:
             self.held = None
@@ -85,7 +85,7 @@ class Clock:
             self._ask(now)
             for arbiter in self._arbiters.values():
                 arbiter.give(now)
-            # A task without requests left may end now, if it takes no time.
+            # A task without pending requests may end now, if it needs no time.
             now = self._next(now)
         return max(
             (end + t.latency for end, t in zip(self.ends, self.tasks, strict=True) if end is not None), default=0
@@ -112,7 +112,7 @@ class Clock:
         return begun
 
     def _ready(self, n: int) -> int:
-        """When all that a task depends on is over; far in the future if that is unknown."""
+        """The end of all dependencies of a task; far in the future if unknown."""
         ends = [(self.ends[m], lag) for m, lag in self._needs[n]]
         return max((1 << 60 if end is None else end + lag for end, lag in ends), default=0)
 
@@ -148,7 +148,7 @@ class Clock:
 
 
 def _dependences(tasks: Sequence[Timed]) -> list[list[tuple[int, int]]]:
-    """For each task the earlier ones that it waits for, with the cycles from their end on."""
+    """For each task the earlier ones that it waits for, with the delays after their ends."""
     writer: dict[int, int] = {}
     readers: dict[int, list[int]] = defaultdict(list)
     found: list[list[tuple[int, int]]] = []

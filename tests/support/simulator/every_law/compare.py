@@ -19,8 +19,8 @@ MOST_ELEMENTS = 200_000
 
 
 class Compared(NamedTuple):
-    """The tasks of a program, in all and by kind of engine; those of them that the simulator replays if it skips what it can; the laws that
-    have a part in it, and whether a task waited for a port; the first difference, or "".
+    """The number of tasks of a program, in total and by kind of engine; of those that the simulator replays if it skips repeats; the laws
+    that apply, and whether a task stalled on a port; the first difference, or "".
     """
 
     tasks: int
@@ -32,7 +32,7 @@ class Compared(NamedTuple):
 
 
 def compare(func: PrimFunc, machine: Machine, most_elements: int = MOST_ELEMENTS) -> Compared:
-    """Compares both. Raises MachineError, and TooManyElementsError."""
+    """Compares both. Raises MachineError and TooManyElementsError."""
     program = tasks_of(func, machine)
     run = run_all(program, most_elements)
     every = replay_tasks(program, MOST_TASKS, EVERYTHING)

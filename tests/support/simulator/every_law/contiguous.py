@@ -1,4 +1,4 @@
-"""Contiguous elements: strides, runs of a copy, and the lanes of the operations of a vector engine."""
+"""Contiguous elements: strides, runs of a copy, and lanes of vector operations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ Strides = Mapping[Var, int]
 
 
 def strides_of(part: Part) -> list[Strides | None]:
-    """The strides of each operand in elements, as seen over all iterations of its loops and further on along each; None if it moves
-    unevenly.
-    """
+    """The strides of each operand in elements, over all iterations of its loops and of the loops around; None if it moves unevenly."""
     whole = part.whole()
     lines = [part.over(_line(part, var, 2 * extent + 2)) for var, extent in part.extents.items() if extent > 1]
     found: list[Strides | None] = []
@@ -44,7 +42,7 @@ def _line(part: Part, along: Var, count: int) -> Points:
 
 
 def chain(strides: Sequence[Strides], counts: Mapping[Var, int]) -> tuple[Var, ...]:
-    """The loops of a run, the fastest first: each goes on where those before end. Of two alike the longer is taken."""
+    """The loops of a run, the fastest first: each continues where the previous ones end. Of two equal ones the longer is chosen."""
     found: list[Var] = []
     while True:
         length = prod(counts[v] for v in found)

@@ -1,4 +1,4 @@
-"""The accesses of one task, element by element: every iteration of its loops, with the cell and the byte address of each access."""
+"""The accesses of one task, element by element: every iteration with the cell and the byte address of each access."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Part(NamedTuple):
         return self._replace(points=domain, reads=reads, writes=writes, inside=_all_hold(work.inside, at, domain.count))
 
     def whole(self) -> Part:
-        """All iterations of its loops, whatever the conditions."""
+        """All iterations, ignoring conditions."""
         return self if self.points.count == prod(self.extents.values()) else self.over(every_point(self.extents))
 
     def _operand(self, access: Access, over: Mapping[Var, Any], domain: Points, *, written: bool) -> Operand:
@@ -185,7 +185,7 @@ class Part(NamedTuple):
         cell = slot * placement.parts + part
         used = {v for i in access.indices for v in free_vars(i)}
         loops = tuple(v for v in domain.loops if v in used)
-        known = np.clip(cell, 0, placement.cells - 1)  # strides look beyond the buffer
+        known = np.clip(cell, 0, placement.cells - 1)  # strides extend beyond the buffer
         address = np.asarray(placement.addresses)[known] + within * dt.size_bytes(buffer.dtype)
         block = np.asarray(placement.banks)[known]
         return Operand(placement, written, loops, access, columns, cell * APART + within, block, address)

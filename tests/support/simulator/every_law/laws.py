@@ -1,4 +1,4 @@
-"""The laws that have a part in a program on a machine, for the sums of a comparison."""
+"""The laws that apply to a program on a machine, for the totals of a comparison."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Run(NamedTuple):
 
 
 class TooManyElementsError(Exception):
-    """The program accesses more elements than the oracle looks at."""
+    """The program accesses too many elements for the oracle."""
 
 
 def run_all(program: TaskProgram, most_elements: int) -> Run:
@@ -66,7 +66,7 @@ def run_all(program: TaskProgram, most_elements: int) -> Run:
 
 
 def _most_elements(program: TaskProgram) -> int:
-    """Elements that tasks access if no condition holds any back."""
+    """Elements that tasks access if conditions are ignored."""
     pieces = [(t.count, piece.measured) for t in program.templates for piece in t.variants.pieces]
     return sum(count * prod(m.inner.values()) * len(m.accesses) for count, m in pieces)
 
@@ -129,7 +129,7 @@ def _cells(parts: Sequence[Part], *, written: bool) -> set[int]:
 
 
 def _sharing(program: TaskProgram, cell: int) -> set[int]:
-    """The other cells with addresses of a cell."""
+    """The other cells that share addresses with a cell."""
     placement = program.places.of_cell[cell]
     start, found = placement.address_of(cell), set[int]()
     for other, theirs in enumerate(program.places.of_cell):

@@ -43,7 +43,7 @@ def demands_of(engine: Engine, machine: Machine, moved: Iterable[Moved]) -> Coun
 
 
 def _spread(pieces: list[Moved], sizes: Counter[Port]) -> None:
-    """Bytes of a buffer go to the ports of the blocks of its cells, or of the banks of its rows, evenly."""
+    """The bytes of a buffer are distributed evenly over the ports of the cells' blocks, or of the rows' banks."""
     first = pieces[0]
     memory, operands = first.placement.memory, [o for m in pieces for o in m.operands]
     if memory.mapping == "interleave":

@@ -83,7 +83,7 @@ def _passes(engine: MatrixEngine | SystolicEngine, dtype: str) -> int:
 
 
 def _folded(engine: SystolicEngine, sizes: Sizes) -> tuple[int, int, Times]:
-    """The table of folds in docs/oracles.md; with two registers per cell a fold takes its stream, or the loading of the next if longer."""
+    """The table of folds in docs/oracles.md; with two registers per cell a fold needs its stream, or the loading of the next if longer."""
     rows, columns, fill = engine.rows, engine.columns, engine.rows + engine.columns - 2
     match engine.dataflow:
         case "output_stationary":

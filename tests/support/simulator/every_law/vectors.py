@@ -18,7 +18,7 @@ from .work import Moved, Worked, by_buffer, elements_in_box
 
 
 class _Lanes:
-    """How the elements of a piece are distributed over operations of `width` lanes."""
+    """The distribution of a piece's elements over operations of `width` lanes."""
 
     def __init__(self, engine: VectorEngine, part: Part) -> None:
         self.engine = engine

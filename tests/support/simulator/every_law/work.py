@@ -1,4 +1,4 @@
-"""What the pieces of tasks on all engines have: cycles of work, bytes, losses on banks."""
+"""The common costs of pieces of tasks on all engines: cycles of work, bytes, losses on banks."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def by_buffer(part: Part) -> list[tuple[Placement, bool, list[Operand]]]:
 
 
 def elements_in_box(part: Part, operands: Sequence[Operand]) -> int:
-    """Elements of the smallest box around the accesses to a buffer, at most one per access and iteration. Accesses that loops around move
-    by different amounts count apart. A buffer that is allocated inside of the task is another one each time, and for each thread that has
-    one of its own.
+    """Elements of the bounding box of the accesses to a buffer, at most one per access and iteration. Accesses that outer loops move
+    by different amounts count separately. A buffer that is allocated inside the task is a fresh one each time, and for each thread with
+    a private one.
     """
     placement, domain = operands[0].placement, part.points
     fresh = {loop.var for loop in (*placement.site.loops, *placement.site.threads)} & domain.loops.keys()

@@ -57,20 +57,20 @@ def program(notebook: Notebook) -> object:
     return notebook.schedule.mod
 
 
-def test_given_a_placed_block_when_moved_outward_then_only_the_loop_of_its_line_changes() -> None:
+def test_moving_a_block_outward_changes_only_its_loop_argument() -> None:
     before = opened("vtcm_double_buffer")
     after = moved(before, "A_local.vtcm", "no").accepted()
     assert after.document.text == before.document.text.replace("sch.compute_at(AL, ko)", "sch.compute_at(AL, no)")
     assert len(after.steps) == len(before.steps)
 
 
-def test_given_a_move_and_the_move_back_then_the_text_is_the_same() -> None:
+def test_moving_back_restores_the_text() -> None:
     before = opened("vtcm_double_buffer")
     after = moved(before, "A_local.vtcm", "mo").accepted()
     assert moved(after, "A_local.vtcm", "ko").accepted().document.text == before.document.text
 
 
-def test_given_a_loop_that_a_later_line_makes_then_the_step_moves_behind_that_line() -> None:
+def test_a_step_moves_behind_the_line_that_creates_its_loop() -> None:
     text = opened("vtcm_double_buffer").document.text.rstrip("\n")
     before = evaluate(
         read_document(
@@ -85,14 +85,14 @@ def test_given_a_loop_that_a_later_line_makes_then_the_step_moves_behind_that_li
     assert "sch.compute_at(AL, ko)" not in lines
 
 
-def test_given_a_line_that_looks_up_the_loops_of_the_block_then_it_finds_the_same_loops() -> None:
+def test_get_loops_lines_find_the_same_loops() -> None:
     before = opened("vtcm_two_halves")
     after = moved(before, "A_local.vtcm", "mo").accepted()
     assert "mo, am, ak = sch.get_loops(AL)" in [step.text for step in after.steps]
     assert "mo, no, ko, am, ak = sch.get_loops(AL)" in [step.text for step in before.steps]
 
 
-def test_given_later_steps_that_no_longer_apply_then_they_are_named_with_the_reason_and_can_be_switched_off() -> None:
+def test_failing_later_steps_are_named_and_can_be_disabled() -> None:
     before = opened("fused_matmul_relu")
     revised = moved(before, "compute", "i0")
     assert [step.text for step in revised.lost] == ["sch.double_buffer(bias_local)"]
@@ -105,14 +105,15 @@ def test_given_later_steps_that_no_longer_apply_then_they_are_named_with_the_rea
     assert after.error is None and "# off: sch.double_buffer(bias_local)" in after.document.text
 
 
-def test_given_a_move_that_the_step_itself_refuses_then_nothing_changes() -> None:
+def test_a_move_that_the_step_refuses_changes_nothing() -> None:
     before = opened("fused_matmul_relu")
     with pytest.raises(TilewrightError) as refused:
         moved(before, "compute", "k_outer")
     assert refused.value.code == "partial-sum"
 
 
-def test_given_a_repair_then_its_calls_precede_the_step() -> None:
+@pytest.mark.slow
+def test_repair_calls_precede_the_step() -> None:
     before = opened("fused_matmul_relu")
     move, loop = relocation(before, "compute"), loop_called(before, "i1_inner")
     found = move.repair(loop)
@@ -122,11 +123,11 @@ def test_given_a_repair_then_its_calls_precede_the_step() -> None:
     assert texts[at - 1].startswith("sch.reorder(i1_inner")
 
 
-def test_given_a_block_that_no_step_placed_then_it_has_no_placement() -> None:
+def test_a_block_that_no_step_placed_has_no_placement() -> None:
     assert placement_of(opened("vtcm_double_buffer"), "C") is None
 
 
-def test_given_another_argument_then_only_its_text_changes() -> None:
+def test_another_argument_changes_only_its_text() -> None:
     text = opened("vtcm_double_buffer").document.text
     line = next(
         s.text for s in opened("vtcm_double_buffer").steps if s.call.method == "split" and "k" in s.call.targets[0]
@@ -142,7 +143,7 @@ def test_given_another_argument_then_only_its_text_changes() -> None:
     assert after.document.text == before.document.text.replace(spaced, spaced.replace(old, str(int(old) // 2), 1))
 
 
-def test_given_slots_then_the_line_gets_the_keyword() -> None:
+def test_slots_are_written_as_a_keyword() -> None:
     before = opened("fused_matmul_relu")
     step = last_step(before, len(before.states) - 1, ("double_buffer",), "x_local")
     assert step is not None
@@ -166,11 +167,11 @@ def moves() -> list[tuple[str, str, str, int]]:
 
 @settings(deadline=None)
 @given(st.deferred(lambda: st.sampled_from(moves())))
-def test_law_a_moved_notebook_is_its_text_and_the_program_of_the_direct_schedule(
+def test_law_a_moved_notebook_equals_its_text_and_the_direct_schedule(
     move: tuple[str, str, str, int],
 ) -> None:
-    """The notebook after a move equals its text read anew; without lost lines, its calls made directly on a schedule, and the move back
-    gives the first program again."""
+    """The notebook after a move equals its text parsed again; without lost lines, it also equals the same calls made directly on a
+    schedule, and the move back restores the first program."""
     name, block, _, number = move
     before = opened(name)
     placement = placed(before, block)
@@ -190,7 +191,7 @@ def test_law_a_moved_notebook_is_its_text_and_the_program_of_the_direct_schedule
         assert not returned.lost and structural_equal(program(returned.notebook), program(before))
 
 
-def test_law_a_verdict_is_that_of_the_schedule_without_the_step() -> None:
+def test_law_a_verdict_equals_that_of_the_schedule_without_the_step() -> None:
     """A target is legal exactly if the call is accepted before the step, on the loops that exist there."""
     for name, block in {(name, block) for name, block, _, _ in moves()}:
         placement = placed(opened(name), block)

@@ -102,20 +102,21 @@ def replaced(text: str, *lines: tuple[str, str]) -> str:
     return text
 
 
-def test_given_several_placed_blocks_then_each_of_their_lines_gets_the_loop() -> None:
+def test_each_line_of_several_placed_blocks_gets_the_loop() -> None:
     before = opened(MATMUL)
     after = moved(before, ("A_local.vtcm", "B_local.vtcm"), "jo")
     lines = [(f"compute_at({name}, ko)", f"compute_at({name}, jo)") for name in ("AS", "BS")]
     assert after.document.text == replaced(MATMUL, *lines)
 
 
-def test_given_a_block_whose_producer_a_later_step_placed_when_moved_outward_then_the_producer_follows() -> None:
+def test_a_producer_that_a_later_step_placed_follows_its_block() -> None:
     after = moved(opened(MATMUL), ("A_local.vtcm_local.reg",), "jo")
     assert after.document.text == replaced(
         MATMUL, ("compute_at(AL, ki)", "compute_at(AL, jo)"), ("compute_at(AS, ko)", "compute_at(AS, jo)")
     )
 
 
+@pytest.mark.slow
 def test_a_repair_moves_the_consumers_that_would_stay_outside() -> None:
     before = opened(chain("ABCD"))
     move, loop = relocation(before, "B"), loop_called(before, "jo")
@@ -128,7 +129,8 @@ def test_a_repair_moves_the_consumers_that_would_stay_outside() -> None:
     assert re.findall(r'compute_at\("(\w)", (\w+)\)', after.document.text) == [(b, "jo") for b in "CB"]
 
 
-def test_given_a_loop_that_a_later_line_makes_then_all_steps_move_behind_that_line_in_their_order() -> None:
+@pytest.mark.slow
+def test_steps_keep_their_order_behind_the_line_that_creates_the_loop() -> None:
     before = opened(chain() + 'jo0, jo1 = sch.split(jo, factors=[2, None], names=["jo0", "jo1"])\n')
     after = moved(before, ("B", "C", "D", "E"), "jo0")
     texts = [step.text for step in after.steps]
@@ -136,14 +138,15 @@ def test_given_a_loop_that_a_later_line_makes_then_all_steps_move_behind_that_li
     assert texts[-4:] == [f'sch.compute_at("{block}", jo0)' for block in "EDCB"]
 
 
-def test_given_placed_blocks_and_one_that_no_step_placed_then_that_one_gets_a_call_at_the_end() -> None:
+@pytest.mark.slow
+def test_an_unplaced_block_among_placed_ones_gets_a_call_at_the_end() -> None:
     text = chain().replace('sch.compute_at("B", io)\n', "")
     after = moved(opened(text), ("B", "C", "D", "E"), "jo")
     calls = re.findall(r'compute_at\("(\w)", (\w+)\)', after.document.text)
     assert calls == [(block, "jo") for block in "EDCB"]
 
 
-def test_given_a_line_between_that_needs_a_moving_step_then_it_moves_behind_it() -> None:
+def test_a_line_that_needs_a_moved_step_moves_behind_it() -> None:
     text = MATMUL.replace("sch.double_buffer(AS)\n", "") + "k0, k1 = sch.split(ko, factors=[2, None])\n"
     text = text.replace("sch.compute_at(BS, ko)\n", "sch.compute_at(BS, ko)\nsch.double_buffer(AS)\n")
     before = opened(text)
@@ -159,7 +162,7 @@ def test_law_every_drag_of_a_placed_block_works_or_is_explained(text: str) -> No
     """For each placed block and loop: the move is made, or refused with a reason; a repair that is offered works."""
     before = opened(text)
     assert before.schedule is not None
-    made = 0
+    moves = 0
     for block in before.schedule.index.block_names[1:]:
         move = relocation(before, block)
         if not move.placed:
@@ -170,7 +173,7 @@ def test_law_every_drag_of_a_placed_block_works_or_is_explained(text: str) -> No
             except TilewrightError as error:
                 assert error.refusal.message
                 if move.repair(loop):
-                    made += move.moved(loop, repair=True).notebook.error is None
+                    moves += move.moved(loop, repair=True).notebook.error is None
             else:
-                made += move.moved(loop).notebook.error is None
-    assert made > 8
+                moves += move.moved(loop).notebook.error is None
+    assert moves > 8

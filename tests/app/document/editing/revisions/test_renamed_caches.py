@@ -46,7 +46,7 @@ FOLLOWED = (
 FOLLOWED = FOLLOWED.replace('"note", "A_shared"', '"note", "A_local"')
 
 
-def test_given_another_scope_of_a_cache_then_later_lines_name_the_new_block_and_buffer() -> None:
+def test_later_lines_follow_a_new_scope_of_a_cache() -> None:
     before = opened(TEXT)
     step = next(step for step in before.steps if step.text == 'sch.cache_read("C", 0, "local")')
     after = revise(before, step.index, {"storage_scope": "shared"}).accepted()
@@ -54,14 +54,14 @@ def test_given_another_scope_of_a_cache_then_later_lines_name_the_new_block_and_
     assert after.error is None
 
 
-def test_given_a_typed_line_with_another_scope_then_later_lines_follow_too() -> None:
+def test_later_lines_follow_a_typed_scope() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace('0, "local")', '0, "shared")'))
     assert evaluate(typed, before).error is not None
     assert followed(before, evaluate(typed, before), typed).document.text == FOLLOWED
 
 
-def test_given_a_block_of_the_program_with_another_name_then_the_lines_that_name_it_follow() -> None:
+def test_later_lines_follow_a_renamed_block() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace('T.sblock("C")', 'T.sblock("product")'))
     after = followed(before, evaluate(typed, before), typed)
@@ -70,7 +70,7 @@ def test_given_a_block_of_the_program_with_another_name_then_the_lines_that_name
     assert after.document.text == expected
 
 
-def test_given_other_names_of_loops_then_the_lines_that_name_them_follow() -> None:
+def test_later_lines_follow_renamed_loops() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT.replace('names=["ko", "ki"]', 'names=["k_outer", "ki"]'))
     after = followed(before, evaluate(typed, before), typed)
@@ -85,7 +85,7 @@ def test_given_other_names_of_loops_then_the_lines_that_name_them_follow() -> No
         ('get_block("A_local")', 'get_block("A_loc")'),
     ],
 )
-def test_given_an_edit_that_breaks_a_line_for_another_reason_then_the_text_stays_as_typed(
+def test_an_edit_that_breaks_a_line_otherwise_stays_as_typed(
     edit: tuple[str, str],
 ) -> None:
     before = opened(TEXT)
@@ -94,13 +94,13 @@ def test_given_an_edit_that_breaks_a_line_for_another_reason_then_the_text_stays
     assert after.error is not None and after.document.text == typed.text
 
 
-def test_given_lines_that_still_apply_then_no_other_line_changes() -> None:
+def test_lines_that_still_apply_do_not_change() -> None:
     before = opened(TEXT)
     typed = read_document(TEXT + 'sch.annotate("C", "more", 1)\n')
     assert followed(before, evaluate(typed, before), typed).document.text == typed.text
 
 
-def test_given_several_statements_then_each_gets_the_new_names_and_only_where_it_names_something() -> None:
+def test_renaming_replaces_only_references_in_each_statement() -> None:
     text = 'k = sch.get_loops("C")[2]\nsch.compute_at("A", "k")\nsch.annotate("A", "A", "A")'
     expected = 'k = sch.get_loops("P")[2]\nsch.compute_at("B", "k")\nsch.annotate("B", "A", "A")'
     assert with_names(text, {"A": "B", "C": "P"}) == expected

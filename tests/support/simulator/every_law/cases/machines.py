@@ -1,4 +1,4 @@
-"""Random machines with every law of docs/simulator.md but caches: those have oracles of their own."""
+"""Random machines with every law of docs/simulator.md except caches, which have separate oracles."""
 
 from __future__ import annotations
 
