@@ -45,13 +45,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-<<<<<<< HEAD
-    """Each file of browser tests goes to one pytest-xdist worker, large files first. Property tests are also deep tests, and of a test
+    """Assign each file of browser tests to one pytest-xdist worker, large files first. Property tests are also deep tests; of a test
     marked `sample(n)` the parameters after the first n are slow."""
     seen: Counter[tuple[object, str]] = Counter()
-=======
-    """Assign each file of browser tests to one pytest-xdist worker, large files first. Property tests are also deep tests."""
->>>>>>> lb
     for item in items:
         sample = item.get_closest_marker("sample")
         if sample is not None:

@@ -32,12 +32,7 @@ tilewright.face.simulat("kernel.py")
 """
 
 
-<<<<<<< HEAD
-def test_given_a_users_program_then_strict_type_checks_find_its_mistakes_and_no_others(tmp_path: Path) -> None:
-=======
-@pytest.mark.slow  # part of `make check`
 def test_strict_type_checks_find_exactly_the_users_mistakes(tmp_path: Path) -> None:
->>>>>>> lb
     package = link_package(environment(tmp_path / "venv"), ROOT)
     shutil.copy(CONSUMER, tmp_path)
     (tmp_path / "mistakes.py").write_text(MISTAKES)
