@@ -116,6 +116,7 @@ def test_axe_accepts_folded_panes(gallery: Page) -> None:
     assert_no_violations(gallery, "#area-compare")
 
 
+@pytest.mark.slow
 def test_the_tour_obeys_forced_colours_and_reduced_motion(gallery: Page) -> None:
     gallery.emulate_media(forced_colors="active", reduced_motion="reduce")
     gallery.get_by_role("button", name="Guided tour, 2 minutes").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.page import grab, open_small, point_in, row
 
@@ -37,6 +38,7 @@ def plot(page: Page) -> str:
     return page.locator("canvas.plot").evaluate("(canvas) => canvas.toDataURL()")
 
 
+@pytest.mark.slow
 def test_a_drag_previews_the_tree_and_timeline_after_the_drop(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     page.locator(".plot").wait_for()

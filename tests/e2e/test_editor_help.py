@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import re
 
 from playwright.sync_api import Page, expect
@@ -9,6 +10,7 @@ from support.browser.cell_editor import cell_editor, edited_text
 from support.browser.page import open_small
 
 
+@pytest.mark.slow
 def test_calls_have_signatures_and_names_are_completed(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     cell = page.locator(".cell.schedule").first

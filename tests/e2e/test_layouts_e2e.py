@@ -54,6 +54,7 @@ def without_padding(page: Page) -> None:
     expect(card(page, "now")).to_contain_text("×32", timeout=WAIT)
 
 
+@pytest.mark.slow
 def test_conflicts_are_stepped_through_and_fixed_by_a_click(
     example: Callable[..., Page], shoot: Callable[[Page, str], object]
 ) -> None:

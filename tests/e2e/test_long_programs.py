@@ -22,6 +22,7 @@ def counted(page: Page) -> int:
     return int(found[1])
 
 
+@pytest.mark.slow
 def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str) -> None:
     """While the changes by step are computed."""
     open_text(page, app_url, transformer_notebook(1))

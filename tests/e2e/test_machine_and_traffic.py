@@ -43,6 +43,7 @@ def tried(page: Page) -> None:
     expect(page.locator(".sensitivities")).to_be_visible(timeout=PATIENT)
 
 
+@pytest.mark.slow
 def test_machine_parameters_are_changed_by_mouse_and_keys(machine: Page, shoot: Shoot) -> None:
     page, cell = machine, machine.locator(".cell.machine")
     row = parameter(page, DDR_READ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import base64
 import http.client
 import json
@@ -160,6 +161,7 @@ HANDSHAKE = {
 }
 
 
+@pytest.mark.slow
 def test_a_server_on_another_port_gains_no_access(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -31,6 +31,7 @@ def drag_bar(page: Page, name: str, *, to: float | None = None, by: float = 0) -
     page.mouse.up()
 
 
+@pytest.mark.slow
 def test_bars_are_dragged_moved_by_keys_and_folded(page: Page, app_url: str) -> None:
     open_small(page, app_url, "vtcm_double_buffer")
     before, right = size(page, "notebook")[0], size(page, "inspector")[0]

@@ -53,6 +53,7 @@ def is_whole(part: Locator) -> bool:
     return bool(part.evaluate(script))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_button_opens_the_other_program_and_back(
     open_page: Callable[..., Page], app_url: str, shoot: Callable[[Page, str], Path], dark: bool

@@ -40,6 +40,7 @@ def test_a_block_and_a_factor_edit_their_own_lines(page: Page, app_url: str) -> 
     expect(row(page, "ko").locator("button.revise")).to_have_text("16")
 
 
+@pytest.mark.slow
 def test_slots_and_scope_change_and_disable_failing_steps(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "fused_matmul_relu")
     row(page, "x_local").focus()

@@ -152,6 +152,7 @@ LEARN = """() => {
 """The event class of the components is not exported: it is captured from a sent event."""
 
 
+@pytest.mark.slow
 def test_malformed_messages_change_nothing(page: Page, app_url: str) -> None:
     """Sent through the components' own channel, as any script in the browser could."""
     opened(page, app_url)

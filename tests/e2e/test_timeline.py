@@ -78,6 +78,7 @@ def tables(page: Page) -> Locator:
     return page.get_by_role("region", name="Timeline as tables")
 
 
+@pytest.mark.slow
 def test_keys_move_the_playhead_and_show_stalls(page: Page, app_url: str) -> None:
     opened(page, app_url, "vtcm_double_buffer")
     expect(page.locator(".row.is-active")).to_have_count(0)

@@ -57,6 +57,7 @@ def sight(page: Page) -> tuple[int, int]:
     return start, end
 
 
+@pytest.mark.slow
 def test_touch_zooms_taps_scrolls_holds_and_drops(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page(has_touch=True)
     page.emulate_media(reduced_motion="reduce")  # sliding rows are not yet at their final position

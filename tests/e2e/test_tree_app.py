@@ -87,6 +87,7 @@ def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_rows_have_multiselect_search_costs_and_chains(app: Page) -> None:
     count = len(steps(app))
     row(app, COPIES[0]).click()
@@ -200,6 +201,7 @@ def test_loops_are_reordered_by_drag_and_menu(app: Page) -> None:
     expect(app.locator(".step code").last).to_have_text("sch.reorder(mi, ko)")
 
 
+@pytest.mark.slow
 def test_menus_of_several_rows_renaming_and_the_palette(app: Page) -> None:
     row(app, "mi").focus()
     app.keyboard.press("Control+Shift+ArrowDown")
