@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 from support.browser.cell_editor import cell_editor, edited_text
 from support.browser.page import open_small

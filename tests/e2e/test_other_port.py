@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import base64
 import http.client
 import json
@@ -14,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from playwright.sync_api import Browser
 from support.profile import IS_DEEP
