@@ -127,7 +127,6 @@ def install(mutant: Mutant) -> None:
     assert change is not None
     change()
     new = {(code.co_qualname, code.co_firstlineno): code for code in _codes(compile(tree, str(mutant.file), "exec"))}
-    gc.unfreeze()  # the tests' set-up freezes what there is after collection
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper):  # no cached results of the original functions
             found.cache_clear()
@@ -157,6 +156,8 @@ class Scoring:
         self.failed |= report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.unfreeze()  # the tests' set-up freezes what there is after collection, and `install` looks for functions
+        gc.collect()
         reached, seconds = self._reached(session.items)
         for item in self._failing_in_fork([item for item in session.items if item in seconds]):
             print(f"fails in a fork without a mutant: {item.nodeid}", file=sys.stderr)
