@@ -254,6 +254,7 @@ def main() -> None:
     os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")
     plugin = Scoring(arguments.folder.resolve(), arguments.mutants, arguments.seed, arguments.survivors)
     options = ["-qq", "-p", "no:cacheprovider", "--tb=no", "--no-summary"]
+    options += ["-p", "no:unraisableexception"]  # a fork finds the processes of its parent still running
     sys.exit(pytest.main([*options, *arguments.tests], plugins=[plugin]))
 
 
