@@ -114,9 +114,7 @@ def test_a_trace_with_its_program_becomes_lines(
     ]
 
 
-def test_a_trace_alone_exits_with_2_and_names_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_alone_exits_with_2_and_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "trace.json"
     file.write_text(TRACE, encoding="utf-8")
     assert main(["import", str(file), "--json"]) == 2

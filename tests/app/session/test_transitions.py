@@ -211,7 +211,7 @@ def test_an_edit_of_a_closed_page_is_saved_to_the_file(tmp_path: Path, slow: Slo
     assert "sch.unroll(k)  # mine" in path.read_text() and "# and this" in path.read_text()
 
 
-def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -> None:
+def test_edits_of_two_pages_are_merged(tmp_path: Path, slow: Slow) -> None:
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
