@@ -224,7 +224,7 @@ def examples() -> None:
         func = notebook.schedule.described
         plan, planning = timed(planned, func, rounds=ROUNDS)
         reported = partial(simulate, func, notebook.machine, known_plan=plan)
-        first = min(timed_anew(reported) for _ in range(ROUNDS))
+        first = min(timed_cold(reported) for _ in range(ROUNDS))
         report, again = timed(reported, rounds=ROUNDS)
         tasks = sum(t.tasks for t in report.tasks)
         cells = "".join(f"{seconds * 1e3:9.1f}" for seconds in (planning, first, again))
@@ -250,7 +250,7 @@ def caches() -> None:
             print(f"{n:5} {tile or '':5} {found.accesses:14,} {found.simulated:10,}{cells} {seconds:9.2f}", flush=True)
 
 
-def timed_anew(function: Callable[[], object]) -> float:
+def timed_cold(function: Callable[[], object]) -> float:
     cached_conflicts.cache_clear()
     return timed(function, rounds=1)[1]
 

@@ -73,7 +73,7 @@ class Bench:
     def __init__(self, report: Report, schedule: Schedule) -> None:
         self.store = Store()
         self.report = report
-        self.taken: list[float] = []
+        self.times: list[float] = []
         start = time.perf_counter()
         self.value = value_of(report, schedule, self.store)
         self.value_ms = 1000 * (time.perf_counter() - start)
@@ -92,7 +92,7 @@ class Bench:
                 found = {"kind": "found", **about, "cycle": cycle}
             case _:
                 return
-        self.taken.append(1000 * (time.perf_counter() - start))
+        self.times.append(1000 * (time.perf_counter() - start))
         self.sizes.append(len(msgspec.json.encode(found)))
         send(found)
 
@@ -162,7 +162,7 @@ def measure(name: str, report: Report, schedule: Schedule) -> None:
     finally:
         server.stop()
     sizes = [size / 1024 for size in bench.sizes]
-    print(f"  {len(sizes)} windows: {quantiles(sizes)} KiB, on the server {quantiles(bench.taken)} ms")
+    print(f"  {len(sizes)} windows: {quantiles(sizes)} KiB, on the server {quantiles(bench.times)} ms")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The guide's links resolve; its pictures exist, are small, and have a script that takes them."""
+"""The guide's links resolve; its pictures exist, are small, and are taken by a script."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_a_long_program_opens_and_a_drop_does_not_wait(page: Page, app_url: str)
 
 
 @pytest.mark.slow
-def test_long_work_shows_progress_stops_and_resumes(page: Page, app_url: str) -> None:
+def test_long_work_shows_progress_and_resumes(page: Page, app_url: str) -> None:
     open_text(page, app_url, transformer_notebook(2))
     line = counting(page)
     expect(line).to_be_visible(timeout=PATIENT)

@@ -116,7 +116,7 @@ def inside(page: Page, target: Locator) -> None:
     assert box["y"] + box["height"] <= size["height"]
 
 
-def moved_then_taken_back(tree_bench: Bench, page: Page, loop: str, level: str) -> None:
+def moved_then_undone(tree_bench: Bench, page: Page, loop: str, level: str) -> None:
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", level)
     assert tree_bench.kinds() == ["move"]
     assert tree_bench.last["loop"] == loop
@@ -184,7 +184,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     page.keyboard.press("Enter")
     grabbed(page)
     row(page, "jo").click()  # grabbed by a key, dropped by a click
-    moved_then_taken_back(tree_bench, page, "jo", "5")
+    moved_then_undone(tree_bench, page, "jo", "5")
 
     row(page, COPY).hover()
     row(page, COPY).locator(".grip").click()
@@ -192,13 +192,13 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     row(page, "ko").hover()
     expect(page.locator(".tip")).to_contain_text("compute_at")
     row(page, "ko").click()
-    moved_then_taken_back(tree_bench, page, "ko", "6")
+    moved_then_undone(tree_bench, page, "ko", "6")
 
     row(page, COPY).click(button="right")
     page.get_by_role("menuitem", name="Move to a loop").click()
     grabbed(page)
     row(page, "ko").click()
-    moved_then_taken_back(tree_bench, page, "ko", "6")
+    moved_then_undone(tree_bench, page, "ko", "6")
 
     drag(page, COPY, "ko")
     expect(page.locator(".row-block").first).to_have_attribute("aria-level", "6")
@@ -222,7 +222,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     expect(row(page, "ko")).to_have_attribute("aria-selected", "false")
 
 
-def told_targets(tree_bench: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
+def with_targets(tree_bench: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
     """Give the tree prepared answers, and wait until they are drawn."""
     tree_bench.tree.targets = {
         block: [{"legal": True, "costly": False, "reason": "", "code": "", "fix": [], **entry} for entry in entries]
@@ -249,13 +249,13 @@ def test_drops_can_be_repaired_chosen_refused_or_of_loops(bench):
     drag(page, "k", row_ids(tree_bench.schedule.func).of(tree_bench.schedule.get_loops("relu")[0]))
     expect(page.locator(".notice")).to_contain_text("not perfectly nested")
     assert tree_bench.kinds() == []
-    told_targets(tree_bench, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # refused by the engine
+    with_targets(tree_bench, page, "relu", {"loop": "k", "primitive": "reverse_compute_at"})  # refused by the engine
     drag(page, "relu", "k")
     expect(page.locator(".notice")).to_contain_text("refused")
     assert tree_bench.schedule.verify().status == "tested"
 
     reopen(tree_bench, page, MATMUL_RELU)
-    told_targets(
+    with_targets(
         tree_bench, page, "matmul", *({"loop": "i", "primitive": p} for p in ("compute_at", "reverse_compute_at"))
     )
     drag(page, "matmul", "i")

@@ -87,7 +87,7 @@ def test_all_texts_of_a_deep_nest_are_legible(page: Page, app_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_all_texts_of_a_finished_search_are_legible(page: Page, app_url: str) -> None:
+def test_texts_of_a_finished_search_are_legible(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "explore_tiles")
     page.locator('[data-pane-tab="explore"]').click()
     page.get_by_role("button", name="Start").click()

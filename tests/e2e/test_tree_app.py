@@ -39,7 +39,7 @@ def selected(page: Page) -> Locator:
     return page.locator('.row[aria-selected="true"]')
 
 
-def taken_back(page: Page, count: int) -> None:
+def undone(page: Page, count: int) -> None:
     """Undo by the key until `count` steps are left."""
     page.locator(".row[tabindex='0']").focus()
     page.keyboard.press("Control+z")
@@ -69,7 +69,7 @@ def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     page.mouse.up()
     expect(page.locator('[data-figure="Peak vtcm"] b')).to_have_text("512 + 16 of 2 × 128 KiB", timeout=LONG)
     assert steps(page)[-1] == "sch.compute_at(AL, ko)"
-    taken_back(page, count)
+    undone(page, count)
 
     row(page, "A_local.vtcm").focus()
     page.keyboard.press("Enter")
@@ -101,7 +101,7 @@ def test_rows_have_multiselect_search_costs_and_chains(app: Page) -> None:
     expect(row(app, "ko").locator(".offer")).to_contain_text("cycles", timeout=LONG)
     app.mouse.up()
     expect(app.locator(".step code")).to_have_count(count + 2)
-    taken_back(app, count)
+    undone(app, count)
 
     row(app, "mo").click()
     row(app, "mi").click(modifiers=["Shift"])
@@ -192,7 +192,7 @@ def test_loops_are_reordered_by_drag_and_menu(app: Page) -> None:
     expect(row(app, "mi").locator(".offer")).to_contain_text("cycles", timeout=LONG)
     app.mouse.up()
     expect(app.locator(".step code").last).to_have_text("sch.reorder(mi, ko)")
-    taken_back(app, count)
+    undone(app, count)
 
     row(app, "ko").click(button="right")
     app.get_by_role("menuitem", name=re.compile("^Reorder")).click()

@@ -147,7 +147,7 @@ def test_other_entries_are_kept(python: Path) -> None:
     assert os.environ["PYTHONPATH"] == "lib" and os.environ["PYTHONSAFEPATH"] == "1"
 
 
-def test_a_link_to_the_working_directory_is_removed(python: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_link_to_the_directory_is_removed(python: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     link = tmp_path_factory.mktemp("links") / "here"
     link.symlink_to(python)
     sys.path.insert(0, str(link))

@@ -268,6 +268,6 @@ def test_small_intents_change_only_their_field() -> None:
     assert act(refused, Dismiss()).notice is None
 
 
-def test_a_notice_with_a_lone_surrogate_can_be_sent() -> None:
+def test_a_notice_may_contain_a_lone_surrogate() -> None:
     state = act(opened(), PickMachine("\ud800"))
     assert state.notice is not None and state.notice.found == "?"

@@ -48,7 +48,7 @@ def test_the_space_is_that_of_the_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("search", "code"),
     [
         (Explore(("speed",)), "unknown-objective"),
         (Explore((), {}), "bad-search"),
@@ -59,8 +59,8 @@ def test_the_space_is_that_of_the_notebook() -> None:
         (Explore(budgets={"peak nowhere": 1.0}), "unknown-objective"),
     ],
 )
-def test_an_impossible_search_is_refused(asked: Explore, code: str) -> None:
-    state = act(with_holes(), asked)
+def test_an_impossible_search_is_refused(search: Explore, code: str) -> None:
+    state = act(with_holes(), search)
     assert state.notice is not None and state.notice.code == code
     assert state.exploration is None
 

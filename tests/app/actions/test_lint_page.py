@@ -147,7 +147,7 @@ def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
 
 
 @pytest.mark.slow
-def test_an_uneven_split_is_fixed_by_another_split() -> None:
+def test_an_uneven_split_is_fixed_by_another() -> None:
     state, store = act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))), Store()
     studied(state, store)
     guard = problem(state, store, "guard")

@@ -124,7 +124,7 @@ def test_a_refused_call_exits_with_1_and_its_place(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (MATMUL_NOTEBOOK.replace("C[vi, vj] +", "C[vi, vj] + Q +"), "Q"),
         (with_lines("sch.no_such_call(i)"), "no_such_call"),
@@ -138,11 +138,11 @@ def test_a_refused_call_exits_with_1_and_its_place(tmp_path: Path, capsys: pytes
     ],
 )
 def test_bad_input_exits_with_2_and_the_reason(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(write(tmp_path, text))]) == 2
     captured = capsys.readouterr()
-    assert captured.out == "" and said in captured.err and "Traceback" not in captured.err
+    assert captured.out == "" and expected in captured.err and "Traceback" not in captured.err
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_missing_path_exits_with_2(argv: list[str], capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("argv", "said", "tried"),
+    ("argv", "expected", "tried"),
     [
         (["run"], "FILE", "tilewright run --help"),
         (["run", "x.py", "--machin=vta", "--sensitivty"], "--sensitivty", "--sensitivity"),
@@ -171,13 +171,13 @@ def test_a_missing_path_exits_with_2(argv: list[str], capsys: pytest.CaptureFixt
     ],
 )
 def test_wrong_usage_exits_with_2_and_a_suggestion(
-    argv: list[str], said: str, tried: str, capsys: pytest.CaptureFixture[str]
+    argv: list[str], expected: str, tried: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*argv, "--json"]) == 2
     captured = capsys.readouterr()
     error = json.loads(captured.out)["error"]
-    assert error["code"] == "bad-usage" and said in error["message"] and tried in error["fix"] and error["expected"]
-    assert said in captured.err and f"try:      {tried}" in captured.err
+    assert error["code"] == "bad-usage" and expected in error["message"] and tried in error["fix"] and error["expected"]
+    assert expected in captured.err and f"try:      {tried}" in captured.err
 
 
 def test_no_arguments_list_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,7 +142,7 @@ def test_a_derivation_keeps_pins(double: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("pin", "said"),
+    ("pin", "expected"),
     [
         ("rows=48", ("no-such-value", "48 is not a value of 'rows'", "16, 8, 32")),
         ("rows=all of them", ("no-such-value", "16, 8, 32")),
@@ -151,15 +151,15 @@ def test_a_derivation_keeps_pins(double: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 def test_an_invalid_pin_exits_with_2_and_the_choices(
-    gemm: Path, pin: str, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    gemm: Path, pin: str, expected: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = output([str(gemm), "--keep", pin], capsys, 2)
-    assert all(text in out for text in said), out
+    assert all(text in out for text in expected), out
 
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "expected"),
     [
         ([], "no-holes"),
         (["--auto", "--objective", "speed"], "unknown-objective"),
@@ -172,8 +172,8 @@ def test_an_invalid_pin_exits_with_2_and_the_choices(
     ],
 )
 def test_an_invalid_option_exits_with_2_and_the_reason(
-    double: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    double: Path, argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explore", str(double), *argv]) == 2
     captured = capsys.readouterr()
-    assert captured.out == "" and said in captured.err and "Traceback" not in captured.err
+    assert captured.out == "" and expected in captured.err and "Traceback" not in captured.err

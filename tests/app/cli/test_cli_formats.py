@@ -180,7 +180,7 @@ def test_quiet_omits_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (quiet.out, quiet.err) == (plain.out, "")
 
 
-def test_quiet_prints_only_failed_checks_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_only_failures_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, ["fused_matmul_relu.py", "place_the_copies.py", "--quiet"], 1)
     assert [line.split()[0] for line in out.splitlines()] == ["place_the_copies.py:", "FAIL"]
     assert main(["run", "none.py", "-q"]) == 2

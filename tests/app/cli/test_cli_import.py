@@ -59,7 +59,7 @@ TRACE = """\
 """
 
 
-def brought(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more: str) -> str:
+def import_text(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more: str) -> str:
     """The notebook that `import` writes for a text."""
     file = tmp_path / "source.txt"
     file.write_text(text, encoding="utf-8")
@@ -76,7 +76,7 @@ def brought(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, *more
 def test_imported_code_is_a_notebook_that_python_runs(
     text: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    imported = brought(capsys, tmp_path, text)
+    imported = import_text(capsys, tmp_path, text)
     notebook = evaluate(read_document(imported))
     assert notebook.error is None and notebook.schedule is not None and len(notebook.steps) == steps
     assert [cell.kind for cell in notebook.document.cells if cell.kind in ("machine", "workload", "schedule")] == [
@@ -88,11 +88,11 @@ def test_imported_code_is_a_notebook_that_python_runs(
     file.write_text(imported, encoding="utf-8")
     assert isinstance(runpy.run_path(str(file))["sch"], Schedule)
     capsys.readouterr()
-    assert brought(capsys, tmp_path, imported) == imported, "a notebook stays as it is"
+    assert import_text(capsys, tmp_path, imported) == imported, "a notebook stays as it is"
 
 
 def test_a_classic_module_keeps_its_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    imported = brought(capsys, tmp_path, CLASSIC)
+    imported = import_text(capsys, tmp_path, CLASSIC)
     assert "# keep me" in imported and "tvm" not in imported.replace("tilewright", "")
 
 
@@ -102,7 +102,7 @@ def test_a_trace_with_its_program_becomes_lines(
 ) -> None:
     source = tmp_path / "program.py"
     source.write_text(program, encoding="utf-8")
-    imported = brought(capsys, tmp_path, TRACE, "--program", str(source))
+    imported = import_text(capsys, tmp_path, TRACE, "--program", str(source))
     notebook = evaluate(read_document(imported))
     assert notebook.error is None
     assert [step.call.method for step in notebook.steps] == [
@@ -115,9 +115,7 @@ def test_a_trace_with_its_program_becomes_lines(
     ]
 
 
-def test_a_trace_alone_exits_with_2_and_names_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_alone_exits_with_2_and_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "trace.json"
     file.write_text(TRACE, encoding="utf-8")
     assert main(["import", str(file), "--json"]) == 2

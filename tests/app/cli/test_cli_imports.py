@@ -42,7 +42,7 @@ def example(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_each_command_imports_only_what_it_uses(example: str) -> None:
+def test_each_command_imports_only_its_modules(example: str) -> None:
     """Imports accumulate from line to line, so the lines with the fewest modules come first."""
     *bare, machines, lower, lint, run, check = imported_by(
         ("--help",), ("--version",), ("rnu",), ("machines",), *((name, example) for name in ("lower", "lint", "run", "check"))

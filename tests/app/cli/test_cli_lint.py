@@ -122,7 +122,7 @@ def test_fix_of_seed_002_asks_for_sizes_and_writes_a_notebook(
     assert capsys.readouterr().out.startswith("203,064 cycles")
 
 
-def test_fix_falls_back_to_the_next_applicable_one(
+def test_fix_falls_back_to_the_next_one(
     trip: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unlucky(notebook: Notebook, fix: Fix) -> Notebook:

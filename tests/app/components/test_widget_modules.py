@@ -9,8 +9,8 @@ from tilewright.app.components.widget import Widget
 
 def test_a_widget_sends_and_receives_properties_and_messages() -> None:
     component = LoopTree(rows=[])
-    heard: list[dict[str, object]] = []
-    component.on_message(heard.append)
+    received: list[dict[str, object]] = []
+    component.on_message(received.append)
     widget = Widget(component, height=120)
     sent: list[object] = []
     widget.send = sent.append  # type: ignore[method-assign]
@@ -20,16 +20,16 @@ def test_a_widget_sends_and_receives_properties_and_messages() -> None:
     widget.selected = "ko"  # type: ignore[attr-defined]
     assert component.selected == "ko"
     component.receive({"kind": "undo"})
-    assert heard == [{"kind": "undo"}]
+    assert received == [{"kind": "undo"}]
 
 
 def test_a_notebook_gets_the_editor_module_without_the_session() -> None:
     component = NotebookView(data={})
-    heard: list[dict[str, object]] = []
+    received: list[dict[str, object]] = []
     sent: list[dict[str, object]] = []
-    component.on_message(heard.append)
+    component.on_message(received.append)
     component.on_sent(sent.append)
     component.receive({"kind": "editor"})
     component.receive({"kind": "words"})
     assert sent == [{"kind": "editor", "module": NotebookView.EDITOR.text}]
-    assert heard == [{"kind": "words"}]
+    assert received == [{"kind": "words"}]

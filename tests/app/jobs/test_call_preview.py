@@ -70,7 +70,7 @@ def test_a_preview_equals_the_applied_change(session: Session) -> None:
     assert session.state.notice is None and line["text"].endswith(f"→ {report.cycles:,}".replace(",", "\u202f"))  # pyright: ignore
 
 
-def test_repeated_calls_are_answered_from_the_cache(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_calls_hit_the_cache(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tried(session, 1, factors(32))
     monkeypatch.setattr("tilewright.app.jobs.call_preview.try_move", None)
     session.receive({"kind": "try_calls", "ticket": 2, "calls": [factors(32)]})

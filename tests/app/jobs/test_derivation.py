@@ -55,14 +55,14 @@ class Watcher:
         if found is not None and found.outcome.figures is not None:
             self.better.append(found.outcome.figures.cycles)
 
-    def look(self, state: State) -> None:
+    def show(self, state: State) -> None:
         self.state = state
         self.searches.update(state)
 
 
 def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     watcher = Watcher()
-    watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
+    watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and watcher.state.derivation is not None and watcher.state.pane == "explore"
     assert explore_value(watcher.state, watcher.store)["deriving"]["cycles"] is None
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
@@ -72,7 +72,7 @@ def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     (end,) = watcher.ended
     assert end.error is None and end.found is not None
     before = watcher.state
-    watcher.look(act(watcher.state, end))
+    watcher.show(act(watcher.state, end))
     state = watcher.state
     assert state.notice is None and state.derivation is None and state.exploration is not None
     assert state.notebook is not None and state.notebook.error is None and "choose(" in state.notebook.document.text
@@ -100,7 +100,7 @@ def test_a_derived_schedule_is_a_branch_and_stops_a_search() -> None:
     searching = act(state, MakeFast(5.0))
     assert searching.derivation is not None and searching.derivation.settings.seconds == 5
     watcher = Watcher()
-    watcher.look(searching)
+    watcher.show(searching)
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     after = act(watcher.state, watcher.ended[0])
     assert after.notebook is not None and current_branch(after.notebook.document) == "auto"
@@ -112,10 +112,10 @@ def test_a_derived_schedule_is_a_branch_and_stops_a_search() -> None:
 
 def test_a_stop_ends_the_derivation() -> None:
     watcher = Watcher()
-    watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
-    watcher.look(act(watcher.state, StopExploring()))
+    watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
+    watcher.show(act(watcher.state, StopExploring()))
     assert watcher.state.derivation is None and not watcher.searches.running
-    watcher.look(act(watcher.state, MakeFast()))
+    watcher.show(act(watcher.state, MakeFast()))
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     assert len(watcher.ended) == 1, "the first derivation tells nothing"
     watcher.searches.close()
@@ -133,7 +133,7 @@ def test_a_derivation_waits_for_a_free_slot() -> None:
     holder.start()
     assert acquired.wait(10)
     watcher = Watcher(slots)
-    watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
+    watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and not watcher.better
     released.set()
     holder.join()
@@ -146,7 +146,7 @@ def test_a_derivation_waits_for_a_free_slot() -> None:
 def test_a_long_derivation_ends_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derivation_module, "LONGEST_S", 0.0)
     watcher = Watcher()
-    watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
+    watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     (end,) = watcher.ended
     assert end.found is not None and end.found.outcome.fits
@@ -161,7 +161,7 @@ def test_a_failed_derivation_says_why(
 
     monkeypatch.setattr(derivation_module, "deriving", broken)
     watcher = Watcher()
-    watcher.look(act(act(State(), OpenText(FRESH)), MakeFast()))
+    watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     after = act(watcher.state, watcher.ended[0])
     assert after.derivation is None and after.exploration is None and after.notebook is watcher.state.notebook

@@ -43,7 +43,7 @@ def test_a_search_tries_each_candidate_once_and_checks_the_front() -> None:
 def test_each_notebook_of_a_page_has_its_own_outcomes() -> None:
     watcher = Watcher()
     for text in (HOLES, HOLES.replace("[64, 32]", "[32, 16]")):
-        watcher.look(act(act(State(), OpenText(text)), Explore()))
+        watcher.show(act(act(State(), OpenText(text)), Explore()))
         watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status in ("ended", "failed")))
         assert watcher.found is not None and watcher.found.error is None
     watcher.searches.close()
@@ -54,20 +54,20 @@ class Watcher:
 
     def __init__(self, slots: SearchSlots | None = None) -> None:
         self.store, self.event_loop = Store(), PaperClock()
-        self.told: list[Found] = []
+        self.reports: list[Found] = []
         self.state = State()
-        self.searches = Searches(self.store, self.event_loop, self.tell, slots)
+        self.searches = Searches(self.store, self.event_loop, self.report, slots)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         found = self.found
         assert found is not None
-        self.told.append(found)
+        self.reports.append(found)
 
     @property
     def found(self) -> Found | None:
         return None if self.state.exploration is None else found_now(self.state.exploration, self.store)
 
-    def look(self, state: State) -> None:
+    def show(self, state: State) -> None:
         self.state = state
         self.searches.update(state)
 
@@ -75,13 +75,13 @@ class Watcher:
 @pytest.mark.slow
 def test_a_stopped_search_resumes() -> None:
     watcher = Watcher()
-    watcher.look(act(with_holes(), Explore()))
+    watcher.show(act(with_holes(), Explore()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and len(watcher.found.trials) >= 2))
-    watcher.look(act(watcher.state, StopExploring()))
+    watcher.show(act(watcher.state, StopExploring()))
     assert watcher.found is not None and watcher.found.status == "stopped"
     known = watcher.found.trials
     assert known
-    watcher.look(act(watcher.state, ResumeExploring()))
+    watcher.show(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     assert watcher.found.trials[: len(known)] == known
     assert sorted(trial.number for trial in watcher.found.trials) == list(range(12))
@@ -93,31 +93,31 @@ def test_stopping_during_the_checks_keeps_those_that_are_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first_check = threading.Event()
-    goes_on = threading.Event()
+    resumed = threading.Event()
 
     def checked(*_: object) -> Verdict:
         if first_check.is_set():
-            goes_on.wait(30)
+            resumed.wait(30)
         first_check.set()
         return Verdict("proved", "as it was told")
 
     monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", checked)
     watcher = Watcher()
     state = act(with_holes(), Explore())
-    watcher.look(state)
+    watcher.show(state)
     watcher.event_loop.run_until(
         lambda: bool(watcher.found and watcher.found.checking and watcher.found.checking[0] == 1)
     )
     assert watcher.found is not None and watcher.found.status == "running" and len(watcher.found.trials) == 12
     front = len(watcher.found.front)
     assert front > 1 and watcher.found.checking == (1, front)
-    watcher.look(act(state, StopExploring()))
+    watcher.show(act(state, StopExploring()))
     assert watcher.found.status == "stopped" and watcher.found.checking is None
-    goes_on.set()
+    resumed.set()
     monkeypatch.setattr(
         "tilewright.engine.explore.search.loop.verdict_of", lambda *_: Verdict("tested", "another time")
     )
-    watcher.look(act(watcher.state, ResumeExploring()))
+    watcher.show(act(watcher.state, ResumeExploring()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "ended"))
     statuses = [verdict.status for _, verdict in sorted(watcher.found.offers.items())]
     assert len(statuses) == front and "proved" in statuses, "a check that was made is not made again"
@@ -131,9 +131,9 @@ def test_stopping_a_search_cancels_its_running_check(
     monkeypatch.setattr("tilewright.engine.explore.search.loop.verdict_of", slow)
     watcher = Watcher()
     state = act(with_holes(), Explore())
-    watcher.look(state)
+    watcher.show(state)
     watcher.event_loop.run_until(slow.begun.is_set)
-    watcher.look(act(state, StopExploring()))
+    watcher.show(act(state, StopExploring()))
     assert slow.unwound.wait(60) and not slow.ended
     watcher.searches.close()
 
@@ -152,7 +152,7 @@ def test_a_search_waits_for_a_free_slot() -> None:
     holder.start()
     assert acquired.wait(10)
     watcher = Watcher(slots)
-    watcher.look(act(with_holes(), Explore()))
+    watcher.show(act(with_holes(), Explore()))
     assert watcher.found is not None and watcher.found.status == "waiting"
     gone, cancelled = threading.Event(), CancellationToken()
     cancelled.cancel()
@@ -172,7 +172,7 @@ def test_a_failed_search_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
     watcher = Watcher()
-    watcher.look(act(with_holes(), Explore()))
+    watcher.show(act(with_holes(), Explore()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "failed"))
     assert watcher.found is not None and watcher.found.error is not None and "no disk" in str(watcher.found.error)
     watcher.searches.close()

@@ -21,14 +21,14 @@ class Subject:
     """States by number; each has one study of three pieces."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.store, self.event_loop, self.told = Store(), PaperClock(), 0
+        self.store, self.event_loop, self.reports = Store(), PaperClock(), 0
         self.topics = {"a": object(), "b": object()}
         self.begun: list[str] = []
         monkeypatch.setattr(module, "next_analysis", self.next_analysis)
-        self.studies = OnDemandAnalyses(self.store, self.event_loop, self.tell)
+        self.studies = OnDemandAnalyses(self.store, self.event_loop, self.report)
 
-    def tell(self) -> None:
-        self.told += 1
+    def report(self) -> None:
+        self.reports += 1
 
     def next_analysis(self, state: State, store: Store) -> Analysis | None:
         for name in state.named:
@@ -53,7 +53,7 @@ def test_each_piece_of_an_analysis_is_stored_and_reported(subject: Subject) -> N
     subject.studies.update(State(named="a"))
     assert subject.knows("a") is None and not subject.begun  # not before the debounce
     subject.event_loop.run_until(lambda: subject.knows("a") == 3)
-    assert subject.told == 3
+    assert subject.reports == 3
 
 
 def test_a_visible_analysis_is_not_restarted_and_the_next_follows(

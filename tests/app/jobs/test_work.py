@@ -81,7 +81,7 @@ def test_a_cancelled_job_ends_its_thread_and_reports_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_jobs_cancelled_at_any_time_leave_no_thread() -> None:
+def test_jobs_cancelled_anytime_leave_no_thread() -> None:
     def short() -> Iterator[int]:
         for n in range(50):
             yield sum(range(n * 20))
@@ -94,7 +94,7 @@ def test_jobs_cancelled_at_any_time_leave_no_thread() -> None:
         assert work._done.wait(60)
 
 
-def test_a_paused_job_starts_no_piece_until_resumed() -> None:
+def test_a_paused_job_starts_no_further_piece() -> None:
     event_loop, reported, done = PaperClock(), [], []
     go = threading.Event()
 

@@ -147,7 +147,7 @@ def test_the_roofline_point_is_that_of_the_report() -> None:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SAMPLED)
-def test_traffic_flows_are_the_bytes_of_the_report(name: str) -> None:
+def test_traffic_flows_are_the_reported_bytes(name: str) -> None:
     report = example_report(name)
     flows = data_of(tilewright.plot.traffic(report), "flows")
     rows = list(zip(*(flows[k] for k in ("kind", "buffer", "source", "destination", "bytes")), strict=True))

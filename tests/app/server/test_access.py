@@ -167,7 +167,7 @@ def test_navigation_from_other_sites_reaches_only_the_start_page(target: str) ->
     assert status(TRUSTING, "/", "POST", **LINK) == 403
 
 
-def test_links_from_other_sites_get_the_entry_page() -> None:
+def test_links_of_other_sites_get_the_entry() -> None:
     assert is_entry(decided(HERE, "/", **LINK))
 
 
@@ -282,7 +282,7 @@ def test_an_unlisted_address_answers_403(target: str) -> None:
     assert status(TRUSTING, target) == 403
 
 
-def test_application_opens_what_the_path_names() -> None:
+def test_the_path_names_the_opened_notebook() -> None:
     assert decided(TRUSTING, "/file/mine.py?place=draft&name=x") == PassOn("/?place=file&name=mine.py")
     assert decided(TRUSTING, "/kernel/net.v2.both") == PassOn("/?place=kernel&name=net.v2.both")
     assert decided(TRUSTING, "/file/a%20%26b.py") == PassOn("/?place=file&name=a+%26b.py")

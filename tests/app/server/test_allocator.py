@@ -23,7 +23,7 @@ def resident_bytes() -> int:
 
 
 @needs_glibc
-def test_free_pages_return_to_the_operating_system() -> None:
+def test_free_pages_return_to_the_system() -> None:
     library = ctypes.CDLL(None)
     library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     blocks = [library.malloc(16_000) for _ in range(4_000)]

@@ -198,7 +198,7 @@ def test_the_state_shows_that_an_intent_was_done(
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "expected"),
     [
         (b"{", 400, "truncated"),
         (b"[]", 400, "object"),
@@ -219,11 +219,11 @@ def test_the_state_shows_that_an_intent_was_done(
     ],
 )  # fmt: skip
 def test_invalid_requests_are_refused_and_change_nothing(
-    server: Served, session: str, body: Any, status: int, said: str
+    server: Served, session: str, body: Any, status: int, expected: str
 ) -> None:
     before = server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"]
     answer = server.ask("POST", session, body)
-    assert (answer.status, said in str(answer.json["error"])) == (status, True), answer.body
+    assert (answer.status, expected in str(answer.json["error"])) == (status, True), answer.body
     assert server.ask("GET", f"{session}?parts=notebook").json["state"]["notebook"]["text"] == before
 
 

@@ -193,8 +193,8 @@ def test_an_edit_that_no_disk_takes_is_rescued_with_its_exit_code(
         announced += process.stdout.readline()
     port = urlsplit(json.loads(announced)["address"]).port
     assert port is not None
-    session = _asked(port, token, "/api/sessions", {"name": "mine.py"})[1]["session"]
-    status, state = _asked(port, token, f"/api/sessions/{session}", parallel())
+    session = _request(port, token, "/api/sessions", {"name": "mine.py"})[1]["session"]
+    status, state = _request(port, token, f"/api/sessions/{session}", parallel())
     assert status == 507 and state["error"]["code"] == "read-only"
     process.terminate()
     _, stderr = process.communicate(timeout=30)
@@ -204,7 +204,7 @@ def test_an_edit_that_no_disk_takes_is_rescued_with_its_exit_code(
     assert (tmp_path / "mine.py").read_text() == MATMUL_NOTEBOOK
 
 
-def _asked(port: int, token: str, target: str, body: Any) -> tuple[int, Any]:
+def _request(port: int, token: str, target: str, body: Any) -> tuple[int, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", target, json.dumps(body), headers)

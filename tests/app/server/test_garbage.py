@@ -69,7 +69,7 @@ def test_a_busy_server_does_not_collect_old_objects(monkeypatch: pytest.MonkeyPa
     assert awaited(stays(0.5))
 
 
-def test_without_a_server_python_collects_as_before(monkeypatch: pytest.MonkeyPatch):
+def test_without_a_server_gc_runs_as_before(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(garbage, "TOO_OLD", 77)
     gc.unfreeze()  # objects frozen by the test run
     before = gc.get_threshold(), gc.get_freeze_count()

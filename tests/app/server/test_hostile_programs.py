@@ -64,7 +64,7 @@ def test_answers_about_large_programs_leave_the_event_loop_free(monkeypatch: pyt
                 threads.append(threading.get_ident())
                 return work()
 
-        def look() -> Callable[[], Known]:
+        def analysis() -> Callable[[], Known]:
             def known() -> Known:
                 threads.append(threading.get_ident())
                 return {}, []
@@ -72,7 +72,7 @@ def test_answers_about_large_programs_leave_the_event_loop_free(monkeypatch: pyt
             return known
 
         monkeypatch.setattr(looks, "head", lambda _: {})
-        assert await looks.looked(cast("SessionHandle", Handle()), look) == ({}, {}, [])
+        assert await looks.looked(cast("SessionHandle", Handle()), analysis) == ({}, {}, [])
 
     asyncio.run(on_loop())
     assert threads[0] == threading.get_ident() != threads[1]

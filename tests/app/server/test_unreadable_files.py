@@ -114,7 +114,7 @@ def test_a_missing_file_shows_the_start_page(
 @pytest.mark.parametrize(
     "end", ["%00", "a%00b", "%", "%zz", "%ff", "%ED%A0%80", "%c0%ae%c0%ae", "%2500", "a" * 5000], ids=range(9)
 )
-def test_an_escaped_path_without_a_file_is_refused(
+def test_an_escaped_path_of_no_file_is_refused(
     server: Served, path: str, end: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     answer = server.ask("GET", path + end)

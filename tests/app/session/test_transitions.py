@@ -211,7 +211,7 @@ def test_an_edit_of_a_closed_page_is_saved_to_the_file(tmp_path: Path, slow: Slo
     assert "sch.unroll(k)  # mine" in path.read_text() and "# and this" in path.read_text()
 
 
-def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -> None:
+def test_edits_of_two_pages_are_merged(tmp_path: Path, slow: Slow) -> None:
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
     desk = Desk(tmp_path)
@@ -234,7 +234,7 @@ def test_edits_of_two_pages_are_merged_in_the_file(tmp_path: Path, slow: Slow) -
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
+def shared_file(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
     """A page on a paper clock, on a file that another page has open too."""
     path = tmp_path / "mine.py"
     path.write_text("# %% [markdown]\n# Words\n" + MATMUL_NOTEBOOK)
@@ -249,9 +249,9 @@ def beside(tmp_path: Path) -> Iterator[tuple[Session, PaperClock, Desk]]:
     desk.close()
 
 
-def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
+def typed_on_both(shared_file: tuple[Session, PaperClock, Desk], slow: Slow) -> Session:
     """Both pages changed the file, the page with the paper clock last: it has the merged text, not yet evaluated."""
-    mine, event_loop, desk = beside
+    mine, event_loop, desk = shared_file
     slow.may_end.set()
     mine.receive({"kind": "draft_item", "item": 1, "text": "sch.unroll(k)"})
     event_loop.run_until(lambda: mine.state.draft_of is not None)
@@ -266,36 +266,36 @@ def typed_beside(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> Sessio
     return mine
 
 
-def test_a_merged_text_is_read_in_a_thread(beside: tuple[Session, PaperClock, Desk], slow: Slow) -> None:
-    mine = typed_beside(beside, slow)
+def test_a_merged_text_is_read_in_a_thread(shared_file: tuple[Session, PaperClock, Desk], slow: Slow) -> None:
+    mine = typed_on_both(shared_file, slow)
     shown = mine.state.shown
     assert "# mine" in text_of(mine) and mine.queue.busy and shown is not mine.state.notebook
     mine.receive({"kind": "select", "id": "k"})
     assert mine.state.selected == "k", "who looks around is answered"
     slow.may_end.set()
-    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+    shared_file[1].run_until(lambda: mine.state.shown is mine.state.notebook)
     assert not mine.queue.busy and "Other words" in text_of(mine)
-    beside[2].settle()
-    assert text_of(beside[2].pages[0]) == text_of(mine)
+    shared_file[2].settle()
+    assert text_of(shared_file[2].pages[0]) == text_of(mine)
 
 
 def test_stopping_the_reading_of_a_merged_text_can_be_resumed(
-    beside: tuple[Session, PaperClock, Desk], slow: Slow
+    shared_file: tuple[Session, PaperClock, Desk], slow: Slow
 ) -> None:
-    mine = typed_beside(beside, slow)
+    mine = typed_on_both(shared_file, slow)
     text = text_of(mine)
     mine.receive({"kind": "cancel_work"})
     assert not mine.queue.busy and text_of(mine) == text and mine.state.notice is None
     assert mine.updater.doing[0].stopped and mine.updater.doing[0].text == READING.text
     slow.may_end.set()
     mine.receive({"kind": "resume"})
-    beside[1].run_until(lambda: mine.state.shown is mine.state.notebook)
+    shared_file[1].run_until(lambda: mine.state.shown is mine.state.notebook)
 
 
 def test_save_as_over_a_file_opens_it_in_a_thread(
-    beside: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
+    shared_file: tuple[Session, PaperClock, Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, event_loop, desk = beside
+    mine, event_loop, desk = shared_file
     path = Path(desk.open_files.folder or "") / "other.py"
     path.write_text(MATMUL_NOTEBOOK)
     begun = Slow(desk.open_files.begun)

@@ -157,7 +157,7 @@ def desk_with_unsaved_edit(folder: Path, text: str, drafts: tuple[Draft, ...] = 
 UNSAVED = MATMUL_NOTEBOOK + "# unsaved edit\n"
 
 
-def test_unsaved_edits_are_restored_after_the_lock(folder: Path) -> None:
+def test_unsaved_edits_return_after_the_lock(folder: Path) -> None:
     path = desk_with_unsaved_edit(folder, UNSAVED)
     desk = Desk(folder)
     with held(folder, ALONE):

@@ -38,16 +38,16 @@ class Server:
     def open(self, page: Page, front_end: str, name: str) -> None:
         """Show a notebook, and wait until its kernel answers the page: earlier cells may be lost."""
         kernel = {"kernel": {"name": "python3"}, "name": name, "path": name, "type": "notebook"}
-        started = self._asked("sessions", kernel)["kernel"]["id"]
+        started = self._request("sessions", kernel)["kernel"]["id"]
         page.goto(self.url(front_end, name))
         cell(page, 0).wait_for(timeout=START_SECONDS * 1000)
         end = time.monotonic() + START_SECONDS
-        while (now := self._asked(f"kernels/{started}"))["execution_state"] != "idle" or not now["connections"]:
+        while (now := self._request(f"kernels/{started}"))["execution_state"] != "idle" or not now["connections"]:
             if time.monotonic() > end:
                 raise TimeoutError(f"the kernel is {now}")
             page.wait_for_timeout(100)
 
-    def _asked(self, what: str, data: object = None) -> Any:
+    def _request(self, what: str, data: object = None) -> Any:
         request = urllib.request.Request(
             f"{self.address}/api/{what}",
             None if data is None else json.dumps(data).encode(),

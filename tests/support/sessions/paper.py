@@ -42,7 +42,7 @@ class PaperScreen:
     def __init__(self) -> None:
         self.drawn: list[State] = []
         self.later: list[State] = []
-        self.told: list[dict[str, Any]] = []
+        self.predictions: list[dict[str, Any]] = []
         self.files: dict[str, str] = {}
 
     def draw(self, state: State, store: Store) -> None:
@@ -52,7 +52,7 @@ class PaperScreen:
         self.later.append(state)
 
     def show_prediction(self, prediction: dict[str, Any]) -> None:
-        self.told.append(prediction)
+        self.predictions.append(prediction)
 
     def download(self, name: str, text: str) -> None:
         self.files[name] = text

@@ -91,9 +91,9 @@ def with_holes() -> State:
     return act(State(), OpenText(HOLES))
 
 
-def searched(state: State | None = None, asked: Explore | None = None) -> tuple[State, Store, Found]:
+def searched(state: State | None = None, requested: Explore | None = None) -> tuple[State, Store, Found]:
     """The result of a complete search."""
-    state = act(state or with_holes(), asked or Explore())
+    state = act(state or with_holes(), requested or Explore())
     assert state.exploration is not None, state.notice
     exploration = state.exploration
     store, event_loop = Store(), PaperClock()

@@ -62,7 +62,7 @@ def test_a_trailing_comment_survives_replacing_but_not_removing() -> None:
     assert "ki stays inside" not in remove_call(document, 3).text
 
 
-def test_each_of_two_calls_on_a_line_can_be_removed() -> None:
+def test_either_call_of_a_line_can_be_removed() -> None:
     document = read_document(with_lines("sch.vectorize(j); sch.unroll(ki)  # both"))
     assert "\nsch.unroll(ki)  # both\n" in remove_call(document, 4).text
     assert "\nsch.vectorize(j)  # both\n" in remove_call(document, 5).text

@@ -149,7 +149,7 @@ def test_an_unknown_name_is_underlined_with_a_suggestion(line: str, name: str, n
         assert with_suggestion(notebook.document, proposed).text == notebook.document.text.replace(name, proposed.new)
 
 
-def test_a_misspelt_machine_gets_the_nearest_preset() -> None:
+def test_a_misspelt_machine_gets_a_suggestion() -> None:
     notebook = evaluate(read_document(MATMUL_NOTEBOOK.replace("dual-bank-npu", "dual-bank-np")))
     assert notebook.error is not None
     proposed = suggestion(notebook, notebook.error)

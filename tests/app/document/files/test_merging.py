@@ -30,7 +30,7 @@ def test_a_merge_is_symmetric_and_loses_no_text(base: str, ours: str, theirs: st
 
 
 @given(LINES, st.lists(LINES, min_size=2, max_size=2))
-def test_changes_separated_by_lines_never_conflict(middle: str, ends: list[str]) -> None:
+def test_separate_changes_never_conflict(middle: str, ends: list[str]) -> None:
     kept = "-- kept 1\n-- kept 2\n"
     base = "x\n" + kept + "y\n"
     first, last = (text.replace("d", "d\n") for text in ends)
@@ -60,7 +60,7 @@ def test_common_runs_are_equal_and_in_order(old: list[str], new: list[str]) -> N
 
 
 @pytest.mark.slow
-def test_one_sided_changes_in_long_texts_are_found() -> None:
+def test_one_sided_changes_of_long_texts_merge() -> None:
     base = [f"line {n}\n" for n in range(20_000)]
     ours = [line if n % 2 else "  " + line for n, line in enumerate(base)]
     theirs = [line if n % 4 != 1 else "# " + line for n, line in enumerate(base)]

@@ -89,7 +89,7 @@ def test_table_has_the_metrics_of_both_reports() -> None:
 
 
 @pytest.mark.slow
-def test_work_on_another_engine_is_not_called_worse() -> None:
+def test_work_moved_to_another_engine_is_not_worse() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     simulate_steps(state, store)
     lines = lines_of(difference_table(*reports(act(state, Compare(START, NOW)), store)))
@@ -277,7 +277,7 @@ def test_two_machines_are_compared_with_their_own_metrics() -> None:
     assert [side["label"] for side in value["sides"]] == ["as opened", "now"]
 
 
-def test_a_machine_that_cannot_run_a_side_is_named() -> None:
+def test_a_machine_that_cannot_run_it_is_named() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     other = opened_example("vta_gemm")
     text = state.notebook.document.text.replace('machine("dual-bank-npu")', 'machine("vta")') if state.notebook else ""

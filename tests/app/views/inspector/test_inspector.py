@@ -113,7 +113,7 @@ def main(A: T.Buffer((8,), "float32"), A_1: T.Buffer((8,), "float32")):
 """
 
 
-def test_each_buffer_has_a_unique_id_and_its_blocks() -> None:
+def test_buffers_have_a_unique_id_and_blocks() -> None:
     func = parse(TWO_OF_A_NAME).program
     ids = buffer_ids(func)
     assert list(ids) == ["A", "A_1"]

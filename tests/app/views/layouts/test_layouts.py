@@ -174,7 +174,7 @@ def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
 
 
 @pytest.mark.slow
-def test_cells_of_several_banks_are_marked_as_mixed() -> None:
+def test_cells_of_several_banks_are_marked() -> None:
     state, store = unpadded(), Store()
     tall = applied(state, card(value_of(state, store), "padded 1")["call"])
     # 64 cells hold a tile of 32; a small one is shown in fewer.
@@ -304,7 +304,7 @@ def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "buffer", "without"), [("bank_conflicts", "A_shared", PADDED), ("vtcm_double_buffer", "B_local.vtcm", "")]
 )
-def test_a_setting_is_accepted_and_shown_as_chosen(name: str, buffer: str, without: str) -> None:
+def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> None:
     state, store = example(name, buffer, without), Store()
     seen = 0
     for control in value_of(state, store)["controls"]:

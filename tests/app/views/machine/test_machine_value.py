@@ -33,7 +33,7 @@ def panel_of(machine: str) -> tuple[State, Store]:
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("machine", MACHINES, ids=NAMES)
-def test_every_parameter_of_a_preset_has_its_source(machine: Machine) -> None:
+def test_every_preset_parameter_has_its_source(machine: Machine) -> None:
     shown = figures(machine_value(*panel_of(machine.name)))
     for group in GROUPS:
         for part in machine.parts(group):

@@ -161,7 +161,7 @@ def test_a_selected_wait_names_the_step_of_its_block() -> None:
         ({"kind": "select_stall", "engine": "gemm", "cause": "data", "buffer": "nothing"}, True),
     ],
 )
-def test_a_query_is_answered_unless_it_is_malformed(message: dict[str, object], has_answer: bool) -> None:
+def test_queries_are_answered_unless_malformed(message: dict[str, object], has_answer: bool) -> None:
     session = Session(NoClock())
     (found,) = (e for e in load_examples() if e.name == "vta_gemm")
     session.dispatch(OpenText(found.text, found.title))

@@ -119,7 +119,7 @@ def test_loops_of_a_chain_move_to_the_place_of_the_target(moved: str, target: st
     assert "".join(v.name for v in found) == order
 
 
-def test_producers_follow_their_consumers_to_a_loop() -> None:
+def test_producers_follow_consumers_to_a_loop() -> None:
     schedule = Schedule(parse(ELEMENTWISE_CHAIN).program)
     target = schedule.get_loops("D")[0]
     moves = moves_of(schedule, ["B", "C"], target)

@@ -173,7 +173,7 @@ def test_legal_drop_targets_are_accepted_by_the_schedule(func):
     assert sch.func is func or tree_rows(sch.func) == tree_rows(func)
 
 
-def test_cached_rows_do_not_change_the_next_program() -> None:
+def test_cached_rows_do_not_leak_into_the_next() -> None:
     sch = Schedule(parse(MATMUL_RELU).program)
     known: dict = {}
     tree_rows(sch.func, known=known)

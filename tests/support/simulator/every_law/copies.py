@@ -72,7 +72,7 @@ def _dimensions(strides: Sequence[Strides | None], domain: Points) -> list[int]:
     before: Var | None = None
     rest = [v for v, n in domain.box.items() if n > 1 and v not in run]
     for var in sorted(rest, key=lambda v: abs(known[-1].get(v, 0))):
-        if before is not None and all(_goes_on(s, before, var, domain.box) for s in known):
+        if before is not None and all(_continues(s, before, var, domain.box) for s in known):
             shape[-1] *= domain.box[var]
         else:
             shape.append(domain.box[var])
@@ -80,7 +80,7 @@ def _dimensions(strides: Sequence[Strides | None], domain: Points) -> list[int]:
     return shape
 
 
-def _goes_on(strides: Strides, inner: Var, outer: Var, counts: Mapping[Var, int]) -> bool:
+def _continues(strides: Strides, inner: Var, outer: Var, counts: Mapping[Var, int]) -> bool:
     return strides.get(outer, 0) == strides.get(inner, 0) * counts[inner]
 
 
