@@ -60,9 +60,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
-            # Clicks and deadlines of a real browser on a shared machine: a failed test is repeated twice, and reported as rerun.
-            if item.config.getoption("reruns") != 0:  # `--reruns 0`: every failure counts
-                item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -69,6 +69,8 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
 def test_closed_pages_leave_no_objects() -> None:
     quick = {"check_unused_sessions_milliseconds": 100, "unused_session_lifetime_milliseconds": 2_000}
     roots = len(pn.state._fake_roots)
+    gc.collect()
+    gc.freeze()  # the collections below look at the objects of this test alone
     with served(**quick) as server:
         found = asyncio.run(visited(server))
         assert len(found) >= 4 * PAGES + PAGES + PAGES + 1
