@@ -33,6 +33,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tilewright.app.document import Notebook, apply_call, evaluate, load_document, read_document
 from tilewright.app.views.shell.gallery import FOLDER
+from tilewright.engine.adopt import call_of
 from tilewright.engine.hwsim import simulate
 from tilewright.engine.ir import Var
 from tilewright.engine.lower import allocations, planned
@@ -330,7 +331,7 @@ def loop_var(loop: Any) -> Var:
 
 def simulated(drag: tuple[str, str, str, str]) -> Any:
     notebook, loop = opened(drag)
-    after = apply_call(notebook, drag[1], drag[2], loop)
+    after = apply_call(notebook, call_of(drag[1], (drag[2], loop)))
     assert after.schedule is not None and after.machine is not None
     return simulate(after.schedule.func, after.machine)
 
@@ -338,14 +339,14 @@ def simulated(drag: tuple[str, str, str, str]) -> Any:
 def parts(drag: tuple[str, str, str, str]) -> str:
     """A row of the second table."""
     notebook, loop = opened(drag)
-    after = apply_call(notebook, drag[1], drag[2], loop)
+    after = apply_call(notebook, call_of(drag[1], (drag[2], loop)))
     assert after.schedule is not None and after.machine is not None
     schedule, machine = after.schedule, after.machine
     func = schedule.func
     shared = planned(func)
     planning = quickest(lambda: planned(func))
     works: tuple[Callable[[], object], ...] = (
-        lambda: apply_call(notebook, drag[1], drag[2], loop),
+        lambda: apply_call(notebook, call_of(drag[1], (drag[2], loop))),
         lambda: allocations(func, shared),
         lambda: simulate(func, machine, known_plan=shared),
         lambda: to_script(schedule.mod),

@@ -17,9 +17,8 @@ import tvm
 
 import tilewright.static
 from tilewright.app.document import evaluate, load_document
-from tilewright.engine.ir import Add, BinaryOp, Expr, FloorDiv, FloorMod, IndexMap, IntImm, Mul, Var
+from tilewright.engine.ir import Add, BinaryOp, Expr, FloorDiv, FloorMod, IndexMap, IntImm, Mul, ScheduleCall, Var
 from tilewright.engine.schedule import Schedule
-from tilewright.engine.schedule.trace import Step
 from tilewright.engine.script import parse, to_script
 
 EXAMPLES = sorted((Path(tilewright.static.__file__).parent / "examples").glob("*.py"))
@@ -265,7 +264,7 @@ def whole(sch: Sch) -> None:
 TVM_LACKS = {"double_buffer", "pipeline", "set_layout", "tile", "work_on"}
 
 
-def replay(sch: Sch, steps: Sequence[Step], *, theirs: bool) -> None:
+def replay(sch: Sch, steps: Sequence[ScheduleCall], *, theirs: bool) -> None:
     """The calls of a trace on a schedule of either kind, with the handles that it returns."""
     handles: dict[Any, Any] = {}
     for step in steps:

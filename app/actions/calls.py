@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
+from ...engine.adopt import call_of
+from ...engine.ir import PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ...engine.schedule import Schedule
 from ..document import Notebook, apply_call
 from ..document.editing.rename import renamed
@@ -27,7 +28,6 @@ from .drops import (
     relocation_of,
     repair_of,
     revision_of,
-    with_calls,
 )
 
 
@@ -92,15 +92,13 @@ class Rename(Message, frozen=True, tag="rename"):
     name: str
 
 
-class ScheduleCall(Predictable, frozen=True, eq=False):
-    """A schedule call with handles of the visible program: a loop is its Var, a block its name."""
+class MakeCall(Predictable, frozen=True, eq=False):
+    """A schedule call with handles of the visible program."""
 
-    method: str
-    args: tuple[Any, ...] = ()
-    kwargs: tuple[tuple[str, Any], ...] = ()
+    call: ScheduleCall
 
 
-class ScheduleCalls(Predictable, frozen=True, eq=False):
+class MakeCalls(Predictable, frozen=True, eq=False):
     """Several calls as one move: all of them or none."""
 
     calls: tuple[ScheduleCall, ...]
@@ -114,7 +112,7 @@ class RepairCall(Intent, frozen=True, eq=False):
     call: ScheduleCall
 
 
-def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> ScheduleCall:
+def requested_call(message: Reorder | CallOnRow | RepairOnRow, state: State) -> ScheduleCall:
     """The call that the message requests. Raises TilewrightError, for example for a row that no longer exists."""
     func = func_of(state)
     match message:
@@ -122,16 +120,16 @@ def call_of(message: Reorder | CallOnRow | RepairOnRow, state: State) -> Schedul
             return _on_row(func, message.method, message.target, message.arguments)
         case Reorder():
             ids = row_ids(func)
-            return ScheduleCall("reorder", tuple(handle_of(ids, row) for row in message.loops))
+            return call_of("reorder", tuple(handle_of(ids, row) for row in message.loops))
 
 
 def resolved(intent: Intent, state: State) -> Intent:
     """The intent with handles in place of rows, if it is a message with rows. Raises TilewrightError."""
     match intent:
         case RepairOnRow():
-            return RepairCall(call_of(intent, state))
+            return RepairCall(requested_call(intent, state))
         case Reorder() | CallOnRow():
-            return call_of(intent, state)
+            return MakeCall(requested_call(intent, state))
         case Move():
             return drop_of(intent, func_of(state))
         case ReviseOnRow():
@@ -142,16 +140,16 @@ def resolved(intent: Intent, state: State) -> Intent:
             return moved(state, blocks, handle_of(ids, intent.loop), switch_off=intent.switch_off, repair=intent.repair)
         case CallOnRows():
             func = func_of(state)
-            return ScheduleCalls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
+            return MakeCalls(tuple(_on_row(func, intent.method, row, intent.arguments) for row in intent.targets))
         case CallSequence():
-            return ScheduleCalls(tuple(call_of(call, state) for call in intent.calls))
+            return MakeCalls(tuple(requested_call(call, state) for call in intent.calls))
         case _:
             return intent
 
 
 def moved(
     state: State, blocks: Sequence[str], loop: Var | str, *, switch_off: bool = False, repair: bool = False
-) -> ScheduleCalls | DropSeveral:
+) -> MakeCalls | DropSeveral:
     """The move of blocks to a loop: revisions of the steps that placed them, or calls after all lines. Raises TilewrightError if no step
     has placed them and the move is illegal."""
     if not isinstance(loop, Var):
@@ -163,7 +161,7 @@ def moved(
     moves = moves_of(state.moment.schedule, blocks, loop)
     if isinstance(moves, TilewrightError):
         raise moves
-    return ScheduleCalls(tuple(ScheduleCall(method, (block, loop)) for method, block in moves))
+    return MakeCalls(tuple(call_of(method, (block, loop)) for method, block in moves))
 
 
 def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple[str, str]] | TilewrightError:
@@ -192,36 +190,32 @@ def moves_of(schedule: Schedule, blocks: Sequence[str], loop: Var) -> list[tuple
 
 
 def _on_row(func: PrimFunc, method: str, target: str, arguments: dict[str, Any]) -> ScheduleCall:
-    args, kwargs = call_arguments(func, method, target, arguments)
-    return ScheduleCall(method, args, tuple(kwargs.items()))
+    return call_of(method, *call_arguments(func, method, target, arguments))
 
 
-def _applied(notebook: Notebook, call: ScheduleCall) -> Notebook:
-    return apply_call(notebook, call.method, *call.args, **dict(call.kwargs))
+def _with_calls(notebook: Notebook, calls: Iterable[ScheduleCall]) -> Notebook:
+    """The notebook with all calls appended. Raises TilewrightError if one is refused."""
+    for call in calls:
+        notebook = apply_call(notebook, call)
+    return notebook
 
 
-@ACTIONS(ScheduleCall)
-def _call(state: State, intent: ScheduleCall) -> State:
+@ACTIONS(MakeCall)
+def _call(state: State, intent: MakeCall) -> State:
     notebook = latest(state)
-    return edited(state, intent.made or _applied(notebook, intent))
+    return edited(state, intent.made or apply_call(notebook, intent.call))
 
 
-@ACTIONS(ScheduleCalls)
-def _calls(state: State, intent: ScheduleCalls) -> State:
+@ACTIONS(MakeCalls)
+def _calls(state: State, intent: MakeCalls) -> State:
     notebook = latest(state)
-    if intent.made is not None:
-        return edited(state, intent.made)
-    for call in intent.calls:
-        notebook = _applied(notebook, call)
-    return edited(state, notebook)
+    return edited(state, intent.made or _with_calls(notebook, intent.calls))
 
 
 @ACTIONS(RepairCall)
 def _repair(state: State, intent: RepairCall) -> State:
     notebook = latest(state)
-    call = intent.call
-    repair = repair_of(state, call.method, *call.args, **dict(call.kwargs))
-    return edited(state, _applied(with_calls(notebook, repair), call))
+    return edited(state, _with_calls(notebook, (*repair_of(state, intent.call), intent.call)))
 
 
 @ACTIONS(Rename)

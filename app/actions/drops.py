@@ -3,13 +3,13 @@ handlers. A drop of a block that a step has placed revises that step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from ...engine.adopt import call_method
-from ...engine.ir import PrimFunc, Proposal, Refusal, TilewrightError, Var, called_with
+from ...engine.adopt import call_of, make_call
+from ...engine.ir import PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ..document import DocumentError, Notebook, apply_call
 from ..document.editing.revisions.placement import PLACES, Method
 from ..document.editing.revisions.relocation import Relocation, Repair
@@ -141,12 +141,12 @@ def relocation_of(state: State, drop: Drop | DropSeveral) -> Relocation:
     return Relocation(state.shown, state.step_count, drop.blocks)
 
 
-def repair_of(state: State, method: str, *args: Any, **kwargs: Any) -> tuple[Proposal, ...]:
+def repair_of(state: State, call: ScheduleCall) -> tuple[ScheduleCall, ...]:
     """The calls that make a refused call legal; empty if it is legal, or if no repair is known."""
     if state.moment is None or state.looks_back:
         return ()
     try:
-        call_method(state.moment.schedule.copy(), method, args, kwargs)
+        make_call(state.moment.schedule.copy(), call)
     except TilewrightError as error:
         return error.refusal.repair
     return ()
@@ -157,14 +157,6 @@ def repair_of_drop(state: State, drop: Drop | DropSeveral) -> Repair:
     return Repair() if state.looks_back or state.shown is None else relocation_of(state, drop).repair(drop.loop)
 
 
-def with_calls(notebook: Notebook, calls: Sequence[Proposal]) -> Notebook:
-    """The notebook with `calls` appended. Raises TilewrightError if one is refused."""
-    for call in calls:
-        args, keywords = called_with(dict(call.arguments))
-        notebook = apply_call(notebook, call.method, *args, **keywords)
-    return notebook
-
-
 @ACTIONS(Drop)
 def _drop(state: State, intent: Drop) -> State:
     notebook = latest(state)
@@ -172,7 +164,7 @@ def _drop(state: State, intent: Drop) -> State:
         return edited(state, intent.made)
     relocation = relocation_of(state, intent)
     if relocation.unplaced and not intent.repair:
-        return edited(state, apply_call(notebook, intent.method, intent.block, intent.loop))
+        return edited(state, apply_call(notebook, call_of(intent.method, (intent.block, intent.loop))))
     return edited(state, relocation.moved(intent.loop, repair=intent.repair).accepted(switch_off=intent.switch_off))
 
 

@@ -15,8 +15,7 @@ import msgspec
 from ...engine.adopt import Snippet, is_post, read_as_far_as_possible
 from ...engine.export import call_text, unique_name
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
-from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
-from ...engine.schedule import Step
+from ...engine.ir import Buffer, IRModule, Place, PrimFunc, ScheduleCall, TilewrightError, Var, walk
 from ...engine.script import Note, Parsed, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
@@ -237,7 +236,7 @@ def _quoted(source: list[str], place: Place) -> str:
     return " ".join(" ".join(source[place.line - 1 : place.end_line]).split())
 
 
-def trace_line(step: Step, variables: dict[Var | str, str]) -> str:
+def trace_line(step: ScheduleCall, variables: dict[Var | str, str]) -> str:
     """A traced call as a line; results without a name in `variables` get one there."""
     arguments = dict(step.arguments)
     call = call_text(

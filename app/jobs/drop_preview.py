@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ...engine.adopt import call_of
 from ...engine.analysis import ProgramIndex
 from ...engine.cancellation import checkpoint
 from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ..actions.call_arguments import handle_of
-from ..actions.calls import ScheduleCall, ScheduleCalls, moved
+from ..actions.calls import MakeCall, MakeCalls, moved
 from ..actions.drops import Drop, DropSeveral, Predictable
 from ..document import Notebook
 from ..document.editing.revisions.placement import moved_blocks
@@ -293,7 +294,7 @@ class DropPreview:
         blocks = tuple(handle for row in drag.rows if isinstance(handle := drag.ids[row], str))
         value = prediction_value(now, tried.report, before, ProgramIndex(tried.schedule.func), blocks)
         others = [block for block in moved_blocks(state.notebook, tried.made) if block not in blocks]
-        if others and not isinstance(move, ScheduleCall):
+        if others and not isinstance(move, MakeCall):
             value = {**value, "others": others}
         made, moment = tried.made, state.moment
         prediction = _prediction(drag, entry, value)
@@ -328,10 +329,10 @@ def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[En
     return _prediction(drag, entry, refused_value(why)), lambda: None
 
 
-def move_of(drag: Drag, entry: Entry) -> ScheduleCall | ScheduleCalls | Drop | DropSeveral:
+def move_of(drag: Drag, entry: Entry) -> MakeCall | MakeCalls | Drop | DropSeveral:
     """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
     if entry.get("order"):
-        return ScheduleCall("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"]))
+        return MakeCall(call_of("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"])))
     loop = handle_of(drag.ids, entry["loop"])
     blocks = [handle for row in drag.rows if isinstance(handle := drag.ids[row], str)]
     if len(blocks) == 1 and isinstance(loop, Var):

@@ -12,7 +12,7 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import Refusal, TilewrightError, Var
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
 from ...engine.schedule import Schedule
-from ..actions.calls import ScheduleCall, ScheduleCalls
+from ..actions.calls import MakeCall, MakeCalls
 from ..actions.drops import Drop, DropSeveral, Predictable, Revise
 from ..actions.table import act
 from ..document import Notebook
@@ -88,11 +88,11 @@ def move_key(notebook: Notebook | None, move: Predictable) -> StoreKey | None:
             add("drops", *blocks, loop)
         case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
             add("revise", method, handle, arguments)
-        case ScheduleCall() | ScheduleCalls():
-            for call in move.calls if isinstance(move, ScheduleCalls) else (move,):
-                if not all(_is_plain(value) for _, value in call.kwargs):
+        case MakeCall() | MakeCalls():
+            for call in move.calls if isinstance(move, MakeCalls) else (move.call,):
+                if not all(_is_plain(value) for _, value in call.arguments):
                     return None
-                add(call.method, *call.args, *call.kwargs)
+                add(call.method, *call.arguments)
         case _:
             return None
     return " ".join(words), tuple(of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
-from ..actions.calls import ScheduleCall
+from ..actions.calls import MakeCall
 from ..actions.drops import Drop, DropSeveral, repair_of, repair_of_drop
 from ..actions.opening import OpenText
 from ..document import DocumentError
@@ -70,8 +70,8 @@ async def _not_shown(session: Session, message: Message) -> Refusal | None:
 def _repair(state: State, intent: Intent) -> tuple[str, ...]:
     """The calls that make a refused intent legal."""
     match intent:
-        case ScheduleCall():
-            return tuple(map(str, repair_of(state, intent.method, *intent.args, **dict(intent.kwargs))))
+        case MakeCall():
+            return tuple(map(str, repair_of(state, intent.call)))
         case Drop() | DropSeveral():
             return repair_of_drop(state, intent).texts(intent.loop)
         case _:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ...engine.hwsim import Report
-from ...engine.ir import Proposal, TilewrightError
+from ...engine.ir import ScheduleCall, TilewrightError
 from ..actions.calls import CallOnRow, CallOnRows, Rename
 from ..actions.cell_actions import func_of
 from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
@@ -95,7 +95,7 @@ def repair(state: State, message: FindRepair) -> dict[str, list[str]]:
     found = repair_of_drop(state, drop)
     calls = list(found.calls)
     if calls and isinstance(drop, Drop):
-        calls.append(Proposal(drop.method, (("block", drop.block), ("loop", drop.loop))))
+        calls.append(ScheduleCall(drop.method, (("block", drop.block), ("loop", drop.loop))))
     return {"calls": list(map(str, calls)), "blocks": list(found.blocks)}
 
 

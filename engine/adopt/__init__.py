@@ -4,7 +4,7 @@ code line by line."""
 from ..script import from_tvm
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
-from .methods import QUERIES, LineError, call_method
+from .methods import QUERIES, LineError, call_of, make_call
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
 from .posts import PostPart
 from .slices import PostProgram, Sliced, has_prose, programs_in, read_program, unread_lines
@@ -23,7 +23,7 @@ __all__ = [
     "TriedCall",
     "after_line",
     "arguments_of",
-    "call_method",
+    "call_of",
     "filled",
     "from_tvm",
     "from_tvm_trace",
@@ -31,6 +31,7 @@ __all__ = [
     "hole_of",
     "is_hole",
     "is_post",
+    "make_call",
     "programs_in",
     "read_as_far_as_possible",
     "read_pasted",

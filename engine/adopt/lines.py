@@ -10,12 +10,11 @@ from typing import Any, cast
 
 import msgspec
 
-from ..export import named_arguments
-from ..ir import IndexMap, Refusal
+from ..ir import IndexMap, Refusal, ScheduleCall
 from ..schedule import Schedule
 from ..script import CallStep, Ref, is_value
 from .holes import hole_of, is_hole
-from .methods import LineError, call_method, with_numbers
+from .methods import LineError, call_of, make_call, with_numbers
 
 
 class LineState(msgspec.Struct, frozen=True, eq=False):
@@ -29,16 +28,15 @@ class TriedCall(msgspec.Struct, frozen=True, eq=False):
     """A call that was made on a copy before its line was written; an equal line reuses the result."""
 
     before: LineState
-    method: str
-    arguments: Mapping[str, Any]
+    call: ScheduleCall
     schedule: Schedule
     results: Any
 
-    def is_of(self, state: LineState, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    def is_of(self, state: LineState, call: ScheduleCall) -> bool:
         """Whether this trial has the same state, handles and values as the call."""
-        if state is not self.before or method != self.method:
+        if state is not self.before or call.method != self.call.method:
             return False
-        return named_arguments(method, args, kwargs) == self.arguments
+        return dict(call.arguments) == dict(self.call.arguments)
 
 
 def after_line(
@@ -76,12 +74,12 @@ def after_line(
                 expected=f"{schedule_name}.method(...)",
             )
         )
-    args, kwargs = arguments_of(call, state)
-    if trial is not None and trial.is_of(state, call.method, args, kwargs):
+    made = call_of(call.method, *arguments_of(call, state))
+    if trial is not None and trial.is_of(state, made):
         schedule, result = trial.schedule, trial.results
     else:
         schedule = state.schedule.copy()
-        result = call_method(schedule, call.method, args, kwargs)
+        result = make_call(schedule, made)
     if call.index is not None:
         result = _item(result, call.index, call.method)
     return LineState(schedule, {**state.names, **_assigned(call, result)})

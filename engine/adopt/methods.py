@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..export import named_arguments, signature_of
-from ..ir import FAULTS, IndexMap, IntImm, Refusal, TilewrightError, Var, free_vars, internal_error
+from ..ir import FAULTS, IndexMap, IntImm, Refusal, ScheduleCall, TilewrightError, Var, free_vars, internal_error
 from ..schedule import PRIMITIVES, Schedule
 from .arguments import find_wrong_argument
 
@@ -50,20 +51,25 @@ def with_numbers(index_map: IndexMap, names: Mapping[str, Any]) -> IndexMap:
     return index_map.replaced(numbers) if numbers else index_map
 
 
-def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Call `schedule.method(*args, **kwargs)`; only primitives and queries are allowed. Every failure is a TilewrightError."""
+def call_of(method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] = MappingProxyType({})) -> ScheduleCall:
+    """Return the call `sch.method(*args, **kwargs)`; only primitives and queries are allowed. Raises LineError."""
     if method not in PRIMITIVES and method not in QUERIES:
         known = sorted({*PRIMITIVES, *QUERIES})
         raise LineError(
             Refusal("unknown-method", f"a schedule has no method {method!r}", expected="one of " + ", ".join(known))
         )
     try:
-        arguments = named_arguments(method, args, kwargs)
+        return ScheduleCall(method, tuple(named_arguments(method, args, kwargs).items()))
     except TypeError as error:
         _, *parameters = signature_of(method).parameters
         raise LineError(
             Refusal("bad-arguments", f"{method}: {error}", expected=f"{method}({', '.join(parameters)})")
         ) from error
+
+
+def make_call(schedule: Schedule, call: ScheduleCall) -> Any:
+    """Make a call and return what its method returns. Every failure is a TilewrightError."""
+    method, arguments = call.method, dict(call.arguments)
     if method in SAMPLES and arguments.get("decision") is None:
         example = "decision=1" if method in _SINGLE else "decision=[2, 8]"
         fix = ("the trace of a built schedule contains decisions",)
@@ -72,6 +78,6 @@ def call_method(schedule: Schedule, method: str, args: tuple[Any, ...], kwargs: 
     if wrong is not None:
         raise LineError(wrong)
     try:
-        return getattr(schedule, method)(*args, **kwargs)
+        return call.made_on(schedule)
     except FAULTS as error:
         raise LineError(internal_error(error, method)) from error

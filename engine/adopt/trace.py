@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from ..export import named_arguments
 from ..ir import IndexMap, IRModule, Refusal, TilewrightError, refusing_faults
 from ..lower import size_variables
 from ..schedule import PRIMITIVES, Schedule
 from ..script import Ref, from_tvm
 from .instructions import Instruction, instructions_of
-from .methods import QUERIES, LineError, call_method, with_numbers
+from .methods import QUERIES, LineError, call_of, make_call, with_numbers
 from .tvm_intrinsics import intrinsics_for
 
 _BLOCKS = frozenset({"get_block", "get_sblock"})
@@ -86,11 +85,11 @@ class Replay:
             args[1:2] = [self._function(name) for name in args[1:2]]
             kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}
         try:
-            named_arguments(method, args, kwargs)
-        except TypeError as error:
-            raise _refusal("unsupported-instruction", f"{method}: {error}", instruction) from error
+            call = call_of(method, args, kwargs)
+        except LineError as error:
+            raise _refusal("unsupported-instruction", error.refusal.message, instruction) from error
         try:
-            result = call_method(self.schedule, method, tuple(args), kwargs)
+            result = make_call(self.schedule, call)
         except LineError as error:
             raise _at(instruction, error) from error
         if method == "sample_compute_location":

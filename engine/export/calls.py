@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from ..analysis import ProgramIndex
-from ..ir import PrimFunc, Var
-from ..schedule import BLOCK_PARAMETERS, Handle, Schedule, Step, quoted, value_text
+from ..ir import PrimFunc, ScheduleCall, Var
+from ..schedule import BLOCK_PARAMETERS, Handle, Schedule, quoted, value_text
 
 _BY_KEYWORD = frozenset({"factors", "names"})
 """Required parameters that are still written with their name."""
@@ -23,7 +23,7 @@ def call_text(
     *,
     separator: str | None = "AXIS_SEPARATOR",
 ) -> str:
-    """Return the text `receiver.method(...)` for arguments by parameter name, as in a `Step`.
+    """Return the text `receiver.method(...)` for arguments by parameter name, as in a `ScheduleCall`.
 
     `handle_text` returns the text of a loop or block; `separator` is the spelling of an axis separator, None drops it.
     """
@@ -39,7 +39,7 @@ def call_text(
     return f"{receiver}.{method}({', '.join(parts)})"
 
 
-def step_text(step: Step) -> str:
+def step_text(step: ScheduleCall) -> str:
     """Return a traced call as a line of Python: `ko, ki = sch.split(k, factors=[None, 64])`, with the names of loops and blocks."""
 
     def text(handle: Handle) -> str:

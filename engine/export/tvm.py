@@ -22,6 +22,7 @@ from ..ir import (
     IRModule,
     PrimFunc,
     Refusal,
+    ScheduleCall,
     TilewrightError,
     Var,
     free_vars,
@@ -29,7 +30,7 @@ from ..ir import (
     rewrite,
     walk,
 )
-from ..schedule import PRIMITIVES, Handle, Schedule, Step, quoted, unique_name, value_text
+from ..schedule import PRIMITIVES, Handle, Schedule, quoted, unique_name, value_text
 from ..script import to_script
 from .calls import call_text, is_default, loop_position
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
@@ -218,7 +219,7 @@ class _Writer:
 
     # -- calls
 
-    def _call(self, step: Step, arguments: dict[str, Any]) -> None:
+    def _call(self, step: ScheduleCall, arguments: dict[str, Any]) -> None:
         method = METHODS[step.method]
         for key in [k for k in arguments if not method.has(k, self.version)]:
             value = arguments.pop(key)
@@ -233,7 +234,7 @@ class _Writer:
                 )
         self.assign(step, call_text("sch", step.method, arguments, self.text_of, separator=self.generation.separator))
 
-    def assign(self, step: Step, call: str) -> None:
+    def assign(self, step: ScheduleCall, call: str) -> None:
         """Append the call with assignments for the results of `step`."""
         gives = METHODS[step.method].gives
         if gives == "nothing" or not step.results:
@@ -286,7 +287,7 @@ class _Writer:
         state = self._states[position]
         return state.mod[state.func_name]
 
-    def notes_after(self, step: Step, handle: Handle) -> dict[str, int | list[int]]:
+    def notes_after(self, step: ScheduleCall, handle: Handle) -> dict[str, int | list[int]]:
         """Return the annotations of a loop or a block that are numbers or lists of them, as of the end of the step."""
         position = next(n for n, other in enumerate(self._steps) if other is step)
         index = ProgramIndex(self._func_at(position + 1))
@@ -326,7 +327,7 @@ def without_separators(module: IRModule) -> IRModule:
 # Primitives that only Tilewright has, as one or several TVM calls.
 
 
-def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+def _double_buffer(writer: _Writer, step: ScheduleCall, arguments: Mapping[str, Any]) -> list[str]:
     """Write the annotation that TVM's pipeline passes read; Tilewright's double buffering is the same annotation."""
     block, notes = writer.text_of(arguments["block"]), writer.notes_after(step, arguments["block"])
     if arguments.get("slots") == 1:
@@ -340,7 +341,7 @@ def _double_buffer(writer: _Writer, step: Step, arguments: Mapping[str, Any]) ->
     return lines
 
 
-def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+def _pipeline(writer: _Writer, step: ScheduleCall, arguments: Mapping[str, Any]) -> list[str]:
     """Write the annotations that TVM's InjectSoftwarePipeline reads."""
     writer.remark("TVM has no pipeline call; these are the annotations of InjectSoftwarePipeline, which proves less.")
     loop = writer.text_of(arguments["loop"])
@@ -348,7 +349,7 @@ def _pipeline(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list
     return [f'sch.annotate({loop}, "{key}", {value})' for key, value in notes if key.startswith("software_pipeline")]
 
 
-def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+def _tile(writer: _Writer, step: ScheduleCall, arguments: Mapping[str, Any]) -> list[str]:
     """Write splits and a reorder to the tile's loop order."""
     loops = [writer.text_of(loop) for loop in arguments["loops"]]
     writer.remark("TVM has no tile; this uses splits and a reorder.")
@@ -360,7 +361,7 @@ def _tile(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str
     return [*lines, f"sch.reorder({', '.join(made)})"]
 
 
-def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> list[str]:
+def _set_layout(writer: _Writer, step: ScheduleCall, arguments: Mapping[str, Any]) -> list[str]:
     """Write an axis order as an index map; strides have no equivalent."""
     order: list[int] = list(arguments["order_or_strides"])
     if sorted(order) != list(range(len(order))):
@@ -373,7 +374,7 @@ def _set_layout(writer: _Writer, step: Step, arguments: Mapping[str, Any]) -> li
     return [f"sch.transform_layout({writer.text_of(arguments['block'])}, {where}, {index_map})"]
 
 
-Equivalent = Callable[[_Writer, Step, Mapping[str, Any]], list[str]]
+Equivalent = Callable[[_Writer, ScheduleCall, Mapping[str, Any]], list[str]]
 """A function that returns the lines in place of a call; none if these arguments have no equivalent."""
 EQUIVALENTS: Mapping[str, Equivalent] = {
     "double_buffer": _double_buffer,

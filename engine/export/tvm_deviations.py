@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..analysis import ProgramIndex
-from ..ir import Max, Min, PrimFunc, Range, build, uses_var, walk
-from ..schedule import Step, is_affine
+from ..ir import Max, Min, PrimFunc, Range, ScheduleCall, build, uses_var, walk
+from ..schedule import is_affine
 
 
-def tvm_deviation(step: Step, before: PrimFunc, after: PrimFunc) -> str:
+def tvm_deviation(step: ScheduleCall, before: PrimFunc, after: PrimFunc) -> str:
     """Describe the deviation of TVM in this call; empty if TVM produces the same program. docs/differences.md has the reasons."""
     found = _DEVIATIONS.get(step.method)
     return found(step, ProgramIndex(before), ProgramIndex(after)) if found is not None else ""
 
 
-def _tables(step: Step, _: ProgramIndex, __: ProgramIndex) -> str:
+def _tables(step: ScheduleCall, _: ProgramIndex, __: ProgramIndex) -> str:
     return f"TVM's {step.method} does not declare the tables as reads of the block"
 
 
-def _in_place(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+def _in_place(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     block = before.block(step.argument("block"))
     own = any(uses_var(region, iv.var) for region in (*block.reads, *block.writes) for iv in block.iter_vars)
     return f"TVM's {step.method} uses the iterators of the block outside it" if own else ""
 
 
-def _guarded(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+def _guarded(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     guarded = not build.is_true(before.realize(step.argument("block")).predicate)
     return f"TVM's {step.method} omits the predicate of the copy" if guarded else ""
 
 
-def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
+def _tile(step: ScheduleCall, _: ProgramIndex, after: ProgramIndex) -> str:
     block = after.block(str(step.results[0]))
     if any(isinstance(node, Min | Max) for region in block.reads for node in walk(region)):
         return f"TVM's {step.method} copies past the end of the buffer"
@@ -38,7 +38,7 @@ def _tile(step: Step, _: ProgramIndex, after: ProgramIndex) -> str:
     return f"TVM's {step.method} uses 32-bit loops, with casts" if wide else ""
 
 
-def _laid_out(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
+def _laid_out(step: ScheduleCall, before: ProgramIndex, after: ProgramIndex) -> str:
     arguments = dict(step.arguments)
     if arguments["assume_injective_transform"]:
         return f"TVM's {step.method} does not check the map"
@@ -48,12 +48,12 @@ def _laid_out(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
     return f"TVM's {step.method} fills the padding differently" if filled or short else ""
 
 
-def _later(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+def _later(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     later = not build.is_const(before.loop(step.argument("loop")).min, 0)
     return f"TVM's {step.method} loses the last iterations of a loop that does not start at 0" if later else ""
 
 
-def _bindings(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
+def _bindings(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     arguments = dict(step.arguments)
     named = [before.loop(v) for v in arguments.get("ordered_loops") or (arguments["loop"],)]
     top = min(named, key=lambda f: len(before.loops_above(f)))
@@ -65,13 +65,13 @@ def _bindings(step: Step, before: ProgramIndex, _: ProgramIndex) -> str:
     return ""
 
 
-def _partials(step: Step, before: ProgramIndex, after: ProgramIndex) -> str:
+def _partials(step: ScheduleCall, before: ProgramIndex, after: ProgramIndex) -> str:
     (realize,) = before.child_blocks(before.loop(step.argument("loop")))
     some = not build.is_true(after.realize(realize.block.name).predicate)
     return f"TVM's {step.method} also reduces partial results that are never computed" if some else ""
 
 
-_DEVIATIONS: Mapping[str, Callable[[Step, ProgramIndex, ProgramIndex], str]] = {
+_DEVIATIONS: Mapping[str, Callable[[ScheduleCall, ProgramIndex, ProgramIndex], str]] = {
     "transform_layout": _laid_out,
     "reorder": _bindings,
     "parallel": _bindings,

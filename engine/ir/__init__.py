@@ -6,12 +6,9 @@ from .buffer import Buffer, BufferData, BufferLoad, BufferRegion, MatchBufferReg
 from .equal import Difference, first_difference, structural_equal
 from .errors import (
     FAULTS,
-    LISTED,
     Place,
-    Proposal,
     Refusal,
     TilewrightError,
-    called_with,
     internal_error,
     refusing_depth,
     refusing_faults,
@@ -58,6 +55,7 @@ from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, GraphTensor, KernelCall, Network
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexFunction, IndexMap, RegionMap
+from .schedule_call import LISTED, ScheduleCall, called_with, replay
 from .size import MOST_CHARACTERS, MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
     Allocate,
@@ -179,12 +177,12 @@ __all__ = [
     "Predicate",
     "PrimFunc",
     "ProgramSize",
-    "Proposal",
     "Ramp",
     "Range",
     "Refusal",
     "RegionMap",
     "Return",
+    "ScheduleCall",
     "Select",
     "SeqStmt",
     "Size",
@@ -221,6 +219,7 @@ __all__ = [
     "rename",
     "replace_buffers",
     "replace_nodes",
+    "replay",
     "rewrite",
     "structural_equal",
     "substitute",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
-from .expr import Node, Var
+from .expr import Node
+from .schedule_call import ScheduleCall
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -19,40 +20,6 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     end_line: int
     end_column: int
     file: str = ""
-
-
-class Proposal(msgspec.Struct, frozen=True, eq=False):
-    """A schedule call as data: arguments by keyword, loops as their variables, blocks by name."""
-
-    method: str
-    arguments: tuple[tuple[str, object], ...]
-
-    def __str__(self) -> str:
-        """Return the call in Python, on `sch`, with the names of loops."""
-        args, keywords = called_with(dict(self.arguments))
-        parts = [*map(_text, args)]
-        parts += [_text(value) if key in _FIRST else f"{key}={_text(value)}" for key, value in keywords.items()]
-        return f"sch.{self.method}({', '.join(parts)})"
-
-
-LISTED = ("loops", "ordered_loops")
-"""Variadic arguments of schedule methods: `sch.reorder(i, j)`."""
-
-
-def called_with(arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Split arguments by name into positional arguments (for variadic parameters) and keyword arguments."""
-    keywords = dict(arguments)
-    listed = [keywords.pop(key) for key in LISTED if key in keywords]
-    return tuple(listed[0]) if listed else (), keywords
-
-
-_FIRST = ("block", "loop", "block_or_loop")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, cast('tuple[object, ...]', value)))}]"
-    return value.name if isinstance(value, Var) else repr(value)
 
 
 class Refusal(msgspec.Struct, frozen=True, eq=False):
@@ -69,7 +36,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
     fix: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
     place: Place | None = None
-    repair: tuple[Proposal, ...] = ()
+    repair: tuple[ScheduleCall, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.message} [{self.code}]"]

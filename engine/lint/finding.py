@@ -6,8 +6,7 @@ import msgspec
 
 from ..export import step_text
 from ..hwsim import Finding
-from ..ir import Var
-from ..schedule import Step
+from ..ir import ScheduleCall, Var
 from .revisions import Revision
 
 SEVERITIES = ("error", "warning", "info")
@@ -31,7 +30,7 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScheduleCall, ...]
     cycles_before: int | None
     cycles: int
     peaks: tuple[Peak, ...]

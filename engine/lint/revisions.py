@@ -6,15 +6,14 @@ be replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import msgspec
 
 from ..arith import divisors
-from ..ir import Var, build, called_with
-from ..schedule import Schedule, ScheduleError, Step, Target
-from ..schedule.trace import renamed
+from ..ir import ScheduleCall, Var, build, replay
+from ..schedule import Schedule, ScheduleError, Target
 
 Chain = Callable[[Schedule], object]
 """Calls on a schedule that they may change. A refused call ends the chain."""
@@ -26,8 +25,8 @@ class Revision(msgspec.Struct, frozen=True, eq=False):
     """`step` replaces `before`, the step `number` of a trace; None leaves that step out. Handles are those of the schedule at that step."""
 
     number: int
-    before: Step
-    step: Step | None
+    before: ScheduleCall
+    step: ScheduleCall | None
 
 
 def last_move(schedule: Schedule, block: str) -> int | None:
@@ -36,7 +35,7 @@ def last_move(schedule: Schedule, block: str) -> int | None:
     return next((n for n in reversed(range(len(steps))) if _moves(steps[n], block)), None)
 
 
-def _moves(step: Step, block: str) -> bool:
+def _moves(step: ScheduleCall, block: str) -> bool:
     return step.method in MOVES and step.argument("block") == block
 
 
@@ -67,7 +66,7 @@ def other_placements(
             continue
         if not wanted(earlier, target):
             continue
-        found = _revised(schedule, earlier, number, _again(before, {"loop": target.loop}))
+        found = _revised(schedule, earlier, number, before.with_arguments({"loop": target.loop}).made_on)
         if found is not None:
             yield found
 
@@ -99,13 +98,13 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     )
     for divisor in (d for d in nearest if d):
         wanted = tuple(divisor if f == given[0] else f for f in factors)
-        found = _revised(schedule, earlier, number, _again(steps[number], {"factors": wanted}))
+        found = _revised(schedule, earlier, number, steps[number].with_arguments({"factors": wanted}).made_on)
         if found is not None:
             yield found
 
 
 def other_call(
-    schedule: Schedule, block: str, method: str, call: Callable[[Schedule, Step], object]
+    schedule: Schedule, block: str, method: str, call: Callable[[Schedule, ScheduleCall], object]
 ) -> tuple[Schedule, Revision] | None:
     """The schedule with another call in place of the one of `method` that created a block, if the later steps still apply. `call` receives
     the schedule before that step, and the step."""
@@ -114,14 +113,6 @@ def other_call(
     if number is None:
         return None
     return _revised(schedule, before_step(schedule, number), number, lambda sch: call(sch, steps[number]))
-
-
-def replayed(schedule: Schedule, steps: Sequence[Step]) -> None:
-    """Makes the calls of `steps`, which were traced on a schedule of the same program. Raises ScheduleError."""
-    new: dict[Any, Any] = {}
-    for step in steps:
-        _again(step, {}, new)(schedule)
-        new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
 
 
 def _revised(
@@ -133,17 +124,10 @@ def _revised(
     found = earlier.copy()
     new: dict[Any, Any] = {}
     try:
-        for step in steps[number:]:
-            call = _again(step, {}, new) if step is not steps[number] else instead
-            if call is not None:
-                call(found)
-                new.update(zip(step.results, found.trace.steps[-1].results, strict=True))
+        if instead is not None:
+            instead(found)
+            new.update(zip(steps[number].results, found.trace.steps[-1].results, strict=True))
+        replay(steps[number + 1 :], found.make, new)
     except (ScheduleError, TypeError, ValueError):
         return None
     return found, Revision(number, steps[number], None if instead is None else found.trace.steps[number])
-
-
-def _again(step: Step, other: dict[str, Any], new: dict[Any, Any] | None = None) -> Chain:
-    """The call of a step with other arguments; `new` maps its loops and buffers to those that replace them."""
-    args, keywords = called_with(renamed(dict(step.arguments), new or {}) | other)
-    return lambda sch: getattr(sch, step.method)(*args, **keywords)

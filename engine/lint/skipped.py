@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import gcd, prod
 
 from ..arith import linear
-from ..ir import Block, BufferLoad, BufferStore, Expr, addressed_buffers, build, substitute, walk
-from ..schedule import Schedule, Step, gathered_places, single_values
+from ..ir import Block, BufferLoad, BufferStore, Expr, ScheduleCall, addressed_buffers, build, substitute, walk
+from ..schedule import Schedule, gathered_places, single_values
 from .finding import LintFinding
 from .subject import Subject
 
@@ -49,7 +49,7 @@ def skipped_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | 
     copy = finding.blocks[0]
     (read,) = subject.index.block(copy).reads
 
-    def gathered(sch: Schedule, step: Step) -> None:
+    def gathered(sch: Schedule, step: ScheduleCall) -> None:
         stored_steps = step.argument("block"), step.argument("read_buffer_index"), step.argument("storage_scope")
         sch.reindex_cache_read(*stored_steps, gathered_places(sch.index.block(stored_steps[0]), read.buffer.name)[0])
 

@@ -11,9 +11,9 @@ from propcache.api import cached_property
 from ..analysis import ProgramIndex
 from ..cancellation import checkpoint
 from ..hwsim import DmaEngine, Engine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
-from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, Var, build
+from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, ScheduleCall, Var, build
 from ..lower import with_sizes
-from ..schedule import Schedule, ScheduleError, Step, Target
+from ..schedule import Schedule, ScheduleError, Target
 from .revisions import Chain, Revision, last_move, other_call, other_placements, other_splits, without_move
 
 
@@ -106,7 +106,9 @@ class Subject:
         """Yields variants in which the split that created `loop` uses another divisor."""
         return self._revised(other_splits(self.schedule, loop))
 
-    def other_creation(self, block: str, method: str, call: Callable[[Schedule, Step], object]) -> Iterator[Subject]:
+    def other_creation(
+        self, block: str, method: str, call: Callable[[Schedule, ScheduleCall], object]
+    ) -> Iterator[Subject]:
         """Yields variants in which another call replaces the one of `method` that created a block (`revisions.other_call`)."""
         return self._revised([other_call(self.schedule, block, method, call)])
 

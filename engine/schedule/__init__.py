@@ -8,7 +8,7 @@ from .primitives import PRIMITIVES, Primitive
 from .primitives.motion.targets import Target
 from .rules.affine import is_affine
 from .schedule import Schedule, ScheduleState
-from .trace import Step, Trace
+from .trace import Trace
 from .value_text import BLOCK_PARAMETERS, Handle, index_map_text, quoted, region_map_text, unique_name, value_text
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "ScheduleState",
-    "Step",
     "Target",
     "TensorIntrin",
     "Trace",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ..ir import BlockRealize, For, Proposal, Refusal, Stmt, Var, called_with
+from ..ir import BlockRealize, For, Refusal, ScheduleCall, Stmt, Var, called_with
 from ..lower import PIPELINE_KEYS
 from .context import Context
 from .errors import ScheduleError
@@ -53,13 +53,13 @@ class RepairTrial:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.calls: tuple[Proposal, ...] = ()
+        self.calls: tuple[ScheduleCall, ...] = ()
 
     def call(self, method: str, /, **arguments: object) -> tuple[Var | str, ...]:
         """Apply a call; raises ScheduleError if it is refused."""
         result = PRIMITIVES[method].call(self.ctx, arguments)
         self.ctx = self.ctx.after(result.func)
-        self.calls = (*self.calls, Proposal(method, tuple(arguments.items())))
+        self.calls = (*self.calls, ScheduleCall(method, tuple(arguments.items())))
         return result.handles
 
 
@@ -75,7 +75,7 @@ def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusa
     return replace_fields(refusal, fix=fix, repair=repair)
 
 
-def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[Proposal, ...]:
+def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[ScheduleCall, ...]:
     refused = RefusedCall(ctx, method, arguments, refusal)
     for chain in CHAINS.get(refusal.code, _no_chains)(refused):
         trial = RepairTrial(ctx)

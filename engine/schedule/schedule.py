@@ -21,6 +21,7 @@ from ..ir import (
     For,
     IRModule,
     PrimFunc,
+    ScheduleCall,
     Var,
     allocated_buffers,
     refusing_depth,
@@ -42,7 +43,7 @@ from .random_tiles import RandomState
 from .repairs import with_repair
 from .rules.vectors import with_thread_loops
 from .sampling import INLINED, ROOT, Sampling
-from .trace import Step, Trace, renamed
+from .trace import Trace
 
 
 class ScheduleState(msgspec.Struct, frozen=True, eq=False):
@@ -143,7 +144,7 @@ class Schedule(Primitives, Sampling):
         """Work on another function of the module."""
         _require_function(self.mod, func_name)
         self._context = None
-        step = Step("work_on", (("func_name", func_name),), changes=False)
+        step = ScheduleCall("work_on", (("func_name", func_name),), changes=False)
         moment = ScheduleState(self.mod, func_name, Trace((*self.trace.steps, step)), self._states[-1].layouts)
         self._states = (*self._states, moment)
 
@@ -194,6 +195,11 @@ class Schedule(Primitives, Sampling):
             if notify is not None:
                 notify()
 
+    def make(self, call: ScheduleCall) -> tuple[Var | str, ...]:
+        """Make a call that is given as a value, and return the handles of its results. Raises ScheduleError."""
+        call.made_on(self)
+        return self.trace.steps[-1].results
+
     def follow(self, follower: Callable[[], None]) -> None:
         """Call `follower`, a method, after each `go_to`, during the lifetime of its object; copies do not inherit followers."""
         self._followers.append(WeakMethod(follower))
@@ -203,11 +209,11 @@ class Schedule(Primitives, Sampling):
         other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
         for step, before in zip(self.trace.steps, self._states, strict=False):
             new = dict(zip(_handles(before), _handles(other._states[-1]), strict=True))
-            arguments = renamed(dict(step.arguments), new)
+            call = step.with_handles(new)
             if step.changes:
-                other._apply(PRIMITIVES[step.method], arguments)
+                other._apply(PRIMITIVES[step.method], dict(call.arguments))
             else:
-                getattr(other, step.method)(**arguments)
+                call.made_on(other)
         return other
 
     def verify(
@@ -383,7 +389,9 @@ class Schedule(Primitives, Sampling):
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
-        self._push(mod, Step(name, tuple({**arguments, **result.traced}.items()), result.handles), result.layout)
+        self._push(
+            mod, ScheduleCall(name, tuple({**arguments, **result.traced}.items()), result.handles), result.layout
+        )
         self._context = before.after(result.func)
         self._context.opaque = None if name != "tensorize" else opaque_refusal(result.func)
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
@@ -394,10 +402,10 @@ class Schedule(Primitives, Sampling):
         return any(s.method == "decompose_reduction" and s.argument("block") == block for s in self.trace.steps)
 
     def _record(self, name: str, arguments: dict[str, object], results: tuple[Var | str, ...]) -> tuple[Var | str, ...]:
-        self._push(self.mod, Step(name, tuple(arguments.items()), results, changes=False))
+        self._push(self.mod, ScheduleCall(name, tuple(arguments.items()), results, changes=False))
         return results
 
-    def _push(self, mod: IRModule, step: Step, layout: ParameterLayout | None = None) -> None:
+    def _push(self, mod: IRModule, step: ScheduleCall, layout: ParameterLayout | None = None) -> None:
         layouts = self._states[-1].layouts
         if layout is not None:
             layouts = (*layouts, (self.func_name, layout))

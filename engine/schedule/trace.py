@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
-
 import msgspec
 
-from ..ir import Buffer, Var, called_with
+from ..ir import ScheduleCall, Var, called_with
 from .value_text import BLOCK_PARAMETERS, Handle, quoted, unique_name, value_text
-
-Value = Any
-"""A traced argument: a Var (loop), Buffer, str, number, bool, None, IndexMap, Expr, or a tuple of these."""
-
-
-class Step(msgspec.Struct, frozen=True, eq=False):
-    """One call. `arguments` are by keyword in the order of the signature; `results` are the returned handles.
-
-    `changes` is False for queries (`get_block`, `get_loops`, …).
-    """
-
-    method: str
-    arguments: tuple[tuple[str, Value], ...]
-    results: tuple[Var | str, ...] = ()
-    changes: bool = True
-
-    def argument(self, name: str) -> Value:
-        return dict(self.arguments)[name]
 
 
 class Trace(msgspec.Struct, frozen=True, eq=False):
-    """Steps in order."""
+    """Calls in order."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScheduleCall, ...] = ()
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -47,7 +26,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         print("\n".join(self.as_python()))
 
 
-def _line(step: Step, names: dict[Handle, str]) -> str:
+def _line(step: ScheduleCall, names: dict[Handle, str]) -> str:
     """The text of a call; `names` are the variables of the handles so far, and receives those of the results."""
 
     def text(handle: Handle) -> str:
@@ -68,14 +47,3 @@ def _line(step: Step, names: dict[Handle, str]) -> str:
 
 _LISTS = frozenset({"split", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"})
 """Methods that return a list, even of one element."""
-
-
-def renamed(arguments: Mapping[str, Value], new: Mapping[Var | Buffer, Var | Buffer]) -> dict[str, Value]:
-    """Arguments with loops and buffers replaced; for replay on another program."""
-
-    def visit(value: Value) -> Value:
-        if isinstance(value, tuple):
-            return tuple(map(visit, cast("tuple[Value, ...]", value)))
-        return new.get(value, value) if isinstance(value, Var | Buffer) else value
-
-    return {name: visit(value) for name, value in arguments.items()}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Var
+from ..ir import ScheduleCall, Var
 from ..lint.subject import Subject
-from ..schedule import Step
 from .rule import RuleProposal
 
 
@@ -23,5 +22,5 @@ def resized(subject: Subject) -> Iterator[RuleProposal]:
             )
 
 
-def _factor(step: Step) -> object:
+def _factor(step: ScheduleCall) -> object:
     return next((f for f in step.argument("factors") if f is not None), "")

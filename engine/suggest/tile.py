@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from ..explore import Space, TilingTargetError, derive_space
 from ..explore.space.tiling_target import find_tiling_target
 from ..hwsim import MatrixEngine, SystolicEngine
-from ..ir import IndexMap, TilewrightError
-from ..lint.revisions import replayed
+from ..ir import IndexMap, ScheduleCall, TilewrightError, replay
 from ..lint.subject import Subject
-from ..schedule import Step
 from .rule import RuleProposal
 
 
@@ -28,15 +26,15 @@ def tiled(subject: Subject) -> Iterator[RuleProposal]:
         yield RuleProposal("", None)
         return
     unit = "matrix unit" if isinstance(target.engine, MatrixEngine | SystolicEngine) else "vector unit"
-    yield RuleProposal(f"Tile {target.block} for the {unit}", subject.then(lambda sch: replayed(sch, steps)))
+    yield RuleProposal(f"Tile {target.block} for the {unit}", subject.then(lambda sch: replay(steps, sch.make)))
 
 
-def changing_steps(space: Space) -> list[Step]:
+def changing_steps(space: Space) -> list[ScheduleCall]:
     """The steps of a space's default schedule, without layouts that change nothing."""
     return [s for s in space.schedule_at(space.default).schedule.trace.steps if not _keeps_layout(s)]
 
 
-def _keeps_layout(step: Step) -> bool:
+def _keeps_layout(step: ScheduleCall) -> bool:
     """Whether a step is a `transform_layout` that changes nothing."""
     if step.method != "transform_layout":
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..analysis import ProgramIndex
 from ..explore import DerivedSpace, TilingTargetError, deriving_space
 from ..explore.derive.groups import are_plain
-from ..lint.revisions import replayed
+from ..ir import replay
 from ..lint.subject import Subject
 from .rule import RuleProposal
 from .tile import changing_steps
@@ -30,7 +30,7 @@ def scheduled(subject: Subject) -> Iterator[RuleProposal]:
 
 def _proposed(subject: Subject, derived: DerivedSpace) -> RuleProposal:
     steps = changing_steps(derived.space)
-    after = subject.then(lambda sch: replayed(sch, steps))
+    after = subject.then(lambda sch: replay(steps, sch.make))
     blocks = subject.index.block_names[1:]
     changed = blocks if after is None else [name for name in blocks if _is_scheduled(subject, after, name)]
     count = "all" if len(changed) == len(blocks) else f"{len(changed)} of"

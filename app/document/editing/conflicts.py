@@ -124,8 +124,7 @@ def repaired(notebook: Notebook) -> Notebook:
     for proposal in repair:
         line = line_for(
             state.names,
-            proposal.method,
-            dict(proposal.arguments),
+            proposal,
             schedule=state.schedule,
             receiver=notebook.schedule_name,
         )

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from ....engine.adopt import call_method
-from ....engine.ir import For, Refusal, TilewrightError, Var, called_with, loops_and_blocks
+from ....engine.adopt import call_of
+from ....engine.ir import For, Refusal, ScheduleCall, TilewrightError, Var, loops_and_blocks, replay
 from ....engine.lint import Fix as LintFix
-from ....engine.schedule import PRIMITIVES, Step
-from ....engine.schedule.trace import renamed
+from ....engine.schedule import PRIMITIVES
 from ....engine.script import CallStep, Ref, read_calls
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError
@@ -22,15 +19,7 @@ from .apply import remove_call, replace_call
 from .lines import apply_call, line_for
 
 
-class FixCall(msgspec.Struct, frozen=True, eq=False):
-    """A schedule call with its names resolved to handles."""
-
-    method: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
-def fix_call(state: State, text: str) -> FixCall:
+def fix_call(state: State, text: str) -> ScheduleCall:
     """The call in `text` ("sch.set_scope('B', 0, 'local')"). A name is a loop of the program, else a variable of the notebook.
 
     Raises TilewrightError unless it is a single call of a primitive with known names (placeholders such as "loop" are unknown).
@@ -59,28 +48,26 @@ def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
         if is_sizes_line(text):
             notebook = evaluate(with_sizes_line(notebook.document, text), notebook)
             continue
-        call = fix_call(notebook.states[-1], text)
-        notebook = apply_call(notebook, call.method, *call.args, **call.kwargs)
+        notebook = apply_call(notebook, fix_call(notebook.states[-1], text))
     return notebook
 
 
-def apply_steps(notebook: Notebook, steps: Sequence[Step]) -> Notebook:
+def apply_steps(notebook: Notebook, steps: Sequence[ScheduleCall]) -> Notebook:
     """The notebook with calls appended that were traced on a copy of its schedule; result handles of the copy are mapped to the new ones.
     Raises TilewrightError if one is refused; `notebook` is unchanged."""
-    new: dict[Any, Any] = {}
-    for step in steps:
-        args, keywords = called_with(renamed(dict(step.arguments), new))
-        if step.changes:
-            notebook = apply_call(notebook, step.method, *args, **keywords)
-            schedule = notebook.states[-1].schedule
-        else:
-            schedule = notebook.states[-1].schedule.copy()
-            call_method(schedule, step.method, args, keywords)
-        new.update(zip(step.results, schedule.trace.steps[-1].results, strict=True))
+
+    def make(call: ScheduleCall) -> tuple[Var | str, ...]:
+        nonlocal notebook
+        if not call.changes:
+            return notebook.states[-1].schedule.copy().make(call)
+        notebook = apply_call(notebook, call)
+        return notebook.states[-1].schedule.trace.steps[-1].results
+
+    replay(steps, make)
     return notebook
 
 
-def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebook:
+def apply_revision(notebook: Notebook, number: int, step: ScheduleCall | None) -> Notebook:
     """The notebook with the line of trace step `number` replaced by the call `step`, or removed for None. Raises TilewrightError if a
     later line fails after that; `notebook` is unchanged."""
     index = max(s.index for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number)
@@ -91,8 +78,7 @@ def apply_revision(notebook: Notebook, number: int, step: Step | None) -> Notebo
         state = notebook.states[index]
         line = line_for(
             state.names,
-            step.method,
-            dict(step.arguments),
+            step,
             schedule=state.schedule,
             receiver=notebook.schedule_name,
             reserved=program_names(document),
@@ -119,7 +105,7 @@ def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:
     return apply_steps(notebook, fix.steps)
 
 
-def _resolved(state: State, call: CallStep) -> FixCall:
+def _resolved(state: State, call: CallStep) -> ScheduleCall:
     def value(given: Any) -> Any:
         if isinstance(given, Ref):
             return _handle(state, given)
@@ -127,7 +113,7 @@ def _resolved(state: State, call: CallStep) -> FixCall:
             return type(given)(value(item) for item in given)
         return given
 
-    return FixCall(call.method, tuple(map(value, call.args)), {name: value(v) for name, v in call.kwargs.items()})
+    return call_of(call.method, tuple(map(value, call.args)), {name: value(v) for name, v in call.kwargs.items()})
 
 
 def _handle(state: State, ref: Ref) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....engine.adopt import TriedCall, call_method
-from ....engine.export import call_text, loop_position, named_arguments, quoted, unique_name
-from ....engine.ir import Refusal, Var
+from ....engine.adopt import TriedCall, make_call
+from ....engine.export import call_text, loop_position, quoted, unique_name
+from ....engine.ir import Refusal, ScheduleCall, Var
 from ....engine.schedule import Schedule
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError
@@ -80,26 +80,24 @@ class HandleTexts:
 
 def line_for(
     names: Mapping[str, Any],
-    method: str,
-    args: Sequence[Any] | Mapping[str, Any],
+    call: ScheduleCall,
     results: Handle | Sequence[Handle] | None = (),
     *,
     schedule: Schedule | None = None,
     receiver: str = "sch",
     reserved: Sequence[str] = (),
 ) -> str:
-    """The text of `receiver.method(*args)` that sets variables for its `results`: `ko, ki = sch.split(k, factors=[None, 64])`.
+    """The text of a call that sets variables for its `results`: `ko, ki = sch.split(k, factors=[None, 64])`.
 
-    `args` are positional, or by parameter name. New variables get the names of their loops and blocks. A block without a variable is
+    New variables get the names of their loops and blocks. A block without a variable is
     written by its name. A loop without a variable gets one on a preceding line, found by its position in `schedule` (the state before
     the call), so the text may have several lines. Raises DocumentError "nameless-loop" for a loop that is not in `schedule`.
     """
-    arguments = dict(args) if isinstance(args, Mapping) else named_arguments(method, args, {})
     handles = HandleTexts(names, schedule, receiver, reserved)
-    call = call_text(receiver, method, arguments, handles.text_of, separator=SEPARATOR)
+    text = call_text(receiver, call.method, dict(call.arguments), handles.text_of, separator=SEPARATOR)
     made = [results] if isinstance(results, Var | str) else list(results or ())
     targets = [handles.new_name(handle.name if isinstance(handle, Var) else handle) for handle in made]
-    line = f"{', '.join(targets)} = {call}" if targets else call
+    line = f"{', '.join(targets)} = {text}" if targets else text
     return "\n".join([*handles.lookups, line])
 
 
@@ -117,27 +115,26 @@ def require_applied(notebook: Notebook) -> None:
         )
 
 
-def apply_call(notebook: Notebook, method: str, /, *args: Any, **kwargs: Any) -> Notebook:
+def apply_call(notebook: Notebook, call: ScheduleCall) -> Notebook:
     """The notebook after one more call, appended to its last schedule cell; a drag uses it.
 
-    `args` are handles of `notebook.schedule`. A refused call raises its ScheduleError and changes nothing. A notebook whose schedule has a
-    failing line is not extended: DocumentError "broken-schedule".
+    Its handles are those of `notebook.schedule`. A refused call raises its ScheduleError and changes nothing. A notebook whose schedule
+    has a failing line is not extended: DocumentError "broken-schedule".
     """
     require_applied(notebook)
     state = notebook.states[-1]
     schedule = state.schedule.copy()
-    results = call_method(schedule, method, args, kwargs)
+    results = make_call(schedule, call)
     # A layout given as a function has no text; the trace has the resulting index map.
-    traced = dict(schedule.trace.steps[-1].arguments)
-    arguments = named_arguments(method, args, kwargs)
+    traced = schedule.trace.steps[-1]
+    written = {name: traced.argument(name) for name, value in call.arguments if callable(value)}
     line = line_for(
         state.names,
-        method,
-        {name: traced[name] if callable(value) else value for name, value in arguments.items()},
+        call.with_arguments(written),
         results,
         schedule=state.schedule,
         receiver=notebook.schedule_name,
         reserved=program_names(notebook.document),
     )
-    trial = TriedCall(state, method, arguments, schedule, results)
+    trial = TriedCall(state, call, schedule, results)
     return evaluate(append_call(notebook.document, line), notebook, trial)

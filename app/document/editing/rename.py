@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ....engine.ir import BlockRealize, For, PrimFunc, Refusal, Var, loops_and_blocks
-from ....engine.schedule import Step
+from ....engine.ir import BlockRealize, For, PrimFunc, Refusal, ScheduleCall, Var, loops_and_blocks
 from ....engine.script import python_tree
 from ..cells import Document, lines_of, read_document
 from ..evaluate import evaluate
@@ -101,7 +100,7 @@ def _require_name(notebook: Notebook, handle: Handle, name: str) -> None:
         )
 
 
-def _maker(notebook: Notebook, handle: Handle) -> tuple[NotebookStep | None, Step, int] | None:
+def _maker(notebook: Notebook, handle: Handle) -> tuple[NotebookStep | None, ScheduleCall, int] | None:
     """The call that created a loop or block: notebook step, trace step, result position. None for a loop or block of the program."""
     assert notebook.schedule is not None
     if _is_in(notebook.states[0].schedule.func, handle):
@@ -111,7 +110,7 @@ def _maker(notebook: Notebook, handle: Handle) -> tuple[NotebookStep | None, Ste
             if step.changes and (result is handle or (isinstance(handle, str) and result == handle)):
                 before = [s for s in notebook.steps if s.first_trace_step is not None and s.first_trace_step <= number]
                 return (before[-1] if before else None), step, place
-    return None, Step("", (), ()), 0
+    return None, ScheduleCall("", (), ()), 0
 
 
 def _is_in(func: PrimFunc, handle: Handle) -> bool:
@@ -213,7 +212,9 @@ def _variable_spans(document: Document, old: str, new: str) -> list[Replacement]
     return [_span(lines, n, new) for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == old]
 
 
-def _made_loop(notebook: Notebook, loop: Var, maker: tuple[NotebookStep | None, Step, int], new: str) -> Document:
+def _made_loop(
+    notebook: Notebook, loop: Var, maker: tuple[NotebookStep | None, ScheduleCall, int], new: str
+) -> Document:
     step, traced, place = maker
     document = notebook.document
     call = None if step is None else _call_at(document, step)
@@ -221,14 +222,14 @@ def _made_loop(notebook: Notebook, loop: Var, maker: tuple[NotebookStep | None, 
     if spans:
         return read_edited(document, spans + _in_schedule(notebook, loop, loop.name, new))
     made = line_for(
-        notebook.names, "split", {"loop": loop, "factors": [None], "names": [new]}, (),
+        notebook.names, ScheduleCall("split", (("loop", loop), ("factors", [None]), ("names", [new]))),
         schedule=notebook.schedule, receiver=notebook.schedule_name,
     )  # fmt: skip
     *before, last = made.split("\n")
     return append_call(document, "\n".join([*before, f"({new},) = {last}"]))
 
 
-def _naming(lines: list[str], call: ast.Call, traced: Step, place: int, new: str) -> list[Replacement]:
+def _naming(lines: list[str], call: ast.Call, traced: ScheduleCall, place: int, new: str) -> list[Replacement]:
     """The span of the loop's name in the call; if the call has no names, an insertion of all names. Empty for other calls."""
     if traced.method not in (*NAMED, "fuse"):
         return []

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ....engine.adopt import call_method
+from ....engine.adopt import call_of, make_call
 from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import BufferAccess, BufferPlacement, Machine, Report, accesses_of, placement_of, through
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
@@ -49,7 +49,7 @@ def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
     """A copy of the schedule after the candidate's call. Raises TilewrightError."""
     trial = schedule.copy()
     args, kwargs = call_arguments(trial.func, candidate.method, candidate.target, dict(candidate.arguments))
-    call_method(trial, candidate.method, args, kwargs)
+    make_call(trial, call_of(candidate.method, args, kwargs))
     return trial
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ....engine.ir import Var
-from ....engine.schedule import Step
+from ....engine.ir import ScheduleCall, Var
 from ...document import Notebook
 from ...document import State as Moment
 from ...document.editing.revisions.steps import last_step, traced_steps
@@ -38,7 +37,7 @@ def revisions_of(moment: Moment | None) -> dict[Handle, dict[str, Handle]]:
     return found
 
 
-def _rows_of(step: Step) -> dict[Handle, Handle]:
+def _rows_of(step: ScheduleCall) -> dict[Handle, Handle]:
     """The rows that show what a step chose, with the handle by which the step is found."""
     match step.method:
         case "split":
@@ -82,7 +81,7 @@ def revision_entries(facts: Facts, notebook: Notebook, count: int, row: str) -> 
     return made
 
 
-def _fields(facts: Facts, step: Step) -> list[Field]:
+def _fields(facts: Facts, step: ScheduleCall) -> list[Field]:
     """The fields of the arguments that can change; none for arguments that a form cannot show."""
     arguments: dict[str, Any] = dict(step.arguments)
     match step.method:
@@ -100,7 +99,7 @@ def _fields(facts: Facts, step: Step) -> list[Field]:
             return [{**scope_field(facts), "default": arguments["storage_scope"]}]
 
 
-def _chips(facts: Facts, step: Step, factors: tuple[object, ...]) -> list[Entry]:
+def _chips(facts: Facts, step: ScheduleCall, factors: tuple[object, ...]) -> list[Entry]:
     """Other divisors for a split in two: the factor that is a number changes."""
     places = [n for n, factor in enumerate(factors) if isinstance(factor, int)]
     loops = [loop for loop in step.results if isinstance(loop, Var) and facts.index.has_loop(loop)]

@@ -8,7 +8,7 @@ import pytest
 from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.calls import RepairCall, ScheduleCall
+from tilewright.app.actions.calls import CallOnRow, MakeCall, RepairCall
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.drops import repair_of
 from tilewright.app.actions.machine_actions import PickMachine
@@ -29,6 +29,8 @@ from tilewright.app.actions.text_edits import EditCell, EditProse
 from tilewright.app.document import evaluate, is_applicable, read_document
 from tilewright.app.document.editing.machine_parameters import with_machine
 from tilewright.app.state.model import State
+from tilewright.engine.adopt import call_of
+from tilewright.engine.ir import ScheduleCall
 
 
 def opened(text: str = MATMUL_NOTEBOOK) -> State:
@@ -82,7 +84,7 @@ def test_text_without_a_program_shows_a_notice(text: str) -> None:
 
 def test_a_legal_call_appends_one_readable_line() -> None:
     state = opened()
-    after = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
+    after = act(state, MakeCall(call_of("parallel", (loop(state, "i"),))))
     assert after.notice is None
     assert schedule_text(after) == schedule_text(state).replace(
         "sch.reorder(i, ko, j, ki)  # ki stays inside\n",
@@ -93,7 +95,7 @@ def test_a_legal_call_appends_one_readable_line() -> None:
 
 def test_a_refused_call_changes_only_the_notice() -> None:
     state = opened()
-    after = act(state, ScheduleCall("compute_at", ("C", loop(state, "i"))))
+    after = act(state, MakeCall(call_of("compute_at", ("C", loop(state, "i")))))
     assert after.notebook is state.notebook
     assert after.past == ()
     assert after.notice is not None and after.notice.where == "tree"
@@ -101,8 +103,8 @@ def test_a_refused_call_changes_only_the_notice() -> None:
 
 def test_undo_and_redo_restore_the_same_notebooks() -> None:
     start = opened()
-    one = act(start, ScheduleCall("parallel", (loop(start, "i"),)))
-    two = act(one, ScheduleCall("vectorize", (loop(one, "ki"),)))
+    one = act(start, MakeCall(call_of("parallel", (loop(start, "i"),))))
+    two = act(one, MakeCall(call_of("vectorize", (loop(one, "ki"),))))
     back = act(act(two, Undo()), Undo())
     assert back.notebook is start.notebook
     assert act(back, Undo()) is back
@@ -111,16 +113,16 @@ def test_undo_and_redo_restore_the_same_notebooks() -> None:
 
 def test_a_new_edit_clears_the_redo_history() -> None:
     start = opened()
-    undone = act(act(start, ScheduleCall("parallel", (loop(start, "i"),))), Undo())
+    undone = act(act(start, MakeCall(call_of("parallel", (loop(start, "i"),)))), Undo())
     assert undone.future
-    assert act(undone, ScheduleCall("unroll", (loop(undone, "ki"),))).future == ()
+    assert act(undone, MakeCall(call_of("unroll", (loop(undone, "ki"),)))).future == ()
 
 
 def test_an_earlier_step_is_shown_and_refuses_new_calls() -> None:
     state = act(opened(), ViewStep(2))
     assert state.looks_back and state.step_count == 2
     assert state.moment is not None and "ko" not in state.moment.names
-    refused = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
+    refused = act(state, MakeCall(call_of("parallel", (loop(state, "i"),))))
     assert refused.notice is not None and refused.notice.code == "looking-back"
     assert not act(state, ViewStep(None)).looks_back
 
@@ -186,14 +188,14 @@ def refused_move() -> ScheduleCall:
     """A move of B past its consumer C."""
     moment = opened_chain().moment
     assert moment is not None
-    return ScheduleCall("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
+    return call_of("compute_at", ("B", moment.schedule.index.loops_of("D")[0].loop_var))
 
 
 def test_repair_calls_precede_a_refused_move() -> None:
     call, chain = refused_move(), opened_chain()
-    refused = act(chain, call)
+    refused = act(chain, MakeCall(call))
     assert refused.notice is not None and refused.notice.fix[0] == "sch.compute_inline('C')"
-    assert [str(proposal) for proposal in repair_of(chain, call.method, *call.args)] == ["sch.compute_inline('C')"]
+    assert [str(proposal) for proposal in repair_of(chain, call)] == ["sch.compute_inline('C')"]
     after = act(chain, RepairCall(call))
     assert after.notice is None
     assert [line.split("(")[0] for line in schedule_text(after).split("\n") if "compute" in line] == [
@@ -206,8 +208,8 @@ def test_repair_calls_precede_a_refused_move() -> None:
 def test_a_move_without_a_repair_is_refused() -> None:
     chain = opened_chain()
     assert chain.moment is not None
-    call = ScheduleCall("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
-    assert repair_of(chain, call.method, *call.args) == ()
+    call = call_of("compute_at", ("D", chain.moment.schedule.index.loops_of("B")[0].loop_var))
+    assert repair_of(chain, call) == ()
     after = act(chain, RepairCall(call))
     assert after.notebook is chain.notebook and after.notice is not None
 
@@ -234,7 +236,7 @@ def test_a_malformed_fix_is_refused(call: str) -> None:
 def test_edits_are_unsaved_until_undone_or_saved() -> None:
     state = opened()
     assert not state.unsaved and not state.loses_work
-    edited = act(state, ScheduleCall("parallel", (loop(state, "i"),)))
+    edited = act(state, MakeCall(call_of("parallel", (loop(state, "i"),))))
     assert edited.unsaved and edited.loses_work
     assert not act(edited, Undo()).unsaved
     assert edited.notebook is not None
@@ -263,7 +265,7 @@ def test_small_intents_change_only_their_field() -> None:
     assert act(state, SetTheme("dark")).theme == "dark"
     gallery = act(act(state, SetTheme("dark")), ShowGallery())
     assert gallery.notebook is None and gallery.theme == "dark"
-    refused = act(state, ScheduleCall("no_such_call"))
+    refused = act(state, CallOnRow("no_such_call"))
     assert refused.notice is not None
     assert act(refused, Dismiss()).notice is None
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
-from tilewright.app.actions.calls import ScheduleCall
+from tilewright.app.actions.calls import MakeCall
 from tilewright.app.actions.cell_actions import (
     AddBranch,
     ApplySuggestion,
@@ -31,6 +31,7 @@ from tilewright.app.actions.text_edits import DraftCell, DraftItem, DropDraft, E
 from tilewright.app.protocol.messages import decode
 from tilewright.app.state.intents import Intent
 from tilewright.app.state.model import State
+from tilewright.engine.adopt import call_of
 
 MACHINE, WORKLOAD, SCHEDULE = 1, 2, 3
 
@@ -98,7 +99,7 @@ def test_an_unreadable_schedule_refuses_calls() -> None:
     state = act(start, EditCell(SCHEDULE, body(start, SCHEDULE) + "sch.unroll(\n"))
     assert state.shown is start.shown
     assert state.moment is not None
-    refused = act(state, ScheduleCall("parallel", (state.moment.names["i"],)))
+    refused = act(state, MakeCall(call_of("parallel", (state.moment.names["i"],))))
     assert refused.notice is not None and refused.notice.code == "broken-text"
     assert refused.notebook is state.notebook
     assert act(refused, Undo()).notebook is start.notebook
@@ -108,7 +109,7 @@ def test_another_action_commits_an_open_draft_as_a_step() -> None:
     start = opened()
     drafted = act(start, DraftItem(2, 'ko, ki = sch.split(k, factors=[None, 16], names=["ko", "ki"])'))
     assert drafted.moment is not None
-    called = act(drafted, ScheduleCall("parallel", (drafted.moment.names["i"],)))
+    called = act(drafted, MakeCall(call_of("parallel", (drafted.moment.names["i"],))))
     assert called.notice is None and called.draft_of is None
     assert len(called.past) == 2
     assert "16" in steps(act(called, Undo()))[2]

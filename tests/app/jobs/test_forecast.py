@@ -9,7 +9,7 @@ import pytest
 from support.sessions.paper import PaperClock, PaperScreen
 from support.sessions.slow import Slow
 
-from tilewright.app.actions.calls import ScheduleCall, ScheduleCalls
+from tilewright.app.actions.calls import MakeCall, MakeCalls
 from tilewright.app.document import Notebook, apply_call
 from tilewright.app.jobs import tried_move as tried_move
 from tilewright.app.session.queries import menu
@@ -17,8 +17,9 @@ from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.adopt import call_of
 from tilewright.engine.hwsim import Report
-from tilewright.engine.ir import Var
+from tilewright.engine.ir import ScheduleCall
 
 COPY = "A_local.vtcm"
 
@@ -117,9 +118,9 @@ def test_a_drop_during_its_prediction_waits_without_blocking(
     assert trying.begun.wait(60)
     calls: list[tuple[str, str]] = []  # of this drop, and of later predictions
 
-    def noted(notebook: Notebook, method: str, block: str, loop: Var, **how: object) -> Notebook:
-        calls.append((method, loop.name))
-        return apply_call(notebook, method, block, loop, **how)
+    def noted(notebook: Notebook, call: ScheduleCall) -> Notebook:
+        calls.append((call.method, call.argument("loop").name))
+        return apply_call(notebook, call)
 
     monkeypatch.setattr("tilewright.app.actions.drops.apply_call", noted)
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
@@ -235,9 +236,9 @@ def test_the_menu_of_a_row_lists_its_primitives(page: tuple[Session, Queue, Pape
 
 def test_a_move_without_a_prediction_has_no_cached_result(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
-    call = ScheduleCall("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
-    assert session.drop_preview.with_precomputed(session.state, call).made is None
-    assert session.drop_preview.with_precomputed(session.state, ScheduleCalls((call,))).made is None
+    call = call_of("compute_at", (COPY, next(iter(session.state.moment.schedule.index.loops)).loop_var))  # pyright: ignore[reportOptionalMemberAccess]
+    assert session.drop_preview.with_precomputed(session.state, MakeCall(call)).made is None
+    assert session.drop_preview.with_precomputed(session.state, MakeCalls((call,))).made is None
 
 
 def test_a_predicted_drop_caches_its_tree_and_timeline(page: tuple[Session, Queue, Paper]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
-from tilewright.app.actions.calls import CallOnRow, ScheduleCall
+from tilewright.app.actions.calls import CallOnRow, MakeCall
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ViewStep, act
@@ -18,6 +18,7 @@ from tilewright.app.views.problems.value import problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.shell.headline import figures
 from tilewright.app.views.timeline.value import timeline_value
+from tilewright.engine.adopt import call_of
 from tilewright.engine.hwsim import MAX_TASKS as ALL_TASKS
 from tilewright.engine.hwsim import Machine, Report, load_machine, preset_names
 from tilewright.engine.ir import TilewrightError
@@ -124,7 +125,7 @@ def test_on_chip_memories_are_the_first_scopes_of_menus(name: str) -> None:
 def test_an_outer_loop_is_a_legal_target_of_a_placed_block() -> None:
     state = example("place_the_copies")
     assert state.moment is not None
-    placed = act(state, ScheduleCall("compute_at", ("A_local.vtcm", state.moment.names["ko"])))
+    placed = act(state, MakeCall(call_of("compute_at", ("A_local.vtcm", state.moment.names["ko"]))))
     entries = {entry["loop"]: entry for entry in targets(placed, Store(), ["A_local.vtcm"])}
     assert entries["mo"]["legal"] and entries["mo"]["primitive"] == "compute_at"
     assert "as often as before" in entries["mo"]["reason"]

@@ -9,7 +9,7 @@ import pytest
 from support.programs.sources import MATMUL
 
 from tilewright import TilewrightError, from_tvm_trace
-from tilewright.engine.adopt import call_method
+from tilewright.engine.adopt import call_of, make_call
 from tilewright.engine.adopt.instructions import MAX_INSTRUCTIONS
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -81,7 +81,7 @@ def test_deep_or_very_long_trace_is_refused() -> None:
 def test_refused_argument_names_accepted_types(method: str, arguments: dict[str, Any], expected: str) -> None:
     schedule = Schedule(parse(MATMUL).program)
     with pytest.raises(TilewrightError) as caught:
-        call_method(schedule, method, (), arguments)
+        make_call(schedule, call_of(method, (), arguments))
     refusal = caught.value.refusal
     assert refusal.code == "bad-arguments" and expected in refusal.expected and refusal.found
     assert not schedule.trace.steps
@@ -94,5 +94,5 @@ def test_missing_check_in_a_primitive_is_an_internal_error(monkeypatch: pytest.M
     schedule = Schedule(parse(MATMUL).program)
     monkeypatch.setattr(schedule, "unroll", fail, raising=False)
     with pytest.raises(TilewrightError, match="a missing check") as caught:
-        call_method(schedule, "unroll", ("i",), {})
+        make_call(schedule, call_of("unroll", ("i",), {}))
     assert caught.value.code == "internal-error" and isinstance(caught.value.__cause__, KeyError)

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
-from tilewright.engine.ir import PrimFunc, called_with
+from tilewright.engine.ir import PrimFunc, replay
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, simulator_findings
 from tilewright.engine.lint.capacity import overflow_fixes
 from tilewright.engine.lint.subject import Subject
 from tilewright.engine.schedule import Schedule
-from tilewright.engine.schedule.trace import renamed
 from tilewright.engine.script import parse
 
 HEAD = "from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\n"
@@ -125,11 +124,7 @@ def fixed(sch: Schedule, fix: Fix) -> Schedule:
     """The schedule after a fix whose calls are appended."""
     assert fix.revision is None
     after = sch.copy()
-    new: dict[Any, Any] = {}
-    for step in fix.steps:
-        args, keywords = called_with(renamed(dict(step.arguments), new))
-        getattr(after, step.method)(*args, **keywords)
-        new.update(zip(step.results, after.trace.steps[-1].results, strict=True))
+    replay(fix.steps, after.make)
     return after
 
 

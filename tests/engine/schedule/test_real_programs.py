@@ -9,7 +9,7 @@ from support.profile import samples
 from support.programs.real_programs import REAL
 
 import tilewright
-from tilewright.engine.adopt import call_method
+from tilewright.engine.adopt import call_of, make_call
 from tilewright.engine.execute import verify
 from tilewright.engine.hwsim import MachineError
 from tilewright.engine.ir import first_difference
@@ -73,4 +73,4 @@ def test_advice_on_missing_memory_gives_a_report(name: str) -> None:
 def apply_text(sch: tilewright.Schedule, line: str) -> None:
     """One line of advice, parsed as in the notebook."""
     (call,) = read_calls(line)
-    call_method(sch, call.method, call.args, call.kwargs)
+    make_call(sch, call_of(call.method, call.args, call.kwargs))

@@ -8,9 +8,8 @@ from support.programs.sources import TINY, matmul
 
 from tilewright.engine.execute import verify
 from tilewright.engine.hwsim import Machine, load_machine, simulate
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.ir import PrimFunc, replay
 from tilewright.engine.lint import Fix, LintFinding
-from tilewright.engine.lint.revisions import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 from tilewright.engine.suggest import RULES, Suggestion, best_first, from_findings, suggest
@@ -31,7 +30,7 @@ def by_rule(found: tuple[Suggestion, ...], code: str) -> Suggestion:
 def applied(schedule: Schedule, one: Suggestion) -> Schedule:
     assert one.fix.revision is None
     after = schedule.copy()
-    replayed(after, one.fix.steps)
+    replay(one.fix.steps, after.make)
     return after
 
 

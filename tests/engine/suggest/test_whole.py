@@ -14,8 +14,7 @@ import tilewright
 from tilewright.engine.execute import verify
 from tilewright.engine.explore import program_bound
 from tilewright.engine.hwsim import load_machine, simulate
-from tilewright.engine.ir import PrimFunc
-from tilewright.engine.lint.revisions import replayed
+from tilewright.engine.ir import PrimFunc, replay
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 from tilewright.engine.suggest import RULES, Suggestion, suggesting
@@ -50,7 +49,7 @@ def rows(schedule: Schedule, machine: str) -> list[tuple[Suggestion, ...]]:
 
 def applied(schedule: Schedule, one: Suggestion) -> Schedule:
     after = schedule.copy()
-    replayed(after, one.fix.steps)
+    replay(one.fix.steps, after.make)
     return after
 
 

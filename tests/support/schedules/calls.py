@@ -17,6 +17,7 @@ from tilewright.engine.ir import (
     IndexMap,
     Range,
     RegionMap,
+    ScheduleCall,
     Var,
     build,
     called_with,
@@ -25,7 +26,7 @@ from tilewright.engine.ir import (
 )
 from tilewright.engine.ir.build import Term
 from tilewright.engine.ir.stmt import SeqStmt
-from tilewright.engine.schedule import PRIMITIVES, Schedule, Step
+from tilewright.engine.schedule import PRIMITIVES, Schedule
 
 Call = tuple[str, dict[str, Any]]
 UNLIKELY = 12
@@ -150,7 +151,7 @@ def apply(sch: Schedule, call: Call) -> object:
     return getattr(sch, name)(*args, **keywords)
 
 
-def describe(step: Step) -> str:
+def describe(step: ScheduleCall) -> str:
     """A traced step in a line, for the notes of a failing test."""
     shown = (f"{name}={value.name if isinstance(value, Var) else value!r}" for name, value in step.arguments)
     return f"{step.method}({', '.join(shown)})"

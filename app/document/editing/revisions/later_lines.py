@@ -12,8 +12,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from .....engine.adopt import after_line
-from .....engine.ir import Refusal, TilewrightError, Var
-from .....engine.schedule import Step
+from .....engine.ir import Refusal, ScheduleCall, TilewrightError, Var
 from .....engine.script import CallStep, read_calls
 from ...cells import Document
 from ...evaluate import evaluate
@@ -132,7 +131,7 @@ class LaterLines:
                 if not instead(step):
                     self.lose(step, error)
 
-    def _record(self, step: NotebookStep, made: Sequence[Step], state: State) -> None:
+    def _record(self, step: NotebookStep, made: Sequence[ScheduleCall], state: State) -> None:
         """Record the new handles and names for those that `step` made."""
         (before,) = traced_steps(self.notebook, step)[-1:] or (None,)
         if before is None or not before.changes or len(made) != 1 or len(before.results) != len(made[0].results):

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from .....engine.adopt import call_method
+from .....engine.adopt import call_of, make_call
 from .....engine.analysis import ProgramIndex
-from .....engine.ir import BlockRealize, PrimFunc, Proposal, Refusal, TilewrightError, Var, called_with
+from .....engine.ir import BlockRealize, PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ...files.read_write import DocumentError
 from ...notebook import Notebook, NotebookStep
 from ...workload import program_names
@@ -98,7 +98,7 @@ class Relocation:
 class Repair(msgspec.Struct, frozen=True, eq=False):
     """What makes a refused move legal: `calls` before it, or other `blocks` that move too."""
 
-    calls: tuple[Proposal, ...] = ()
+    calls: tuple[ScheduleCall, ...] = ()
     blocks: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -106,7 +106,7 @@ class Repair(msgspec.Struct, frozen=True, eq=False):
 
     def texts(self, loop: Var) -> tuple[str, ...]:
         """The calls as texts; of the other blocks, the calls that move them."""
-        moves = (Proposal("compute_at", (("block", block), ("loop", loop))) for block in self.blocks)
+        moves = (ScheduleCall("compute_at", (("block", block), ("loop", loop))) for block in self.blocks)
         return tuple(map(str, (*self.calls, *moves)))
 
 
@@ -116,7 +116,7 @@ class Walk:
 
     def __init__(self, relocation: Relocation, loop: Var, *, repairs: bool = False, appends: bool = False) -> None:
         self.moves: list[tuple[Method, str]] = []
-        self.calls: list[Proposal] = []
+        self.calls: list[ScheduleCall] = []
         self._placed = {} if appends else relocation.placed
         self._unplaced = relocation.blocks if appends else relocation.unplaced
         self._relocation = relocation
@@ -204,7 +204,7 @@ class Walk:
         """Whether the step moves after calls that make it legal. The calls are kept only then."""
         for method in self._methods(item):
             try:
-                call_method(self.lines.state.schedule.copy(), method, (_block_of(item), loop), {})
+                make_call(self.lines.state.schedule.copy(), call_of(method, (_block_of(item), loop)))
             except TilewrightError as error:
                 if error.refusal.repair:
                     for call in error.refusal.repair:
@@ -226,17 +226,15 @@ class Walk:
             text = revised_line(self._notebook, item.step, lines.state, {"loop": loop}, method)
             lines.add(lines.renamed(text), item.step)
         else:
-            self._add_call(Proposal(method, (("block", lines.handle(item)), ("loop", loop))))
+            self._add_call(ScheduleCall(method, (("block", lines.handle(item)), ("loop", loop))))
         self.moves.append((method, _block_of(item)))
 
-    def _add_call(self, call: Proposal) -> None:
+    def _add_call(self, call: ScheduleCall) -> None:
         state = self.lines.state
-        args, keywords = called_with(dict(call.arguments))
-        results = call_method(state.schedule.copy(), call.method, args, keywords)
+        results = make_call(state.schedule.copy(), call)
         line = line_for(
             state.names,
-            call.method,
-            dict(call.arguments),
+            call,
             results,
             schedule=state.schedule,
             receiver=self._notebook.schedule_name,

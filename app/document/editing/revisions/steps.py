@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .....engine.ir import Var
-from .....engine.schedule import Step
+from .....engine.ir import ScheduleCall, Var
 from ...notebook import Notebook, NotebookStep
 
 
@@ -23,7 +22,7 @@ def last_step(notebook: Notebook, count: int, methods: Sequence[str], handle: Va
     return None
 
 
-def traced_steps(notebook: Notebook, step: NotebookStep) -> tuple[Step, ...]:
+def traced_steps(notebook: Notebook, step: NotebookStep) -> tuple[ScheduleCall, ...]:
     """The calls that an applied line made."""
     before, after = notebook.states[step.index], notebook.states[step.index + 1]
     return after.schedule.trace.steps[len(before.schedule.trace.steps) :]

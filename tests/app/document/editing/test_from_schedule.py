@@ -9,6 +9,7 @@ import tilewright
 from tilewright.app.document import apply_call, evaluate, read_document
 from tilewright.app.document.editing.from_schedule import notebook_of_schedule
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.adopt import call_of
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import structural_equal
 from tilewright.engine.schedule import Schedule
@@ -35,7 +36,7 @@ def test_the_text_of_a_schedule_rebuilds_it_step_by_step(example) -> None:
 def test_the_schedule_follows_a_call_and_keeps_its_handles() -> None:
     schedule = scheduled(MATMUL_NOTEBOOK)
     loop = schedule.get_loops("C")[-1]
-    after = apply_call(notebook_of_schedule(schedule), "unroll", loop)
+    after = apply_call(notebook_of_schedule(schedule), call_of("unroll", (loop,)))
     assert after.error is None and after.document.text.rstrip().endswith("sch.unroll(ki)")
     assert after.schedule is not None
     schedule.go_to(after.schedule)
@@ -71,7 +72,7 @@ def test_a_schedule_of_too_many_calls_is_shown_without_lines(monkeypatch: pytest
     assert (
         notebook.steps == () and notebook.schedule is not None and notebook.schedule.states[-1] is schedule.states[-1]
     )
-    after = apply_call(notebook, "unroll", schedule.get_loops("C")[-1])
+    after = apply_call(notebook, call_of("unroll", (schedule.get_loops("C")[-1],)))
     assert after.error is None and after.schedule is not None
     schedule.go_to(after.schedule)
     assert schedule.trace.steps[-1].method == "unroll"

@@ -17,7 +17,7 @@ from tilewright.app.document import (
     read_document,
     variable_of,
 )
-from tilewright.engine.adopt import TriedCall, call_method
+from tilewright.engine.adopt import TriedCall, call_of, make_call
 from tilewright.engine.ir import called_with, structural_equal
 from tilewright.engine.schedule import ScheduleError
 
@@ -34,16 +34,18 @@ def last_lines(notebook: Notebook, count: int = 1) -> list[str]:
 
 def test_loops_of_a_split_get_variables() -> None:
     notebook = read(MATMUL_NOTEBOOK)
-    after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["jo", "ji"])
+    after = apply_call(
+        notebook, call_of("split", (notebook.names["j"],), {"factors": [None, 16], "names": ["jo", "ji"]})
+    )
     assert last_lines(after) == ['jo, ji = sch.split(j, factors=[None, 16], names=["jo", "ji"])']
     assert {"jo", "ji"} <= set(after.names)
 
 
 def test_a_block_by_name_is_written_as_its_variable() -> None:
     notebook = read(MATMUL_NOTEBOOK)
-    after = apply_call(notebook, "cache_read", "C", 0, "local.vtcm")
+    after = apply_call(notebook, call_of("cache_read", ("C", 0, "local.vtcm")))
     assert last_lines(after) == ['A_local_vtcm = sch.cache_read(C, 0, "local.vtcm")']
-    moved = apply_call(after, "compute_at", "A_local.vtcm", after.names["ko"])
+    moved = apply_call(after, call_of("compute_at", ("A_local.vtcm", after.names["ko"])))
     assert last_lines(moved) == ["sch.compute_at(A_local_vtcm, ko)"]
 
 
@@ -52,13 +54,15 @@ def test_a_loop_without_a_variable_is_looked_up_first() -> None:
     schedule = notebook.schedule
     assert schedule is not None
     loop = schedule.index.loops_of("A_local")[1].loop_var
-    after = apply_call(notebook, "vectorize", loop)
+    after = apply_call(notebook, call_of("vectorize", (loop,)))
     assert last_lines(after, 2) == ["ax1 = sch.get_loops(AL)[1]", "sch.vectorize(ax1)"]
 
 
 def test_taken_names_are_avoided() -> None:
     notebook = read(MATMUL_NOTEBOOK)
-    after = apply_call(notebook, "split", notebook.names["j"], factors=[None, 16], names=["sch", "k"])
+    after = apply_call(
+        notebook, call_of("split", (notebook.names["j"],), {"factors": [None, 16], "names": ["sch", "k"]})
+    )
     assert last_lines(after) == ['sch_1, k_1 = sch.split(j, factors=[None, 16], names=["sch", "k"])']
 
 
@@ -66,20 +70,20 @@ def test_handles_in_one_variable_are_written_as_elements() -> None:
     notebook = read(with_lines("loops = sch.get_loops(C)"))
     (loops,) = [value for name, value in notebook.names.items() if name == "loops"]
     assert variable_of({"loops": loops}, loops[2]) == "loops[2]"
-    assert line_for({"loops": loops}, "vectorize", (loops[2],)) == "sch.vectorize(loops[2])"
+    assert line_for({"loops": loops}, call_of("vectorize", (loops[2],))) == "sch.vectorize(loops[2])"
 
 
 def test_a_refused_call_changes_nothing() -> None:
     notebook = read(MATMUL_NOTEBOOK)
     with pytest.raises(ScheduleError):
-        apply_call(notebook, "fuse", notebook.names["i"], notebook.names["ki"])
+        apply_call(notebook, call_of("fuse", (notebook.names["i"], notebook.names["ki"])))
     assert notebook.document.text == MATMUL_NOTEBOOK
 
 
 def test_a_notebook_with_a_failing_line_is_not_extended() -> None:
     notebook = evaluate(read_document(with_lines("sch.fuse(i, ki)")))
     with pytest.raises(DocumentError) as caught:
-        apply_call(notebook, "vectorize", notebook.names["j"])
+        apply_call(notebook, call_of("vectorize", (notebook.names["j"],)))
     assert caught.value.code == "broken-schedule"
 
 
@@ -87,7 +91,7 @@ def test_a_missing_schedule_cell_is_created() -> None:
     text = MATMUL_NOTEBOOK[: MATMUL_NOTEBOOK.index("# %% schedule")]
     notebook = read(text)
     assert notebook.schedule is not None
-    after = apply_call(notebook, "vectorize", notebook.schedule.index.loops_of("C")[1].loop_var)
+    after = apply_call(notebook, call_of("vectorize", (notebook.schedule.index.loops_of("C")[1].loop_var,)))
     assert after.error is None
     assert "# %% schedule\nsch = tilewright.Schedule(matmul)\n" in after.document.text
     assert last_lines(after) == ["sch.vectorize(j)"]
@@ -106,11 +110,11 @@ def test_a_move_and_its_line_do_the_same(data: st.DataObject) -> None:
         args, keywords = called_with(arguments)
         trial = schedule.copy()
         try:
-            call_method(trial, name, args, keywords)
+            make_call(trial, call_of(name, args, keywords))
         except ScheduleError:
             continue
         try:
-            notebook = apply_call(notebook, name, *args, **keywords)
+            notebook = apply_call(notebook, call_of(name, args, keywords))
         except DocumentError as error:
             assert error.code == "nameless-loop"  # a loop without a block inside, as of `read_at`
             continue

@@ -10,7 +10,7 @@ import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 from support.sessions.pages import simulate_steps
 
-from tilewright.app.actions.calls import ScheduleCall
+from tilewright.app.actions.calls import MakeCall
 from tilewright.app.actions.cell_actions import AddBranch, MoveItem, RemoveItem, SwitchItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ViewStep, act
@@ -19,6 +19,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.notebook.value import known_changes, notebook_value
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.engine.adopt import call_of
 
 STORE = Store()
 
@@ -166,7 +167,7 @@ def test_the_notebook_value_of_a_call_is_quick() -> None:
     (example,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     state = act(act(opened(example.text), AddBranch("a", 5)), AddBranch("b", 3))
     assert state.moment is not None
-    called = act(state, ScheduleCall("parallel", (state.moment.names["m"],)))
+    called = act(state, MakeCall(call_of("parallel", (state.moment.names["m"],))))
     begin = time.perf_counter()
     notebook_value(called, Store(), {})
     took = time.perf_counter() - begin
