@@ -112,7 +112,11 @@ class Explorer {
     this.visibleText = h("span");
     this.visibleCount = h("span", { class: "xp-visible", role: "status" }, this.visibleText);
     // One element: a redraw while it is pressed would lose the click.
-    this.showAllButton = h("button", { class: "tool small", type: "button", onclick: () => this.showAll() }, "Show all");
+    this.showAllButton = h(
+      "button",
+      { class: "tool small", type: "button", onclick: () => this.showAll() },
+      "Show all",
+    );
     this.film = new Film(this.pane);
     this.selected = h("div");
     this.front = h("div");
