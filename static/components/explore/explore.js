@@ -109,7 +109,14 @@ class Explorer {
     this.head = h("div", { class: "xp-top" });
     this.time = h("span", { class: "xp-left" });
     this.legend = h("div", { class: "xp-legend" });
-    this.visibleCount = h("span", { class: "xp-visible", role: "status" });
+    this.visibleText = h("span");
+    this.visibleCount = h("span", { class: "xp-visible", role: "status" }, this.visibleText);
+    // One element: a redraw while it is pressed would lose the click.
+    this.showAllButton = h(
+      "button",
+      { class: "tool small", type: "button", onclick: () => this.showAll() },
+      "Show all",
+    );
     this.film = new Film(this.pane);
     this.selected = h("div");
     this.front = h("div");
@@ -398,13 +405,10 @@ class Explorer {
   drawPlots() {
     this.scatter.draw();
     this.parallel.draw();
-    const parts = this.candidates.isFiltered
-      ? [
-          `${grouped(this.candidates.visible(this.axes).length)} visible`,
-          h("button", { class: "tool small", type: "button", onclick: () => this.showAll() }, "Show all"),
-        ]
-      : [];
-    this.visibleCount.replaceChildren(...parts);
+    const { isFiltered } = this.candidates;
+    this.visibleText.textContent = isFiltered ? `${grouped(this.candidates.visible(this.axes).length)} visible` : "";
+    if (!isFiltered) this.showAllButton.remove();
+    else if (!this.showAllButton.isConnected) this.visibleCount.append(this.showAllButton);
   }
 
   /**
