@@ -132,7 +132,7 @@ def test_a_tried_call_is_reused_only_for_the_same_line() -> None:
     state, ki = notebook.states[-1], notebook.names["ki"]
     tried = state.schedule.copy()
     tried.unroll(ki)
-    trial = TriedCall(state, "unroll", {"loop": ki}, tried, None)
+    trial = TriedCall(state, call_of("unroll", (ki,)), tried, None)
     same = evaluate(read_document(with_lines("sch.unroll(ki)")), notebook, trial)
     other = evaluate(read_document(with_lines("sch.unroll(j)")), notebook, trial)
     later = evaluate(read_document(with_lines("sch.parallel(i)", "sch.unroll(ki)")), notebook, trial)
