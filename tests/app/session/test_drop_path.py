@@ -45,7 +45,7 @@ def test_a_drop_passes_five_modules_before_the_engine(monkeypatch: pytest.Monkey
     session = Session(NoClock(), EXAMPLES)
     session.receive({"kind": "open", "name": "place_the_copies"})
     watched(Session, "perform")
-    watched(lines, "call_method")
+    watched(lines, "make_call")
     tree = LoopTree()
     tree.on_message(session.receive)
     tree.receive({"kind": "move", "block": "A_local.vtcm", "loop": "ko", "primitive": "compute_at"})
