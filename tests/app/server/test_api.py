@@ -57,8 +57,8 @@ def until(holds: Callable[[], bool]) -> None:
 def test_every_intent_is_offered_except_internal_ones() -> None:
     inner = {intent.__name__ for intent in kinds_of(Intent) if not issubclass(intent, Message)}
     resolved = {
-        "ScheduleCall",
-        "ScheduleCalls",
+        "MakeCall",
+        "MakeCalls",
         "RepairCall",
         "Drop",
         "DropSeveral",
