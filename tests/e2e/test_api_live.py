@@ -63,6 +63,7 @@ def call(method: str, target: str, **arguments: Any) -> dict[str, Any]:
     return {"kind": "call", "method": method, "target": target, "arguments": arguments}
 
 
+@pytest.mark.slow
 def test_page_and_api_share_edits_and_run_no_scripts(page: Page, app_url: str) -> None:
     open_small(page, app_url, "place_the_copies")
     session = session_of(page, app_url)

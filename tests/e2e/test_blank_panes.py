@@ -11,6 +11,7 @@ from support.browser.page import open_text
 from support.sessions.notebooks import SYMBOLIC, with_lines
 
 
+@pytest.mark.slow
 def test_a_click_sets_the_missing_size_and_shows_the_timeline(page: Page, app_url: str) -> None:
     open_text(page, app_url, SYMBOLIC)
     blank = page.locator(".timeline .blank")

@@ -173,6 +173,7 @@ def test_the_page_follows_another_editor(pages: Callable[[], Page], path: Path) 
     expect(banner).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_read_only_file_is_saved_elsewhere(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     path.chmod(0o444)
@@ -271,6 +272,7 @@ def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path)
     until(page, lambda: (path.parent / "fresh.py").read_text() == MATMUL_NOTEBOOK, **FAST)
 
 
+@pytest.mark.slow
 def test_an_earlier_version_is_shown_and_restored(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:

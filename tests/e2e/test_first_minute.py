@@ -112,6 +112,7 @@ def test_the_readmes_first_minute_works(page_of: Callable[..., Page], shoot: Sho
     assert (tree_text(page), figure(page, "Cycles")) == (before, "does not fit")
 
 
+@pytest.mark.slow
 def test_a_drop_waits_for_the_server_and_a_second_edits_the_step(page_of: Callable[..., Page]) -> None:
     page = page_of()
     open_example(page, "place_the_copies")

@@ -93,6 +93,7 @@ def test_timeline_follows_a_drag_in_notebook_7(jupyter: Server, opened: Callable
     dragged(opened("notebook", "seven.ipynb"))
 
 
+@pytest.mark.slow
 def test_a_drag_reaches_the_next_cells_in_jupyterlab(jupyter: Server, opened: Callable[..., Page]) -> None:
     path = jupyter.folder / "lab.ipynb"
     write_notebook(path, *CELLS)

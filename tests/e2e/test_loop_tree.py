@@ -276,6 +276,7 @@ def test_drops_can_be_repaired_chosen_refused_or_of_loops(bench):
     assert page.evaluate("window.slid") == 0, "nothing slides for who wants less motion"
 
 
+@pytest.mark.slow
 def test_menus_forms_and_keys(bench, monkeypatch):
     tree_bench, page = bench(MATMUL_RELU, lambda _: None)
     row(page, "i").hover()

@@ -45,6 +45,7 @@ def test_pictures_keep_the_buffer_colours_in_forced_colours(
     shoot(page, f"forced-colours-{'dark' if dark else 'light'}")
 
 
+@pytest.mark.slow
 def test_print_shows_whole_areas_without_tools(page: Page, app_url: str, shoot: Callable[[Page, str], Path]) -> None:
     opened(page, app_url)
     rows = page.get_by_role("treeitem").count()

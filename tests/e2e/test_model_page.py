@@ -137,6 +137,7 @@ def test_the_texts_of_a_node_do_not_overlap_in_another_font(page: Page, url: str
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_kernel_is_in_the_model_on_return(page: Page, url: str, folder: Path) -> None:
     shown(page, url)
     page.get_by_label("Find a kernel").focus()

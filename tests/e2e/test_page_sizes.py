@@ -98,6 +98,7 @@ def test_texts_of_a_finished_search_are_legible(page: Page, app_url: str) -> Non
     assert not found, "\n".join(dict.fromkeys(found))
 
 
+@pytest.mark.slow
 def test_theme_search_and_scroll_position_are_kept(page: Page, app_url: str) -> None:
     go_to_gallery(page, app_url)
     root, gallery = page.locator("html"), page.locator(".gallery")

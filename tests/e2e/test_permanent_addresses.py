@@ -135,6 +135,7 @@ def test_every_address_is_below_the_prefix(page: Page) -> None:
         page.goto("about:blank")
 
 
+@pytest.mark.slow
 def test_a_page_asks_for_the_token_until_it_is_correct(browser: Browser, shoot: Shoot) -> None:
     now = [time.time()]
     policy = msgspec.structs.replace(make_policy(), keys=Keys(now=lambda: now[0]))
@@ -200,6 +201,7 @@ def test_a_link_on_another_site_opens_with_the_key(browser: Browser, server: Ser
     page.context.close()
 
 
+@pytest.mark.slow
 def test_a_page_keeps_its_text_across_a_server_restart(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoot: Shoot
 ) -> None:

@@ -101,6 +101,7 @@ def test_each_tab_has_its_own_notebook(page: Page, app_url: str) -> None:
     two.close()
 
 
+@pytest.mark.slow
 def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> None:
     dialogs: list[str] = []
 

@@ -45,6 +45,7 @@ def drag_area(page: Page) -> None:
     expect(totals(page)).to_be_visible(timeout=LONG)
 
 
+@pytest.mark.slow
 def test_areas_have_totals(app: Page) -> None:
     drag_area(app)
     expect(totals(app).get_by_role("row", name="dma")).to_contain_text("%")

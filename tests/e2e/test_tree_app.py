@@ -46,6 +46,7 @@ def undone(page: Page, count: int) -> None:
     expect(page.locator(".step code")).to_have_count(count)
 
 
+@pytest.mark.slow
 def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "place_the_copies")
     count = len(steps(page))
