@@ -15,6 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "seeds.md"
 READ = [case for seed in SEEDS for case in seed.cases if case.title != "the two lines that the post quotes"]
 
 
+@pytest.mark.slow
 def test_the_page_matches_this_version() -> None:
     pytest.importorskip("islpy")  # the page names the proved verdicts
     assert PAGE.read_text(encoding="utf-8") == seeds_page(), "run `make seeds` and look at what changed"

@@ -62,6 +62,7 @@ def mapped(sch: Any) -> None:
     sch.unannotate(copy, "note")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("form", ["object", "text", "lines", "json"])
 @pytest.mark.parametrize(
     ("text", "calls"),

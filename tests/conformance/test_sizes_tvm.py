@@ -31,6 +31,7 @@ def f(a: T.handle, b: T.handle, n: T.int32):
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("sch", "sizes"),
     [

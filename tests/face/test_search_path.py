@@ -63,6 +63,7 @@ def test_the_version_imports_none_of_them(folder: Path, command: list[str], entr
     assert imported(folder) == ""
 
 
+@pytest.mark.slow
 def test_workers_of_a_search_import_none_of_them(folder: Path) -> None:
     words = ["explore", "notebook.py", "--no-database", "--workers", "1"]
     done = run([*MODULE, *words], folder, os.pathsep.join(["", ".", str(folder)]))
@@ -70,6 +71,7 @@ def test_workers_of_a_search_import_none_of_them(folder: Path) -> None:
     assert imported(folder) == ""
 
 
+@pytest.mark.slow
 def test_make_run_imports_none_of_them(folder: Path) -> None:
     recipe = re.search(
         r"^run:.*\n(?:\t@.+\n)*\t@(\S*tilewright serve.*)$",

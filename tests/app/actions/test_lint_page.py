@@ -134,6 +134,7 @@ def test_a_fix_removes_its_finding_and_undo_restores_it() -> None:
     assert lint_work(back, store) is None
 
 
+@pytest.mark.slow
 def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
     state, store = studied_blur()
     (fix,) = problem(state, store, "recompute")["fixes"]
@@ -171,6 +172,7 @@ def test_an_earlier_step_lists_findings_without_applying_fixes() -> None:
     assert fixes and not any(fix["applicable"] for fix in fixes)
 
 
+@pytest.mark.slow
 def test_a_fix_of_another_program_is_refused() -> None:
     state, store = studied_blur()
     (fix,) = problem(state, store, "recompute")["fixes"]

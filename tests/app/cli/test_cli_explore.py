@@ -133,6 +133,7 @@ def test_pins_are_kept(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "other-study" in output([f"{gemm}@main", *resumed, "--keep", "rows=16"], capsys, 2)
 
 
+@pytest.mark.slow
 def test_a_derivation_keeps_pins(double: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = json.loads(output([str(double), "--auto", "--keep", "tile i=64", "--json"], capsys))
     assert study["keep"] == {"tile i": ["64"]} and study["offers"] and study["decisions"] and study["left_out"]

@@ -59,6 +59,7 @@ def test_an_onnx_model_lists_its_kernels(tmp_path: Path, capsys: pytest.CaptureF
     assert found["cycles"] == sum(k["runs"] * k["cycles_per_call"] for k in found["kernels"])
 
 
+@pytest.mark.slow
 def test_auto_schedules_the_kernels_and_export_writes_a_module(
     module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ def fresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return output
 
 
+@pytest.mark.slow
 def test_apply_schedules_all_blocks_with_the_predicted_cycles(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["next", str(fresh), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

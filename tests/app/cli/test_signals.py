@@ -87,6 +87,7 @@ def exploring(folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
     return start
 
 
+@pytest.mark.sample(1)
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes as Linux has them")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=str)
 def test_an_ended_search_leaves_no_worker_and_keeps_its_trials(

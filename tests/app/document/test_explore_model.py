@@ -29,6 +29,7 @@ def first(model: Path, count: int, **keywords: bool) -> list[NetworkProgress]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_stopped_search_is_saved_resumed_and_keeps_edits(model: Path) -> None:
     before = load_network(model).simulate().cycles
     (one,) = first(model, 1)

@@ -178,6 +178,7 @@ def test_a_failed_search_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     watcher.searches.close()
 
 
+@pytest.mark.slow
 def test_results_of_a_search_survive_reopening_the_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(HOLES)

@@ -20,6 +20,7 @@ def sources(drawn: figure) -> dict[str, ColumnDataSource]:
     return found
 
 
+@pytest.mark.slow
 def test_figures_have_no_candidates_or_scripts_and_both_themes() -> None:
     for drawn in (scatter_figure(), axes_figure()):
         assert not any(column for source in sources(drawn).values() for column in source.data.values())

@@ -31,6 +31,7 @@ def test_every_message_and_part_has_a_docstring() -> None:
     assert all(part.__doc__ for part in PARTS.values())
 
 
+@pytest.mark.slow
 def test_the_guide_script_finds_a_server_and_the_best_drop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

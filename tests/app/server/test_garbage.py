@@ -56,6 +56,7 @@ def test_an_idle_server_collects_old_garbage():
     assert not awaited(stays(10))
 
 
+@pytest.mark.slow
 def test_objects_that_survived_once_wait_for_a_long_idle_time(
     monkeypatch: pytest.MonkeyPatch,
 ):

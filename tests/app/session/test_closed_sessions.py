@@ -66,6 +66,7 @@ async def visited(server: Served) -> list[weakref.ref[Any]]:
     return [*found, *map(weakref.ref, documents)]
 
 
+@pytest.mark.slow
 def test_closed_pages_leave_no_objects() -> None:
     quick = {"check_unused_sessions_milliseconds": 100, "unused_session_lifetime_milliseconds": 2_000}
     roots = len(pn.state._fake_roots)

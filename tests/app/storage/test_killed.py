@@ -29,6 +29,7 @@ EARLY = 0.06
 """The share of lives that end while the file is opened."""
 
 
+@pytest.mark.slow
 @pytest.mark.deep
 def test_kills_lose_no_acknowledged_edit_and_tear_no_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"

@@ -71,6 +71,7 @@ def until(done: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.sample(1)
 @HOLDS
 def test_opening_and_editing_do_not_wait_for_a_locked_history(server: Served, folder: Path, how: str) -> None:
     _, usual = timed(server, "POST", "/api/sessions", {"name": "mine.py"})
@@ -100,6 +101,7 @@ def test_opening_and_editing_do_not_wait_for_a_locked_history(server: Served, fo
     until(lambda: server.ask("GET", session).json["state"]["file"]["error"] is None)
 
 
+@pytest.mark.sample(1)
 @HOLDS
 def test_edits_of_a_closed_page_are_recorded_after_the_lock(server: Served, folder: Path, how: str) -> None:
     session = server.ask("POST", "/api/sessions", {"name": "mine.py"}).headers["location"]

@@ -30,6 +30,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     return inside, state
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_trace(), reason="needs strace, and the right to trace")
 @pytest.mark.deep
 def test_power_cuts_lose_no_durable_edit_and_tear_no_file(folders: tuple[Path, Path]) -> None:

@@ -56,6 +56,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("kernels"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", samples(TESTED, TESTED[0]), ids=str)
 def test_counts_of_the_exported_c_are_those_of_the_model(bench: Bench, run: Run):
     counts = bench.counts(run)
@@ -65,6 +66,7 @@ def test_counts_of_the_exported_c_are_those_of_the_model(bench: Bench, run: Run)
         assert all(c.reads + c.writes > 0 for c in counts[name].values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_TOOLS, reason="needs valgrind and a C compiler")
 def test_recorded_counts_are_measured_again(bench: Bench):
     assert bench.counts(TESTED[0]) == recorded().counts[str(TESTED[0])]

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask i
 SPACE, GEMMINI = gemm_space(), load_machine("gemmini")
 
 
+@pytest.mark.slow
 def test_a_missing_scheduler_is_refused() -> None:
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with pytest.raises(WorkersError, match="no-scheduler"):

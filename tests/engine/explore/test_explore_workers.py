@@ -199,6 +199,7 @@ def test_a_candidate_without_memory_is_too_large(monkeypatch: pytest.MonkeyPatch
     assert (outcome.status, outcome.code) == ("failed", "too-large")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "workers"), [(1, "0"), pytest.param(3, "1", marks=pytest.mark.slow)])
 def test_killed_study_resumes_with_the_same_trials(tmp_path: Path, times: int, workers: str) -> None:
     store = tmp_path / "study.sqlite"

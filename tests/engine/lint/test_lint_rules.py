@@ -333,6 +333,7 @@ def test_copy_by_single_elements_moves_to_long_runs():
     assert "short-runs" not in {f.code for f in findings_on("tiles")[2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("under", ["i", pytest.param("j", marks=pytest.mark.slow)])
 def test_call_that_recomputes_rows_is_left_out(under: str):
     finding = of("recompute", findings_on({"i": "stencil of rows", "j": "stencil of points"}[under])[2])
@@ -416,6 +417,7 @@ def test_tiles_in_one_block_of_a_stalled_engine_get_slots_in_both():
 # The table, and the order of findings.
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_findings_are_ordered_by_severity_and_written_as_json(name: str):
     found = findings_on(name)[2]
@@ -427,6 +429,7 @@ def test_findings_are_ordered_by_severity_and_written_as_json(name: str):
         assert bool(data["no_fix"]) == (not finding.fixes), "a finding has a fix, or the reason why it has none"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_findings_of_a_report_are_available_at_once(name: str):
     sch, machine, found = findings_on(name)
@@ -494,6 +497,7 @@ def test_overflow_is_not_also_reported_as_held_whole():
         assert not [f for f in found if f.code == "whole-buffer" and any(scope in f.message for scope in over)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_chip", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_work_does_not_grow_with_the_stages_of_a_program(on_chip: bool):
     def tries(stages: int) -> int:

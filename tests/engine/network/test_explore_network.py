@@ -103,6 +103,7 @@ def test_process_finds_a_schedule_for_each_kernel(tmp_path: Path) -> None:
     compute_the_same(searched(network(), tmp_path, workers=1))
 
 
+@pytest.mark.slow
 def test_each_kernel_gets_a_schedule_that_computes_the_same(first: Searched) -> None:
     compute_the_same(first)
 
@@ -127,6 +128,7 @@ def compute_the_same(found: Searched) -> None:
     assert study_json(study)["kernels"][0]["verdict"] == "proved"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slices", [2, pytest.param(1 << 30, marks=pytest.mark.slow)])
 def test_a_search_resumes_from_an_earlier_one(first: Searched, tmp_path: Path, slices: int) -> None:
     folder = Path(shutil.copytree(first.folder, tmp_path / "copy"))
@@ -148,6 +150,7 @@ def test_a_search_resumes_from_an_earlier_one(first: Searched, tmp_path: Path, s
         assert second.ended and third.ended and third.cycles == second.cycles
 
 
+@pytest.mark.slow
 def test_a_network_adds_its_best_to_a_database(first: Searched) -> None:
     assert not any(k.study.began_with for k in first.study.kernels if k.study)
     with Database(first.database) as database:
@@ -172,6 +175,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Searched:
     return searched(parse_network(OPEN), folder, sizes={"n": 512})
 
 
+@pytest.mark.slow
 def test_search_continues_without_a_damaged_database(opened: Searched) -> None:
     study = opened.study
     assert all(k.is_scheduled for k in study.kernels)

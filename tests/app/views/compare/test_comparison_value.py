@@ -183,6 +183,7 @@ def test_pairs_are_skipped_if_one_step_explains_most() -> None:
     assert len(value["effects"]) == 1 and "pairs" not in value["how"]
 
 
+@pytest.mark.slow
 def test_the_two_largest_shares_of_the_difference_are_named() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     simulate_steps(state, store)

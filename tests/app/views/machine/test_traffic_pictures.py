@@ -94,6 +94,7 @@ def test_roofline_points_are_those_of_the_report(name: str) -> None:
     assert all(p["y"] <= p["roof"] * 1.0001 for p in value["points"])
 
 
+@pytest.mark.slow
 def test_start_and_previous_step_have_roofline_points() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     assert [p["key"] for p in roofline_value(state, store)["points"]] == ["now"]  # the others are not simulated yet

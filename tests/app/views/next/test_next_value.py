@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from support.programs.sources import ADD_RELU
 
 from tilewright.app.actions.machine_actions import PickMachine
@@ -43,6 +44,7 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     assert chosen == "gemmini"
 
 
+@pytest.mark.slow
 def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     store = Store()
     state = studied(act(State(), OpenText(FRESH)), store)

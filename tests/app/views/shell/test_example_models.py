@@ -32,6 +32,7 @@ def test_the_example_models_are_a_residual_network_and_a_transformer() -> None:
     assert all(card.path is None and card.sentence.endswith("Each kernel has a schedule.") for card in example_models())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLED)
 def test_each_kernel_of_an_example_model_has_a_fitting_schedule(name: str) -> None:
     found = model(name)
@@ -53,6 +54,7 @@ def test_the_guide_has_the_metrics_of_an_example_model(name: str) -> None:
     assert numbers == [f"{calls}", f"{len(found.kernels)}", f"{cycles:,}", f"{bounds:,}", f"{cycles / bounds:.2f}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLED)
 def test_no_kernel_of_an_example_model_beats_its_bound(name: str) -> None:
     found = model(name)

@@ -91,6 +91,7 @@ def test_elementwise_blocks_are_inlined_without_recomputation() -> None:
     assert 'compute_inline("root")' not in found.text, "a root for each element"
 
 
+@pytest.mark.slow
 def test_small_operands_are_copied_once() -> None:
     found = derived(NORMALIZED)
     assert {"m copied at the start", "v copied at the start"} <= {*found.decisions}

@@ -52,6 +52,7 @@ def cycles(name: str, point: tuple[int, ...] | None = None) -> int:
     return outcome.figures.cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "factor"),
     [

@@ -184,6 +184,7 @@ SAMPLED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
 def test_default_beats_tiles_of_the_main_block(name: str) -> None:
     machine = load_machine(NPU)
@@ -251,6 +252,7 @@ def test_program_remains_if_nothing_derived_fits() -> None:
     assert outcome.fits, outcome.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", pytest.param("conv2d", marks=pytest.mark.slow)])
 def test_each_step_has_a_faster_space(name: str) -> None:
     machine = load_machine(NPU)

@@ -82,6 +82,7 @@ SLOW = pytest.mark.slow
 SAMPLED = [pytest.param(name, marks=SLOW) for name in ("softmax", "layer_norm", "total", "float16")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", *SAMPLED])
 def test_all_work_of_the_default_is_in_thread_blocks(name: str) -> None:
     sch = default_schedule(name)
@@ -113,6 +114,7 @@ def test_reduction_along_rows_runs_across_threads(name: str, block: str) -> None
     assert threads and any(threads[0] in free_vars(value) for iv, value in kinds if iv.iter_type == "reduce")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", *SAMPLED[:3:2]])
 def test_no_tile_size_and_no_number_of_threads_is_refused(name: str) -> None:
     space = derived(name).space

@@ -65,6 +65,7 @@ def from_scratch(of: Space, machine: Machine, point: Point) -> tuple[str, int]:
     return "over" if any(f.severity == "error" for f in report.findings) else "fits", report.cycles
 
 
+@pytest.mark.slow
 @pytest.mark.deep
 @pytest.mark.parametrize(
     "name", ["rows/softmax", *(pytest.param(n, marks=pytest.mark.slow) for n in CASES if n != "rows/softmax")]
