@@ -31,7 +31,7 @@ def test_a_proposed_step_is_applied_by_one_click_and_undone(page: Page, app_url:
     tile.get_by_role("button", name="Apply").click(timeout=SLOW)
     expect(page.locator(".step", has_text="sch.split").first).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Undo (Ctrl+Z)").click()
-    expect(page.locator(".step")).to_have_count(0)
+    expect(page.locator(".steps .step")).to_have_count(0)
     expect(pane.locator(".machine-cards")).to_be_visible(timeout=SLOW)
 
 
