@@ -22,6 +22,7 @@ def test_a_click_sets_the_missing_size_and_shows_the_timeline(page: Page, app_ur
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("–")
 
 
+@pytest.mark.slow
 def test_panes_link_to_the_problem_of_a_machine(page: Page, app_url: str) -> None:
     open_text(page, app_url, with_lines('A_shared = sch.cache_read(C, 0, "shared")'))
     page.get_by_role("tab", name="Traffic").click()

@@ -85,6 +85,7 @@ def rows(page: Page) -> list[str]:
     return page.get_by_role("treeitem").evaluate_all("rows => rows.map((row) => row.dataset.id)")
 
 
+@pytest.mark.slow
 def test_a_link_opens_the_same_notebook_in_another_page(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "fused_matmul_relu")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -121,6 +121,7 @@ def test_the_reference_has_every_call_with_its_drawing(gallery: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_the_rewrite_of_a_menu_entry_is_drawn_beside_it(
     gallery: Page,
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_space_where_nothing_fits_exits_with_1_and_the_reason(gemm: Path, caps
     assert "no feasible candidate" in out and "6 × budget: peak local.scratchpad of" in out and "at most 64" in out
 
 
+@pytest.mark.slow
 def test_pins_are_kept(gemm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = output([str(gemm), "--keep", "rows=8", "--write"], capsys)
     assert "2 of 2 candidates evaluated (all)" in out and "kept: rows = 8\n" in out

@@ -78,6 +78,7 @@ def test_lint_json_has_every_finding(trip: Path, capsys: pytest.CaptureFixture[s
     assert {"calls", "replaces", "cycles_before", "cycles", "fitted", "fits", "peaks"} == set(finding["fixes"][0])
 
 
+@pytest.mark.slow
 def test_fix_writes_the_lines_and_leaves_no_finding(
     trip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,6 +123,7 @@ def test_fix_of_seed_002_asks_for_sizes_and_writes_a_notebook(
     assert capsys.readouterr().out.startswith("203,064 cycles")
 
 
+@pytest.mark.slow
 def test_fix_falls_back_to_the_next_one(
     trip: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def test_import_of_a_module_writes_a_folder_that_network_reads(
     assert capsys.readouterr().out.startswith(f"{found['cycles']:,} cycles on gemmini: 4 calls of 2 kernels")
 
 
+@pytest.mark.slow
 def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "model.onnx"]) == 2
     assert "-o FOLDER" in capsys.readouterr().err
