@@ -249,7 +249,7 @@ class DropPreview:
             drag.trying = None
 
     def _predict(self, drag: Drag) -> None:
-        """Start to predict the remaining drops, unless that goes on."""
+        """Start a job that predicts the remaining drops, unless one is running."""
         if isinstance(drag.machine, TilewrightError) or self._work is not None:
             return
         now = self._store.known_report(drag.state, drag.schedule)

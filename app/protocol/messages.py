@@ -20,7 +20,7 @@ from ..document import DocumentError
 from ..state import comparison  # noqa: F401 - messages
 from ..state.intents import Message, PageMessage, Query, Texts, Whole, kinds_of
 
-# What is open.
+# Opening notebooks and models.
 
 
 class Open(Message, frozen=True, tag="open"):

@@ -310,7 +310,7 @@ def _address(state: State, path: Path) -> Address:
 
 
 def with_version(state: State, number: int) -> State:
-    """The state with another of its shown versions chosen."""
+    """The state in which the version `number` of those shown is selected."""
     shown = state.looked_back
     return replace(state, looked_back=None if shown is None else replace(shown, chosen=number))
 

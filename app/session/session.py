@@ -271,7 +271,7 @@ class Session:
         self.go_on()
 
     async def go_to(self, address: Address) -> None:
-        """Show what an address names."""
+        """Show the gallery, tour, model or notebook at an address."""
         if address == self.state.address:
             return
         if not address.place:

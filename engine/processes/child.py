@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from time import process_time
 from typing import IO
 
-from ..cancellation import hide_ignored_cancellations
 from .budget import Budget, OverBudgetError, within
 from .isolated import perform_here
 from .pipe import READY, receive, send
@@ -28,7 +27,6 @@ none."""
 def main() -> int:
     """Perform calls until the input ends."""
     perform_here()
-    hide_ignored_cancellations()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return run_child(_serve)
 

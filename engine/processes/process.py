@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
+from ..cancellation import hide_ignored_cancellations
 from .pipe import READY, receive, send
 
 POLL_SECONDS = 0.05
@@ -96,6 +97,7 @@ def answering_pipe() -> IO[bytes]:
 
 def run_child(serve: Callable[[IO[bytes], IO[bytes]], None]) -> int:
     """Run the main function of a child: `serve(requests, answers)` until the input ends, so that no process outlives its parent."""
+    hide_ignored_cancellations()
     answers = answering_pipe()
     try:
         serve(sys.stdin.buffer, answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....engine.adopt import call_of
+from ....engine.adopt import call_of, make_call
 from ....engine.ir import For, Refusal, ScheduleCall, TilewrightError, Var, loops_and_blocks, replay
 from ....engine.lint import Fix as LintFix
 from ....engine.schedule import PRIMITIVES
@@ -14,9 +14,8 @@ from ..evaluate import evaluate
 from ..files.read_write import DocumentError
 from ..notebook import Notebook, NotebookStep, State
 from ..settings import is_sizes_line, with_sizes_line
-from ..workload import program_names
 from .apply import remove_call, replace_call
-from .lines import apply_call, line_for
+from .lines import apply_call, call_line
 
 
 def fix_call(state: State, text: str) -> ScheduleCall:
@@ -58,10 +57,13 @@ def apply_steps(notebook: Notebook, steps: Sequence[ScheduleCall]) -> Notebook:
 
     def make(call: ScheduleCall) -> tuple[Var | str, ...]:
         nonlocal notebook
-        if not call.changes:
-            return notebook.states[-1].schedule.copy().make(call)
-        notebook = apply_call(notebook, call)
-        return notebook.states[-1].schedule.trace.steps[-1].results
+        if call.changes:
+            notebook = apply_call(notebook, call)
+            schedule = notebook.states[-1].schedule
+        else:
+            schedule = notebook.states[-1].schedule.copy()
+            make_call(schedule, call)
+        return schedule.trace.steps[-1].results
 
     replay(steps, make)
     return notebook
@@ -76,13 +78,7 @@ def apply_revision(notebook: Notebook, number: int, step: ScheduleCall | None) -
         document = remove_call(document, index)
     else:
         state = notebook.states[index]
-        line = line_for(
-            state.names,
-            step,
-            schedule=state.schedule,
-            receiver=notebook.schedule_name,
-            reserved=program_names(document),
-        )
+        line = call_line(notebook, state, step)
         document = replace_call(document, index, _assigned(line, notebook.steps[index]))
     revised = evaluate(document, notebook)
     if revised.error is not None:

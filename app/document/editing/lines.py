@@ -11,7 +11,7 @@ from ....engine.ir import Refusal, ScheduleCall, Var
 from ....engine.schedule import Schedule
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError
-from ..notebook import Handle, Notebook
+from ..notebook import Handle, Notebook, State
 from ..workload import program_names
 from .apply import append_call
 
@@ -101,6 +101,20 @@ def line_for(
     return "\n".join([*handles.lookups, line])
 
 
+def call_line(
+    notebook: Notebook, state: State, call: ScheduleCall, results: Handle | Sequence[Handle] | None = ()
+) -> str:
+    """The text of a call that follows `state` in a notebook; see `line_for`."""
+    return line_for(
+        state.names,
+        call,
+        results,
+        schedule=state.schedule,
+        receiver=notebook.schedule_name,
+        reserved=program_names(notebook.document),
+    )
+
+
 def require_applied(notebook: Notebook) -> None:
     """Raises DocumentError "no-workload" or "broken-schedule" if calls cannot follow the lines of the notebook."""
     if not notebook.states:
@@ -128,13 +142,6 @@ def apply_call(notebook: Notebook, call: ScheduleCall) -> Notebook:
     # A layout given as a function has no text; the trace has the resulting index map.
     traced = schedule.trace.steps[-1]
     written = {name: traced.argument(name) for name, value in call.arguments if callable(value)}
-    line = line_for(
-        state.names,
-        call.with_arguments(written),
-        results,
-        schedule=state.schedule,
-        receiver=notebook.schedule_name,
-        reserved=program_names(notebook.document),
-    )
+    line = call_line(notebook, state, call.with_arguments(written), results)
     trial = TriedCall(state, call, schedule, results)
     return evaluate(append_call(notebook.document, line), notebook, trial)

@@ -15,8 +15,7 @@ from .....engine.analysis import ProgramIndex
 from .....engine.ir import BlockRealize, PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ...files.read_write import DocumentError
 from ...notebook import Notebook, NotebookStep
-from ...workload import program_names
-from ..lines import line_for, require_applied
+from ..lines import call_line, require_applied
 from .later_lines import LaterLines, Revised
 from .placement import PLACES, Method, StepPlacement, placement_of
 from .revise import revised_line
@@ -232,15 +231,7 @@ class Walk:
     def _add_call(self, call: ScheduleCall) -> None:
         state = self.lines.state
         results = make_call(state.schedule.copy(), call)
-        line = line_for(
-            state.names,
-            call,
-            results,
-            schedule=state.schedule,
-            receiver=self._notebook.schedule_name,
-            reserved=program_names(self._notebook.document),
-        )
-        self.lines.add(line)
+        self.lines.add(call_line(self._notebook, state, call, results))
 
     def _follow(self, step: NotebookStep) -> bool:
         """Whether a later step that placed another block, and no longer applies, moves to the loop too."""
