@@ -25,6 +25,7 @@ def gallery(page: Page, app_url: str) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_each_card_has_picture_metrics_and_question(gallery: Page) -> None:
     expect(gallery.locator(".card[data-example]")).to_have_count(len(load_examples()) + len(example_models()))
     for example in load_examples():

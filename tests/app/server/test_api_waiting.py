@@ -89,6 +89,7 @@ def test_a_failed_prediction_is_reported_with_the_others(server: Served, monkeyp
     assert failed["code"] == "internal-error" and "nothing to divide by" in failed["refused"]
 
 
+@pytest.mark.slow
 def test_another_call_updates_the_predictions(
     server: Served,
 ) -> None:

@@ -313,6 +313,7 @@ def test_the_largest_value_is_also_a_start(tmp_path: Path) -> None:
         assert warm.points(large) == ((3, 0, 0), (2, 0, 0))
 
 
+@pytest.mark.slow
 def test_groups_of_other_sizes_come_first(tmp_path: Path) -> None:
     file, machine = tmp_path / "found.sqlite3", load_machine("dual-bank-npu")
     rows, longer = parse(ROWS).program, parse(ROWS.replace("(8,", "(16,")).program

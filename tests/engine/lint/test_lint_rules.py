@@ -157,6 +157,7 @@ def findings_on(name: str) -> tuple[Schedule, Machine, tuple[LintFinding, ...]]:
 # Programs that do not run.
 
 
+@pytest.mark.slow
 def test_chain_places_two_copies_that_do_not_fit():
     sch, machine, found = findings_on("whole copies")
     finding = of("capacity-overflow", found)
@@ -490,6 +491,7 @@ def test_calls_are_proposed_before_a_program_fits():
     assert finding.fixes[0].fits == ("capacity-overflow" not in {f.code for f in left})
 
 
+@pytest.mark.slow
 def test_overflow_is_not_also_reported_as_held_whole():
     for name in ("whole copies", "column"):
         found = findings_on(name)[2]

@@ -89,6 +89,7 @@ def test_seed_003_set_scope_alone_is_offered_too():
     assert scopes(local)["matmul_intermediate"] == "local"
 
 
+@pytest.mark.slow
 def test_seed_003_on_chip_has_no_finding():
     _, schedule, machine = opened(3, 2)
     assert lint(schedule, machine) == ()

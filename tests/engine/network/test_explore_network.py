@@ -239,6 +239,7 @@ def test_schedule_that_is_no_longer_legal_is_dropped() -> None:
     assert both.study is not None and both.study.code
 
 
+@pytest.mark.slow
 def test_kernels_of_equal_structure_start_from_the_first_sketch() -> None:
     tasks: list[KernelTask] = []
     seen: list[NetworkProgress] = []

@@ -192,6 +192,7 @@ def test_law_pipelines_can_be_lowered_after_accepted_calls(given_stages, data):
             assert meaning.fault_of(sch, flat) == ""
 
 
+@pytest.mark.slow
 @few(2)  # each needs every loop
 @given(st.data())
 def test_law_verdicts_on_pipelines_agree_with_the_calls(data):

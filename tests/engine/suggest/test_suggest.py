@@ -68,6 +68,7 @@ def test_one_step_tiles_the_main_block(machine: str, program: str, first: str) -
     assert not any(t.engine == "scalar" for t in simulate(after.described, target).tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program", [pytest.param(TINY, id="tiny"), pytest.param(CONVOLUTION, marks=pytest.mark.slow, id="convolution")]
 )

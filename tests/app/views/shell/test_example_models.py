@@ -18,7 +18,6 @@ from tilewright.engine.network import distinct_kernels
 
 PAGE = Path(__file__).parents[4] / "docs" / "guide" / "examples.md"
 NAMES = sorted(path.name for path in MODELS.glob("*/"))
-SAMPLED = [pytest.param(name, marks=() if name == "transformer_layer" else pytest.mark.slow) for name in NAMES]
 
 
 @cache
@@ -33,7 +32,7 @@ def test_the_example_models_are_a_residual_network_and_a_transformer() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_each_kernel_of_an_example_model_has_a_fitting_schedule(name: str) -> None:
     found = model(name)
     assert found.scheduled.keys() == {kernel.name for kernel in found.kernels}
@@ -42,7 +41,8 @@ def test_each_kernel_of_an_example_model_has_a_fitting_schedule(name: str) -> No
     assert all(cost.report is not None and not cost.report.overflow_bytes for cost in report.kernels)
 
 
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_the_guide_has_the_metrics_of_an_example_model(name: str) -> None:
     found = model(name)
     cycles, calls = found.simulate().cycles, len(found.network.graph.calls)
@@ -55,7 +55,7 @@ def test_the_guide_has_the_metrics_of_an_example_model(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_kernel_of_an_example_model_beats_its_bound(name: str) -> None:
     found = model(name)
     for cost in found.simulate().kernels:
@@ -63,7 +63,13 @@ def test_no_kernel_of_an_example_model_beats_its_bound(name: str) -> None:
         assert cost.report.cycles >= program_bound(cost.kernel.program(), found.machine).cycles, cost.kernel.name
 
 
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_model_has_a_recorded_thumbnail(name: str) -> None:
+    assert digest(load_network(example_file(name)).document.text) in load_thumbnails()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_the_thumbnail_of_a_model_has_calls_engines_and_memories(name: str) -> None:
     thumbnail, text = model_thumbnail(example_file(name)), model(name).document.text
     assert load_thumbnails()[digest(text)] == thumbnail

@@ -165,6 +165,7 @@ def moves() -> list[tuple[str, str, str, int]]:
     ]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.deferred(lambda: st.sampled_from(moves())))
 def test_law_a_moved_notebook_equals_its_text_and_the_direct_schedule(
