@@ -30,6 +30,7 @@ def take(page: Page, label: str) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_menu_exports_each_kind_of_the_shown_program(page: Page, app_url: str, shoot: Shoot) -> None:
     go_to_example(page, app_url, "vtcm_double_buffer")
     cycles = number(page, "Cycles")

@@ -249,6 +249,7 @@ def test_a_killed_server_loses_nothing_and_undo_continues(
     page.context.close()
 
 
+@pytest.mark.slow
 def test_a_new_notebook_from_the_gallery(folder: Folder, page: Page, path: Path) -> None:
     go_to_gallery(page, folder.url)
     page.get_by_role("button", name="New notebook…").click()

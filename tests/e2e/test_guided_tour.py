@@ -35,6 +35,7 @@ def begin(page: Page, step: int) -> None:
     is_at(page, step)
 
 
+@pytest.mark.slow
 def test_the_tour_detects_each_task_done_by_mouse(gallery: Page) -> None:
     begin(gallery, 1)
     expect(gallery.locator(".tour")).to_contain_text("Point at a bar")

@@ -58,6 +58,7 @@ def tree(page: Page) -> None:
     page.get_by_role("treeitem").first.wait_for()
 
 
+@pytest.mark.slow
 def test_an_edited_example_is_a_draft_in_reload_and_gallery(place: Place, page: Page, shoot: Shoot) -> None:
     go_to_gallery(page, place.url)
     open_example(page, "what_moves_what")
@@ -110,6 +111,7 @@ def test_a_pasted_program_is_a_draft_until_it_is_saved(place: Place, page: Page)
     assert "parallel" in (place.folder / "kept.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [

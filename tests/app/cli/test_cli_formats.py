@@ -46,6 +46,7 @@ def printed(capsys: pytest.CaptureFixture[str], argv: list[str], code: int) -> s
     return captured.out
 
 
+@pytest.mark.slow
 def test_github_prints_a_command_at_the_line_of_each_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["place_the_copies.py", "fused_matmul_relu_roundtrip.py", "fused_matmul_relu.py", "refused, 100%.py"]
     out = printed(capsys, [*files, "--lint", "warning", "--format", "github"], 1)

@@ -49,6 +49,7 @@ def factors(inner: int) -> dict[str, Any]:
     return {"kind": "revise", "method": "split", "target": "ko", "arguments": {"factors": [None, inner]}}
 
 
+@pytest.mark.slow
 def test_previews_have_cycles_and_footprint_and_change_nothing(session: Session) -> None:
     before = session.state.notebook
     values = tried(

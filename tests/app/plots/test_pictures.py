@@ -33,6 +33,7 @@ def figures() -> dict[str, figure]:
     }
 
 
+@pytest.mark.slow
 def test_a_picture_is_well_formed_and_has_its_glyphs() -> None:
     for name, drawn in figures().items():
         picture = ElementTree.fromstring(tilewright.plot.svg(drawn))

@@ -130,6 +130,7 @@ def test_a_change_during_an_answer_ends_the_wait(server: Served, monkeypatch: py
     assert time.monotonic() - began < TOO_LONG_S
 
 
+@pytest.mark.slow
 def test_a_change_refused_late_answers_all_waiting_requests(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     address = server.opened()
     handle = server.sessions.find(address.rpartition("/")[2])

@@ -104,6 +104,7 @@ def test_memory_of_closed_sessions_is_freed_while_idle_or_late(owed: int, idle: 
     assert Patience().ends(owed, idle) is ends
 
 
+@pytest.mark.slow
 def test_frozen_objects_of_a_closed_session_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage, "LONG", 10**6)
     released: list[bool] = []

@@ -281,6 +281,7 @@ def test_after_an_exact_hit_the_first_candidate_is_as_recorded(tmp_path: Path) -
     assert second.warm_start.exact == 1 and "the schedule found before" in second.warm_start.text
 
 
+@pytest.mark.slow
 def test_lines_of_an_exact_hit_have_the_programs_names(tmp_path: Path) -> None:
     file = tmp_path / "found.sqlite3"
     explore(space(gemm()), GEMMINI, database=file)

@@ -184,6 +184,7 @@ def test_search_continues_without_a_damaged_database(opened: Searched) -> None:
     assert all("goes on without it" in kernel["database_problem"] for kernel in study_json(study)["kernels"])
 
 
+@pytest.mark.slow
 def test_schedule_of_an_open_size_holds_for_all_calls(opened: Searched) -> None:
     whole = opened.whole
     (relu,) = opened.study.kernels

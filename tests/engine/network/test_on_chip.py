@@ -252,6 +252,7 @@ def test_memory_too_small_names_the_call_and_the_tensors() -> None:
     assert refusal.expected == f"at most {BYTES - 4096:,} B"
 
 
+@pytest.mark.slow
 def test_chosen_tensors_beat_each_tensor_alone() -> None:
     network, scheduled = chain()
     plain = simulate_network(network, NPU, scheduled=scheduled)

@@ -67,6 +67,7 @@ def test_a_deep_text_has_the_error_of_the_parser() -> None:
         python_tree(f"x = a{'.b' * LONG_CHARACTERS}")
 
 
+@pytest.mark.slow
 def test_text_over_the_time_limit_of_the_parser_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_texts, "SECONDS", 0.3)
     text = f"x = f'{'{a}' * 160_000}'"

@@ -100,6 +100,7 @@ def test_one_step_comes_near_the_lower_bound(machine: str, name: str, most: floa
     assert best.fix.cycles <= most * program_bound(func, load_machine(machine)).cycles
 
 
+@pytest.mark.slow
 def test_each_faster_one_replaces_the_one_before() -> None:
     found = suggested("rows", NPU)[1]
     assert len(found) > 1 and all(len(row) == 1 for row in found)

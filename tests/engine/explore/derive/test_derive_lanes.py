@@ -71,6 +71,7 @@ def test_default_is_vectorized_and_faster_than_the_program(name: str, factor: fl
     assert found.space.schedule_at(found.space.default).schedule.check().status in ("proved", "tested")
 
 
+@pytest.mark.slow
 def test_order_of_loops_around_product_lanes_is_a_choice() -> None:
     (order,) = [hole for hole in derived("product").space.holes if hole.name == "order of C"]
     assert len(order.values) > 1

@@ -172,6 +172,7 @@ def test_cast_that_may_be_inlined_counts_no_passes() -> None:
     assert bound.work <= 256**3 // 1024
 
 
+@pytest.mark.slow
 def test_each_copy_of_a_buffer_has_its_own_choices() -> None:
     found = derive_space(program(LONG_ROWS), load_machine(NPU))
     names = [hole.name for hole in found.space.holes]
