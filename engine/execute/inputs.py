@@ -26,6 +26,7 @@ from ..ir import (
     Var,
     build,
     children,
+    free_vars,
     refusing_depth,
     rewrite,
     walk,
@@ -62,10 +63,11 @@ class Needed(msgspec.Struct, frozen=True):
 
 @refusing_depth(ExecuteError)
 def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
-    """Small random values, by name, for every parameter buffer that is not written before it is read, and for float parameters;
+    """Small random values, by name, for every parameter buffer that is not written before it is read, and for scalar parameters;
     deterministic per seed.
 
-    Integers that the program uses as indices stay within the indexed axes, and divisors are positive, as far as their uses show.
+    Integers that the program uses as indices stay within the indexed axes, and divisors and trip counts are positive, as far as their uses
+    show. Integer parameters without such uses are positive, since most of them bound something.
 
     Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
     very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
@@ -74,7 +76,8 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     found: dict[str, Array] = {}
     generator = np.random.default_rng(seed)
     read = _read_first(func)
-    needs = required_ranges(func) if any(dt.is_int(buffer.dtype) for buffer in read) else {}
+    scalars = scalar_parameters(func)
+    needs = required_ranges(func) if any(dt.is_int(given.dtype) for given in (*read, *scalars)) else {}
     for buffer in func.buffers:
         extents = [build.int_value(e) for e in buffer.shape]
         shape = tuple(e for e in extents if e is not None)
@@ -84,12 +87,20 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
             )
         if buffer in read:
             found[buffer.name] = _values(generator, buffer.dtype, shape, needs.get(buffer, Needed()).within(integers))
-    return found | {p.name: _values(generator, p.dtype, (), integers) for p in func.params if dt.is_float(p.dtype)}
+    for param in scalars:
+        found[param.name] = _values(generator, param.dtype, (), needs.get(param, Needed(1)).within(integers))
+    return found
 
 
-def required_ranges(func: PrimFunc) -> dict[Buffer, Needed]:
-    """The values that integer buffers must have: indices within the indexed axes, divisors of at least 1. Values that pass through
-    intermediate buffers count too."""
+def scalar_parameters(func: PrimFunc) -> list[Var]:
+    """The numbers among the parameters, without the sizes of buffers."""
+    sizes = {v for buffer in func.buffers for extent in buffer.shape for v in free_vars(extent)}
+    return [p for p in func.params if p.dtype != "handle" and p not in sizes]
+
+
+def required_ranges(func: PrimFunc) -> dict[Buffer | Var, Needed]:
+    """The values that integer buffers and parameters must have: indices within the indexed axes, divisors and trip counts of at least 1.
+    Values that pass through intermediate buffers count too."""
     uses = _Uses(func)
     for node in walk(func.body):
         match node:
@@ -100,19 +111,22 @@ def required_ranges(func: PrimFunc) -> dict[Buffer, Needed]:
                         uses.require(index, Needed(0, size - 1))
             case Div(b=b) | Mod(b=b) | FloorDiv(b=b) | FloorMod(b=b) if dt.is_int(b.dtype):
                 uses.require(b, Needed(1))
+            case For():
+                uses.require(node.extent, Needed(1))
             case _:
                 pass
     return uses.found
 
 
 class _Uses:
-    """The needed ranges of integer buffers, found from the expressions that use them."""
+    """The needed ranges of integer buffers and parameters, found from the expressions that use them."""
 
     def __init__(self, func: PrimFunc) -> None:
-        self.found: dict[Buffer, Needed] = {}
-        self._open: set[Buffer] = set()
+        self.found: dict[Buffer | Var, Needed] = {}
+        self._params = {p for p in scalar_parameters(func) if dt.is_int(p.dtype)}
+        self._open: set[Buffer | Var] = set()
         self._ranges: dict[Var, Range] = {}
-        self._stored: dict[Buffer, list[Expr]] = {}
+        self._stored: dict[Buffer | Var, list[Expr]] = {}
         for node in walk(func.body):
             if isinstance(node, For):
                 self._ranges[node.loop_var] = Range(node.min, node.extent)
@@ -122,24 +136,25 @@ class _Uses:
                 self._stored.setdefault(node.buffer, []).append(node.value)
 
     def require(self, expr: Expr, needed: Needed) -> None:
-        """Narrow the loads in `expr` so that its value is in a range."""
-        buffers = {load.buffer for load in _loads(expr)}
-        if not buffers:
+        """Narrow the loads and parameters in `expr` so that its value is in a range."""
+        givers = set(self._givers(expr))
+        if not givers:
             return
         if needed.high is not None:
             needed = self._largest(expr, needed.high)
-        for buffer in buffers:
-            before = self.found.get(buffer, Needed())
+        for giver in givers:
+            before = self.found.get(giver, Needed())
             after = before.also(needed)
-            if after != before and buffer not in self._open:
-                self.found[buffer] = after
-                self._open.add(buffer)  # a buffer whose values depend on itself
-                for value in self._stored.get(buffer, ()):
+            if after != before and giver not in self._open:
+                self.found[giver] = after
+                self._open.add(giver)  # a buffer whose values depend on itself
+                for value in self._stored.get(giver, ()):
                     self.require(value, after)
-                self._open.discard(buffer)
+                self._open.discard(giver)
 
     def _largest(self, expr: Expr, limit: int) -> Needed:
-        """The widest range from 0 for the loads such that the expression does not exceed the limit; up to the limit if none is known."""
+        """The widest range from 0 for loads and parameters such that the expression does not exceed the limit; up to the limit if none is
+        known."""
         low, high = 0, limit
         while low < high:
             middle = (low + high + 1) // 2
@@ -150,8 +165,9 @@ class _Uses:
         loaded: dict[Var, Range] = {}
 
         def leave(node: Node) -> Node:
-            if not isinstance(node, BufferLoad):
+            if not isinstance(node, BufferLoad) and node not in self._params:
                 return node
+            assert isinstance(node, Expr)
             value = Var("loaded", node.dtype)
             loaded[value] = build.make_range(build.const(0, node.dtype), build.const(largest + 1, node.dtype))
             return value
@@ -160,16 +176,17 @@ class _Uses:
         high = Analyzer({**self._ranges, **loaded}).bounds(plain).high
         return high is not None and high <= limit
 
-
-def _loads(expr: Expr) -> Iterator[BufferLoad]:
-    """The integer loads whose values make up that of the expression: not those in indices of other loads."""
-    if isinstance(expr, BufferLoad):
-        if dt.is_int(expr.dtype):
+    def _givers(self, expr: Expr) -> Iterator[Buffer | Var]:
+        """The integer buffers and parameters whose values make up that of the expression: not those in indices of loads."""
+        if isinstance(expr, BufferLoad):
+            if dt.is_int(expr.dtype):
+                yield expr.buffer
+            return
+        if isinstance(expr, Var) and expr in self._params:
             yield expr
-        return
-    for child in children(expr):
-        if isinstance(child, Expr):
-            yield from _loads(child)
+        for child in children(expr):
+            if isinstance(child, Expr):
+                yield from self._givers(child)
 
 
 def _values(generator: np.random.Generator, dtype: str, shape: tuple[int, ...], integers: tuple[int, int]) -> Array:

@@ -12,7 +12,7 @@ from ..ir import PrimFunc
 from ..ir import dtype as dt
 from .errors import ExecuteError, element
 from .frames import Array
-from .inputs import INTEGERS, random_inputs
+from .inputs import INTEGERS, random_inputs, scalar_parameters
 from .layouts import ParameterLayout, laid_out
 from .program import BufferContents, Executable, execute
 from .values import numpy_dtype
@@ -57,12 +57,13 @@ class Expectation:
         self.original = original
         self.seed = seed
         self.limit = limit
+        self._integers = [p.name for p in scalar_parameters(original) if dt.is_int(p.dtype)]
         self._fault = ""
         self._inputs: dict[str, Array] = {}
         self._expected: dict[str, BufferContents] = {}
         try:
-            floats = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in original.params if dt.is_float(p.dtype)}
-            Executable(original, floats, limit)  # check the cost before inputs of that size are allocated
+            scalars = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in scalar_parameters(original)}
+            Executable(original, scalars, limit)  # check the cost before inputs of that size are allocated
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
             self._fault = f"the original cannot be executed: {error.refusal.message}"
@@ -90,7 +91,8 @@ class Expectation:
                 return Verdict("failed", fault, error)
             worst = max(worst, error)
         sizes = ", ".join(name for name in self._expected if name not in self._inputs) or "all parameters"
-        detail = f"{sizes} equal on random inputs (seed {self.seed}), largest difference {worst:.3g}"
+        drawn = "".join(f", {name} = {self._inputs[name]}" for name in self._integers)
+        detail = f"{sizes} equal on random inputs (seed {self.seed}{drawn}), largest difference {worst:.3g}"
         return Verdict("tested", detail, worst)
 
 
