@@ -86,6 +86,8 @@ def _fits(value: Any, hint: Any, depth: int = 0) -> bool:
         return isinstance(value, bool) or value in (0, 1)
     if hint is int:
         return isinstance(value, int) and -(2**63) <= value < 2**64
+    if hint is float:
+        return isinstance(value, float) or (not isinstance(value, bool) and _fits(value, int, depth))
     if isinstance(hint, ForwardRef):  # recursive type of annotation values: a list of annotations is an annotation
         return _fits(value, _hints("annotate")["ann_val"], depth + 1)
     return isinstance(hint, type) and isinstance(value, hint)

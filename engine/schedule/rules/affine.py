@@ -38,12 +38,13 @@ from ..errors import refuse
 # An exported program runs in TVM, whose reorder, parallel, vectorize and bind refuse non-affine bindings. Here, bindings may also be any
 # others that run each instance of the block at most once; loops further out may repeat the block.
 def require_affine_below(ctx: Context, top: For, what: str, *, still: Sequence[For] = ()) -> None:
-    """Check the blocks below `top`. The loops of `still`, further out, count as fixed."""
+    """Check the blocks below `top`. The loops of `still`, further out, may count as fixed."""
     for realize in ctx.index.child_blocks(top):
-        loops = {f.loop_var: Range(f.min, f.extent) for f in ctx.index.loops_above(realize) if f not in still}
-        if is_affine(realize, loops):
-            continue
         above = ctx.index.loops_above(realize)
+        every = {f.loop_var: Range(f.min, f.extent) for f in above}
+        loops = {f.loop_var: every[f.loop_var] for f in above if f not in still}
+        if is_affine(realize, every) or is_affine(realize, loops):
+            continue
         moved = {f.loop_var for f in above[above.index(top) :]}
         used = {v for value in realize.iter_values for v in free_vars(value)} | moved
         once = runs_once(realize, {v: r for v, r in loops.items() if v in used})

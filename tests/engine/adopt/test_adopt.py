@@ -63,8 +63,14 @@ def expected() -> Schedule:
     return sch
 
 
+WHOLE = json.dumps(JSON).replace("[[1, 2, 4], [0.25, 0.25, 0.5]]", "[[1, 2, 4], [0, 0, 1]]")
+"""Tuning records have probabilities such as 1.0 as the integer 1."""
+
+
 @pytest.mark.parametrize(
-    "trace", [TEXT, TEXT.splitlines()[2:], JSON, json.dumps(JSON)], ids=["text", "lines", "json", "json text"]
+    "trace",
+    [TEXT, TEXT.splitlines()[2:], JSON, json.dumps(JSON), WHOLE],
+    ids=["text", "lines", "json", "json text", "integer probabilities"],
 )
 def test_each_form_gives_the_same_calls(trace: object) -> None:
     lines = [line.strip() for line in trace] if isinstance(trace, list) and isinstance(trace[0], str) else trace

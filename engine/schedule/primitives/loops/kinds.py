@@ -125,7 +125,7 @@ def unannotate(ctx: Context, block_or_loop: BlockRV | LoopRV, ann_key: str) -> R
 def _with_kind(ctx: Context, loop: LoopRV, kind: ForKind, thread_tag: str | None = None) -> Result[None]:
     old = ctx.loop(loop)
     require_concurrent(ctx, old, kind, thread_tag)
-    require_affine_below(ctx, old, kind)
+    require_affine_below(ctx, old, kind, still=ctx.index.loops_above(old))
     return Result(ctx.replaced({old: replace_fields(old, kind=kind, thread_tag=thread_tag)}), None)
 
 
