@@ -57,14 +57,17 @@ def is_covered(
     consumer: BlockRealize,
     buffer: Buffer,
     element: Sequence[Expr] | None = None,
+    *,
+    by_declaration: bool = False,
 ) -> Decision:
     """Whether `consumer` reads only elements of `buffer` that `producer` writes, in each iteration of the loops around both.
 
     TVM calls this region cover. Reads past the ends of the buffer are ignored: a condition prevents them. With `element` (indices in the
     consumer's iterators), the result says whether `producer` writes that element in every iteration, whether or not the consumer reads it.
+    `by_declaration`: the consumer reads all that it declares, as TVM assumes.
     """
     if element is None:
-        return index.fact_here(_is_covered, producer, consumer, buffer)
+        return index.fact_here(_is_covered, producer, consumer, buffer, None, by_declaration)
     return _is_covered(index, producer, consumer, buffer, element)
 
 
@@ -74,6 +77,7 @@ def _is_covered(
     consumer: BlockRealize,
     buffer: Buffer,
     element: Sequence[Expr] | None = None,
+    by_declaration: bool = False,
 ) -> Decision:
     write = _sure_write(producer.block, buffer)
     regions = [r for r in consumer.block.reads if r.buffer is buffer]
@@ -86,7 +90,7 @@ def _is_covered(
     # The cheap axis-by-axis test runs first, the expensive tests last.
     if _covers(index, producer, write, consumer, read, whole=whole, dense=_is_dense_by_axis):
         return HOLDS
-    pulled = pull_back(producer.block, consumer.block, buffer)
+    pulled = None if by_declaration else pull_back(producer.block, consumer.block, buffer)
     if pulled is not None:
         written, origins = _Access((pulled.written,), {}), _Access(pulled.read, pulled.loops)
         if _covers(index, producer, written, consumer, origins, whole=whole or not pulled.fills, dense=_is_dense):

@@ -86,7 +86,7 @@ class ProgramIndex:
             facts[find] = find(stmt)
         return cast("T", facts[find])
 
-    def fact_here(self, find: Callable[..., T], *nodes: Node) -> T:
+    def fact_here(self, find: Callable[..., T], *nodes: object) -> T:
         """`find(index, *nodes)`, cached: for properties of nodes that depend on their positions in this program."""
         key = (find, *nodes)
         if key not in self._facts_here:

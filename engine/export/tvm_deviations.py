@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from ..analysis import ProgramIndex
-from ..ir import Max, Min, PrimFunc, Range, ScheduleCall, build, uses_var, walk
+from ..analysis import ProgramIndex, is_covered
+from ..ir import Buffer, BufferRegion, Max, Min, PrimFunc, Range, ScheduleCall, build, uses_var, walk
 from ..schedule import is_affine
 
 
@@ -71,14 +71,40 @@ def _partials(step: ScheduleCall, before: ProgramIndex, after: ProgramIndex) -> 
     return f"TVM's {step.method} also reduces partial results that are never computed" if some else ""
 
 
+# TVM moves blocks only in a scope that is a stage pipeline.
+def _pipeline(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
+    arguments = dict(step.arguments)
+    block = arguments.get("block") or before.child_blocks(before.loop(arguments["loop"]))[0].block.name
+    stages = before.child_blocks(before.realize(before.scope_of(before.realize(block)).name))
+    for n, stage in enumerate(stages):
+        earlier = stages[:n]
+        if any(_buffers(e.block.reads) & _buffers(stage.block.writes) for e in earlier):
+            return f"TVM's {step.method} requires a scope in which no block writes what an earlier one reads"
+        for buffer in _buffers(stage.block.reads):
+            producers = [e for e in earlier if buffer in _buffers(e.block.writes)]
+            if len(producers) != 1:
+                continue
+            if is_covered(before, producers[0], stage, buffer, by_declaration=True).holds is False:
+                return f"TVM's {step.method} requires a scope whose blocks read only what earlier ones write"
+    return ""
+
+
+def _buffers(regions: Iterable[BufferRegion]) -> set[Buffer]:
+    return {region.buffer for region in regions}
+
+
 _DEVIATIONS: Mapping[str, Callable[[ScheduleCall, ProgramIndex, ProgramIndex], str]] = {
+    "compute_at": _pipeline,
+    "reverse_compute_at": _pipeline,
+    "compute_inline": _pipeline,
+    "reverse_compute_inline": _pipeline,
     "transform_layout": _laid_out,
     "reorder": _bindings,
     "parallel": _bindings,
     "vectorize": _bindings,
     "bind": _bindings,
     "loop_partition": _later,
-    "rfactor": _partials,
+    "rfactor": lambda *call: _pipeline(*call) or _partials(*call),
     "cache_index": _tables,
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,59 @@ def test_random_schedules_export(tmp_path_factory: pytest.TempPathFactory, data:
         assume(False)
         raise
     assert_same_program(to_script(without_separators(sch.mod)), theirs.mod)
+
+
+STAGES = """@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
+    X = T.sblock_alloc_buffer((16,))
+    Y = T.sblock_alloc_buffer((16,))
+    for i in range(16):
+        with T.sblock("X"):
+            vi = T.axis.spatial(16, i)
+            X[vi] = A[vi] + T.float32(1)
+    for i in range(16):
+        with T.sblock("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = X[vi] * T.float32(2)
+    for i in range(8):
+        with T.sblock("Y"):
+            vi = T.axis.spatial(8, i)
+            Y[vi] = A[vi]
+    for i in range(8):
+        with T.sblock("D"):
+            vi = T.axis.spatial(8, i)
+            T.reads(Y[vi:vi + {read}])
+            T.writes(D[vi])
+            D[vi] = Y[vi]
+"""
+
+OVERWRITTEN = """\
+    for i in range(8):
+        with T.sblock("E"):
+            vi = T.axis.spatial(8, i)
+            Y[vi] = A[vi]
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "more", "continues"),
+    [(1, "", False), (9, "", True), (1, OVERWRITTEN, True)],
+    ids=["a stage pipeline", "a read that is not written", "a buffer that is overwritten"],
+)
+@pytest.mark.parametrize(
+    "move",
+    [
+        pytest.param(lambda sch: sch.compute_at("X", sch.get_loops("C")[0]), id="compute_at"),
+        pytest.param(lambda sch: sch.reverse_compute_at("C", sch.get_loops("X")[0]), id="reverse_compute_at"),
+        pytest.param(lambda sch: sch.compute_inline("X"), id="compute_inline"),
+    ],
+)
+def test_export_continues_after_a_move_in_a_scope_without_stages(
+    move: Callable[[Schedule], None], read: int, more: str, continues: bool, tmp_path: Path
+) -> None:
+    sch = Schedule(STAGES.format(read=read) + more)
+    move(sch)
+    assert ("requires a scope" in assert_exports(sch, tmp_path)) == continues
 
 
 def test_given_a_loop_above_a_tensorized_block_when_it_is_needed_then_the_block_is_looked_up(tmp_path: Path) -> None:
