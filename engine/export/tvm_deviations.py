@@ -65,12 +65,6 @@ def _bindings(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     return ""
 
 
-def _partials(step: ScheduleCall, before: ProgramIndex, after: ProgramIndex) -> str:
-    (realize,) = before.child_blocks(before.loop(step.argument("loop")))
-    some = not build.is_true(after.realize(realize.block.name).predicate)
-    return f"TVM's {step.method} also reduces partial results that are never computed" if some else ""
-
-
 # TVM moves blocks only in a scope that is a stage pipeline.
 def _pipeline(step: ScheduleCall, before: ProgramIndex, _: ProgramIndex) -> str:
     arguments = dict(step.arguments)
@@ -93,6 +87,14 @@ def _buffers(regions: Iterable[BufferRegion]) -> set[Buffer]:
     return {region.buffer for region in regions}
 
 
+def _partials(step: ScheduleCall, before: ProgramIndex, after: ProgramIndex) -> str:
+    if found := _pipeline(step, before, after):
+        return found
+    (realize,) = before.child_blocks(before.loop(step.argument("loop")))
+    some = not build.is_true(after.realize(realize.block.name).predicate)
+    return f"TVM's {step.method} also reduces partial results that are never computed" if some else ""
+
+
 _DEVIATIONS: Mapping[str, Callable[[ScheduleCall, ProgramIndex, ProgramIndex], str]] = {
     "compute_at": _pipeline,
     "reverse_compute_at": _pipeline,
@@ -104,7 +106,7 @@ _DEVIATIONS: Mapping[str, Callable[[ScheduleCall, ProgramIndex, ProgramIndex], s
     "vectorize": _bindings,
     "bind": _bindings,
     "loop_partition": _later,
-    "rfactor": lambda *call: _pipeline(*call) or _partials(*call),
+    "rfactor": _partials,
     "cache_index": _tables,
     "cache_inplace": _in_place,
     "reindex_cache_read": _guarded,
