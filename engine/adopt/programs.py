@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 
 from ..ir import TilewrightError
 from ..script import Parsed, parse
-from ..script.bindings import bound_names
 from ..script.language import is_script
 from ..script.reading.modules import is_plain
-from ..script.reading.scope import Unknown, Value
 from ..script.reading.source import Source
+from ..script.subset.bindings import bound_names
+from ..script.subset.scope import Unknown, Value
 from ..te.call_reader import TECallReader
 from ..te.model import Runtime
 

@@ -13,8 +13,8 @@ from ..ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, RegionMap,
 from ..schedule import Schedule
 from ..script import Note
 from ..script.errors import ParseError
-from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import Source
+from ..script.subset.scope import Foreign, Value
 from ..te.call_reader import TECallReader
 from ..te.model import Attributes, Function, Returned, Runtime
 from ..te.program import made_program

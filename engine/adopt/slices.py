@@ -16,7 +16,9 @@ from msgspec.structs import replace as replace_fields
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
-from ..script.bindings import (
+from ..script.language import is_script
+from ..script.reading.source import Source
+from ..script.subset.bindings import (
     EVERY_NAME,
     bound_names,
     changed_names,
@@ -27,8 +29,6 @@ from ..script.bindings import (
     is_quiet,
     makes_items,
 )
-from ..script.language import is_script
-from ..script.reading.source import Source
 from ..script.syntax import find_tree
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..ir import build
-from ..script.reading.scope import Value
+from ..script.subset.scope import Value
 from . import functions, reductions, stage_calls, stages
 from .model import Attributes, Function, Operation, Reducer, Runtime, Tensor
 from .operators import topi

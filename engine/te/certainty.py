@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from ..script.bindings import (
+from ..script.reading.source import Source
+from ..script.subset.bindings import (
     EVERY_NAME,
     assigned_in_expressions,
     bound_names,
@@ -17,8 +18,7 @@ from ..script.bindings import (
     is_quiet,
     root_name,
 )
-from ..script.reading.scope import Unknown, Value
-from ..script.reading.source import Source
+from ..script.subset.scope import Unknown, Value
 from .functions import BUILTINS
 from .model import Attributes, Function, Runtime
 from .python_values import is_mutable

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
-from ..script.reading.scope import Value
+from ..script.subset.scope import Value
 from . import reductions, stages
 from .model import (
     Attributes,

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from ..ir import Buffer, Expr, Range, Stmt, Var
-from ..script.reading.scope import Foreign, Scope, Value
+from ..script.subset.scope import Foreign, Scope, Value
 
 
 class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):

@@ -14,8 +14,8 @@ from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
 from ..script.language import is_te
-from ..script.reading.scope import Value
 from ..script.reading.source import Source
+from ..script.subset.scope import Value
 from .call_reader import TECallReader
 from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
 from .prim_func import MadeProgram, inputs, make_prim_func

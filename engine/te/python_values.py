@@ -9,13 +9,13 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir import And, Expr, IntImm, Or
-from ..script.bindings import root_name
 from ..script.errors import ParseError
 from ..script.reading import operators
 from ..script.reading.expressions import ExpressionReader
-from ..script.reading.scope import Foreign, Value
 from ..script.reading.source import PositionTable, Source
-from ..script.reading.static import is_same
+from ..script.subset.bindings import root_name
+from ..script.subset.constants import is_same
+from ..script.subset.scope import Foreign, Value
 from .model import Attributes, ListValue, Runtime
 
 MAX_STEPS = 100_000

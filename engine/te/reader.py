@@ -13,9 +13,9 @@ from ..script import Note
 from ..script.errors import ParseError
 from ..script.language import calls_old_te
 from ..script.reading import operators
-from ..script.reading.scope import Foreign, Unknown, Value
 from ..script.reading.source import PositionTable, Source
-from ..script.reading.static import fold
+from ..script.subset.constants import fold
+from ..script.subset.scope import Foreign, Unknown, Value
 from . import stages
 from .model import Attributes, Axis, CacheOperation, Function, Operation, Reduction, Runtime, Slice, Tensor
 from .prim_func import inputs

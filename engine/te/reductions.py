@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ..ir import Add, Expr, Max, Min, Mul, Range, Var, build
 from ..ir import dtype as dt
 from ..script.reading.intrinsics import INTRINSICS, parameters
-from ..script.reading.scope import Value
+from ..script.subset.scope import Value
 from .model import Axis, Function, Reducer, Reduction
 from .reader import TEReader
 from .sizes import require_small

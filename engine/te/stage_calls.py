@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
 from ..script import Note
 from ..script.reading.intrinsics import parameters
-from ..script.reading.scope import Value
+from ..script.subset.scope import Value
 from .model import Axis, CacheOperation, Compute, Function, Intrinsic, Operation, Runtime, Tensor, ThreadAxis
 from .reader import TEReader
 from .sizes import require_small

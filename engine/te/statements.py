@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from ..cancellation import checkpoint
 from ..ir import FAULTS, Place
 from ..script import Note
-from ..script.bindings import is_configuration, root_name, suppresses
 from ..script.errors import ParseError, parse_error
-from ..script.reading.scope import Unknown, Value
+from ..script.subset.bindings import is_configuration, root_name, suppresses
+from ..script.subset.scope import Unknown, Value
 from .certainty import CertainReader
 from .model import Attributes, Function, ListValue, Returned, Runtime
 from .reader import MAX_CALLS

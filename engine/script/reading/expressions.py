@@ -24,10 +24,11 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ..errors import ParseError
-from . import operators, static
+from ..subset import constants
+from ..subset.scope import Unknown, Value
+from . import operators
 from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
 from .reader import Reader
-from .scope import Unknown, Value
 from .source import PositionTable, Source
 
 
@@ -91,7 +92,7 @@ class ExpressionReader(Reader):
         if value is None or isinstance(value, bool | float | str):
             return value
         if isinstance(value, int):
-            if abs(value) <= static.LIMIT:
+            if abs(value) <= constants.LIMIT:
                 return value
             raise self.error(node, "out-of-range", "the number is too large", expected="a number of at most 64 bits")
         raise self.error(

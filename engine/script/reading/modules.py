@@ -19,11 +19,11 @@ from ...ir import (
     PrimFunc,
 )
 from ..errors import parse_error
+from ..subset.scope import Unknown, Value
 from ..syntax import collection_paused
 from .blocks import read_annotations
 from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
-from .scope import Unknown, Value
 from .source import Positions, Source
 from .statements import StatementReader
 

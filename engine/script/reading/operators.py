@@ -25,9 +25,9 @@ from ...ir import (
     build,
 )
 from ...ir import dtype as dt
-from . import static
+from ..subset import constants
+from ..subset.scope import Foreign, Value
 from .reader import Reader
-from .scope import Foreign, Value
 
 _COMPARE: dict[type[ast.cmpop], type[Predicate]] = {
     ast.Eq: EQ,
@@ -68,7 +68,7 @@ def binary(reader: Reader, node: ast.BinOp) -> Value:
     a, b = _operand(reader, node.left), _operand(reader, node.right)
     if isinstance(a, int | float) and isinstance(b, int | float):
         try:
-            return static.fold(node.op, a, b)
+            return constants.fold(node.op, a, b)
         except ValueError as error:
             raise reader.error(node, "out-of-range", str(error)) from None
     if type(node.op) in _BITWISE:  # a number gets the other operand's type, as in comparisons
@@ -155,7 +155,7 @@ def compare(reader: Reader, node: ast.Compare) -> Value:
             term: Value = comparison(reader, node, op, side(reader, a, b, nodes[i]), side(reader, b, a, nodes[i + 1]))
         else:
             try:
-                term = static.compare(op, a, b)
+                term = constants.compare(op, a, b)
             except ValueError as error:
                 raise reader.error(node, "wrong-type", str(error)) from None
         result = term if i == 0 else logical(reader, And, result, term, node)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
 from ..errors import ParseError
-from .scope import Scope, Value
+from ..subset.scope import Scope, Value
 from .source import PositionTable, Source
 
 SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")

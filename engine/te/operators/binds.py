@@ -12,7 +12,7 @@ from ...arith import prove_equal
 from ...ir import Expr, build
 from ...script import expr_text
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
 from ..model import Tensor
 from ..reader import TEReader
 from ..stages import DeclaredBuffer, StageRequest

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from ...ir import Block, BlockRealize, Buffer, BufferData, Call, Evaluate, Expr, StringImm, build
 from ...script import Note
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
 from ...script.reading.vocabulary import OPAQUE
+from ...script.subset.scope import Value
 from ..model import Fixed, Function, Tensor
 from ..reader import TEReader
 from ..tensors import identifier, outputs_of, read_dtype, read_shape

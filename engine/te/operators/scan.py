@@ -8,7 +8,7 @@ from typing import TypeVar
 from ...arith import prove_equal
 from ...ir import Buffer
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
 from ..model import Compute, Placeholder, Scan, Tensor
 from ..reader import TEReader
 from ..tensors import identifier, outputs_of

@@ -25,7 +25,7 @@ from ...ir import (
     walk,
 )
 from ...script import Note, parse
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
 from ..model import Axis, Fixed, Tensor
 from ..reader import TEReader
 from ..tensors import outputs_of
