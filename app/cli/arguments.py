@@ -23,6 +23,10 @@ _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 <<
 _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
+_VALUE = re.compile(r"\d{1,18}|[A-Za-z_][\w.]{0,63}")
+"""A number, or a word such as float16 or shared.dyn."""
+
+
 def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:
     """Add an argument for a text that `source` reads."""
     parser.add_argument(name, help=f"{words}; - reads standard input", **{"metavar": "FILE", **settings})
@@ -30,12 +34,16 @@ def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str =
 
 def takes_setting(parser: argparse.ArgumentParser) -> None:
     """Add the options for the machine and the sizes."""
+    takes_machine(parser)
+    takes_sizes(parser)
+
+
+def takes_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--machine",
         metavar="M",
         help=f"name or TOML file of a machine (default: that of the file, else {DEFAULT_MACHINE})",
     )
-    takes_sizes(parser)
 
 
 def takes_sizes(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +55,20 @@ def takes_sizes(parser: argparse.ArgumentParser) -> None:
         type=_size_list,
         default=[],
         help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
+    )
+
+
+def takes_values(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the machine, and for sizes and parameters of functions that make programs."""
+    takes_machine(parser)
+    parser.add_argument(
+        "--size",
+        "--sizes",
+        metavar="NAME=VALUE",
+        action="extend",
+        type=_value_list,
+        default=[],
+        help="values of symbolic sizes, and of parameters of functions that make the program: M=256,dtype=float16; repeatable",
     )
 
 
@@ -91,6 +113,17 @@ def _size_list(text: str) -> list[tuple[str, int]]:
         if not name.strip() or not number.strip().isdecimal() or int(number) < 1:
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as M=256")
         found.append((name.strip(), int(number)))
+    return found
+
+
+def _value_list(text: str) -> list[tuple[str, int | str]]:
+    found: list[tuple[str, int | str]] = []
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        name, value = name.strip(), value.strip()
+        if not name.isidentifier() or not _VALUE.fullmatch(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as M=256 or dtype=float16")
+        found.append((name, int(value) if value.isdecimal() else value))
     return found
 
 

@@ -32,7 +32,7 @@ _DECORATOR = re.compile(r"^[ \t]*@(?:(?P<name>\w+)\.(?P<what>prim_func|ir_module
 _TVM_IMPORT = re.compile(r"^(?:from tvm\b.* import .*|import tvm\b.*)(?:\n|\Z)", re.MULTILINE)
 
 
-def as_cells(file: str, sizes: Mapping[str, int]) -> Converted:
+def as_cells(file: str, sizes: Mapping[str, int | str]) -> Converted:
     """Convert FILE, any text that contains a program, or FILE#2 or FILE#NAME to a notebook."""
     path, number = split_program(file)
     found = source(path)

@@ -47,7 +47,7 @@ from .logs import log, timed
 
 STANDARD_INPUT = "-"
 
-_PROGRAM = re.compile(r"\d{1,3}|[A-Za-z_]\w*")
+_PROGRAM = re.compile(r"\d{1,3}|[A-Za-z_][\w.]*")
 
 MOST_OTHERS = 8
 """Maximum number of other programs of a text that are named in notes."""
@@ -236,7 +236,7 @@ def whole(read: Any) -> Converted:
     return found
 
 
-def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str, int]) -> Converted:
+def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str, int | str]) -> Converted:
     """The document, converted to a notebook of the program that FILE#2 or FILE#NAME names (0: none). Logs its notes, and the other programs
     if none is named. Raises the errors of `whole`, DocumentError "no-such-program"."""
     found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program))

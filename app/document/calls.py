@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ...engine.ir import Refusal
 from ...engine.script import CallStep, Ref, find_tree, read_calls
-from ...engine.script.bindings import EVERY_NAME, bound_names
+from ...engine.script.subset.bindings import EVERY_NAME, bound_names
 from ..limits import LIMITS
 from .cells import Cell, Document
 from .files.read_write import DocumentError

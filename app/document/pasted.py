@@ -21,7 +21,7 @@ from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
 from .functions import function_of, has_choice
-from .posts import Post, read_post, with_prose_around
+from .posts import Post, numbers, read_post, with_prose_around
 from .workload import read_workload
 
 _LISTS = frozenset({"split", "get_loops"})
@@ -43,19 +43,19 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
 
 def converted(
-    document: Document, machine: str, sizes: Mapping[str, int] | None = None, program: int | str = 0
+    document: Document, machine: str, given: Mapping[str, int | str] | None = None, program: int | str = 0
 ) -> Converted:
     """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of one program of a post or
     function of a module, by its number from 1 or its name (`program`; 0 is the first); other documents unchanged.
 
     The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
-    file. `sizes` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes; `sizes_used` names
-    them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
+    file. `given` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes, and for parameters of
+    functions that make the program; `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
-    if any(cell.kind != "preamble" for cell in document.cells):
+    if not is_plain(document):
         return Converted(document)
     text = document.text.lstrip("\ufeff")
-    post = read_post(text, document.path or "", program, sizes or {})
+    post = read_post(text, document.path or "", program, given or {})
     if post is not None:
         written = with_prose_around(post, notebook_of(post.program.text, post.found, _machine_of(post.found, machine)))
         made = read_document(written, path_beside(document.path) if document.path else None)
@@ -67,6 +67,7 @@ def converted(
         if parsed is None or not parsed.notes:
             return Converted(document, plain=parsed)
     used: frozenset[str] = frozenset()
+    sizes = numbers(given or {})
     try:
         found = read_as_far_as_possible(text, filename=document.path or "")
     except TilewrightError:
@@ -78,6 +79,11 @@ def converted(
         path_beside(document.path) if document.path else None,
     )
     return Converted(made, found.notes, found.stopped, used)
+
+
+def is_plain(document: Document) -> bool:
+    """Whether a document has no cells of a notebook."""
+    return all(cell.kind == "preamble" for cell in document.cells)
 
 
 def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Converted:

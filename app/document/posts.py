@@ -13,8 +13,10 @@ from ...engine.adopt import (
     Sliced,
     Snippet,
     has_prose,
+    nested_programs,
     programs_in,
     read_as_far_as_possible,
+    read_nested_program,
     read_program,
     unread_lines,
 )
@@ -51,23 +53,42 @@ class PostRead(msgspec.Struct, frozen=True, eq=False):
     used: frozenset[str] = frozenset()
 
 
-def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, int]) -> PostRead | None:
+def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, int | str]) -> PostRead | None:
     """Read the program of a post that `wanted` names, see `numbered`; None for a text that is a single program or module.
 
     Raises the errors of `read_program`, and DocumentError "no-such-program".
     """
-    tree = find_tree(text)
-    if tree is not None and not (is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1):
+    sliced = _programs(text, filename)
+    if sliced is None:
         return None
-    sliced = programs_in(text, filename)
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts)
-    if not sliced.programs or not (is_in_parts or sliced.is_python):
-        return None
     number = numbered(wanted, [program.name for program in sliced.programs])
     program = sliced.programs[number - 1]
     found, used = _with_sizes(program, filename, sizes, assumes=is_in_parts)
-    post = Post(text, tuple(_label(p) for p in sliced.programs), number)
+    post = Post(text, _labels(sliced), number)
     return PostRead(post, sliced, program, found, _notes(post, sliced, program, found, filename), used)
+
+
+def labels_of(text: str, filename: str) -> tuple[str, ...]:
+    """The programs of a text with several parts, which are not read; empty for a text that is a single program or module."""
+    sliced = _programs(text, filename)
+    return () if sliced is None else _labels(sliced)
+
+
+def _labels(sliced: Sliced) -> tuple[str, ...]:
+    return tuple(map(_label, sliced.programs))
+
+
+def _programs(text: str, filename: str) -> Sliced | None:
+    """The programs of a text; None if it is a single program or module."""
+    tree = find_tree(text)
+    if tree is not None and not (
+        is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1 or nested_programs(tree)
+    ):
+        return None
+    sliced = programs_in(text, filename)
+    is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts)
+    return sliced if sliced.programs and (is_in_parts or sliced.is_python) else None
 
 
 def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
@@ -76,6 +97,9 @@ def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
         return first
     if isinstance(wanted, str) and wanted in names:
         return names.index(wanted) + 1
+    ends = [number for number, name in enumerate(names, 1) if isinstance(wanted, str) and name.endswith(f".{wanted}")]
+    if len(ends) == 1:
+        return ends[0]
     if isinstance(wanted, int) and wanted <= len(names):
         return wanted
     known = ", ".join(f"{name} ({number})" for number, name in enumerate(names, 1))
@@ -83,22 +107,30 @@ def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
 
 
 def _with_sizes(
-    program: PostProgram, filename: str, sizes: Mapping[str, int], *, assumes: bool
+    program: PostProgram, filename: str, given: Mapping[str, int | str], *, assumes: bool
 ) -> tuple[Snippet, frozenset[str]]:
     """Read the program for all sizes, else for the given ones, else without the schedule lines that are refused. `assumes` is that of
     `read_te`: parts of a program may leave names undefined, a whole text may not."""
-    for given in ({}, sizes) if sizes else ({},):
+    if program.nested is not None:
+        return read_nested_program(program, filename, given)
+    sizes = numbers(given)
+    for chosen in ({}, sizes) if sizes else ({},):
         try:
-            found = read_as_far_as_possible(program.text, filename=filename, sizes=given, assumes=assumes)
-            return found, frozenset(given)
+            found = read_as_far_as_possible(program.text, filename=filename, sizes=chosen, assumes=assumes)
+            return found, frozenset(chosen)
         except TilewrightError:
             continue
     return read_program(program, filename, {}, assumes=assumes), frozenset()
 
 
+def numbers(given: Mapping[str, int | str]) -> dict[str, int]:
+    """The values that are sizes."""
+    return {name: value for name, value in given.items() if isinstance(value, int)}
+
+
 def _label(program: PostProgram) -> str:
     first, last = program.lines
-    return f"{program.name}, lines {first}–{last}"
+    return f"{program.label}, lines {first}–{last}"
 
 
 def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, filename: str) -> tuple[Note, ...]:
@@ -163,4 +195,4 @@ def _prose(lines: list[str], *, title: bool, apart: bool) -> str:
     return "\n".join(spread).strip("\n")
 
 
-__all__ = ["Post", "PostRead", "numbered", "read_post", "with_prose_around"]
+__all__ = ["Post", "PostRead", "labels_of", "numbered", "numbers", "read_post", "with_prose_around"]

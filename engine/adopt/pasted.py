@@ -14,12 +14,11 @@ from msgspec.structs import replace as replace_fields
 
 from ..ir import IRModule, Place, PrimFunc, TilewrightError
 from ..schedule import Schedule
-from ..script import Note, parse
+from ..script import Note, parse, passed_notes
 from ..script.language import is_script, makes_schedule, takes_schedule, tree_of
 from ..script.reading.source import Source
 from ..te import is_te, read_te
-from .programs import programs_of
-from .schedule_reader import SHOWN, ScheduleReader
+from .schedule_reader import SHOWN, ScheduleDialect, schedule_dialect
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
@@ -75,29 +74,36 @@ def read_as_far_as_possible(
     is_of_te = program is None and is_te(text)
     if is_of_te and not makes_schedule(source.tree, ("Schedule",)):
         return _te_snippet(text, filename, sizes, assumes=assumes)
-    parsed = programs_of(source, filename) if program is None and not is_of_te else {}
-    reader = ScheduleReader(source, {n: p.program for n, p in parsed.items()}, program, sizes, assumes=assumes)
-    notes = tuple(note for found in parsed.values() for note in found.notes)
-    known = program if program is not None else next((found.program for found in parsed.values()), None)
+    dialect = schedule_dialect(source, program, sizes, assumes=assumes)
     body = source.tree.body
     for number, node in enumerate(body):
-        undo = reader.mark()
+        undo = dialect.mark()
         try:
-            reader.top(node)
+            dialect.run.statement(node)
             if node is body[-1]:
-                reader.finish()
+                dialect.finish()
         except TilewrightError as error:
             undo()
-            rest = tuple(source.place(n) for n in body[number:] if _is_schedule(n, parsed))
-            stopped = _placed(error, source.place(node))
-            if reader.schedule is None and known is None:
+            rest = tuple(source.place(n) for n in body[number:] if _is_schedule(n, dialect.parsed))
+            stopped = _placed(dialect.explained(node, error), source.place(node))
+            known = _first(program, dialect)
+            if dialect.schedule is None and known is None:
+                dialect.definitions.require_no_maker(body[:number])
                 raise stopped from error
-            return _snippet(reader, known, notes, stopped, rest)
-    if reader.schedule is None and len(parsed) > 1:
+            return _snippet(dialect, known, stopped, rest)
+    if dialect.schedule is None and len(dialect.parsed) > 1:
         parse(text, filename)  # raises: the text has several programs
-    if reader.schedule is None and known is None:
+    known = _first(program, dialect)
+    if dialect.schedule is None and known is None:
+        if not is_of_te:
+            dialect.definitions.fail_count([])  # raises
         return _te_snippet(text, filename, sizes, assumes=assumes)
-    return _snippet(reader, known, notes)
+    return _snippet(dialect, known)
+
+
+def _first(program: IRModule | PrimFunc | None, dialect: ScheduleDialect) -> IRModule | PrimFunc | None:
+    """Return the given program, or else the first of the text."""
+    return program if program is not None else next((found.program for found in dialect.parsed.values()), None)
 
 
 def _te_snippet(text: str, filename: str, sizes: Mapping[str, int] | None, *, assumes: bool) -> Snippet:
@@ -106,16 +112,17 @@ def _te_snippet(text: str, filename: str, sizes: Mapping[str, int] | None, *, as
 
 
 def _snippet(
-    reader: ScheduleReader, program: IRModule | PrimFunc | None, notes: tuple[Note, ...],
+    dialect: ScheduleDialect, program: IRModule | PrimFunc | None,
     stopped: TilewrightError | None = None, rest: tuple[Place, ...] = (),
 ) -> Snippet:  # fmt: skip
     """Return what was read; `program` is that of a text without a schedule."""
-    made = reader.schedule
-    notes = (*notes, *reader.notes, *reader.passed_notes())
+    made = dialect.schedule
+    parsed = tuple(note for found in dialect.parsed.values() for note in found.notes)
+    notes = (*parsed, *dialect.reader.notes, *passed_notes(dialect.run.source, dialect.run.passed))
     if made is None:
         assert program is not None
         return Snippet(program, Schedule(program), {}, notes, (), stopped, rest)
-    return Snippet(made.program, made.replay.schedule, reader.handles, notes, tuple(made.sources), stopped, rest)
+    return Snippet(made.program, made.replay.schedule, dialect.handles, notes, tuple(made.sources), stopped, rest)
 
 
 def _is_schedule(node: ast.stmt, programs: Mapping[str, object]) -> bool:

@@ -11,13 +11,18 @@ from typing import Any, cast
 
 from ..ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, RegionMap, TilewrightError, Var
 from ..schedule import Schedule
-from ..script import Note
+from ..script import Note, Parsed
 from ..script.errors import ParseError
-from ..script.reading.scope import Foreign, Value
+from ..script.reading.modules import ModuleReader
 from ..script.reading.source import Source
-from ..te.call_reader import TECallReader
-from ..te.model import Attributes, Function, Returned, Runtime
+from ..script.subset.core import Evaluator
+from ..script.subset.memory import MAX_VALUES
+from ..script.subset.scope import Foreign, Unknown, Value
+from ..script.subset.statements import evaluator
+from ..script.subset.values import Attributes, Function, Lazy, Module, reachable, several, unknown_error
+from ..te.dialect import TEDialect
 from ..te.program import made_program
+from ..te.reader import TEReader
 from ..te.stages import SEPARATOR
 from .instructions import MAX_INSTRUCTIONS, Instruction
 from .trace import Replay, do_one
@@ -56,38 +61,30 @@ class BlockSchedule(Foreign):
         self.sources = list(sources)
 
 
-class ScheduleReader(TECallReader):
-    """Reads schedule code of block programs. `programs` are those of the text by name; `given` is one that comes with the text."""
+class ScheduleDialect(TEDialect):
+    """Adds schedule code of block programs, and the programs of the text. `given` is a program that comes with the text."""
 
-    def __init__(
-        self, source: Source, programs: Mapping[str, IRModule | PrimFunc], given: IRModule | PrimFunc | None = None,
-        sizes: Mapping[str, int] | None = None, *, assumes: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(source, sizes or {}, assumes=assumes)
-        self.aliases |= {"T": "tvm.script.tir", "tilewright": "tilewright"}
-        self.programs = {name: ReadProgram(program, name) for name, program in programs.items()}
+    def __init__(self, reader: TEReader, given: IRModule | PrimFunc | None = None) -> None:
+        super().__init__(reader)
+        self.definitions = ModuleReader(reader.source)
+        self.parsed: dict[str, Parsed] = {}  # the programs of the text by name
         self.given = given
         self.schedule: BlockSchedule | None = None
         self.handles: dict[str, Any] = {}  # the text's variables for loops and blocks, with their last values
-        self._at: ast.stmt | None = None
-        self.scope.define("__name__", "__main__")
-        for name, program in self.programs.items():
-            self.scope.define(name, program)
+        self.builtins = {**dict.fromkeys(MAKERS, self._make), **dict.fromkeys(_WRAPPERS, self._wrapped)}
 
-    # --- statements
+    @property
+    def run(self) -> Evaluator:
+        return self.reader.python
 
-    def _statement(self, node: ast.stmt) -> Returned | None:
-        outer, self._at = self._at, node
-        try:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in self.programs:
-                return None
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _method(node.value) in SHOWN:
-                self.passed.append(node)
-                self.forget(node)
-                return None
-            return super()._statement(node)
-        finally:
-            self._at = outer
+    def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
+        if not self.definitions.is_program(node):
+            return None
+        found = self.definitions.read(node, run)
+        if found is None:
+            return run.runs(node)
+        self.parsed[node.name] = found
+        return ReadProgram(found.program, node.name)
 
     def mark(self) -> Callable[[], None]:
         """Return a function that takes the calls since now back, for a statement that fails halfway."""
@@ -105,18 +102,18 @@ class ScheduleReader(TECallReader):
         """Call the function that schedules the program if the text only defines it, as a printed trace does."""
         if self.schedule is not None:
             return
-        for name, function in self.scope.items():
+        for name, function in self.run.scope.items():
             if (
                 isinstance(function, Function)
                 and isinstance(function.node, ast.FunctionDef)
                 and self._schedules(function.node)
             ):
                 taken = [a.arg for a in function.node.args.args]
-                place = self.source.header(function.node)
-                self.notes.append(Note(f"{name} is never called in the text: it is read as if it were", place))
-                self._at = function.node
+                place = self.run.source.header(function.node)
+                self.reader.notes.append(Note(f"{name} is never called in the text: it is read as if it were", place))
+                self.run.at = function.node
                 args = [self._made(self._only_program(), function.node)] if taken else []
-                self.call(function, args, function.node)
+                self.reader.call(function, args, function.node)
                 return
 
     def _schedules(self, node: ast.FunctionDef) -> bool:
@@ -134,175 +131,176 @@ class ScheduleReader(TECallReader):
 
     # --- names and attributes
 
-    def assign(self, target: ast.expr, value: Value, node: ast.AST) -> None:
-        super().assign(target, value, node)
-        if isinstance(target, ast.Name) and isinstance(value, Var | BlockHandle):
-            self.handles[target.id] = value
+    def named(self, value: Value, name: str) -> None:
+        super().named(value, name)
+        if isinstance(value, Var | BlockHandle):
+            self.handles[name] = value
 
-    def _name(self, node: ast.Name) -> Value:
-        if node.id not in self.scope and self.aliases.get(node.id, "").endswith("_INTRIN"):
-            return node.id  # the name of an intrinsic of TVM
-        if node.id not in self.scope and node.id not in self.aliases and self.programs:
-            raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
-                             fix=tuple(self.scope.similar(node.id)))  # fmt: skip
-        return super()._name(node)
+    def name(self, run: Evaluator, node: ast.Name) -> Value:
+        if self.parsed:
+            raise run.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
+                            fix=tuple(run.scope.similar(node.id)))  # fmt: skip
+        return super().name(run, node)
 
-    def attribute_of(self, owner: Value, name: str) -> Value:
-        if isinstance(owner, ReadProgram) or (isinstance(owner, BlockSchedule) and name in _PARTS):
-            return Runtime()
-        return super().attribute_of(owner, name)
+    def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
+        if isinstance(owner, ReadProgram | BlockSchedule):
+            return run.runs(node)
+        return super().attribute(run, owner, name, node)
 
-    def _subscript(self, node: ast.Subscript) -> Value:
-        owner = self.scope.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:
         if not isinstance(owner, ReadProgram):
-            return super()._subscript(node)
-        name = self.string(node.slice)
+            return super().item(run, owner, node)
+        name = self.reader.string(node.slice)
         if isinstance(owner.program, PrimFunc):
             return owner
         if name not in [func.name for func in owner.program.functions]:
-            raise self.error(node.slice, "unknown-name", f"{owner.name} has no function {name}",
-                             expected=", ".join(func.name for func in owner.program.functions))  # fmt: skip
+            raise run.error(node.slice, "unknown-name", f"{owner.name} has no function {name}",
+                            expected=", ".join(func.name for func in owner.program.functions))  # fmt: skip
         return ReadProgram(owner.program[name], name)
 
     # --- calls
 
-    def _call(self, node: ast.Call) -> Value:
-        method = _method(node)
-        if self.schedule is None and self._is_of_unknown(node.func):
-            raise self._no_schedule_line(node)
-        owner = self.dotted(node.func) is not None or (
-            isinstance(node.func, ast.Name) and node.func.id not in self.scope
-        )
-        if owner and method in MAKERS and not self._is_te_schedule(node):
-            return self._make(node)
-        if owner and method in _WRAPPERS:
-            return self._wrapped(node)
-        if self.called(node) == "T.create_prim_func":
-            super()._call(node)
-            return ReadProgram(made_program(self).func, "main")
-        found = super()._call(node)
-        if isinstance(found, Runtime):
-            self._require_no_schedule(node)
+    def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        method = name.rpartition(".")[2]
+        if method in MAKERS and not self._is_te_schedule(method):
+            return self._make(run, node)
+        if method in _WRAPPERS or name.endswith("IRModule.from_expr"):
+            return self._wrapped(run, node)
+        found = super().call(run, name, node)
+        if self.reader.called(node) == "T.create_prim_func":
+            return ReadProgram(made_program(self.reader).func, "main")
         return found
 
-    def _is_of_unknown(self, node: ast.expr) -> bool:
+    def concerns(self, run: Evaluator, node: ast.AST) -> bool:
+        return (
+            super().concerns(run, node)
+            or any(
+                isinstance(p, ast.FunctionDef | ast.ClassDef) and self.definitions.is_program(p) for p in ast.walk(node)
+            )
+            or self._schedule_call(node) is not None
+        )
+
+    def explained(self, node: ast.stmt, error: TilewrightError) -> TilewrightError:
+        """Return the error of a statement; that of a call of a schedule that the text does not create names the missing line."""
+        call = self._schedule_call(node) if error.code == "unknown-name" else None
+        return error if call is None else self._no_schedule_line(call)
+
+    def _schedule_call(self, node: ast.AST) -> ast.Call | None:
+        """Return a call of a schedule that the text does not create."""
+        calls = (part for part in ast.walk(node) if isinstance(part, ast.Call))
+        return next(
+            (call for call in calls if self.schedule is None and self._is_of_undefined(self.run, call.func)), None
+        )
+
+    def _is_of_undefined(self, run: Evaluator, node: ast.expr) -> bool:
         """Whether a call is a method of a name that the text does not define, such as a schedule."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return False
-        return node.value.id not in self.scope and node.value.id not in self.aliases
+        return node.value.id not in run.scope and self.module(node.value.id) is None
 
-    def is_schedule_call(self, node: ast.Call) -> bool:
-        match node.func:
-            case ast.Attribute(value=ast.Name(id=name), attr=method) if isinstance(self.scope.get(name), BlockSchedule):
-                return method not in _PARTS
-            case _:
-                return super().is_schedule_call(node)
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, BlockSchedule) or super().holds(value)
 
-    def is_running(self, node: ast.expr) -> bool:
-        """Whether a dotted name belongs to another module than those of programs."""
-        name = self.dotted(node)
-        return super().is_running(node) or (
-            name is not None and name.partition(".")[0] not in ("tvm", "te", "tir", "tilewright", "topi")
-        )
-
-    def _require_no_schedule(self, node: ast.Call) -> None:
+    def require_kept(self, run: Evaluator, given: Sequence[Value], node: ast.Call) -> None:
         """Require that a call of other code does not get the schedule, which it might change."""
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if isinstance(argument, ast.Name) and isinstance(self.scope.get(argument.id), BlockSchedule):
-                if ast.unparse(node.func) in ("print", "type", "repr", "str", "display"):
-                    continue
-                raise self.error(node, "unsupported", f"{ast.unparse(node.func)} gets the schedule, and its code is not in the text",
-                                 expected="calls of the schedule, or of functions of the text",
-                                 fix=("paste the function too", f"paste what print({argument.id}.trace) prints"))  # fmt: skip
+        written = ast.unparse(node.func)
+        if written in ("print", "type", "repr", "str", "display", "isinstance", "id"):
+            return
+        if any(isinstance(part, BlockSchedule) for value in given for part in reachable(value, MAX_VALUES)):
+            raise run.error(node, "unsupported", f"{written} gets the schedule, and its code is not in the text",
+                            expected="calls of the schedule, or of functions of the text",
+                            fix=("paste the function too", "paste what print(sch.trace) prints"))  # fmt: skip
 
-    def _is_te_schedule(self, node: ast.Call) -> bool:
-        """Whether the call makes a TE schedule: `te.create_schedule(C.op)`, in contrast to `tir.create_schedule(matmul)`."""
-        return _method(node) == "create_schedule" and not self.programs and self.given is None
+    def _is_te_schedule(self, method: str) -> bool:
+        """Whether a call makes a TE schedule: `te.create_schedule(C.op)`, in contrast to `tir.create_schedule(matmul)`."""
+        return method == "create_schedule" and not self.parsed and self.given is None
 
-    def _make(self, node: ast.Call) -> BlockSchedule:
+    def _make(self, run: Evaluator, node: ast.Call) -> BlockSchedule:
         given = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "mod"), None)
         value = self._origin(given) if given is not None else None
         if isinstance(value, ReadProgram):
             return self._made(value, node)
-        if given is None or not isinstance(value, Runtime):
+        if given is None or not isinstance(value, Unknown):
             raise self._no_schedule_line(node)
         program = self._only_program()
         if self.given is None:
             text = f"{ast.unparse(given)[:80]} is assumed to be {program.name}, the program in the text"
-            self.notes.append(Note(text, self.source.place(node)))
-        if isinstance(given, ast.Name) and given.id not in self.aliases:
-            self.scope.define(given.id, program)
+            self.reader.notes.append(Note(text, self.run.source.place(node)))
+        if isinstance(given, ast.Name):
+            run.scope.define(given.id, program)
         return self._made(program, node)
 
     def _origin(self, node: ast.expr) -> Value:
-        """Return the value that a schedule is made of; what the text does not define is a `Runtime`."""
+        """Return the value that a schedule is made of; what the text does not define is unknown."""
         try:
-            return self.value(node)
+            found = self.run.value(node)
         except ParseError as error:
-            if error.code in ("unknown-name", "unsupported") and (self.programs or self.given is not None):
-                return Runtime()
+            if error.code in ("unknown-name", "unsupported") and (self.parsed or self.given is not None):
+                return self.run.runs(node)
             raise
+        return self.run.runs(node) if isinstance(found, Module) else found
 
     def _only_program(self) -> ReadProgram:
         """Return the program that a schedule of unknown origin is for."""
         if self.given is not None:
             return ReadProgram(self.given, "mod")
-        if not self.programs:
-            assert self._at is not None
-            raise self._no_schedule_line(self._at)
-        return next(iter(self.programs.values()))
+        if not self.parsed:
+            assert self.run.at is not None
+            raise self._no_schedule_line(self.run.at)
+        name, found = next(iter(self.parsed.items()))
+        return ReadProgram(found.program, name)
 
     def _no_schedule_line(self, node: ast.AST) -> TilewrightError:
-        wanted = f"sch = tir.Schedule({next(iter(self.programs), 'mod')})"
-        return self.error(
+        wanted = f"sch = tir.Schedule({next(iter(self.parsed), 'mod')})"
+        return self.run.error(
             node, "no-schedule-line", "the first line of schedule code must create the schedule", expected=wanted
         )
 
     def _made(self, program: ReadProgram, node: ast.AST) -> BlockSchedule:
         if self.schedule is not None:
-            raise self.error(node, "unsupported", "the text has a second schedule", expected="a single schedule",
+            raise self.run.error(node, "unsupported", "the text has a second schedule", expected="a single schedule",
                              fix=("open FILE#2 for the second program of a file", "use a separate notebook for each schedule"))  # fmt: skip
         self.schedule = BlockSchedule(program.program, Schedule(program.program))
         return self.schedule
 
-    def _wrapped(self, node: ast.Call) -> Value:
+    def _wrapped(self, run: Evaluator, node: ast.Call) -> Value:
         """Read `IRModule({"main": func})` and `IRModule.from_expr(func)`: the function."""
-        value = self.value(node.args[0]) if node.args else None
-        if isinstance(value, Attributes) and len(value.values) == 1:
-            value = next(iter(value.values.values()))
-        return value if isinstance(value, ReadProgram) else Runtime()
+        value = run.value(node.args[0]) if node.args else None
+        if isinstance(value, dict) and len(value) == 1:
+            value = next(iter(value.values()))
+        return value if isinstance(value, ReadProgram) else run.runs(node)
 
-    def _method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
+    def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
         if isinstance(owner, ReadProgram):
-            return owner if method in ("with_attr", "with_attrs", "without_attr") else Runtime()
+            return owner if name in ("with_attr", "with_attrs", "without_attr") else run.passed_call(node)
         if not isinstance(owner, BlockSchedule):
-            return super()._method_of(owner, method, node)
-        if method in _PARTS:
-            return Runtime()
-        if method == "copy":
+            return super().method(run, owner, name, node)
+        if name in _PARTS:
+            return run.runs(node)
+        if name == "copy":
             self.schedule = BlockSchedule(owner.program, owner.replay.schedule.copy(), owner.sources)
             return self.schedule
-        args = tuple(self._argument(value, a) for a in node.args for value in self.items([a]))
-        kwargs = {k.arg: self._argument(self.value(k.value), k.value) for k in node.keywords if k.arg is not None}
+        args = tuple(self._argument(value, a) for a in node.args for value in self.reader.items([a]))
+        kwargs = {k.arg: self._argument(run.value(k.value), k.value) for k in node.keywords if k.arg is not None}
         if len(kwargs) != len(node.keywords):
-            raise self.error(node, "unsupported", "** is not supported", expected="name=value")
-        if method == "get" and len(args) == 1:
+            raise run.error(node, "unsupported", "** is not supported", expected="name=value")
+        if name == "get" and len(args) == 1:
             return self._found(owner.replay.schedule, args[0], node)
-        return self._do(owner, method, args, kwargs, node)
+        return self._do(owner, name, args, kwargs, node)
 
     def _do(
         self, owner: BlockSchedule, method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], node: ast.Call
     ) -> Value:
-        assert self._at is not None
-        place = self.source.place(self._at)
+        assert self.run.at is not None
+        place = self.run.source.place(self.run.at)
         if len(owner.sources) >= MAX_INSTRUCTIONS:
-            raise self.error(
+            raise self.run.error(
                 node, "too-large", "the schedule has too many calls", expected=f"{MAX_INSTRUCTIONS} at most"
             )
         if method == "tensorize" and not self._has_intrinsic(owner, args, kwargs):
             return self._blockize(owner, args, kwargs, node)
         made = do_one(
-            owner.replay, Instruction(method, args, kwargs, (), f"line {place.line}", self.source.text(node), place)
+            owner.replay, Instruction(method, args, kwargs, (), f"line {place.line}", self.run.source.text(node), place)
         )
         steps = owner.replay.schedule.trace.steps
         owner.sources += [place] * (len(steps) - len(owner.sources))
@@ -320,7 +318,7 @@ class ScheduleReader(TECallReader):
     ) -> Value:
         """Read a tensorize by an intrinsic that is not in the text: its loops become a block."""
         text = "tensorize makes a block of these loops; the instructions of its intrinsic are not part of the program"
-        self.notes.append(Note(text, self.source.place(node)))
+        self.reader.notes.append(Note(text, self.run.source.place(node)))
         target = kwargs.get("block_or_loop", args[0] if args else None)
         return self._do(owner, "blockize", (target,), {}, node) if isinstance(target, Var) else None
 
@@ -334,42 +332,64 @@ class ScheduleReader(TECallReader):
             doms = [Attributes({"extent": v.dom.extent, "min": v.dom.min}, "the range") for v in block.iter_vars]
             iterators = tuple(Attributes({"dom": dom}, "the iterator") for dom in doms)
             return Attributes({"name_hint": handle, "iter_vars": iterators}, "the block")
-        raise self.error(
+        raise self.run.error(
             node, "wrong-type", "this is not a loop or a block", expected="a result of get_block or get_loops"
         )
 
-    def _argument(self, value: Value, node: ast.expr | None = None) -> Any:
+    def _argument(self, value: Value, node: ast.expr) -> Any:
         """Convert a value of the text to an argument of a schedule's method. A list of the text is one, a buffer is a tuple."""
+        self.run.budget.require_small(value, node)
         match value:
             case BlockHandle():
                 return str(value)
             case ("read" | "write", int()):
                 return value
+            case Unknown():
+                raise unknown_error(self.run.source, value, node)
+            case Module(name=name) if name.endswith("_INTRIN"):
+                return name.rpartition(".")[2]  # the name of an intrinsic of TVM
             case tuple():
-                items = [self._argument(item) for item in value]
+                items = [self._argument(item, node) for item in value]
                 return tuple(items) if isinstance(node, ast.Tuple) else items
-            case Attributes(values=values):
-                return {key: self._argument(item) for key, item in values.items()}
-            case Function(node=ast.Lambda() as function):
-                return self._map(value, function)
+            case list() | range():
+                return [self._argument(item, node) for item in value]
+            case dict():
+                return {key: self._argument(item, node) for key, item in value.items()}
+            case Lazy(items=items):
+                return [self._argument(item, node) for item in items]
+            case Function():
+                return self._map(value)
             case _:
                 return value
 
-    def _map(self, function: Function, node: ast.Lambda) -> IndexMap | RegionMap:
-        """Read a lambda as a map of indices, or as one to boxes if it gives pairs."""
+    def _map(self, function: Function) -> IndexMap | RegionMap:
+        """Read a function as a map of indices, or as one to boxes if it gives pairs."""
+        node = function.node
         params = tuple(Var(a.arg) for a in node.args.args)
-        value = self.call(function, params, node)
-        items = value if isinstance(value, tuple) else (value,)
-        if any(isinstance(item, tuple) for item in items):
-            pairs = (item if isinstance(item, tuple) else (item,) for item in items)
-            return RegionMap.from_items(params, [tuple(self.as_expr(part, node) for part in pair) for pair in pairs])
-        found = [AXIS_SEPARATOR if item is SEPARATOR else self.as_expr(item, node) for item in items]
+        value = self.reader.call(function, params, node)
+        items = several(value)
+        if any(isinstance(item, tuple | list) for item in items):
+            pairs = map(several, items)
+            return RegionMap.from_items(
+                params, [tuple(self.reader.as_expr(part, node) for part in pair) for pair in pairs]
+            )
+        found = [AXIS_SEPARATOR if item is SEPARATOR else self.reader.as_expr(item, node) for item in items]
         return IndexMap.from_items(params, found)
 
 
-def _method(node: ast.Call) -> str:
-    """Return the last part of the called name."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+def schedule_dialect(
+    source: Source,
+    given: IRModule | PrimFunc | None = None,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    assumes: bool = False,
+) -> ScheduleDialect:
+    """Return the dialect of schedule code with its evaluator, which reads the text."""
+    reader = TEReader(source, sizes or {}, assumes=assumes)
+    dialect = ScheduleDialect(reader, given)
+    reader.python = evaluator(source, dialect)
+    reader.scope = reader.python.scope
+    return dialect
 
 
 def _handle(value: Any) -> Value:

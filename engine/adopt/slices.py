@@ -15,8 +15,11 @@ from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
+from ..schedule import Schedule
 from ..script import Note, ParseError
-from ..script.bindings import (
+from ..script.language import is_script
+from ..script.reading.source import Source
+from ..script.subset.bindings import (
     EVERY_NAME,
     bound_names,
     changed_names,
@@ -27,9 +30,8 @@ from ..script.bindings import (
     is_quiet,
     makes_items,
 )
-from ..script.language import is_script
-from ..script.reading.source import Source
 from ..script.syntax import find_tree
+from .nested import NestedProgram, nested_programs, read_nested
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 
@@ -48,14 +50,21 @@ _BUILDERS = ("build", "lower")
 
 
 class PostProgram(msgspec.Struct, frozen=True):
-    """One program with its schedule. `text` has the lines of the post, those of other contents are empty. `name` is that of the program,
-    `lines` are its first and last line, `used` all of its lines, `calls` the first and last line of each of its schedule's calls."""
+    """One program with its schedule; one that functions make is `nested`. `text` has the lines of the post, those of other contents are
+    empty. `name` is that of the program, `lines` are its first and last line, `used` all of its lines, `calls` the first and last line of
+    each of its schedule's calls."""
 
     text: str
     name: str
     lines: tuple[int, int]
     used: frozenset[int]
     calls: tuple[tuple[int, int], ...] = ()
+    nested: NestedProgram | None = None
+
+    @property
+    def label(self) -> str:
+        """What the program is, for lists."""
+        return self.name if self.nested is None else self.nested.shown
 
 
 class _Unit(msgspec.Struct, frozen=True, eq=False):
@@ -71,6 +80,11 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
     def is_script(self) -> bool:
         """Whether the statement is a TVMScript program."""
         return is_script(self.node)
+
+    @property
+    def makes_script(self) -> bool:
+        """Whether the statement is a function or class that makes TVMScript programs."""
+        return isinstance(self.node, ast.FunctionDef | ast.ClassDef) and any(map(is_script, ast.walk(self.node)))
 
     def calls(self, *methods: str) -> bool:
         """Whether the statement calls a function or method of one of these names."""
@@ -107,7 +121,17 @@ def programs_in(text: str, filename: str = "") -> Sliced:
             except ParseError as found:
                 error = error or found
     programs = tuple(slicer.programs())
+    if tree is not None:
+        programs = tuple(sorted((*programs, *_nested(text, tree)), key=lambda program: program.lines))
     return Sliced(parts, programs, tuple(slicer.notes), error, tree is not None)
+
+
+def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
+    """Yield the programs that functions of a text make."""
+    for found in nested_programs(tree)[:MAX_PROGRAMS]:
+        first = min(found.node.lineno, *(d.lineno for d in found.node.decorator_list))
+        lines = (first, found.node.end_lineno or first)
+        yield PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
 
 
 def read_program(
@@ -118,6 +142,8 @@ def read_program(
 
     Raises ParseError for an unreadable definition, and the errors of `read_te` if too many lines are refused.
     """
+    if program.nested is not None:
+        return read_nested_program(program, filename, sizes or {})[0]
     lines = program.text.split("\n")
     notes: list[Note] = []
     while True:
@@ -132,6 +158,17 @@ def read_program(
             assert place is not None
             notes.append(Note(f"this line of the schedule is left out: {error.refusal.message}", place))
             lines[call[0] - 1 : call[1]] = [""] * (call[1] - call[0] + 1)
+
+
+def read_nested_program(
+    program: PostProgram, filename: str, given: Mapping[str, int | str]
+) -> tuple[Snippet, frozenset[str]]:
+    """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
+    assert program.nested is not None
+    source = Source(program.text, filename)
+    wanted = next(found for found in nested_programs(source.tree) if found.name == program.name)
+    parsed, notes, used = read_nested(source, wanted, given)
+    return Snippet(parsed.program, Schedule(parsed.program), {}, notes), used
 
 
 def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:
@@ -250,7 +287,7 @@ class _Slicer:
 
     def _with_program(self, number: int, kept: set[int]) -> bool:
         """Add the program of a TensorIR schedule to `kept`. A name that nothing assigns means the program before it, else the first one."""
-        if any(self.units[n].is_script or self.units[n].calls("create_prim_func") for n in kept):
+        if any(u.is_script or u.calls("create_prim_func") or u.makes_script for u in map(self.units.__getitem__, kept)):
             return True
         unit = self.units[number]
         call = next((n for n in ast.walk(unit.node) if isinstance(n, ast.Call)), None)
@@ -398,4 +435,4 @@ def _receiver(value: ast.expr) -> str:
     return value.id if isinstance(value, ast.Name) else ""
 
 
-__all__ = ["PostProgram", "Sliced", "has_prose", "programs_in", "read_program", "unread_lines"]
+__all__ = ["PostProgram", "Sliced", "has_prose", "programs_in", "read_nested_program", "read_program", "unread_lines"]

@@ -3,9 +3,10 @@
 from .calls import CallStep, CallValue, Ref, is_value, read_calls
 from .errors import ParseError
 from .foreign import from_tvm
+from .notes import Note, passed_notes
 from .printing.expressions import expr_text
 from .printing.programs import Printed, print_program, to_script
-from .reading.modules import Note, Parsed, parse
+from .reading.modules import Parsed, parse
 from .reading.source import MAX_CHARACTERS, MAX_DEPTH, Positions, is_text
 from .syntax import find_tree, python_tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "is_text",
     "is_value",
     "parse",
+    "passed_notes",
     "print_program",
     "python_tree",
     "read_calls",

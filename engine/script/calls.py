@@ -26,9 +26,9 @@ from ..ir import (
 )
 from ..ir import dtype as dt
 from .errors import ParseError
-from .reading import static
 from .reading.expressions import ExpressionReader
 from .reading.source import PositionTable, Source
+from .subset import constants
 
 MAX_ITEMS = 256
 """Maximum number of items in a list, and of axes in an index map."""
@@ -228,7 +228,7 @@ class _CallReader:
         match node:
             case ast.Constant(value=bool() | float() | str() | None as constant):
                 return constant
-            case ast.Constant(value=int(number)) if abs(number) <= static.LIMIT:
+            case ast.Constant(value=int(number)) if abs(number) <= constants.LIMIT:
                 return number
             case ast.Constant(value=int()):
                 raise self.source.error(node, "out-of-range", "the number is too large", expected="at most 64 bits")
@@ -307,7 +307,7 @@ class _CallReader:
             raise self.source.error(node, "unsupported", "arithmetic is supported on numbers only", expected="numbers")
         if isinstance(node, ast.BinOp):
             try:
-                return static.fold(node.op, *numbers)
+                return constants.fold(node.op, *numbers)
             except ValueError as error:
                 raise self.source.error(node, "out-of-range", str(error)) from None
         if isinstance(node.op, ast.USub | ast.UAdd):

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeAlias
 
-from ..ir import And, Buffer, Expr, IntImm, Or, Range, StringImm, Var, build
+from ..ir import And, Buffer, Expr, Or, Range, StringImm, Var, build
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
-from ..script.reading.scope import Value
+from ..script.subset.scope import Unknown, Value
+from ..script.subset.values import Attributes, Function, several
 from . import reductions, stages
 from .model import (
-    Attributes,
     Axis,
     Compute,
-    Function,
     Intrinsic,
-    ListValue,
     Placeholder,
     Reduction,
-    Runtime,
     Tensor,
     ThreadAxis,
 )
 from .operators import binds, extern, scan
-from .python_values import MAX_ITEMS
 from .reader import TEReader
 from .sizes import require_small
 from .tensors import identifier, outputs_of, read_dtype, read_shape
@@ -99,13 +95,13 @@ def _axes(reader: TEReader, function: Function, shape: tuple[Expr, ...], node: a
 def _compute_op(
     reader: TEReader, name: str, shape: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, node: ast.Call
 ) -> Compute:
-    if isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], Reduction):
+    if isinstance(value, tuple | list) and len(value) == 1 and isinstance(value[0], Reduction):
         value = value[0]
     if isinstance(value, Reduction):
         buffers = _outputs(name, shape, [source.dtype for source in value.sources])
         return Compute(name, buffers, node, axes, value.axes, (), value)
     at = node.args[1] if len(node.args) > 1 else node
-    values = tuple(reader.as_expr(v, at) for v in (value if isinstance(value, tuple) else (value,)))
+    values = tuple(reader.as_expr(v, at) for v in several(value))
     require_small(reader, values, at)
     if not values or any(v.dtype in ("handle", "void") or isinstance(v, StringImm) for v in values):
         raise reader.error(
@@ -164,7 +160,7 @@ def _create_schedule(reader: TEReader, node: ast.Call) -> Value:
 
 def create_schedule(reader: TEReader, value: Value, node: ast.expr) -> Value:
     """Return the schedule of operations or tensors."""
-    found = [v.op if isinstance(v, Tensor) else v for v in (value if isinstance(value, tuple) else (value,))]
+    found = [v.op if isinstance(v, Tensor) else v for v in several(value)]
     outputs = tuple(v for v in found if isinstance(v, Compute))
     if len(outputs) != len(found) or not outputs:
         raise reader.error(
@@ -182,56 +178,40 @@ def _lower(reader: TEReader, node: ast.Call) -> Value:
     keywords = {k.arg: k.value for k in node.keywords}
     args = node.args[1] if len(node.args) > 1 else keywords.get("args")
     schedule = reader.value(node.args[0]) if node.args else None
-    if isinstance(schedule, Runtime) or (schedule is not None and not isinstance(schedule, stages.TESchedule)):
-        return Runtime()  # an already lowered module
+    if isinstance(schedule, Unknown) or (schedule is not None and not isinstance(schedule, stages.TESchedule)):
+        return reader.python.passed_call(node, keeps=True)  # an already lowered module
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
     if "binds" in keywords:
         binds.bind_buffers(reader, keywords["binds"])
     _set_parameters(reader, args)
-    return Runtime()
+    return reader.python.runs(node)
 
 
 def _create_prim_func(reader: TEReader, node: ast.Call) -> Value:
     ops, _ = parameters(reader, node, ("ops", "index_dtype_override"), 1)
     assert ops is not None
     _set_parameters(reader, ops)
-    return Runtime()
+    return reader.python.runs(node)
 
 
 def _block_schedule(reader: TEReader, node: ast.Call) -> Value:
     """Read the creation of a TensorIR schedule for te.create_prim_func: `adopt` reads its calls."""
     for argument in reader.items(node.args):
-        if not isinstance(argument, Runtime):
+        if not isinstance(argument, Unknown):
             raise reader.error(
                 node, "wrong-type", "the schedule needs a program", expected="Schedule(te.create_prim_func([A, B]))"
             )
-    return Runtime()
+    return reader.python.runs(node)
 
 
 def _set_parameters(reader: TEReader, node: ast.expr) -> None:
     value = reader.value(node)
-    found = value if isinstance(value, tuple) else (value,)
+    found = several(value)
     kept = tuple(v for v in found if isinstance(v, Tensor | Var))
     if len(kept) != len(found) or not kept:
         raise reader.error(node, "wrong-type", "parameters must be tensors and variables", expected="[A, B, C]")
     reader.record.parameters = kept
-
-
-def _printed(reader: TEReader, node: ast.Call) -> Value:
-    """Evaluate a tvm.lower or tvm.build in a print, because it lists the parameters; pass over the other arguments."""
-    for argument in node.args:
-        for part in ast.walk(argument):
-            if isinstance(part, ast.Call) and reader.called(part) in ("T.lower", "T.build"):
-                reader.value(part)
-    return _passed(reader, node)
-
-
-def _passed(reader: TEReader, node: ast.Call) -> Value:
-    """Pass over a function of Python that has no part in a program, and its arguments."""
-    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-        reader.forget(argument)
-    return Runtime()
 
 
 def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
@@ -241,66 +221,6 @@ def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
 
 def _environment(reader: TEReader, node: ast.Call) -> Value:
     return Attributes(dict(ENVIRONMENT), "VTA's environment")
-
-
-def _length(reader: TEReader, node: ast.Call) -> Value:
-    (value,) = reader.items(node.args[:1]) or [None]
-    if isinstance(value, Tensor):
-        return len(value.buffer.shape)
-    if not isinstance(value, tuple):
-        raise reader.error(node, "wrong-type", "this value has no length", expected="a list or a tensor")
-    return len(value)
-
-
-def _number(kind: type[int] | type[float]) -> Read:
-    def read(reader: TEReader, node: ast.Call) -> Value:
-        (value,) = reader.items(node.args[:1]) or [None]
-        value = value.value if isinstance(value, IntImm) else value
-        if not isinstance(value, int | float) or abs(value) > 2**63:
-            raise reader.error(node, "wrong-type", "only constants can be converted to numbers", expected="a number")
-        return kind(value)
-
-    return read
-
-
-def _listed(reader: TEReader, node: ast.Call) -> Value:
-    (value,) = reader.items(node.args[:1]) or [()]
-    if not isinstance(value, tuple):
-        raise reader.error(node, "wrong-type", "this is not a list", expected="a list or tuple")
-    is_list = isinstance(node.func, ast.Name) and node.func.id == "list"
-    return ListValue(value) if is_list else tuple(value)
-
-
-def _range(reader: TEReader, node: ast.Call) -> Value:
-    ends = [reader.constant_int(argument) for argument in node.args]
-    if not 1 <= len(ends) <= 3 or ends[2:] == [0]:
-        raise reader.error(node, "wrong-arguments", "a range needs one to three numbers", expected="range(4)")
-    found = range(*ends)
-    if len(found) > MAX_ITEMS:
-        raise reader.error(node, "too-large", f"{len(found)} items are too many", expected=f"at most {MAX_ITEMS}")
-    return tuple(found)
-
-
-def _several(combine: Callable[..., Iterable[Value]]) -> Read:
-    """Return a reader of a function of lists, such as `zip`."""
-
-    def read(reader: TEReader, node: ast.Call) -> Value:
-        lists = reader.items(node.args)
-        kept = [value for value in lists if isinstance(value, tuple)]
-        if len(kept) != len(lists) or not kept or node.keywords:
-            raise reader.error(node, "wrong-type", "the items are not known when the text is read", expected="lists")
-        return reader.listed(combine(*kept), node)
-
-    return read
-
-
-def _backwards(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    return items[::-1]
-
-
-def _text(reader: TEReader, node: ast.Call) -> Value:
-    (value,) = reader.items(node.args[:1]) or [""]
-    return str(value) if isinstance(value, int | float | str) else Runtime()
 
 
 UNREAD = {
@@ -353,20 +273,3 @@ FUNCTIONS: dict[str, Read] = {
     "get_env": _environment,
     **{name: _refused(name, reason) for name, reason in UNREAD.items()},
 }
-BUILTINS: dict[str, Read] = {
-    "print": _printed,
-    **dict.fromkeys(("get_ipython", "display", "type", "repr", "help", "input", "open", "exit"), _passed),
-    "len": _length,
-    "int": _number(int),
-    "float": _number(float),
-    "range": _range,
-    "enumerate": _several(enumerate),
-    "zip": _several(zip),
-    "reversed": _several(_backwards),
-    "str": _text,
-    "list": _listed,
-    "tuple": _listed,
-    "min": reductions.reducer_or_math("min"),
-    "max": reductions.reducer_or_math("max"),
-}
-"""Python's builtins that schedules use."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from ..ir import Buffer, Expr, Range, Stmt, Var
-from ..script.reading.scope import Foreign, Scope, Value
+from ..script.subset.scope import Foreign
+from ..script.subset.values import Function
 
 
 class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):
@@ -106,14 +106,6 @@ class Reduction(msgspec.Struct, Foreign, frozen=True, eq=False):
     identity: tuple[Expr, ...]
 
 
-class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A lambda or a def of the text, with its enclosing scope, and the defaults of its parameters, which its definition evaluates."""
-
-    node: ast.Lambda | ast.FunctionDef
-    scope: Scope
-    defaults: Mapping[str, Value]
-
-
 class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A thread axis, `te.thread_axis("threadIdx.x")`."""
 
@@ -122,35 +114,3 @@ class ThreadAxis(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 class Intrinsic(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A tensor intrinsic, `te.decl_tensor_intrin(…)`: its instructions are not part of the program."""
-
-
-class ListValue(tuple[Value, ...]):
-    """A list of the text: unlike a tuple it can change, and no tuple is equal to it."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ListValue) and super().__eq__(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return super().__hash__()
-
-
-class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A dict of the text, or an object that is used only for its attributes, such as the configuration of an accelerator."""
-
-    values: dict[str, Value]
-    title: str
-
-
-class Runtime(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A value of the runtime (targets, devices, arrays, built functions): ignored by the reader."""
-
-
-class Returned(msgspec.Struct, frozen=True, eq=False):
-    """The value of a `return` in a function of the text."""
-
-    value: Value

@@ -14,10 +14,11 @@ from ..script import Note, Parsed, Positions
 from ..script import parse as parse_script
 from ..script.errors import parse_error
 from ..script.language import is_te
-from ..script.reading.scope import Value
 from ..script.reading.source import Source
-from .call_reader import TECallReader
-from .model import Compute, Function, Operation, Placeholder, Scan, Tensor
+from ..script.subset.scope import Value
+from ..script.subset.values import Function
+from .dialect import te_reader
+from .model import Compute, Operation, Placeholder, Scan, Tensor
 from .prim_func import MadeProgram, inputs, make_prim_func
 from .reader import TEReader
 from .translate import translate
@@ -78,9 +79,8 @@ def _refusing_faults(source: Source) -> Generator[None]:
 
 
 def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
-    reader = TECallReader(source, sizes, assumes=assumes)
-    for node in source.tree.body:
-        reader.top(node)
+    reader = te_reader(source, sizes, assumes=assumes)
+    reader.python.run(source.tree.body)
     return reader
 
 
@@ -112,7 +112,7 @@ def made_program(reader: TEReader) -> MadeProgram:
 
 def _call_uncalled(reader: TEReader) -> None:
     """Call the last function of the text that computes, with sizes for its parameters: a text may only define it."""
-    for name, function in reversed(reader.scope.items()):
+    for name, function in reversed(reader.python.scope.items()):
         if isinstance(function, Function) and isinstance(function.node, ast.FunctionDef) and _computes(function.node):
             taken = [a.arg for a in function.node.args.args]
             taken = taken[: len(taken) - len(function.node.args.defaults)]

@@ -4,26 +4,23 @@ values."""
 from __future__ import annotations
 
 import ast
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
-from ..script.errors import ParseError
 from ..script.language import calls_old_te
-from ..script.reading import operators
-from ..script.reading.scope import Foreign, Unknown, Value
+from ..script.reading.expressions import ExpressionReader
 from ..script.reading.source import PositionTable, Source
-from ..script.reading.static import fold
+from ..script.subset.calls import called
+from ..script.subset.core import Evaluator
+from ..script.subset.scope import Foreign, Unknown, Value
+from ..script.subset.targets import items
+from ..script.subset.values import Attributes, Function, several
 from . import stages
-from .model import Attributes, Axis, CacheOperation, Function, Operation, Reduction, Runtime, Slice, Tensor
+from .model import Axis, CacheOperation, Operation, Reduction, Slice, Tensor
 from .prim_func import inputs
-from .python_values import MAX_STEPS, PythonReader
 from .vta import ENVIRONMENT
-
-MAX_CALLS = 24
-"""Maximum call depth; recursion in TE text never terminates."""
 
 _MODULES = (
     "tvm.te.",
@@ -39,52 +36,29 @@ _MODULES = (
     "tvm.",
     "vta.",
 )
-# fmt: off
-_RUNNING = frozenset((
-    "nd", "runtime", "cpu", "gpu", "cuda", "opencl", "device", "context", "target", "testing", "contrib", "auto_scheduler", "autotvm",
-    "rpc", "transform", "random", "IRModule", "get_global_func", "environment", "ir", "relax", "relay", "meta_schedule", "dlight",
-    "driver", "support", "script.from_source", "register_func", "tir.transform", "tir.analysis", "tir.stmt_functor", "tir.TensorIntrin",
-    "s_tir.transform", "s_tir.analysis", "s_tir.TensorIntrin", "s_tir.dlight", "s_tir.meta_schedule", "tirx.transform",
-))
-# fmt: on
-"""Names of tvm that concern running a program, not its definition."""
 
 
-class TEReader(PythonReader):
-    """Reads expressions of TE text. `old` is the dialect until 0.6 (`tvm.compute`), where / of integers rounds toward zero."""
+class TEReader(ExpressionReader):
+    """Reads expressions of TE text: the evaluator of Python (`python`) gives their values. `old` is the dialect until 0.6 (`tvm.compute`),
+    where / of integers rounds toward zero."""
+
+    python: Evaluator
 
     def __init__(self, source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> None:
         """Create a reader; `sizes` are the known values of te.var's variables. If it `assumes`, an undefined name in a shape is a
         variable, and `env` the environment of VTA."""
         super().__init__(source, PositionTable())
         self.sizes = sizes
-        self.aliases: dict[str, str] = {
-            m: m for m in ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
-        }
         self.old = any(map(calls_old_te, source.nodes))
         self.operations: list[Operation] = []
         self.record = stages.Record()
         self.notes: list[Note] = []
-        self.passed: list[ast.stmt] = []  # statements that only running the code decides
         self.assumes = assumes
-        self._shapes = 0  # levels of shapes around the expression that is read
-        self._calls = 0
-
-    # --- names
-
-    def dotted(self, node: ast.expr) -> str | None:
-        """Return "tvm.te.compute" for a module's name under any import name; None for a name of the text."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name) or node.id in self.scope or node.id not in self.aliases:
-            return None
-        return ".".join((self.aliases[node.id], *reversed(parts)))
+        self.shapes = 0  # levels of shapes around the expression that is read
 
     def script_name(self, node: ast.expr) -> str | None:
         """Return "T.exp" for `te.exp`, `tvm.tir.exp` and, in old texts, `tvm.exp`."""
-        name = self.dotted(node)
+        name = self.python.dotted(node)
         if name is None:
             return None
         for module in _MODULES:
@@ -92,55 +66,16 @@ class TEReader(PythonReader):
                 return f"T.{name.removeprefix(module)}"
         return None
 
-    def is_running(self, node: ast.expr) -> bool:
-        """Whether the dotted name belongs to the runtime: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
-        name = self.dotted(node)
-        if name is None:
-            return False
-        module, *rest = name.split(".")
-        return module in ("numpy", "np", "timeit", "time", "os", "sys", "logging") or (
-            module == "tvm" and (".".join(rest[:1]) in _RUNNING or ".".join(rest[:2]) in _RUNNING)
-        )
-
-    # --- values
-
     def value(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Lambda():
-                return self.function(node)
-            case _:
-                return super().value(node)
+        return self.python.value(node)
 
-    def _operation(self, node: ast.BinOp | ast.Compare | ast.UnaryOp) -> Value:
-        return (
-            self._divide(node)
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
-            else super()._operation(node)
-        )
+    def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
+        """Return the values of arguments or of a list, with `*many` unpacked."""
+        return items(self.python, nodes)
 
-    def function(self, node: ast.Lambda | ast.FunctionDef) -> Function:
-        """Return the function that a lambda or def defines, with its defaults, which it evaluates once."""
-        signature = node.args
-        names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
-        given = [*zip(reversed(names), reversed(signature.defaults), strict=False)]
-        given += [(a.arg, d) for a, d in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if d is not None]
-        return Function(node, self.scope, {name: self._default(default) for name, default in given})
-
-    def _default(self, node: ast.expr) -> Value:
-        try:
-            return self.value(node)
-        except ParseError:
-            return Runtime()
-
-    @abstractmethod
-    def forget(self, node: ast.AST) -> None:
-        """Forget the values that code may change which is not evaluated."""
-
-    @abstractmethod
-    def call(
-        self, function: Function, args: Sequence[Value], node: ast.AST, named: dict[str | None, Value] | None = None
-    ) -> Value:
+    def call(self, function: Function, args: Sequence[Value], node: ast.AST) -> Value:
         """Return the result of a function of the text."""
+        return called(self.python, function, args, node)
 
     def as_expr(self, value: Value, node: ast.AST) -> Expr:
         match value:
@@ -155,7 +90,7 @@ class TEReader(PythonReader):
                 rank = len(value.tensor.buffer.shape)
                 raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not match the rank of {value.tensor.op.name}",
                                  expected=f"{rank} indices")  # fmt: skip
-            case Foreign() if not isinstance(value, Runtime):
+            case Foreign() if not isinstance(value, Unknown):
                 what = (
                     "a reduction must be the whole value of a compute"
                     if isinstance(value, Reduction)
@@ -166,15 +101,9 @@ class TEReader(PythonReader):
             case _:
                 return super().as_expr(value, node)
 
-    def _name(self, node: ast.Name) -> Value:
-        if node.id in self.scope:
-            value = self.scope[node.id]
-            if isinstance(value, Unknown):
-                raise self.unknown(node, value)
-            return value
-        if node.id in self.aliases:
-            raise self.error(node, "wrong-type", f"{node.id} is a module", expected=f"{node.id}.…")
-        if self.assumes and (self._shapes or node.id == "env"):
+    def undefined(self, node: ast.Name) -> Value:
+        """Return the value of a name that the text does not define. Raises "unknown-name" unless it can be assumed."""
+        if self.assumes and (self.shapes or node.id == "env"):
             return self._assumed(node)
         fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
         raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
@@ -203,47 +132,16 @@ class TEReader(PythonReader):
 
     def shape(self, node: ast.expr) -> tuple[Expr, ...]:
         """Return the extents of a shape; quotients of Python numbers without a remainder are integers."""
-        self._shapes += 1
+        self.shapes += 1
         try:
             value = self.value(node)
         finally:
-            self._shapes -= 1
-        items = value if isinstance(value, tuple) else (value,)
-        whole = (int(item) if isinstance(item, float) and item.is_integer() else item for item in items)
+            self.shapes -= 1
+        found = several(value)
+        whole = (int(item) if isinstance(item, float) and item.is_integer() else item for item in found)
         return tuple(self.as_expr(item, node) for item in whole)
 
-    def _divide(self, node: ast.BinOp) -> Value:
-        """Read `/`: between integers it truncates, as in C, in texts of TVM 0.6 and older, and is ambiguous since."""
-        a, b = self.value(node.left), self.value(node.right)
-        try:
-            if isinstance(a, int | float) and isinstance(b, int | float):
-                return a // b if self.old and isinstance(a, int) and isinstance(b, int) else fold(node.op, a, b)
-            x, y = self.as_expr(a, node.left), self.as_expr(b, node.right)
-            if self.old and dt.is_int(x.dtype) and dt.is_int(y.dtype):
-                return build.div(x, y)
-        except (ValueError, ZeroDivisionError):
-            raise self.error(node, "out-of-range", "division by zero") from None
-        return operators.arithmetic(self, node, node.op, x, y)
-
     # --- attributes and brackets
-
-    def _attribute(self, node: ast.Attribute) -> Value:
-        if self.is_running(node):
-            return Runtime()
-        name = self.script_name(node)
-        if name is not None:
-            if name == "T.AXIS_SEPARATOR":
-                return stages.SEPARATOR
-            raise self.error(
-                node, "unsupported", f"{ast.unparse(node)} is not supported here", expected="an expression"
-            )
-        owner = self.value(node.value)
-        found = self.attribute_of(owner, node.attr)
-        if found is None:
-            raise self.error(
-                node, "unsupported", f".{node.attr} is not supported here", expected=_expected_attributes(owner)
-            )
-        return found
 
     def attribute_of(self, owner: Value, name: str) -> Value:
         """Return `owner.name`; None if there is no such attribute."""
@@ -257,35 +155,25 @@ class TEReader(PythonReader):
             )
         return _attribute_of(owner, name)
 
-    def _subscript(self, node: ast.Subscript) -> Value:
-        owner = self.value(node.value)
+    def item(self, owner: Value, node: ast.Subscript) -> Value:
+        """Return `owner[…]` of a tensor or schedule; None for others."""
         match owner:
-            case Runtime():
-                return owner
             case Tensor():
                 return self._indexed(owner, (), node)
             case Slice():
                 return self._indexed(owner.tensor, owner.indices, node)
             case stages.TESchedule():
                 return owner.stage(self, self.value(node.slice), node)
-            case tuple() if isinstance(node.slice, ast.Slice):
-                return self.sliced(owner, node.slice)
-            case Attributes():
-                key = self.key(self.value(node.slice), node)
-                if key not in owner.values:
-                    raise self.error(
-                        node, "unknown-name", f"{owner.title} has no entry {key}", expected=", ".join(owner.values)
-                    )
-                return owner.values[key]
-            case tuple():
-                position = self.constant_int(node.slice)
-                if not -len(owner) <= position < len(owner):
-                    raise self.error(node, "out-of-range", f"there are {len(owner)} items")
-                return owner[position]
             case _:
-                raise self.error(
-                    node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule"
-                )
+                return None
+
+    def applied(self, tensor: Tensor, node: ast.Call) -> Value:
+        """Return `A(i, j)`, which is `A[i, j]`."""
+        found = tuple(self._index(v, node) for v in self.items(node.args))
+        if len(found) != len(tensor.buffer.shape):
+            raise self.error(node, "wrong-arguments", f"{len(found)} indices do not match the rank of tensor {tensor.op.name}",
+                             expected=f"{len(tensor.buffer.shape)} indices")  # fmt: skip
+        return self._load(tensor, found, node)
 
     def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
         parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)
@@ -315,10 +203,6 @@ class TEReader(PythonReader):
 def _attribute_of(owner: Value, name: str) -> Value:
     """Return `owner.name`; None if there is no such attribute."""
     match owner, name:
-        case Runtime(), _:
-            return owner
-        case Attributes(values=values), _:
-            return values.get(name)
         case Tensor(), "op":
             return owner.op
         case Tensor(), "shape":
@@ -327,8 +211,6 @@ def _attribute_of(owner: Value, name: str) -> Value:
             return owner.buffer.dtype
         case Tensor() | Operation() | stages.Stage(), "name":
             return (owner.op if isinstance(owner, Tensor | stages.Stage) else owner).name
-        case stages.TESchedule(), "stages":
-            return Runtime()
         case Tensor(), "ndim":
             return len(owner.buffer.shape)
         case stages.Stage(), "op":
@@ -347,16 +229,14 @@ def _attribute_of(owner: Value, name: str) -> Value:
             return None
 
 
-def _expected_attributes(owner: Value) -> str:
+def expected_attributes(owner: Value) -> str:
     match owner:
         case Tensor():
             return ".op, .shape, .dtype"
         case Operation():
             return ".axis, .reduce_axis, .input_tensors"
-        case Attributes():
-            return f"an entry of {owner.title}"
         case _:
             return "an expression"
 
 
-__all__ = ["MAX_CALLS", "MAX_STEPS", "TEReader"]
+__all__ = ["TEReader", "expected_attributes"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ..ir import Add, Expr, Max, Min, Mul, Range, Var, build
 from ..ir import dtype as dt
 from ..script.reading.intrinsics import INTRINSICS, parameters
-from ..script.reading.scope import Value
-from .model import Axis, Function, Reducer, Reduction
+from ..script.subset.scope import Value
+from ..script.subset.values import Function, several
+from .model import Axis, Reducer, Reduction
 from .reader import TEReader
 from .sizes import require_small
 
@@ -21,7 +22,7 @@ def reduce_axis(reader: TEReader, node: ast.Call) -> Value:
     dom, name, *_ = parameters(reader, node, ("dom", "name", "thread_tag", "span"), 1)
     assert dom is not None
     ends = reader.value(dom)
-    if not isinstance(ends, tuple) or len(ends) != 2:
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
         raise reader.error(dom, "wrong-arguments", "a reduction axis needs a start and an end", expected="(0, k)")
     start, stop = build.match_dtypes(*(reader.as_expr(e, dom) for e in ends))
     require_small(reader, (start, stop), dom)
@@ -37,18 +38,23 @@ def reducer_or_math(name: str) -> Read:
     def read(reader: TEReader, node: ast.Call) -> Value:
         if name in ("min", "max") and len(node.args) == 2 and not node.keywords:
             a, b = (reader.value(argument) for argument in node.args)
-            if not isinstance(b, Axis | tuple) or (isinstance(b, Axis) and b.kind != "reduce"):
-                return _larger(reader, name, a, b, node)
+            if not isinstance(b, Axis | tuple | list) or (isinstance(b, Axis) and b.kind != "reduce"):
+                return larger(reader, name, [a, b], node)
         return reduced(reader, Reducer(name), node)
 
     return read
 
 
-def _larger(reader: TEReader, name: str, a: Value, b: Value, node: ast.Call) -> Value:
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return min(a, b) if name == "min" else max(a, b)
-    x, y = reader.as_expr(a, node.args[0]), reader.as_expr(b, node.args[1])
-    return build.minimum(x, y) if name == "min" else build.maximum(x, y)
+def larger(reader: TEReader, name: str, values: Sequence[Value], node: ast.Call) -> Value:
+    """Return the smallest or largest of several numbers or expressions."""
+    found = values[0]
+    for value in values[1:]:
+        if isinstance(found, int | float) and isinstance(value, int | float):
+            found = min(found, value) if name == "min" else max(found, value)
+        else:
+            x, y = reader.as_expr(found, node), reader.as_expr(value, node)
+            found = build.minimum(x, y) if name == "min" else build.maximum(x, y)
+    return found
 
 
 def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
@@ -59,8 +65,8 @@ def reduced(reader: TEReader, reducer: Reducer, node: ast.Call) -> Reduction:
         raise reader.error(init, "unsupported", "a reduction with init= is not supported", expected="no init=",
                            fix=("add the initial value in a separate te.compute",))  # fmt: skip
     value, axes = reader.value(expr), reader.value(axis)
-    sources = tuple(reader.as_expr(v, expr) for v in (value if isinstance(value, tuple) else (value,)))
-    found = axes if isinstance(axes, tuple) else (axes,)
+    sources = tuple(reader.as_expr(v, expr) for v in several(value))
+    found = several(axes)
     kept = tuple(a for a in found if isinstance(a, Axis) and a.kind == "reduce")
     if len(kept) != len(found) or not kept or len(set(kept)) != len(kept):
         raise reader.error(axis, "wrong-type", "a reduction needs axes of te.reduce_axis",
@@ -89,7 +95,7 @@ def _joined(
     identity = reader.call(reducer.identity, [v.dtype for v in left], node)
     results: list[tuple[Expr, ...]] = []
     for values, what in ((joined, "the reducer"), (identity, "the identity")):
-        found = tuple(reader.as_expr(v, node) for v in (values if isinstance(values, tuple) else (values,)))
+        found = tuple(reader.as_expr(v, node) for v in several(values))
         if [v.dtype for v in found] != [v.dtype for v in left]:
             raise reader.error(node, "wrong-type", f"{what} gives {', '.join(v.dtype for v in found)}",
                                expected=", ".join(v.dtype for v in left))  # fmt: skip

@@ -9,8 +9,9 @@ from typing import TypeAlias
 from ..ir import AXIS_SEPARATOR, Buffer, Expr, IndexMap, Var
 from ..script import Note
 from ..script.reading.intrinsics import parameters
-from ..script.reading.scope import Value
-from .model import Axis, CacheOperation, Compute, Function, Intrinsic, Operation, Runtime, Tensor, ThreadAxis
+from ..script.subset.scope import Unknown, Value
+from ..script.subset.values import Function, several
+from .model import Axis, CacheOperation, Compute, Intrinsic, Operation, Tensor, ThreadAxis
 from .reader import TEReader
 from .sizes import require_small
 from .stages import Separator, Stage, StageRequest, TESchedule
@@ -33,7 +34,7 @@ def _cache_read(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value
     tensor = _tensor(reader, tensor_node)
     schedule.stage(reader, tensor, tensor_node)
     value = reader.value(readers_node)
-    readers = [schedule.stage(reader, r, readers_node) for r in (value if isinstance(value, tuple) else (value,))]
+    readers = [schedule.stage(reader, r, readers_node) for r in several(value)]
     if not readers:
         raise reader.error(readers_node, "wrong-arguments", "the cache has no reader", expected="[C]")
     made = _cached(tensor, reader.string(scope), node, [f"ax{i}" for i in range(len(tensor.buffer.shape))])
@@ -53,7 +54,7 @@ def _cache_write(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Valu
     tensor_node, scope = parameters(reader, node, ("tensor", "scope"))
     assert tensor_node is not None and scope is not None
     value = reader.value(tensor_node)
-    if isinstance(value, tuple) and len(value) == 1:
+    if isinstance(value, tuple | list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, Tensor) or len(value.op.buffers) != 1 or not isinstance(value.op, Compute):
         raise reader.error(
@@ -296,7 +297,7 @@ def _pragma(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     assert var is not None and kind is not None
     axis = stage.require_leaf(reader, reader.value(var), var)
     value = reader.value(value_node) if value_node is not None else None
-    if isinstance(value, Runtime):
+    if isinstance(value, Unknown):
         text = "this pragma is left out: its value is made by code that is never run"
         reader.notes.append(Note(text, reader.source.place(node)))
         return None
@@ -394,7 +395,7 @@ def _transform_layout(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
                            expected=f"{len(shape)} axes")  # fmt: skip
     params = [Var(n, e.dtype) for n, e in zip(names, shape, strict=True)]
     value = reader.call(function, params, map_node)
-    items = value if isinstance(value, tuple) else (value,)
+    items = several(value)
     found = [AXIS_SEPARATOR if isinstance(i, Separator) else reader.as_expr(i, map_node) for i in items]
     require_small(reader, [e for e in found if isinstance(e, Expr)], map_node)
     stage.storage.append(

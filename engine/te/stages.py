@@ -14,7 +14,7 @@ import msgspec
 
 from ..ir import Expr, Var
 from ..script.reading.reader import Reader
-from ..script.reading.scope import Foreign, Value
+from ..script.subset.scope import Foreign, Value
 from .model import Axis, Operation, Tensor
 from .prim_func import needed
 

@@ -15,9 +15,10 @@ from ....engine.te import parse
 from ...document import DEFAULT_MACHINE, Document, DocumentError, evaluate
 from ...document.editing.from_schedule import notebook_of_schedule
 from ...document.networks import KERNELS, create_network
-from ...document.pasted import machine_for
+from ...document.pasted import is_plain, machine_for
+from ...document.posts import labels_of
 from ...document.workload import program_names
-from ..arguments import takes_file, takes_limit, takes_setting
+from ..arguments import takes_file, takes_limit, takes_values
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK, RefusedError
 from ..opened import of_program, source, split_program
@@ -41,7 +42,7 @@ def add_arguments(parser: Parser) -> None:
         "a file of ONNX, TFLite, StableHLO (.mlir) or torch.export (.pt2), or TVM's text of a module with R.call_tir",
     )
     takes_file(parser, "--program", "for a trace: the original program")
-    takes_setting(parser)
+    takes_values(parser)
     takes_json(parser, "the notebook and the notes of the conversion")
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="output file (default: standard output); a folder for a model"
@@ -67,9 +68,11 @@ def run(arguments: Namespace) -> int:
 def _listed(arguments: Namespace) -> int:
     """Print the programs of a text with their numbers."""
     path, number = split_program(arguments.file)
-    made = of_program(source(path), path, number or 1, dict(arguments.size))
-    names = program_names(made.document)
-    labels = list(made.post.labels if made.post is not None else names)
+    document = source(path)
+    labels = list(labels_of(document.text.lstrip("\ufeff"), path)) if is_plain(document) else []
+    if not labels:
+        made = of_program(document, path, number or 1, dict(arguments.size))
+        labels = list(made.post.labels if made.post is not None else program_names(made.document))
     if arguments.json:
         print_json({"programs": labels})
     else:

@@ -28,9 +28,9 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ...ir.expr import IterType
+from ..subset.scope import Value
 from .expressions import ExpressionReader, difference
 from .intrinsics import INTRINSICS, parameters
-from .scope import Value
 
 _ITER_TYPES: dict[str, IterType] = {
     "T.axis.spatial": "spatial",

@@ -8,9 +8,9 @@ import msgspec
 
 from ...ir import Buffer, Expr, Var, build, offset_dtype
 from ...ir import dtype as dt
+from ..subset.scope import Value
 from ..syntax import find_tree
 from .expressions import ExpressionReader
-from .scope import Value
 
 _POSITIONAL = ("shape", "dtype", "data", "strides", "elem_offset")
 _KEYWORDS = (

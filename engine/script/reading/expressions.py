@@ -24,10 +24,15 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ..errors import ParseError
-from . import operators, static
+from ..subset import constants
+from ..subset.bindings import root_name
+from ..subset.builtins import BUILTINS
+from ..subset.core import Evaluator
+from ..subset.scope import Foreign, Value
+from ..subset.values import frozen
+from . import operators
 from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, similar_intrinsics
 from .reader import Reader
-from .scope import Unknown, Value
 from .source import PositionTable, Source
 
 
@@ -38,6 +43,7 @@ class ExpressionReader(Reader):
         super().__init__(source, positions)
         self.has_layouts = False  # whether buffers have a layout, in TVM's lowered functions
         self.scalars: set[Buffer] = set()  # mutable local scalars: a bare name denotes the value
+        self.around: Evaluator | None = None  # of the text around the program, for its functions and objects
 
     # --- evaluation
 
@@ -77,6 +83,8 @@ class ExpressionReader(Reader):
                 return self._attribute(node)
             case ast.IfExp():
                 return self._conditional(node)
+            case _ if self.around is not None:
+                return self._by_python(node)
             case _:
                 kind = type(node).__name__
                 raise self.error(
@@ -91,7 +99,7 @@ class ExpressionReader(Reader):
         if value is None or isinstance(value, bool | float | str):
             return value
         if isinstance(value, int):
-            if abs(value) <= static.LIMIT:
+            if abs(value) <= constants.LIMIT:
                 return value
             raise self.error(node, "out-of-range", "the number is too large", expected="a number of at most 64 bits")
         raise self.error(
@@ -104,8 +112,7 @@ class ExpressionReader(Reader):
     def _name(self, node: ast.Name) -> Value:
         if node.id in self.scope:
             value = self.scope[node.id]
-            if isinstance(value, Unknown):
-                raise self.unknown(node, value)
+            self.require_known(value, node)
             return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
         similar = self.scope.similar(node.id)
         raise self.error(
@@ -116,20 +123,22 @@ class ExpressionReader(Reader):
             fix=tuple(similar),
         )
 
-    def unknown(self, node: ast.Name, value: Unknown) -> ParseError:
-        """Create the error for a name without a certain value."""
-        return self.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
-                          expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
-
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.script_name(node)
         if name is None:
             owner = self.value(node.value)
-            if isinstance(owner, Buffer) and node.attr in _BUFFER_PARTS:
-                return _BUFFER_PARTS[node.attr](owner)
-            if isinstance(owner, Buffer | Expr) and node.attr == "dtype":
-                return owner.dtype
+            found = self.attribute_of(owner, node.attr)
+            if found is not None:
+                return found
+            if self.around is not None and isinstance(owner, Foreign):
+                return self._by_python(node)
         raise self.error(node, "unsupported", "this attribute has no value here", expected="an expression")
+
+    def attribute_of(self, owner: Value, name: str) -> Value:
+        """Return a buffer's or expression's attribute; None if it has none of this name."""
+        if isinstance(owner, Buffer) and name in _BUFFER_PARTS:
+            return _BUFFER_PARTS[name](owner)
+        return owner.dtype if isinstance(owner, Buffer | Expr) and name == "dtype" else None
 
     def _conditional(self, node: ast.IfExp) -> Value:
         test = self.value(node.test)
@@ -141,6 +150,10 @@ class ExpressionReader(Reader):
                 fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"),
             )
         return self.value(node.body if test else node.orelse)
+
+    def intrinsic(self, node: ast.Call) -> Value:
+        """Return the result of a function of TVMScript."""
+        return self._call(node)
 
     def _call(self, node: ast.Call) -> Value:
         name = self.called(node)
@@ -159,25 +172,41 @@ class ExpressionReader(Reader):
 
     def _method(self, node: ast.Call) -> Value:
         """Read `x.astype("float32")`, `A.access_ptr("r")` or another method of a value."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "access_ptr":
-            return self._access_ptr(node, node.func.value)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "vload":
-            return self._vector_load(node, node.func.value)
-        if (
-            isinstance(node.func, ast.Attribute)
-            and node.func.attr == "astype"
-            and len(node.args) == 1
-            and not node.keywords
-        ):
-            return build.cast(self.expr(node.func.value), self.dtype(node.args[0]))
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+            return self.method_of(self.value(node.func.value), node.func.attr, node)
+        root = root_name(node.func)
+        if self.around is not None and root is not None and (root.id in self.scope or root.id in BUILTINS):
+            return self._by_python(node)
+        raise self._no_function(node)
+
+    def _by_python(self, node: ast.expr) -> Value:
+        """Return the value of an expression of Python, such as a call of a function of the text."""
+        assert self.around is not None
+        scope = self.scope
+        try:
+            with self.around.inside(scope):
+                return frozen(self.require_known(self.around.value(node), node))
+        finally:
+            self.scope = scope
+
+    def method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
+        """Return the result of a method of a value."""
+        if method == "access_ptr":
+            return self._access_ptr(node, owner)
+        if method == "vload":
+            return self._vector_load(node, owner)
+        if method == "astype" and len(node.args) == 1 and not node.keywords:
+            return build.cast(self.as_expr(owner, node), self.dtype(node.args[0]))
+        raise self._no_function(node)
+
+    def _no_function(self, node: ast.Call) -> ParseError:
         fix = (f"T.{node.func.id}(…)",) if isinstance(node.func, ast.Name) and node.func.id in INTRINSICS else ()
-        raise self.error(
+        return self.error(
             node.func, "unsupported", "only TVMScript's own functions can be called", expected="T.…", fix=fix
         )
 
-    def _access_ptr(self, node: ast.Call, owner_node: ast.expr) -> Value:
+    def _access_ptr(self, node: ast.Call, owner: Value) -> Value:
         """Read TVM's pointer to a whole buffer, for reading ("r"), writing ("w") or both."""
-        owner = self.value(owner_node)
         mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
         bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
         if not isinstance(owner, Buffer) or bits is None:
@@ -194,9 +223,8 @@ class ExpressionReader(Reader):
             "tvm_access_ptr", (kind, BufferData(owner), _elem_offset(owner), size, IntImm(bits, "int32")), "handle"
         )
 
-    def _vector_load(self, node: ast.Call, owner_node: ast.expr) -> Value:
+    def _vector_load(self, node: ast.Call, owner: Value) -> Value:
         """Read `A.vload([i, j], "float32x4")`: a vector of that many elements from the given index."""
-        owner = self.value(owner_node)
         dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
         if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
             raise self.error(
@@ -211,7 +239,8 @@ class ExpressionReader(Reader):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
-        items = self.sequence(node.slice)
+        if isinstance(owner, dict | list) and self.around is not None:
+            return self._by_python(node)
         if isinstance(owner, tuple):
             position = self.constant_int(node.slice)
             if not -len(owner) <= position < len(owner):
@@ -219,6 +248,11 @@ class ExpressionReader(Reader):
             return owner[position]
         if not isinstance(owner, Buffer):
             raise self.error(node, "wrong-type", "only buffers can be indexed", expected="a buffer before the brackets")
+        return self.element(owner, node)
+
+    def element(self, owner: Buffer, node: ast.Subscript) -> Value:
+        """Read an element or a region of a buffer."""
+        items = self.sequence(node.slice)
         self.positions.add(owner, self.source.place(node.value))
         if any(isinstance(item, ast.Slice) and item.step is None for item in items):
             return self._region(node, owner, items)
@@ -303,6 +337,9 @@ class ExpressionReader(Reader):
         if isinstance(value, BufferRegion):
             return value
         raise self.error(node, "wrong-type", "this is not a region of a buffer", expected="A[i, 0:16]")
+
+
+_METHODS = ("access_ptr", "vload", "astype")
 
 
 def _elem_offset(buffer: Buffer) -> Expr:

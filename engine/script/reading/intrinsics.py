@@ -503,6 +503,11 @@ def other_intrinsic(name: str) -> ReadIntrinsic | None:
     return read
 
 
+def is_intrinsic(name: str) -> bool:
+    """Whether TVMScript has the function "T.exp"."""
+    return name.removeprefix("T.") in INTRINSICS or (name.count(".") == 1 and other_intrinsic(name) is not None)
+
+
 def similar_intrinsics(name: str) -> tuple[str, ...]:
     """Return names of the table that are similar to `name`."""
     return tuple(f"T.{n}" for n in difflib.get_close_matches(name.removeprefix("T."), INTRINSICS, n=3))

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Sequence
 
 import msgspec
 
 from ...ir import (
     FAULTS,
     Annotations,
+    Expr,
     FloatImm,
     IntImm,
     IRModule,
-    Place,
     PrimFunc,
+    Var,
 )
 from ..errors import parse_error
+from ..notes import Note, passed_notes
+from ..subset.bindings import free_names
+from ..subset.core import Evaluator
+from ..subset.scope import Scope, Unknown, Value
+from ..subset.statements import evaluator
+from ..subset.values import Module, frozen, reachable
 from ..syntax import collection_paused
 from .blocks import read_annotations
+from .dialect import ScriptDialect
+from .expressions import ExpressionReader
 from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
-from .scope import Unknown, Value
-from .source import Positions, Source
+from .source import Positions, PositionTable, Source
 from .statements import StatementReader
 
 _CURRENT_WORDS = ("T.sblock", "T.sblock_alloc_buffer", "T.sblock_attr")
 _CLASSIC_WORDS = ("T.block", "T.block_attr")
 _NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
-
-
-class Note(msgspec.Struct, frozen=True):
-    """A remark about text that is not in the program, or about an inferred property."""
-
-    text: str
-    place: Place
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
@@ -47,53 +47,123 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[Note, ...] = ()
 
 
-def parse(text: str, filename: str = "", constants: Mapping[str, Value] | None = None) -> Parsed:
-    """Return the program that `text` describes: its module, or else its function. `constants` are names that are defined above it.
+def parse(text: str, filename: str = "") -> Parsed:
+    """Return the program that `text` describes: its module, or else its function. Other Python in the text is passed over.
 
-    Raises ParseError with the place when the text is not a program of the subset. Nothing in the text is run.
+    Raises ParseError with the place when the text has no program of the subset, or several. Nothing in the text is run.
     """
     with collection_paused():
         source = Source(text, filename)
         try:
-            return _ModuleReader(source, constants or {}).read()
+            reader = ModuleReader(source)
+            dialect = _ModuleDialect(reader)
+            run = dialect.run = evaluator(source, dialect)
+            run.run(source.tree.body)
+            if len(dialect.found) != 1:
+                reader.fail_count([program.program for program in dialect.found])
+            (found,) = dialect.found
+            return Parsed(found.program, found.positions, (*found.notes, *passed_notes(source, run.passed)))
         except RecursionError:
             raise source.too_deep(source.place(source.tree)) from None
         except FAULTS as error:
             raise source.refused(source.tree, error) from error
 
 
-class _ModuleReader:
-    def __init__(self, source: Source, constants: Mapping[str, Value]) -> None:
+class _ModuleDialect(ScriptDialect):
+    """Reads the programs of a text where it defines them."""
+
+    run: Evaluator
+
+    def __init__(self, reader: ModuleReader) -> None:
+        super().__init__(ExpressionReader(reader.source, PositionTable()))
+        self.reader.namespaces = reader.exprs.namespaces
+        self.programs = reader
+        self.found: list[Parsed] = []
+
+    def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
+        if not self.programs.is_program(node):
+            return None
+        parsed = self.programs.read(node, run)
+        if parsed is not None:
+            self.found.append(parsed)
+        return Unknown(f"line {run.line(node)} makes a program of it")
+
+    def concerns(self, run: Evaluator, node: ast.AST) -> bool:
+        return any(
+            isinstance(part, ast.FunctionDef | ast.ClassDef) and self.programs.is_program(part)
+            for part in ast.walk(node)
+        )
+
+
+class ModuleReader:
+    """Reads the definitions of programs in a text, each with the values that the names of the text have there."""
+
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.reader = StatementReader(source, current=False)
         self.exprs = self.reader.exprs
-        for name, value in constants.items():
-            self.exprs.scope.define(name, value)
-        self.found: list[IRModule | PrimFunc] = []
         self.notes: list[Note] = []
         self.functions = FunctionReader(source, self.reader)
-
-    def read(self) -> Parsed:
-        imports = [node for node in self.source.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        imports += _commented_imports(self.source.lines)
+        imports = [node for node in source.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        imports += _commented_imports(source.lines)
         for node in imports:
             self._import(node)
         self.reader.current = self._is_current(imports)
-        if self.source.shifts is not None:
+        if source.shifts is not None:
             text = "the text has lost its indentation; it was restored from the names that each line uses"
-            self.notes.append(Note(text, self.source.place(self.source.tree)))
-        with self.exprs.scope.nested():
-            for node in self.source.tree.body:
-                self._top(node)
-        if len(self.found) != 1:
-            self._fail_count()
-        return Parsed(self.found[0], self.reader.positions.freeze(), tuple(self.notes))
+            self.notes.append(Note(text, source.place(source.tree)))
 
-    def _fail_count(self) -> None:
-        what = "no program" if not self.found else f"{len(self.found)} programs"
-        names = ", ".join(p.name if isinstance(p, PrimFunc) else "a module" for p in self.found)
+    def is_program(self, node: ast.FunctionDef | ast.ClassDef) -> bool:
+        """Whether a definition is a program, a module of programs, or a relax function."""
+        if isinstance(node, ast.FunctionDef) and is_relax(node):
+            return True
+        names = [decorator_name(self.exprs, decorator) for decorator in node.decorator_list]
+        kinds = ("I.ir_module", "T.script") if isinstance(node, ast.ClassDef) else ("T.prim_func", "T.script")
+        return any(name in kinds for name in names)
+
+    def read(self, node: ast.FunctionDef | ast.ClassDef, run: Evaluator) -> Parsed | None:
+        """Return the program of a definition; None for a relax function, which is noted."""
+        scope = Scope()
+        for name, value in program_values(run, node).items():
+            scope.define(name, value)
+        outer, self.exprs.scope, self.exprs.around = self.exprs.scope, scope, self._python(run)
+        self.reader.positions = self.exprs.positions = PositionTable()
+        try:
+            if isinstance(node, ast.FunctionDef) and is_relax(node):
+                self._pass_over(node)
+                return None
+            program = self._class(node) if isinstance(node, ast.ClassDef) else self.functions.read(node)
+        finally:
+            self.exprs.scope = outer
+        notes, self.notes = tuple(self.notes), []
+        return Parsed(program, self.reader.positions.freeze(), notes)
+
+    def _python(self, run: Evaluator) -> Evaluator:
+        """Return an evaluator of the functions that a program calls: the one around it, with values of programs."""
+        made = evaluator(self.source, ScriptDialect(self.exprs))
+        made.budget, made.memory, made.depth = run.budget, run.memory, run.depth
+        return made
+
+    def require_no_maker(self, body: Sequence[ast.stmt]) -> None:
+        """Require that no class of other code, such as a model, makes the program of the text. Raises "not-a-program"."""
+        for node in body:
+            if isinstance(node, ast.ClassDef) and node.bases and any(isinstance(p, ast.FunctionDef) for p in node.body):
+                self._class(node)
+
+    def fail_count(self, found: Sequence[IRModule | PrimFunc]) -> None:
+        """Raise the error for a text with no program, or with several."""
+        defined = [
+            node
+            for node in self.source.tree.body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not self.is_program(node)
+        ]
+        if not found and defined:
+            node = defined[-1]
+            self._class(node) if isinstance(node, ast.ClassDef) else self.functions.read(node)
+        what = "no program" if not found else f"{len(found)} programs"
+        names = ", ".join(p.name if isinstance(p, PrimFunc) else "a module" for p in found)
         end = self.source.tree.body[-1] if self.source.tree.body else self.source.tree
-        passed = next((n.place for n in self.notes if not self.found and "relax" in n.text), None)
+        passed = next((n.place for n in self.notes if not found and "relax" in n.text), None)
         raise parse_error(
             "not-a-program",
             f"the text has {what}",
@@ -125,51 +195,9 @@ class _ModuleReader:
         imported = {a.name.rpartition(".")[2] for n in imports for a in n.names}
         return "tirx" in imported or "tir" not in imported
 
-    # -- top level
-
-    def _top(self, node: ast.stmt) -> None:
-        match node:
-            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
-                return
-            case ast.Import() | ast.ImportFrom():
-                self._imported(node)
-            case ast.Assign(targets=[ast.Name() as name]):
-                self._constant(name, node.value)
-            case ast.FunctionDef() if is_relax(node):
-                self._pass_over(node)
-            case ast.FunctionDef():
-                self.found.append(self.functions.read(node))
-            case ast.ClassDef():
-                self.found.append(self._class(node))
-            case _:
-                raise self.source.error(
-                    node,
-                    "unsupported",
-                    "this is not part of a program's text",
-                    expected="imports, constants, @T.prim_func functions, an @I.ir_module class",
-                )
-
-    def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Forget the constants whose names an import gives to something else."""
-        scope = self.exprs.scope
-        for alias in node.names:
-            name = alias.asname or alias.name.partition(".")[0]
-            for known in scope.names() if name == "*" else scope.names() & {name}:
-                scope.define(known, Unknown(f"line {self.source.place(node).line} imports it"))
-
     def _constant(self, name: ast.Name, node: ast.expr) -> None:
-        """Read `N = 128`, `shape = (N, 64)`, `dtype = "float32"`."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "TypeVar":
-            self.functions.type_vars.append(name.id)  # TVM 0.27's form of a 64-bit size
-            return
+        """Read a constant of a module of programs: `N = 128`, `shape = (N, 64)`."""
         value = self.exprs.value(node)
-        if not is_plain(value):
-            raise self.source.error(
-                node,
-                "unsupported",
-                "only constants can be assigned outside of functions",
-                expected="a number, string or tuple",
-            )
         self.exprs.scope.define(name.id, value)
 
     def _class(self, node: ast.ClassDef) -> IRModule:
@@ -252,8 +280,36 @@ def _is_of_tvm(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     return not {"tvm", "tilewright"}.isdisjoint(module.split("."))
 
 
-def is_plain(value: object) -> bool:
-    """Whether a value is a constant of Python or TVM, or a tuple of them."""
-    if isinstance(value, tuple):
-        return all(map(is_plain, cast("tuple[object, ...]", value)))
-    return value is None or isinstance(value, bool | int | float | str | IntImm | FloatImm)
+def program_values(run: Evaluator, node: ast.AST) -> dict[str, Value]:
+    """Return the values of the names that a program uses, where it is defined: constants, and functions and objects of the text."""
+    found: dict[str, Value] = {}
+    for name in free_names(node):
+        if name in run.scope:
+            value = _program_value(run, name, run.scope[name], node)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Value:
+    """Return a value as a program has it; None for a module of TVM."""
+    line = run.lines.get(name, 1)
+    if isinstance(value, Module):
+        return None if _IS_OF_TVM.search(value.name) else Unknown(f"line {line} imports it")
+    for part in reachable(value, 1000):
+        by = run.memory.change_of(part)
+        if by is not None:
+            return Unknown(f"line {run.line(by)} may change it")
+        if isinstance(part, Unknown) and isinstance(value, tuple | list):
+            return part
+    if isinstance(value, Expr) and not isinstance(value, IntImm | FloatImm | Var):
+        return Unknown(f"line {line} gives it a value that is not a constant of the text")
+    if isinstance(value, tuple | list | range):
+        run.budget.require_small(value, node)
+        return frozen(value)
+    return value
+
+
+_IS_OF_TVM = re.compile(r"(?:^|\.)(?:tvm|tilewright)(?:\.|$)")
+
+__all__ = ["ModuleReader", "Parsed", "parse", "program_values"]

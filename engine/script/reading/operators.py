@@ -25,9 +25,9 @@ from ...ir import (
     build,
 )
 from ...ir import dtype as dt
-from . import static
+from ..subset import constants
+from ..subset.scope import Foreign, Value
 from .reader import Reader
-from .scope import Foreign, Value
 
 _COMPARE: dict[type[ast.cmpop], type[Predicate]] = {
     ast.Eq: EQ,
@@ -58,17 +58,21 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _operand(reader: Reader, node: ast.expr) -> Value:
-    """Return the value of an operand; foreign values become expressions, and a slice becomes a vector."""
-    value = reader.value(node)
+def _operand(reader: Reader, value: Value, node: ast.AST) -> Value:
+    """Return an operand; foreign values become expressions, and a slice becomes a vector."""
     return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
 
 
 def binary(reader: Reader, node: ast.BinOp) -> Value:
-    a, b = _operand(reader, node.left), _operand(reader, node.right)
+    return combined(reader, node, reader.value(node.left), reader.value(node.right))
+
+
+def combined(reader: Reader, node: ast.BinOp, a: Value, b: Value) -> Value:
+    """Return `a op b` of the values of both sides."""
+    a, b = _operand(reader, a, node.left), _operand(reader, b, node.right)
     if isinstance(a, int | float) and isinstance(b, int | float):
         try:
-            return static.fold(node.op, a, b)
+            return constants.fold(node.op, a, b)
         except ValueError as error:
             raise reader.error(node, "out-of-range", str(error)) from None
     if type(node.op) in _BITWISE:  # a number gets the other operand's type, as in comparisons
@@ -122,9 +126,14 @@ def arithmetic(reader: Reader, node: ast.AST, op: ast.operator, x: Expr, y: Expr
 
 
 def unary(reader: Reader, node: ast.UnaryOp) -> Value:
-    value = _operand(reader, node.operand)
+    return negated(reader, node, reader.value(node.operand))
+
+
+def negated(reader: Reader, node: ast.UnaryOp, value: Value) -> Value:
+    """Return `op value`."""
+    value = _operand(reader, value, node.operand)
     if isinstance(node.op, ast.Not):
-        return Not(reader.condition(node.operand)) if isinstance(value, Expr) else not value
+        return Not(reader.as_condition(value, node.operand)) if isinstance(value, Expr) else not value
     if isinstance(value, int) and isinstance(node.op, ast.Invert):
         return ~value
     if isinstance(value, int | float) and not isinstance(node.op, ast.Invert):
@@ -147,22 +156,26 @@ def unary(reader: Reader, node: ast.UnaryOp) -> Value:
 
 def compare(reader: Reader, node: ast.Compare) -> Value:
     nodes = [node.left, *node.comparators]
-    values = [_operand(reader, n) for n in nodes]
+    values = [_operand(reader, reader.value(n), n) for n in nodes]
     result: Value = None
     for i, op in enumerate(node.ops):
-        a, b = values[i], values[i + 1]
-        if isinstance(a, Expr | Buffer) or isinstance(b, Expr | Buffer):
-            term: Value = comparison(reader, node, op, side(reader, a, b, nodes[i]), side(reader, b, a, nodes[i + 1]))
-        else:
-            try:
-                term = static.compare(op, a, b)
-            except ValueError as error:
-                raise reader.error(node, "wrong-type", str(error)) from None
+        term = compared(reader, node, op, values[i], values[i + 1])
         result = term if i == 0 else logical(reader, And, result, term, node)
     return result
 
 
-def side(reader: Reader, value: Value, other: Value, node: ast.expr) -> Expr:
+def compared(reader: Reader, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """Return `a op b` for one comparison of a chain."""
+    a, b = _operand(reader, a, node), _operand(reader, b, node)
+    if isinstance(a, Expr | Buffer) or isinstance(b, Expr | Buffer):
+        return comparison(reader, node, op, side(reader, a, b, node), side(reader, b, a, node))
+    try:
+        return constants.compare(op, a, b)
+    except ValueError as error:
+        raise reader.error(node, "wrong-type", str(error)) from None
+
+
+def side(reader: Reader, value: Value, other: Value, node: ast.AST) -> Expr:
     """Return one side of a comparison or bit operation; a Python number gets the type of the other side, as in TVM."""
     if isinstance(value, int | float) and isinstance(other, Expr):
         if dt.is_float(other.dtype):

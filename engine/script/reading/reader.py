@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
 from ..errors import ParseError
-from .scope import Scope, Value
+from ..subset.scope import Scope, Unknown, Value
+from ..subset.values import Module, unknown_error
 from .source import PositionTable, Source
 
 SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
@@ -32,7 +33,9 @@ class Reader(ABC):
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or not parts or node.id in self.scope:
+        if not isinstance(node, ast.Name) or not parts:
+            return None
+        if node.id in self.scope and not isinstance(self.scope.get(node.id), Module):
             return None
         root = node.id
         if root == "tvm":
@@ -76,7 +79,11 @@ class Reader(ABC):
 
     def condition(self, node: ast.expr) -> Expr:
         """Read `node` as a truth value."""
-        expr = self.expr(node)
+        return self.as_condition(self.value(node), node)
+
+    def as_condition(self, value: Value, node: ast.expr) -> Expr:
+        """Convert a read-time value to a truth value."""
+        expr = self.as_expr(value, node)
         if expr.dtype == "bool":
             return expr
         if isinstance(expr, IntImm):
@@ -101,7 +108,14 @@ class Reader(ABC):
             )
         if isinstance(value, BufferRegion):
             return self._vector(value, node)
+        self.require_known(value, node)
         raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
+
+    def require_known(self, value: Value, node: ast.AST) -> Value:
+        """Require that a value is certain. Raises the error that names the line of the cause."""
+        if isinstance(value, Unknown):
+            raise unknown_error(self.source, value, node)
+        return value
 
     def integer(self, value: int, node: ast.AST, dtype: str | None = None) -> IntImm:
         """Return the constant `value`, int32 unless it is too wide. Raises "out-of-range" beyond 64 bits."""
@@ -118,14 +132,14 @@ class Reader(ABC):
 
     def constant_int(self, node: ast.expr) -> int:
         """Read `node` as an integer constant known at read time."""
-        value = self.value(node)
+        value = self.require_known(self.value(node), node)
         value = value.value if isinstance(value, IntImm) else value
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         raise self.error(node, "wrong-type", "this must be a constant integer", expected="an integer")
 
     def string(self, node: ast.expr) -> str:
-        value = self.value(node)
+        value = self.require_known(self.value(node), node)
         if isinstance(value, str):
             return value
         raise self.error(node, "wrong-type", "this must be a string", expected='a string such as "float32"')

@@ -88,6 +88,14 @@ class Source:
         """Create the error that points at `node`; the caller raises it."""
         return parse_error(code, message, self.place(node), found=self.text(node), expected=expected, fix=fix)
 
+    def line_error(
+        self, node: ast.stmt, code: str, message: str, *, expected: str = "", fix: tuple[str, ...] = ()
+    ) -> ParseError:
+        """Create the error that points at a statement, at the first line of a compound one."""
+        compound = isinstance(node, ast.For | ast.While | ast.With | ast.If | ast.FunctionDef | ast.ClassDef)
+        place = self.header(node) if compound else self.place(node)
+        return parse_error(code, message, place, found=self.text(node), expected=expected, fix=fix)
+
     def refused(self, node: ast.AST, error: Exception) -> ParseError:
         """Convert a Python exception to an error that points at `node`: operands without a common dtype, a division by zero, or else a
         missing check, "internal-error"."""

@@ -12,7 +12,8 @@ from ...arith import prove_equal
 from ...ir import Expr, build
 from ...script import expr_text
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
+from ...script.subset.values import several
 from ..model import Tensor
 from ..reader import TEReader
 from ..stages import DeclaredBuffer, StageRequest
@@ -24,7 +25,7 @@ def read_layout(reader: TEReader, node: ast.Call) -> Value:
     found = dict(zip(names, parameters(reader, node, names, 1), strict=True))
     scope, strides = found["scope"], found["strides"]
     value = reader.value(strides) if strides is not None else ()
-    items = value if isinstance(value, tuple) else (value,)
+    items = several(value)
     return DeclaredBuffer(
         reader.string(scope) if scope is not None else "", tuple(reader.as_expr(v, node) for v in items), node
     )

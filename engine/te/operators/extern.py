@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from ...ir import Block, BlockRealize, Buffer, BufferData, Call, Evaluate, Expr, StringImm, build
 from ...script import Note
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
 from ...script.reading.vocabulary import OPAQUE
-from ..model import Fixed, Function, Tensor
+from ...script.subset.scope import Value
+from ...script.subset.values import Function, several
+from ..model import Fixed, Tensor
 from ..reader import TEReader
 from ..tensors import identifier, outputs_of, read_dtype, read_shape
 
@@ -66,7 +67,7 @@ def library_matmul(library: str) -> Callable[[TEReader, ast.Call], Value]:
 
 def _tensors(reader: TEReader, node: ast.expr) -> tuple[Tensor, ...]:
     value = reader.value(node)
-    found = value if isinstance(value, tuple) else (value,)
+    found = several(value)
     tensors = tuple(v for v in found if isinstance(v, Tensor))
     if len(tensors) != len(found):
         raise reader.error(node, "wrong-type", "the inputs must be tensors", expected="[A, B]")
@@ -78,8 +79,8 @@ def _shapes(reader: TEReader, node: ast.expr) -> list[ast.expr]:
     nested = isinstance(node, ast.Tuple | ast.List) and any(
         isinstance(part, ast.Tuple | ast.List) for part in node.elts
     )
-    several = isinstance(node, ast.List) and any(isinstance(reader.value(part), tuple) for part in node.elts)
-    return list(node.elts) if isinstance(node, ast.Tuple | ast.List) and (nested or several) else [node]
+    are_several = isinstance(node, ast.List) and any(isinstance(reader.value(part), tuple | list) for part in node.elts)
+    return list(node.elts) if isinstance(node, ast.Tuple | ast.List) and (nested or are_several) else [node]
 
 
 def _dtypes(reader: TEReader, node: ast.expr | None, inputs: Sequence[Tensor], call: ast.Call) -> list[str]:

@@ -8,7 +8,8 @@ from typing import TypeVar
 from ...arith import prove_equal
 from ...ir import Buffer
 from ...script.reading.intrinsics import parameters
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
+from ...script.subset.values import several
 from ..model import Compute, Placeholder, Scan, Tensor
 from ..reader import TEReader
 from ..tensors import identifier, outputs_of
@@ -40,7 +41,7 @@ def read_scan(reader: TEReader, node: ast.Call) -> Value:
 
 def _operations(reader: TEReader, node: ast.expr, kind: type[T], made_by: str) -> tuple[T, ...]:
     value = reader.value(node)
-    found = value if isinstance(value, tuple) else (value,)
+    found = several(value)
     kept = tuple(v.op for v in found if isinstance(v, Tensor) and isinstance(v.op, kind) and len(v.op.buffers) == 1)
     if len(kept) != len(found) or not kept:
         raise reader.error(

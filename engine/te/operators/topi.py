@@ -25,7 +25,7 @@ from ...ir import (
     walk,
 )
 from ...script import Note, parse
-from ...script.reading.scope import Value
+from ...script.subset.scope import Value
 from ..model import Axis, Fixed, Tensor
 from ..reader import TEReader
 from ..tensors import outputs_of
@@ -48,29 +48,14 @@ def is_schedule(name: str) -> bool:
 
 def read_topi(reader: TEReader, node: ast.Call) -> Value:
     """Read a call of an operator."""
-    name = (reader.dotted(node.func) or "").removeprefix("tvm.").removeprefix("topi.")
+    name = (reader.python.dotted(node.func) or "").removeprefix("tvm.").removeprefix("topi.")
     args = reader.items(node.args)
     kwargs = {k.arg: reader.value(k.value) for k in node.keywords if k.arg is not None}
     return operator_result(reader, name, args, kwargs, node)
 
 
-def is_tensor(reader: TEReader, node: ast.expr) -> bool:
-    """Whether a node is a whole tensor, as far as its form tells."""
-    match node:
-        case ast.Name(id=name):
-            value = reader.scope.get(name)
-            return isinstance(value, Tensor) and bool(value.buffer.shape)
-        case ast.BinOp():
-            return is_tensor(reader, node.left) or is_tensor(reader, node.right)
-        case ast.Call():
-            return is_topi(reader.dotted(node.func))
-        case _:
-            return False
-
-
-def tensor_operator(reader: TEReader, node: ast.BinOp) -> Value:
+def tensor_operator(reader: TEReader, node: ast.BinOp, a: Value, b: Value) -> Value:
     """Read `a + b` of whole tensors, which is an operator of the library."""
-    a, b = reader.value(node.left), reader.value(node.right)
     if type(node.op) not in _OPERATORS:
         raise reader.error(node, "unsupported", "this operator is not supported on tensors", expected="+ - * /")
     return operator_result(reader, _OPERATORS[type(node.op)], [a, b], {}, node)
@@ -134,14 +119,14 @@ class _Converted:
                 return value
             case IntImm():
                 return value.value
-            case tuple():
+            case tuple() | list():
                 return tuple(self.argument(reader, item, node) for item in value)
             case _:
                 raise reader.error(node, "unsupported", "an operator of topi takes tensors and constants here",
                                    expected="a tensor, a number, a string, or a list of them")  # fmt: skip
 
     def tvm(self, tvm: Any, value: Value) -> Any:
-        if isinstance(value, tuple):
+        if isinstance(value, tuple | list):
             return [self.tvm(tvm, item) for item in value]
         if not isinstance(value, Tensor):
             return value
@@ -196,8 +181,8 @@ def read_schedule(reader: TEReader, node: ast.Call) -> Value:
     text = f"{name} is gone from TVM: the computation is read without its schedule"
     reader.notes.append(Note(text, reader.source.place(node)))
     found = reader.items(node.args)
-    lists = [value for value in found if isinstance(value, tuple)]
+    lists = [value for value in found if isinstance(value, tuple | list)]
     return lists[-1] if lists else tuple(value for value in found if isinstance(value, Tensor))
 
 
-__all__ = ["is_schedule", "is_tensor", "is_topi", "read_schedule", "read_topi", "tensor_operator"]
+__all__ = ["is_schedule", "is_topi", "read_schedule", "read_topi", "tensor_operator"]

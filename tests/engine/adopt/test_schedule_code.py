@@ -175,7 +175,7 @@ REFUSED = {
     ),
     "a function that is not there": ("tile(sch, 16)\n", "unknown-name"),
     "a condition that is not known": ("if tvm.cuda(0).exist:\n    sch.unroll(sch.get_loops('C')[0])\n", "unsupported"),
-    "an endless loop": ("while True:\n    sch.unroll(sch.get_loops('C')[0])\n", "unsupported"),
+    "an endless loop": ("while True:\n    sch.unroll(sch.get_loops('C')[0])\n", "too-large"),
     "endless calls": ("def f(n):\n    return f(n + 1)\nf(0)\n", "too-deep"),
     "a huge range": ("for n in range(10**9):\n    sch.get_loops('C')\n", "too-large"),
     "many calls": ("for n in range(100):\n    for m in range(100):\n        sch.get_loops('C')\n", "too-large"),

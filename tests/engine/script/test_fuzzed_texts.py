@@ -39,7 +39,7 @@ def test_a_missing_value_is_refused_at_its_place(region: str, value: str, code: 
 
 
 def test_flat_text_with_a_leading_init_is_refused() -> None:
-    with pytest.raises(ParseError, match="not part of a program"):
+    with pytest.raises(ParseError, match="the text has no program"):
         parse('([],"")\nwith T.init():\n[]()\n(())')
 
 

@@ -67,7 +67,7 @@ def refused(text: str) -> ParseError:
         ('S = T.sblock_alloc_buffer((4,), data=A)', "unsupported", 38, "A"),
         ("x: T.let = 1\nx: T.let = 2", "unsupported", 1, "x"),
         ("n = T.int32()\nfor i in range(n):\n    A[i, 0] = 1.0", "unknown-name", 1, "n"),
-        ("T.evaluate(lambda x: x)", "unsupported", 12, "lambda x: x"),
+        ("T.evaluate(lambda x: x)", "wrong-type", 12, "lambda x: x"),
     ],
 )  # fmt: skip
 def test_text_outside_of_the_subset_is_refused_at_its_place(
@@ -100,8 +100,8 @@ def test_text_outside_of_the_subset_is_refused_at_its_place(
         ("@T.prim_func\ndef f():\n    pass\n" * 2, "not-a-program", 5),
         ("@T.prim_func\ndef f():\nfor i in range(3):\n    pass\n", "syntax", 3),
         ("@T.prim_func\ndef f():\n    A[ = 1\n", "syntax", 3),
-        ("print('hello')\n", "unsupported", 1),
-        ("x = open('/etc/passwd')\n", "unsupported", 1),
+        ("print('hello')\n", "not-a-program", 1),
+        ("x = open('/etc/passwd')\n", "not-a-program", 1),
         ("from tvm.script import relax as R\n@R.function\ndef f(x):\n    return x\n", "not-a-program", 3),
     ],
 )

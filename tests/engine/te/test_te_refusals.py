@@ -18,7 +18,7 @@ i, j = s[C].op.axis
 
 CASES = {
     "tensorize": ("s[C].tensorize(i, 16)", "wrong-type"),
-    "an endless loop": ("while True: s[C].unroll(i)", "unsupported"),
+    "an endless loop": ("while True: s[C].unroll(i)", "too-large"),
     "a loop over what is not known": ("for x in A: s[C].unroll(i)", "unsupported"),
     "a loop that only running decides": ("for x in np.arange(3): s[C].unroll(i)", "unsupported"),
     "a condition that only running decides": ("if tvm.cuda(0).exist: s[C].unroll(i)", "unsupported"),
@@ -40,7 +40,7 @@ CASES = {
     "a cache of split axes": ('s[B].split(s[B].op.axis[0], 4); s.cache_write(B, "local")', "unsupported"),
     "a reduction inlined": ("D = s[C].compute_inline()", "has-init"),
     "a reduction run in parallel": ("s[C].parallel(k)", "reduction-in-parallel"),
-    "a module": ("x = te", "wrong-type"),
+    "a module": ("D = te.compute((te,), lambda i: i)", "wrong-type"),
     "no end": ("f = lambda x: f(x); f(1)", "too-deep"),
     "a scan of no state": ("te.scan(B, C, B)", "wrong-type"),
     "integers divided": ("D = te.compute((4,), lambda i: i / 2)", "wrong-type"),

@@ -1,0 +1,71 @@
+"""TVMScript's values in Python text: what T's functions and operators on expressions and buffers give to its evaluator."""
+
+from __future__ import annotations
+
+import ast
+
+from ...ir import And, Buffer, IntImm, Node, Or
+from ..subset.core import Dialect, Evaluator
+from ..subset.scope import Scope, Value
+from ..subset.values import Module
+from . import operators
+from .expressions import ExpressionReader
+
+
+class ScriptDialect(Dialect):
+    """Adds the values of an expression reader."""
+
+    def __init__(self, reader: ExpressionReader) -> None:
+        self.reader = reader
+
+    def entered(self, scope: Scope) -> None:
+        self.reader.scope = scope
+
+    def module(self, name: str) -> Module | None:
+        return Module(f"tvm.script.{name}") if name in (*self.reader.namespaces, "tvm") else None
+
+    def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        if self.reader.called(node) is not None:
+            return self.reader.intrinsic(node)
+        return super().call(run, name, node)
+
+    def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
+        return Module(name) if self.reader.script_name(node) is not None else run.runs(node)
+
+    def keeps(self, name: str) -> bool:
+        return name.partition(".")[0] in ("tvm", "te", "topi", "vta", "numpy", "np") and "shuffle" not in name
+
+    def placed(self, value: Node, node: ast.expr) -> None:
+        self.reader.positions.add(value, self.reader.source.place(node))
+
+    def binary(self, run: Evaluator, node: ast.BinOp, a: Value, b: Value) -> Value:
+        return operators.combined(self.reader, node, a, b)
+
+    def unary(self, run: Evaluator, node: ast.UnaryOp, value: Value) -> Value:
+        return operators.negated(self.reader, node, value)
+
+    def compare(self, run: Evaluator, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:
+        return operators.compared(self.reader, node, op, a, b)
+
+    def logical(self, run: Evaluator, node: ast.expr, op: ast.boolop, a: Value, b: Value) -> Value:
+        return operators.logical(self.reader, And if isinstance(op, ast.And) else Or, a, b, node)
+
+    def truth(self, run: Evaluator, value: Value, node: ast.AST) -> bool | None:
+        return bool(value.value) if isinstance(value, IntImm) else super().truth(run, value, node)
+
+    def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
+        return self.reader.method_of(owner, name, node)
+
+    def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
+        if isinstance(owner, IntImm) and name == "value":
+            return owner.value
+        found = self.reader.attribute_of(owner, name)
+        return super().attribute(run, owner, name, node) if found is None else found
+
+    def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:
+        if isinstance(owner, Buffer):
+            return self.reader.element(owner, node)
+        return super().item(run, owner, node)
+
+
+__all__ = ["ScriptDialect"]

@@ -1,0 +1,100 @@
+"""Functions of Python's own modules that constants decide: `math`, `functools`, `itertools`, `dataclasses`."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .builtins import collected
+from .calls import called
+from .core import Evaluator, ReadCall
+from .scope import Unknown, Value
+from .targets import items
+from .values import Field
+
+
+def _known(run: Evaluator, node: ast.Call) -> list[Value] | None:
+    """Return the arguments of a function without keywords; None if one is not known."""
+    found = items(run, node.args)
+    if node.keywords or not found or any(isinstance(value, Unknown) for value in found):
+        return None
+    return found
+
+
+def _of_numbers(compute: Callable[..., Any]) -> ReadCall:
+    def read(run: Evaluator, node: ast.Call) -> Value:
+        args = _known(run, node)
+        if args is None or not all(isinstance(value, int | float) for value in args):
+            return run.runs(node)
+        try:
+            found = compute(*args)
+        except (ValueError, TypeError, OverflowError):
+            raise run.error(node, "out-of-range", "this function has no value here", expected="other numbers") from None
+        return found if isinstance(found, int | float) and abs(found) < 2**63 else run.runs(node)
+
+    return read
+
+
+def _product(run: Evaluator, node: ast.Call) -> Value:
+    args = _known(run, node)
+    if args is None or len(args) != 1:
+        return run.runs(node)
+    total: int | float = 1
+    for item in collected(run, args[0], node):
+        if not isinstance(item, int | float):
+            return run.runs(node)
+        total = run.dialect.fold(ast.Mult(), total, item)
+    return total
+
+
+def _reduce(run: Evaluator, node: ast.Call) -> Value:
+    args = _known(run, node)
+    if args is None or not 2 <= len(args) <= 3:
+        return run.runs(node, args or ())
+    found = collected(run, args[1], node)
+    if len(args) == 2 and not found:
+        raise run.error(node, "out-of-range", "there are no items", expected="a list with items")
+    total = args[2] if len(args) > 2 else found.pop(0)
+    for item in found:
+        total = called(run, args[0], (total, item), node)
+    return total
+
+
+def _pairs(run: Evaluator, node: ast.Call) -> Value:
+    args = _known(run, node)
+    if args is None:
+        return run.runs(node)
+    lists = [collected(run, value, node) for value in args]
+    run.budget.require_items(math.prod(map(len, lists)), node)
+    return run.new(tuple(itertools.product(*lists)), node)
+
+
+def _field(run: Evaluator, node: ast.Call) -> Value:
+    """Read `dataclasses.field(default_factory=list)`."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    factory = given.get("default_factory")
+    if factory is not None:
+        name = factory.id if isinstance(factory, ast.Name) and factory.id not in run.scope else ""
+        return Field(factory=name if name in ("list", "dict", "tuple") else run.value(factory))
+    return Field(run.value(given["default"]), has_default=True) if "default" in given else Field()
+
+
+FUNCTIONS: Mapping[str, ReadCall] = {
+    "dataclasses.field": _field,
+    "functools.reduce": _reduce,
+    "itertools.product": _pairs,
+    "math.ceil": _of_numbers(math.ceil),
+    "math.floor": _of_numbers(math.floor),
+    "math.gcd": _of_numbers(math.gcd),
+    "math.lcm": _of_numbers(math.lcm),
+    "math.log2": _of_numbers(math.log2),
+    "math.sqrt": _of_numbers(math.sqrt),
+    "math.isqrt": _of_numbers(math.isqrt),
+    "math.prod": _product,
+}
+"""Functions of Python's modules by dotted name."""
+
+__all__ = ["FUNCTIONS"]

@@ -1,0 +1,151 @@
+"""Values of names while a text is read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from ...ir import Buffer, BufferRegion, Expr
+
+
+class Foreign:
+    """A value that is neither part of a program nor a plain Python value, such as a function of the text, or TE's tensors and schedules."""
+
+    __slots__ = ()
+
+
+class Unknown(Foreign):
+    """A value that is not known for certain, with the reason as a clause."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+_Items: TypeAlias = "range | tuple[Value, ...] | list[Value] | dict[Value, Value]"
+# A value at read time: part of the program, or a value of Python.
+Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | _Items | None"
+
+_Kind = Literal["block", "function", "class", "comprehension"]
+
+
+class Table(dict[str, Value]):
+    """The names of one block of code. `local` are names that it binds anywhere, `others` the tables of names that it declares global or
+    nonlocal."""
+
+    __slots__ = ("kind", "local", "others")
+
+    def __init__(self, kind: _Kind = "block", local: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self.kind = kind
+        self.local = local
+        self.others: dict[str, Table] = {}
+
+
+class Scope:
+    """Nested name tables, the innermost last."""
+
+    def __init__(self) -> None:
+        self._tables: list[Table] = [Table()]
+
+    @contextmanager
+    def nested(self) -> Generator[None]:
+        """Open a nested table for the duration of the context."""
+        self._tables.append(Table())
+        try:
+            yield
+        finally:
+            self._tables.pop()
+
+    def opened(self, kind: _Kind = "function", local: frozenset[str] = frozenset()) -> Scope:
+        """Return a new scope inside of this one, such as a function body: it sees this scope's names, including later ones, except those of
+        classes."""
+        inner = Scope()
+        inner._tables = [*(table for table in self._tables if table.kind != "class"), Table(kind, local)]
+        return inner
+
+    def with_values(self, values: Mapping[str, Value]) -> Scope:
+        """Return a scope with these names in front of those of this one."""
+        inner = self.opened("block")
+        inner._tables[-1].update(values)
+        return inner
+
+    def declare_global(self, names: Iterable[str]) -> None:
+        """Let the innermost table bind names of the module."""
+        self._tables[-1].others |= dict.fromkeys(names, self._tables[0])
+
+    def declare_nonlocal(self, names: Iterable[str]) -> None:
+        """Let the innermost table bind names of the functions around it."""
+        for name in names:
+            around = [table for table in self._tables[1:-1] if table.kind == "function" and name in table]
+            if around:
+                self._tables[-1].others[name] = around[-1]
+
+    def define(self, name: str, value: Value) -> None:
+        table = self._tables[-1]
+        table.others.get(name, table)[name] = value
+
+    def define_outside(self, name: str, value: Value) -> None:
+        """Define the name of an assignment expression, which comprehensions do not keep."""
+        table = next(table for table in reversed(self._tables) if table.kind != "comprehension")
+        table.others.get(name, table)[name] = value
+
+    def forget(self, names: Iterable[str], value: Value) -> None:
+        """Give names this value wherever they are defined."""
+        for name in names:
+            for table in self._tables:
+                if name in table:
+                    table[name] = value
+
+    def names(self) -> frozenset[str]:
+        """Return the names of the innermost table."""
+        return frozenset(self._tables[-1])
+
+    def all_names(self) -> frozenset[str]:
+        return frozenset(name for table in self._tables for name in table)
+
+    def items(self) -> list[tuple[str, Value]]:
+        """Return the names of the innermost table with their values."""
+        return list(self._tables[-1].items())
+
+    @property
+    def is_module(self) -> bool:
+        """Whether the innermost table is that of the text's own statements."""
+        return len(self._tables) == 1
+
+    def here(self, name: str) -> bool:
+        """Whether the innermost table has `name`."""
+        return name in self._tables[-1]
+
+    def __contains__(self, name: str) -> bool:
+        return self._table(name) is not None
+
+    def __getitem__(self, name: str) -> Value:
+        table = self._table(name)
+        if table is None:
+            raise KeyError(name)
+        return table[name]
+
+    def get(self, name: str) -> Value:
+        """Return the value of `name`; None if undefined."""
+        table = self._table(name)
+        return None if table is None else table[name]
+
+    def _table(self, name: str) -> Table | None:
+        """Return the innermost table with `name`, unless a function around binds it later."""
+        for table in reversed(self._tables):
+            if name in table.others:
+                table = table.others[name]
+                return table if name in table else None
+            if name in table:
+                return table
+            if name in table.local:
+                return None
+        return None
+
+    def similar(self, name: str) -> list[str]:
+        """Return defined names that are similar to `name`."""
+        return difflib.get_close_matches(name, {n for table in self._tables for n in table}, n=3)

@@ -1,0 +1,172 @@
+"""Values that the reader of a text has besides Python's own: modules, functions, classes, and their instances."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from ..errors import ParseError
+from ..reading.source import Source
+from .scope import Foreign, Scope, Unknown, Value
+
+Definition: TypeAlias = ast.Lambda | ast.FunctionDef
+
+
+class Module(msgspec.Struct, Foreign, frozen=True):
+    """A module or a name of one, as its dotted name: nothing is imported."""
+
+    name: str
+
+
+class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A lambda or a def of the text, with its enclosing scope, and the defaults of its parameters, which its definition evaluates. `owner`
+    is the class of a method, `kind` its decorator, `known` the results of a function with a cache."""
+
+    node: Definition
+    scope: Scope
+    defaults: Mapping[str, Value]
+    kind: str = ""
+    owner: Class | None = None
+    known: dict[tuple[object, ...], Value] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name if isinstance(self.node, ast.FunctionDef) else "the lambda"
+
+
+class Class(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A class of the text. `values` are its attributes, `bases` the classes of the text that it extends. An `is_open` class also extends
+    classes that the text does not define. `fields` are those of a dataclass, in order."""
+
+    name: str
+    values: dict[str, Value]
+    bases: tuple[Class, ...] = ()
+    is_open: bool = False
+    fields: tuple[str, ...] | None = None
+
+    def owner_of(self, name: str) -> Class | None:
+        """Return the class that has an attribute: this one, or a base."""
+        return next((owner for owner in self.line() if name in owner.values), None)
+
+    def line(self) -> Iterator[Class]:
+        """Yield the class and its bases, in the order in which attributes are looked up."""
+        yield self
+        for base in self.bases:
+            yield from base.line()
+
+    @property
+    def opens(self) -> bool:
+        """Whether the class or one of its bases extends classes that the text does not define."""
+        return any(owner.is_open for owner in self.line())
+
+
+class Instance(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """An object of a class of the text."""
+
+    of: Class
+    values: dict[str, Value]
+
+
+class Bound(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A method of an object or class."""
+
+    function: Function
+    owner: Value
+
+
+class Parent(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """The result of `super()`: the classes after `of`."""
+
+    of: Class
+    owner: Value
+
+
+class Field(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A `field(default=…)` of a dataclass; `factory` makes the value for each object."""
+
+    default: Value = None
+    factory: Value = None
+    has_default: bool = False
+
+
+class Lazy(Foreign):
+    """An iterator of Python, such as the result of `zip`, which gives its items once."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: Iterator[Value]) -> None:
+        self.items = items
+
+
+class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """An object that is used only for its attributes, such as the configuration of an accelerator."""
+
+    values: dict[str, Value]
+    title: str
+
+
+def unknown_error(source: Source, value: Unknown, node: ast.AST) -> ParseError:
+    """Create the error for a value that is not certain, where a program needs it."""
+    if isinstance(node, ast.Name):
+        return source.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
+                            expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
+    return source.error(node, "unsupported", f"this value is not known for certain: {value.why}",
+                        expected="a constant or an expression")  # fmt: skip
+
+
+def several(value: Value) -> tuple[Value, ...]:
+    """Return the items of a list or tuple; another value as one item."""
+    return tuple(value) if isinstance(value, tuple | list | range) else (value,)
+
+
+def frozen(value: Value) -> Value:
+    """Return a value with tuples for lists and ranges, at all levels, as programs use them."""
+    if isinstance(value, tuple | list | range):
+        return tuple(map(frozen, value))
+    return value
+
+
+def is_mutable(value: object) -> bool:
+    """Whether code can change the value in place."""
+    return isinstance(value, list | dict | Instance | Class | Lazy)
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """Yield the values directly inside a value."""
+    match value:
+        case tuple() | list():
+            yield from value
+        case dict():
+            yield from value.values()
+        case Instance(values=values) | Class(values=values) | Attributes(values=values):
+            yield from values.values()
+        case Bound(function=function, owner=owner):
+            yield function
+            yield owner
+        case Parent(owner=owner):
+            yield owner
+        case Function(defaults=defaults):
+            yield from defaults.values()
+        case _:
+            pass
+
+
+def reachable(value: Value, most: int) -> Iterator[Value]:
+    """Yield a value and all values in it, each once, `most` at the utmost."""
+    seen: dict[int, Value] = {}
+    pending = [value]
+    while pending and len(seen) < most:
+        found = pending.pop()
+        if id(found) not in seen:
+            seen[id(found)] = found
+            yield found
+            pending.extend(parts(found))
+
+
+__all__ = [
+    "Attributes", "Bound", "Class", "Definition", "Field", "Function", "Instance", "Lazy", "Module", "Parent",
+    "Unknown", "frozen", "is_mutable", "parts", "reachable", "several", "unknown_error",
+]  # fmt: skip

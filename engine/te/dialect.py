@@ -1,0 +1,222 @@
+"""TE's modules, functions, tensors and schedules in Python text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from ..ir import Expr, IntImm, build
+from ..ir import dtype as dt
+from ..script.reading import operators
+from ..script.reading.dialect import ScriptDialect
+from ..script.reading.intrinsics import is_intrinsic
+from ..script.reading.source import Source
+from ..script.subset.bindings import free_names
+from ..script.subset.calls import called
+from ..script.subset.constants import fold
+from ..script.subset.core import Evaluator
+from ..script.subset.memory import MAX_VALUES
+from ..script.subset.scope import Scope, Value
+from ..script.subset.statements import evaluator
+from ..script.subset.values import Function, Module, reachable
+from . import functions, reductions, stage_calls, stages
+from .model import Axis, Operation, Reducer, Reduction, Tensor
+from .operators import topi
+from .reader import TEReader, expected_attributes
+
+# fmt: off
+_RUNNING = frozenset((
+    "nd", "runtime", "cpu", "gpu", "cuda", "opencl", "device", "context", "target", "testing", "contrib", "auto_scheduler", "autotvm",
+    "rpc", "transform", "random", "IRModule", "get_global_func", "environment", "ir", "relax", "relay", "meta_schedule", "dlight",
+    "driver", "support", "script.from_source", "register_func", "tir.transform", "tir.analysis", "tir.stmt_functor", "tir.TensorIntrin",
+    "s_tir.transform", "s_tir.analysis", "s_tir.TensorIntrin", "s_tir.dlight", "s_tir.meta_schedule", "tirx.transform",
+))
+# fmt: on
+"""Names of tvm that concern running a program, not its definition."""
+
+
+_DEFAULT = ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
+"""Modules that a part of a text may leave out to import."""
+_MAKING = ("placeholder", "compute", "create_schedule", "create_prim_func", "extern", "scan", "Schedule", "extern_primfunc", "get_config",
+           "hybrid", "script")  # fmt: skip
+"""Functions that make a program or schedule."""
+
+
+class TEDialect(ScriptDialect):
+    """Adds TE."""
+
+    reader: TEReader
+
+    def __init__(self, reader: TEReader) -> None:
+        super().__init__(reader)
+        self._concerned: dict[int, bool] = {}  # functions of the text by id
+
+    # --- names
+
+    def module(self, name: str) -> Module | None:
+        return Module(name) if name in _DEFAULT else None
+
+    def named(self, value: Value, name: str) -> None:
+        self.reader.record.named(value, name)
+
+    def name(self, run: Evaluator, node: ast.Name) -> Value:
+        return self.reader.undefined(node)
+
+    def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
+        if self.is_running(name):
+            return run.runs(node)
+        if self.reader.script_name(node) == "T.AXIS_SEPARATOR":
+            return stages.SEPARATOR
+        return Module(name)
+
+    def is_running(self, name: str) -> bool:
+        """Whether a dotted name belongs to the runtime: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
+        module, *rest = name.split(".")
+        if module == "tvm":
+            return ".".join(rest[:1]) in _RUNNING or ".".join(rest[:2]) in _RUNNING
+        return module not in ("te", "tir", "tirx", "s_tir", "topi", "vta", "T", "tilewright")
+
+    # --- calls
+
+    def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        script_name = self.reader.script_name(node.func)
+        read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
+        if read is not None:
+            return read(self.reader, node)
+        if topi.is_topi(name):
+            if topi.is_schedule(name):
+                return functions.create_schedule(self.reader, topi.read_schedule(self.reader, node), node)
+            return topi.read_topi(self.reader, node)
+        is_unread = name.startswith("tvm.") and not is_intrinsic(script_name or "")
+        if script_name is None or self.is_running(name) or is_unread:
+            return self._run(run, name, node)
+        return self.reader.intrinsic(node)
+
+    def _run(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        """Pass over code that runs. A task of a tuner, `SearchTask(func=matmul, args=(128, "float32"))`, calls a function of the text."""
+        keywords = {k.arg: k.value for k in node.keywords}
+        if {"func", "args"} <= keywords.keys():
+            function, args = run.value(keywords["func"]), run.value(keywords["args"])
+            if isinstance(function, Function) and isinstance(args, tuple | list):
+                called(run, function, args, node)
+        return run.passed_call(node, keeps=self.keeps(name))
+
+    def apply(self, run: Evaluator, callee: Value, node: ast.Call) -> Value:
+        match callee:
+            case Reducer():
+                return reductions.reduced(self.reader, callee, node)
+            case Tensor():
+                return self.reader.applied(callee, node)
+            case _:
+                return super().apply(run, callee, node)
+
+    def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
+        match owner:
+            case stages.TESchedule():
+                return stage_calls.schedule_call(self.reader, owner, name, node)
+            case stages.Stage():
+                return stage_calls.stage_call(self.reader, owner, name, node)
+            case Operation() if name == "output":
+                return Tensor(owner, self.reader.constant_int(node.args[0]) if node.args else 0)
+            case _ if name == "astype" and len(node.args) == 1 and not node.keywords:
+                return build.cast(self.reader.as_expr(owner, node), self.reader.dtype(node.args[0]))
+            case _:
+                raise run.error(node.func, "unsupported", f".{name}() is not part of the supported subset of TE",
+                                expected="te.… functions, methods of a schedule and its stages, .astype")  # fmt: skip
+
+    def builtin(self, run: Evaluator, name: str, args: Sequence[Value], node: ast.Call) -> Value:
+        if name == "len":
+            if isinstance(args[0], Tensor):
+                return len(args[0].buffer.shape)
+            raise run.error(node, "wrong-type", "this value has no length", expected="a list or a tensor")
+        return reductions.larger(self.reader, name, args, node)
+
+    # --- values
+
+    def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
+        if isinstance(owner, stages.TESchedule) and name == "stages":
+            return run.runs(node)
+        found = self.reader.attribute_of(owner, name)
+        if found is None:
+            raise run.error(node, "unsupported", f".{name} is not supported here", expected=expected_attributes(owner))
+        return found
+
+    def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:
+        found = self.reader.item(owner, node)
+        if found is None:
+            raise run.error(node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule")
+        return found
+
+    def fold(self, op: ast.operator, a: int | float, b: int | float) -> int | float:
+        """Return `a op b`; / between integers truncates, as in C, in texts of TVM 0.6 and older."""
+        if isinstance(op, ast.Div) and self.reader.old and isinstance(a, int) and isinstance(b, int):
+            if b == 0:
+                raise ValueError("division by zero")
+            return a // b
+        return fold(op, a, b)
+
+    def binary(self, run: Evaluator, node: ast.BinOp, a: Value, b: Value) -> Value:
+        if any(isinstance(value, Tensor) and value.buffer.shape for value in (a, b)):
+            return topi.tensor_operator(self.reader, node, a, b)
+        if isinstance(node.op, ast.Div):
+            return self._divided(run, node, a, b)
+        return super().binary(run, node, a, b)
+
+    def _divided(self, run: Evaluator, node: ast.BinOp, a: Value, b: Value) -> Expr:
+        """Read `/`: ambiguous between integers, except in old texts."""
+        x, y = self.reader.as_expr(a, node.left), self.reader.as_expr(b, node.right)
+        if self.reader.old and dt.is_int(x.dtype) and dt.is_int(y.dtype):
+            return build.div(x, y)
+        return operators.arithmetic(self.reader, node, node.op, x, y)
+
+    def truth(self, run: Evaluator, value: Value, node: ast.AST) -> bool | None:
+        if isinstance(value, IntImm):
+            return bool(value.value)
+        raise run.error(node, "unsupported", "this condition is not known when the text is read",
+                        expected="a condition on constants",
+                        fix=("keep the lines of the branch that applies",
+                             "te.if_then_else(condition, a, b), in a computation"))  # fmt: skip
+
+    # --- what must be read
+
+    def concerns(self, run: Evaluator, node: ast.AST) -> bool:
+        return self._concerns(node, run.scope)
+
+    def _concerns(self, node: ast.AST, scope: Scope) -> bool:
+        if any(self._makes(part) for part in ast.walk(node) if isinstance(part, ast.Call)):
+            return True
+        return any(self._is_concerned(scope.get(name)) for name in free_names(node))
+
+    def _makes(self, call: ast.Call) -> bool:
+        """Whether a call makes a program or a schedule."""
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        return name in _MAKING
+
+    def _is_concerned(self, value: Value) -> bool:
+        """Whether a value is one of a program or schedule, or a function of the text that uses such values."""
+        return any(
+            self.holds(part) or (isinstance(part, Function) and self._uses(part))
+            for part in reachable(value, MAX_VALUES)
+        )
+
+    def holds(self, value: Value) -> bool:
+        """Whether a value is a part of a program or a schedule."""
+        return isinstance(value, Tensor | Operation | Axis | Reduction | stages.Stage | stages.TESchedule)
+
+    def _uses(self, function: Function) -> bool:
+        known = self._concerned.get(id(function))
+        if known is None:
+            self._concerned[id(function)] = False  # for recursive functions
+            known = self._concerned[id(function)] = self._concerns(function.node, function.scope)
+        return known
+
+
+def te_reader(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
+    """Return a reader of TE text with its evaluator."""
+    reader = TEReader(source, sizes, assumes=assumes)
+    reader.python = evaluator(source, TEDialect(reader))
+    reader.scope = reader.python.scope
+    return reader
+
+
+__all__ = ["TEDialect", "te_reader"]
