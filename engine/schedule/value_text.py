@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..arith import prove_equal
-from ..ir import Buffer, Expr, IndexMap, RegionMap, Var, build
+from ..ir import Buffer, Expr, IndexMap, Parameter, ParameterItem, RegionMap, Var, build
 from ..script import expr_text
 from .intrin import TensorIntrin
 
@@ -39,6 +39,8 @@ def value_text(
                 return quoted(item.name)
             case Expr():
                 return expr_text(item)
+            case Parameter() | ParameterItem():
+                return str(item)
             case list():
                 return f"[{', '.join(map(visit, item))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
             case tuple() if _is_pair(item):  # pyright: ignore[reportUnknownArgumentType]
