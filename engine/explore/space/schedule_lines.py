@@ -8,13 +8,12 @@ from typing import Any, cast
 import msgspec
 
 from ...adopt import hole_of, is_hole, with_values
-from ...export import call_text, value_text
+from ...export import SEPARATOR, assignment, call_text, value_text
 from ...ir import Parameter, ParameterItem, Place, ScheduleCall, Var, called_with
 from ...schedule import BLOCK_PARAMETERS, Handle, quoted
 from ...script import CallStep, Ref, read_calls
 
 OWNER = "tilewright"
-SEPARATOR = f"{OWNER}.AXIS_SEPARATOR"
 
 
 class BuiltCall(msgspec.Struct, frozen=True, eq=False):
@@ -90,10 +89,8 @@ def _line(one: BuiltCall, receiver: str, names: dict[Handle, str], number: int) 
     def handle_text(handle: Handle) -> str:
         return names.get(handle) or quoted(handle if isinstance(handle, str) else handle.name)
 
-    text = call_text(receiver, call.method, dict(call.arguments), handle_text, separator=SEPARATOR)
-    text += "" if one.at is None else f"[{one.at}]"
-    if targets:
-        text = f"{', '.join(targets)}{',' if one.unpacks and len(targets) == 1 else ''} = {text}"
+    text = call_text(call, handle_text, receiver=receiver) + ("" if one.at is None else f"[{one.at}]")
+    text = assignment(targets, text, unpacks=one.unpacks)
     given = {name: _argument(value, names, blocks=name in BLOCK_PARAMETERS) for name, value in call.arguments}
     place = _place(text, number)
     return BuiltLine(
