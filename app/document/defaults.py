@@ -19,7 +19,7 @@ def with_default(notebook: Notebook, step: int, position: int) -> Document:
     if position == 0:
         return notebook.document
     rest = (n for n in range(len(hole_of(call).texts)) if n != position)
-    return replace_call(notebook.document, step, with_values(call, [position, *rest]))
+    return replace_call(notebook.document, step, with_values(call, [position, *rest]).text)
 
 
 __all__ = ["with_default"]

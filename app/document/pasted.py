@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from ...engine.adopt import Snippet, is_post, read_as_far_as_possible
-from ...engine.export import call_text, unique_name
+from ...engine.export import trace_line
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
-from ...engine.ir import Buffer, IRModule, Place, PrimFunc, ScheduleCall, TilewrightError, Var, walk
+from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
 from ...engine.script import Note, Parsed, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
@@ -24,9 +24,7 @@ from .functions import function_of, has_choice
 from .posts import Post, numbers, read_post, with_prose_around
 from .workload import read_workload
 
-_LISTS = frozenset({"split", "get_loops"})
-"""Methods that return a list, even for one element."""
-_OURS = ("sch", "machine", "tilewright", "T", "I", "sizes")
+OURS = ("sch", "machine", "tilewright", "T", "I", "sizes", "main")
 """Names that the notebook itself uses."""
 
 
@@ -201,7 +199,7 @@ def _lines(text: str, found: Snippet) -> list[str]:
     lines: list[str] = []
     said: Place | None = None
     for step, place in zip(found.schedule.trace.steps, found.sources, strict=True):
-        call = trace_line(step, variables)
+        call = trace_line(step, variables, OURS)
         if place != said and place.line > 0:
             lines += above.comments(place)
             quoted = _quoted(source, place)
@@ -242,29 +240,8 @@ def _quoted(source: list[str], place: Place) -> str:
     return " ".join(" ".join(source[place.line - 1 : place.end_line]).split())
 
 
-def trace_line(step: ScheduleCall, variables: dict[Var | str, str]) -> str:
-    """A traced call as a line; results without a name in `variables` get one there."""
-    arguments = dict(step.arguments)
-    call = call_text(
-        "sch",
-        step.method,
-        arguments,
-        lambda handle: variables.get(handle, f'"{handle.name if isinstance(handle, Var) else handle}"'),
-        separator="tilewright.AXIS_SEPARATOR",
-    )
-    for handle in step.results:
-        if handle not in variables:
-            name = handle.name if isinstance(handle, Var) else handle
-            variables[handle] = unique_name(name, {*variables.values(), *_OURS, "main"})
-    targets = [variables[handle] for handle in step.results]
-    if not targets:
-        return call
-    if step.method in _LISTS and len(targets) == 1:
-        return f"({targets[0]},) = {call}"
-    return f"{', '.join(targets)} = {call}"
-
-
 __all__ = [
+    "OURS",
     "Converted",
     "converted",
     "edited_cell",
@@ -272,6 +249,5 @@ __all__ = [
     "notebook_of",
     "plain_notebook",
     "program_name",
-    "trace_line",
     "workload_text",
 ]

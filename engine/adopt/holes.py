@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
 from ..ir import Refusal, TilewrightError
 from ..script import CallStep, CallValue, Ref, python_tree
@@ -75,12 +76,13 @@ def filled(call: CallStep, position: int) -> str:
     return f"{call.targets[0]} = {hole_of(call).texts[position]}"
 
 
-def with_values(call: CallStep, positions: Iterable[int]) -> str:
+def with_values(call: CallStep, positions: Iterable[int]) -> CallStep:
     """Return the line whose hole has the values at these positions, in this order."""
-    hole = hole_of(call)
+    hole, chosen = hole_of(call), tuple(positions)
     owner = f"{call.receiver}." if call.receiver else ""
     name = json.dumps(hole.name, ensure_ascii=False)
-    return f"{hole.target} = {owner}{call.method}({name}, [{', '.join(hole.texts[n] for n in positions)}])"
+    text = f"{hole.target} = {owner}{call.method}({name}, [{', '.join(hole.texts[n] for n in chosen)}])"
+    return replace_fields(call, args=(hole.name, [hole.values[n] for n in chosen]), kwargs={}, text=text)
 
 
 def _refers(value: CallValue) -> bool:

@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from ..analysis import ProgramIndex
 from ..ir import PrimFunc, ScheduleCall, Var
-from ..schedule import BLOCK_PARAMETERS, Handle, Schedule, quoted, value_text
+from ..schedule import Handle, Schedule, assignment, is_same, quoted, traced_line
+from ..schedule import call_text as text_of_call
 
-_BY_KEYWORD = frozenset({"factors", "names"})
-"""Required parameters that are still written with their name."""
+SEPARATOR = "tilewright.AXIS_SEPARATOR"
+"""The text of an axis separator."""
 
 
 def call_text(
-    receiver: str,
-    method: str,
-    arguments: Mapping[str, Any],
+    call: ScheduleCall,
     handle_text: Callable[[Handle], str],
     *,
-    separator: str | None = "AXIS_SEPARATOR",
+    receiver: str = "sch",
+    separator: str | None = SEPARATOR,
 ) -> str:
-    """Return the text `receiver.method(...)` for arguments by parameter name, as in a `ScheduleCall`.
-
-    `handle_text` returns the text of a loop or block; `separator` is the spelling of an axis separator, None drops it.
-    """
-    parts: list[str] = []
-    for name, value, parameter in _bound(method, arguments):
-        text = value_text(value, handle_text, blocks=name in BLOCK_PARAMETERS, separator=separator)
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            parts.extend(value_text(v, handle_text, separator=separator) for v in value)
-        elif parameter.default is inspect.Parameter.empty and name not in _BY_KEYWORD:
-            parts.append(text)
-        elif not _same(value, parameter.default):
-            parts.append(f"{name}={text}")
-    return f"{receiver}.{method}({', '.join(parts)})"
+    """Return the call with required arguments by position, and without defaults; see `schedule.call_text`."""
+    parameters = signature_of(call.method).parameters
+    return text_of_call(call, handle_text, receiver=receiver, separator=separator, parameters=parameters)
 
 
 def step_text(step: ScheduleCall) -> str:
@@ -45,9 +34,14 @@ def step_text(step: ScheduleCall) -> str:
     def text(handle: Handle) -> str:
         return handle.name if isinstance(handle, Var) else quoted(handle)
 
-    call = call_text("sch", step.method, dict(step.arguments), text, separator="tilewright.AXIS_SEPARATOR")
-    made = ", ".join(handle.name if isinstance(handle, Var) else handle for handle in step.results)
-    return f"{made} = {call}" if made.replace(", ", "").isidentifier() else call
+    made = [handle.name if isinstance(handle, Var) else handle for handle in step.results]
+    return assignment(made if all(name.isidentifier() for name in made) else (), call_text(step, text))
+
+
+def trace_line(step: ScheduleCall, names: dict[Handle, str], reserved: Collection[str] = ()) -> str:
+    """Return a traced call as a line of a notebook; results without a variable in `names` get one there that is not `reserved`."""
+    parameters = signature_of(step.method).parameters
+    return traced_line(step, names, reserved, separator=SEPARATOR, parameters=parameters)
 
 
 @cache
@@ -56,20 +50,9 @@ def signature_of(method: str) -> inspect.Signature:
     return inspect.signature(getattr(Schedule, method))
 
 
-def _bound(method: str, arguments: Mapping[str, Any]) -> list[tuple[str, Any, inspect.Parameter]]:
-    parameters = signature_of(method).parameters
-    return [(name, arguments[name], parameter) for name, parameter in parameters.items() if name in arguments]
-
-
 def is_default(method: str, name: str, value: object) -> bool:
     """Whether `value` is the default of the parameter `name` of a Schedule method."""
-    return _same(value, signature_of(method).parameters[name].default)
-
-
-def _same(value: object, default: object) -> bool:
-    return value is default or (
-        type(value) is type(default) and isinstance(value, int | float | str) and value == default
-    )
+    return is_same(value, signature_of(method).parameters[name].default)
 
 
 def named_arguments(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from ..ir import (
     rewrite,
     walk,
 )
-from ..schedule import PRIMITIVES, Handle, Schedule, quoted, unique_name, value_text
+from ..schedule import PRIMITIVES, Handle, Schedule, assignment, quoted, unique_name, value_text
 from ..script import to_script
 from .calls import call_text, is_default, loop_position
 from .generations import METHODS, RECORDED, generation_of, read_version, version_text
@@ -232,7 +232,8 @@ class _Writer:
                 self.remark(
                     f"{self.tvm} has no axis separators; with them, {key} was {value_text(value, self.text_of)}"
                 )
-        self.assign(step, call_text("sch", step.method, arguments, self.text_of, separator=self.generation.separator))
+        call = ScheduleCall(step.method, tuple(arguments.items()))
+        self.assign(step, call_text(call, self.text_of, separator=self.generation.separator))
 
     def assign(self, step: ScheduleCall, call: str) -> None:
         """Append the call with assignments for the results of `step`."""
@@ -244,7 +245,7 @@ class _Writer:
         if gives == "list" and len(variables) == 1:
             self.lines.append(f"{variables[0]} = {call}[0]")
         else:
-            self.lines.append(f"{', '.join(variables)} = {call}")
+            self.lines.append(assignment(variables, call))
 
     # -- handles
 

@@ -55,7 +55,7 @@ from .fresh import defined_vars, fresh_vars
 from .func import IRModule, PrimFunc
 from .graph import Graph, GraphTensor, KernelCall, Network
 from .index_map import AXIS_SEPARATOR, AxisSeparator, IndexFunction, IndexMap, RegionMap
-from .schedule_call import LISTED, ScheduleCall, called_with, replay
+from .schedule_call import LISTED, Parameter, ParameterItem, ScheduleCall, called_with, replay
 from .size import MOST_CHARACTERS, MOST_NODES, ProgramSize, Size, expanded_size
 from .stmt import (
     Allocate,
@@ -173,6 +173,8 @@ __all__ = [
     "Not",
     "Opaque",
     "Or",
+    "Parameter",
+    "ParameterItem",
     "Place",
     "Predicate",
     "PrimFunc",

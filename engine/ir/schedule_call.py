@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -12,10 +12,31 @@ from .buffer import Buffer
 from .expr import Var
 
 Value = Any
-"""An argument: a Var (loop), Buffer, str, number, bool, None, IndexMap, Expr, or a tuple of these."""
+"""An argument: a Var (loop), Buffer, str, number, bool, None, IndexMap, Expr, Parameter, or a tuple of these."""
 
 LISTED = ("loops", "ordered_loops")
 """Variadic arguments of schedule methods: `sch.reorder(i, j)`."""
+
+
+class Parameter(msgspec.Struct, frozen=True, eq=False):
+    """A value that calls leave open, a hole of their text: one of `values`, the first by default. `variable` stands for it in the text."""
+
+    name: str
+    variable: str
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return self.variable
+
+
+class ParameterItem(msgspec.Struct, frozen=True, eq=False):
+    """An item of a parameter whose values are sequences; without a `position` all items, each an argument of its own."""
+
+    parameter: Parameter
+    position: int | None = None
+
+    def __str__(self) -> str:
+        return f"*{self.parameter}" if self.position is None else f"{self.parameter}[{self.position}]"
 
 
 class ScheduleCall(msgspec.Struct, frozen=True, eq=False):
@@ -43,13 +64,28 @@ class ScheduleCall(msgspec.Struct, frozen=True, eq=False):
         """Return the call with other arguments."""
         return replace_fields(self, arguments=tuple({**dict(self.arguments), **changed}.items()))
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters in the arguments, in their order."""
+        return tuple(dict.fromkeys(found for _, value in self.arguments for found in _parameters(value)))
+
     def with_handles(self, new: Mapping[Any, Any]) -> ScheduleCall:
-        """Return the call with its loops and buffers replaced, for another program."""
+        """Return the call with its loops, buffers and parameters replaced, for another program."""
 
         def visit(value: Value) -> Value:
-            if isinstance(value, tuple):
-                return tuple(map(visit, cast("tuple[Value, ...]", value)))
-            return new.get(value, value) if isinstance(value, Var | Buffer) else value
+            match value:
+                case tuple():
+                    return tuple(one for item in cast("tuple[Value, ...]", value) for one in several(item))
+                case ParameterItem(parameter=parameter, position=int(position)):
+                    return visit(parameter)[position]
+                case Var() | Buffer() | Parameter():
+                    return new.get(value, value)
+                case _:
+                    return value
+
+        def several(item: Value) -> tuple[Value, ...]:
+            is_all = isinstance(item, ParameterItem) and item.position is None
+            return visit(item.parameter) if is_all else (visit(item),)
 
         return replace_fields(self, arguments=tuple((name, visit(value)) for name, value in self.arguments))
 
@@ -76,6 +112,19 @@ def called_with(arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str
     keywords = dict(arguments)
     listed = [keywords.pop(key) for key in LISTED if key in keywords]
     return tuple(listed[0]) if listed else (), keywords
+
+
+def _parameters(value: Value) -> Iterator[Parameter]:
+    match value:
+        case tuple():
+            for item in cast("tuple[Value, ...]", value):
+                yield from _parameters(item)
+        case Parameter():
+            yield value
+        case ParameterItem(parameter=parameter):
+            yield parameter
+        case _:
+            pass
 
 
 _FIRST = ("block", "loop", "block_or_loop")

@@ -9,7 +9,19 @@ from .primitives.motion.targets import Target
 from .rules.affine import is_affine
 from .schedule import Schedule, ScheduleState
 from .trace import Trace
-from .value_text import BLOCK_PARAMETERS, Handle, index_map_text, quoted, region_map_text, unique_name, value_text
+from .value_text import (
+    BLOCK_PARAMETERS,
+    Handle,
+    assignment,
+    call_text,
+    index_map_text,
+    is_same,
+    quoted,
+    region_map_text,
+    traced_line,
+    unique_name,
+    value_text,
+)
 
 __all__ = [
     "BLOCK_PARAMETERS",
@@ -25,13 +37,17 @@ __all__ = [
     "Target",
     "TensorIntrin",
     "Trace",
+    "assignment",
+    "call_text",
     "gathered_places",
     "index_map_text",
     "is_affine",
+    "is_same",
     "process_intrinsics",
     "quoted",
     "region_map_text",
     "single_values",
+    "traced_line",
     "unique_name",
     "value_text",
 ]

@@ -1,14 +1,15 @@
-"""Arguments of calls as Python text."""
+"""Schedule calls and their arguments as Python text."""
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import Parameter as MethodParameter
 from typing import Any
 
 from ..arith import prove_equal
-from ..ir import Buffer, Expr, IndexMap, RegionMap, Var, build
+from ..ir import LISTED, Buffer, Expr, IndexMap, Parameter, ParameterItem, RegionMap, ScheduleCall, Var, build
 from ..script import expr_text
 from .intrin import TensorIntrin
 
@@ -18,6 +19,76 @@ BLOCK_PARAMETERS = frozenset(
     {"block", "block_or_loop", "consumer_blocks", "scope_block", "target", "reduction_block", "epilogue_block"}
 )
 """Parameters whose strings name blocks; elsewhere a string is a plain string."""
+
+
+LISTS = frozenset({"split", "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks"})
+"""Methods that return a list, even of one element."""
+
+_BY_KEYWORD = frozenset({"factors", "names"})
+"""Required parameters that are still written with their name."""
+
+
+def call_text(
+    call: ScheduleCall,
+    handle_text: Callable[[Handle], str],
+    *,
+    receiver: str = "sch",
+    separator: str | None = "AXIS_SEPARATOR",
+    parameters: Mapping[str, MethodParameter] | None = None,
+) -> str:
+    """Return `receiver.method(...)`. `handle_text` returns the text of a loop or block; `separator` is the spelling of an axis separator,
+    None drops it. With the `parameters` of the method, in their order, required arguments are positional and defaults are left out;
+    without them all arguments are by keyword, as in TVM's traces."""
+    arguments = dict(call.arguments)
+    parts: list[str] = []
+    for name in arguments if parameters is None else parameters:
+        if name not in arguments:
+            continue
+        value, parameter = arguments[name], None if parameters is None else parameters[name]
+        if name in LISTED:
+            parts.extend(value_text(one, handle_text, separator=separator) for one in value)
+        elif parameter is None or not is_same(value, parameter.default):
+            text = value_text(value, handle_text, blocks=name in BLOCK_PARAMETERS, separator=separator)
+            required = parameter is not None and parameter.default is parameter.empty and name not in _BY_KEYWORD
+            parts.append(text if required else f"{name}={text}")
+    return f"{receiver}.{call.method}({', '.join(parts)})"
+
+
+def assignment(targets: Sequence[str], text: str, *, unpacks: bool = False) -> str:
+    """Return `ko, ki = text`; `(ko,) = text` if the only target is the item of a list."""
+    listed = ", ".join(targets)
+    return f"{f'({listed},)' if unpacks and len(targets) == 1 else listed} = {text}" if targets else text
+
+
+def traced_line(
+    call: ScheduleCall,
+    names: dict[Handle, str],
+    reserved: Collection[str] = ("sch",),
+    *,
+    separator: str = "AXIS_SEPARATOR",
+    parameters: Mapping[str, MethodParameter] | None = None,
+) -> str:
+    """Return the line of a traced call. `names` are the variables of the handles so far, and receives those of the results."""
+
+    def text(handle: Handle) -> str:
+        return names.get(handle) or quoted(name_of(handle))
+
+    made = call_text(call, text, separator=separator, parameters=parameters)
+    for handle in call.results:
+        if handle not in names:
+            names[handle] = unique_name(name_of(handle), {*reserved, *names.values()})
+    return assignment([names[handle] for handle in call.results], made, unpacks=call.method in LISTS)
+
+
+def name_of(handle: Handle) -> str:
+    return handle.name if isinstance(handle, Var) else handle
+
+
+def is_same(value: object, default: object) -> bool:
+    """Whether an argument is the default of its parameter."""
+    return value is default or (
+        type(value) is type(default) and isinstance(value, int | float | str) and value == default
+    )
 
 
 def value_text(
@@ -39,6 +110,8 @@ def value_text(
                 return quoted(item.name)
             case Expr():
                 return expr_text(item)
+            case Parameter() | ParameterItem():
+                return str(item)
             case list():
                 return f"[{', '.join(map(visit, item))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
             case tuple() if _is_pair(item):  # pyright: ignore[reportUnknownArgumentType]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ....engine.export import trace_line
 from ....engine.hwsim import Machine
 from ....engine.ir import IRModule, PrimFunc, TilewrightError, Var
 from ....engine.schedule import Schedule
@@ -12,7 +13,7 @@ from ....engine.script import CallStep
 from ..calls import schedule_calls
 from ..cells import Document, read_document
 from ..notebook import Notebook, NotebookStep, State
-from ..pasted import program_name, trace_line, workload_text
+from ..pasted import OURS, program_name, workload_text
 
 
 def notebook_of_schedule(
@@ -27,7 +28,7 @@ def notebook_of_schedule(
     head = _head(program, machine, sizes or {})
     variables: dict[Var | str, str] = {}
     try:
-        lines = [trace_line(step, variables) for step in schedule.trace.steps]
+        lines = [trace_line(step, variables, OURS) for step in schedule.trace.steps]
         document = read_document(head + "".join(f"{line}\n" for line in lines))
         calls = schedule_calls(document)[1:]
     except TilewrightError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....engine.adopt import TriedCall, make_call
-from ....engine.export import call_text, loop_position, quoted, unique_name
+from ....engine.export import assignment, call_text, loop_position, quoted, unique_name
 from ....engine.ir import Refusal, ScheduleCall, Var
 from ....engine.schedule import Schedule
 from ..evaluate import evaluate
@@ -17,9 +17,6 @@ from .apply import append_call
 
 RESERVED = ("sch", "machine", "report", "tilewright", "T", "I", "AXIS_SEPARATOR", "print", "np")
 """Names that are never used for the variable of a loop or a block."""
-
-SEPARATOR = "tilewright.AXIS_SEPARATOR"
-"""The text of an axis separator."""
 
 
 def variable_of(names: Mapping[str, Any], handle: Handle) -> str | None:
@@ -94,11 +91,11 @@ def line_for(
     the call), so the text may have several lines. Raises DocumentError "nameless-loop" for a loop that is not in `schedule`.
     """
     handles = HandleTexts(names, schedule, receiver, reserved)
-    text = call_text(receiver, call.method, dict(call.arguments), handles.text_of, separator=SEPARATOR)
-    made = [results] if isinstance(results, Var | str) else list(results or ())
+    text = call_text(call, handles.text_of, receiver=receiver)
+    is_one = isinstance(results, Var | str)
+    made = [results] if is_one else list(results or ())
     targets = [handles.new_name(handle.name if isinstance(handle, Var) else handle) for handle in made]
-    line = f"{', '.join(targets)} = {text}" if targets else text
-    return "\n".join([*handles.lookups, line])
+    return "\n".join([*handles.lookups, assignment(targets, text, unpacks=not is_one)])
 
 
 def call_line(

@@ -222,11 +222,10 @@ def _made_loop(
     if spans:
         return read_edited(document, spans + _in_schedule(notebook, loop, loop.name, new))
     made = line_for(
-        notebook.names, ScheduleCall("split", (("loop", loop), ("factors", [None]), ("names", [new]))),
+        notebook.names, ScheduleCall("split", (("loop", loop), ("factors", [None]), ("names", [new]))), [Var(new)],
         schedule=notebook.schedule, receiver=notebook.schedule_name,
     )  # fmt: skip
-    *before, last = made.split("\n")
-    return append_call(document, "\n".join([*before, f"({new},) = {last}"]))
+    return append_call(document, made)
 
 
 def _naming(lines: list[str], call: ast.Call, traced: ScheduleCall, place: int, new: str) -> list[Replacement]:

@@ -5,13 +5,13 @@ the points of a sketch, and the first of them are simulated. Of the fastest sket
 fastest one becomes the space, with its values as defaults:
 
     tile_i = tilewright.choose("tile i", [64, 16, 32, 128])
-    i_o, i_i = sch.split(i, [None, tile_i], names=["i_o", "i_i"])
+    i_o, i_i = sch.split(i, factors=[None, tile_i], names=["i_o", "i_i"])
     sch.compute_at("power", i_o)
     sch.set_scope("power", 0, "local.vtcm")
     X_in = sch.cache_read("power", "X", "local.vtcm")
     sch.compute_at(X_in, i_o)
     stages = tilewright.choose("stages of i_o", [[0, 1, 1], [0, 0, 0]])
-    sch.pipeline(i_o, stages=stages)
+    sch.pipeline(i_o, stages)
 """
 
 from __future__ import annotations
@@ -325,16 +325,17 @@ def _spread(points: Sequence[Point]) -> Sequence[Point]:
 
 def _with_default(sketch: Sketch, point: Point) -> tuple[Space, str]:
     """The space and its text, without pins, with the values of a point in front."""
-    builder = sketch.builder
+    lines = sketch.lines
     whole, point = unpinned(sketch.space, point)
     if point != whole.default:
-        builder = builder.reordered(dict(zip((h.target for h in whole.holes), point, strict=True)))
+        first = {hole.target: at for hole, at in zip(whole.holes, point, strict=True)}
+        lines = [line.with_default(first) for line in lines]
     space = space_of(
-        sketch.space.program, builder.calls, schedule_name=sketch.space.schedule_name, sizes=sketch.space.sizes,
-        intrinsics=sketch.space.intrinsics,
+        whole.program, [line.statement for line in lines if line.statement is not None], schedule_name=whole.schedule_name,
+        sizes=whole.sizes, intrinsics=whole.intrinsics,
     )  # fmt: skip
     assert space.size == prod(len(hole.values) for hole in whole.holes)
-    return space, "\n".join(builder.lines) + "\n"
+    return space, "".join(f"{line.text}\n" for line in lines)
 
 
 __all__ = ["DerivedSpace", "derive_space", "deriving_space"]

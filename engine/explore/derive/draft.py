@@ -1,19 +1,21 @@
-"""The draft of a schedule: what the rules have written so far, for one group of blocks at a time."""
+"""The draft of a schedule: the calls that the rules have made so far, for one group of blocks at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from typing import Any
 
 import msgspec
 
 from ...analysis import ProgramIndex
 from ...hwsim import Engine, Machine, MatrixEngine, Memory, SystolicEngine, copy_path
-from ...ir import Block, Buffer, For, IRModule, PrimFunc, SeqStmt, Var
+from ...ir import Block, Buffer, For, IRModule, Parameter, PrimFunc, SeqStmt, Var
 from ...lower import with_sizes
 from ...schedule import Intrinsics
 from ..space.schedule_builder import ScheduleBuilder
 from .flow import GroupFlow
+from .main_tiles import MainTiles
 
 DYNAMIC = "shared.dyn"
 """The scope of shared memory whose size a launch states."""
@@ -52,16 +54,16 @@ class WarpTile(msgspec.Struct, frozen=True, eq=False):
     `loads` those that load operands."""
 
     block: str
-    outer: str
-    step: str
-    inner: str
-    tile: str
+    outer: Var
+    step: Var
+    inner: Var
+    tile: Var
     stored: str
     loads: list[str] = msgspec.field(default_factory=list)
 
 
 class ScheduleDraft:
-    """The lines so far, and what rules tell each other about the current group."""
+    """The calls so far, and what rules tell each other about the current group; `shared` are the holes that all groups share."""
 
     def __init__(
         self,
@@ -73,32 +75,33 @@ class ScheduleDraft:
     ) -> None:
         self.program, self.machine, self.sizes, self.intrinsics = program, machine, sizes, intrinsics
         self.builder = ScheduleBuilder(program, name, intrinsics)
-        self.sch = name
         self.decisions: list[str] = []
         self.omissions: list[str] = []
+        self.shared: dict[str, Parameter] = {}
         self.group: Group
         self.flow: GroupFlow
         self.engines: dict[str, Engine]
         self.grains: dict[str, int]
         self.fills: dict[str, int]
         self.periods: dict[str, int]
-        self.loops: dict[str, str]
+        self.loops: dict[str, Var]
         self.spatial: int
         self.near: set[str]
         self.memories: dict[str, list[Memory]]
-        self.grid: str
+        self.grid: Var | None
         self.in_fragments: set[str]
         self.warp_tiles: list[WarpTile]
+        self.main: MainTiles
 
     def begin(self, group: Group) -> ScheduleDraft:
-        """The draft for a group; it adds lines to the same schedule.
+        """The draft for a group; it adds calls to the same schedule.
 
-        `loops` maps the name of a tiled loop to the variable of its loop over tiles, outermost first; the first `spatial` are no
+        `loops` maps the name of a tiled loop to its loop over tiles, outermost first; the first `spatial` are no
         reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
         result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a
         matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop
-        over blocks of threads, "" without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that
-        are divided over warps.
+        over blocks of threads, None without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that
+        are divided over warps. `main` is what the rules of the main block tell each other.
         """
         part = copy(self)
         part.group = group
@@ -111,7 +114,7 @@ class ScheduleDraft:
         part.spatial = 0
         part.near = set()
         part.memories = {}
-        part.grid = ""
+        part.grid = None
         part.in_fragments = set()
         part.warp_tiles = []
         return part
@@ -129,10 +132,6 @@ class ScheduleDraft:
     def block(self, name: str) -> Block:
         return self.index.block(name)
 
-    def write(self, *lines: str) -> bool:
-        """Adds all of these calls of the schedule, or none if one is refused; returns whether they were added."""
-        return self.builder.write(*(line.replace("$", self.sch) for line in lines))
-
     def decide(self, text: str) -> None:
         """Records what was decided, for the explanation of the space."""
         self.decisions.append(text)
@@ -141,44 +140,41 @@ class ScheduleDraft:
         """Records what was not done, and why."""
         self.omissions.append(f"{what}: {reason}")
 
-    def hole(self, wanted: str) -> str:
-        """A name for a hole that no line has yet."""
-        taken = any(f'"{wanted}"' in line for line in self.builder.lines)
-        return f"{wanted} of {self.group.last}" if taken else wanted
+    def name(self, loop: Var) -> str:
+        """The variable of a loop."""
+        return self.builder.names.get(loop, loop.name)
+
+    def choice(self, variable: str, name: str, values: Sequence[Any]) -> Parameter:
+        """A hole of the schedule, named also after the group if another one has its name."""
+        taken = any(known.name == name and len(known.values) > 1 for known in self.builder.parameters)
+        return self.builder.choice(variable, f"{name} of {self.group.last}" if taken else name, values)
+
+    def first_accepted(self, method: str, block: str, loops: Sequence[Var]) -> Var | None:
+        """Moves a block to the first of these loops that the schedule accepts, and returns it."""
+        return next((o for o in loops if self.builder.accepts(method, block, o, **self.unit_loops)), None)
 
     @property
     def matrix_names(self) -> set[str]:
         return {e.name for e in self.machine.engines if isinstance(e, MatrixEngine | SystolicEngine)}
 
-    def named_loops(self, block: str) -> tuple[list[str], dict[Var, str]]:
-        """The lines that give each loop around a block a variable, and the variables: those that lines have set, and new ones."""
-        builder, known = self.builder, {v: name for name, v in self.builder.state.names.items() if isinstance(v, Var)}
-        loops = self.loops_of(block)
-        missing = [f.loop_var for f in loops if f.loop_var not in known]
-        if not missing:
-            return [], known
-        known |= {v: builder.fresh(word(v.name)) for v in missing}
-        targets = [known[f.loop_var] if f.loop_var in missing else "_" for f in loops]
-        return [f'{", ".join(targets)}{"," if len(targets) == 1 else ""} = $.get_loops("{block}")'], known
+    def innermost(self, loops: frozenset[str]) -> Var | None:
+        """The innermost loop over tiles among these; None if there is none."""
+        return next((o for name, o in reversed(self.loops.items()) if name in loops), None)
 
-    def innermost(self, loops: frozenset[str]) -> str:
-        """The variable of the innermost loop over tiles among these; "" if there is none."""
-        return next((o for name, o in reversed(self.loops.items()) if name in loops), "")
-
-    def of_result(self) -> str:
-        """The variable of the innermost loop over tiles outside of reductions; "" if there is none."""
-        return next(reversed([*self.loops.values()][: self.spatial]), "")
+    def of_result(self) -> Var | None:
+        """The innermost loop over tiles outside of reductions; None if there is none."""
+        return next(reversed([*self.loops.values()][: self.spatial]), None)
 
     def tiled_around(self, block: str) -> frozenset[str]:
         """The names of the tiled loops whose loops over tiles are around a block."""
-        around = {loop.loop_var.name for loop in self.loops_of(block)}
-        return frozenset(name for name, o in self.loops.items() if self.builder.value(o).name in around)
+        around = {loop.loop_var for loop in self.loops_of(block)}
+        return frozenset(name for name, o in self.loops.items() if o in around)
 
-    def outward(self, loop: str) -> Sequence[str]:
-        """The variables of a loop over tiles and of those around it; of "" the loop over blocks of threads, if there is one."""
+    def outward(self, loop: Var | None) -> Sequence[Var]:
+        """A loop over tiles and those around it; of None the loop over blocks of threads, if there is one."""
         order = list(self.loops.values())
-        within = order[: order.index(loop) + 1][::-1] if loop else []
-        return [*within, *([self.grid] if self.grid else [])]
+        within = order[: order.index(loop) + 1][::-1] if loop is not None else []
+        return [*within, *([self.grid] if self.grid is not None else [])]
 
     @property
     def binds_threads(self) -> bool:
@@ -188,9 +184,9 @@ class ScheduleDraft:
         return executes_threads(self.machine) and on_matrix <= self.in_fragments
 
     @property
-    def unit_loops(self) -> str:
+    def unit_loops(self) -> Mapping[str, Any]:
         """The argument that keeps loops of one iteration, so that threads find the same loops for each size of a tile."""
-        return ", preserve_unit_loops=True" if self.binds_threads else ""
+        return {"preserve_unit_loops": True} if self.binds_threads else {}
 
     def on_chip(self, names: Sequence[str]) -> list[Memory]:
         """Those of the memories that are on chip; for threads the one that they share, which their registers are loaded from."""
@@ -212,12 +208,10 @@ class ScheduleDraft:
     def memory_of(self, buffer: Buffer) -> Memory | None:
         return self.machine.find_memory(buffer.scope)
 
-    def parts(self, loop: str) -> Sequence[tuple[str, ...]]:
+    def parts(self, loop: Var) -> Sequence[tuple[str, ...]]:
         """The statements of the body of a loop over tiles, each as the names of its blocks."""
-        found = self.builder.value(loop)
-        assert isinstance(found, Var)
         index = self.index
-        body = index.loop(found).body
+        body = index.loop(loop).body
         parts = body.seq if isinstance(body, SeqStmt) else (body,)
         return [tuple(n for n in index.block_names[1:] if index.is_inside(index.realize(n), part)) for part in parts]
 
@@ -240,10 +234,4 @@ def _shared_memories(machine: Machine) -> list[Memory]:
     ]
 
 
-def word(name: str) -> str:
-    """A variable name derived from `name`."""
-    text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_") or "x"
-    return f"_{text}" if text[0].isdigit() else text
-
-
-__all__ = ["Group", "ScheduleDraft", "WarpTile", "executes_threads", "word"]
+__all__ = ["Group", "ScheduleDraft", "WarpTile", "executes_threads"]

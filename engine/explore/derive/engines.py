@@ -32,7 +32,7 @@ def choose_engines(draft: ScheduleDraft) -> None:
         chosen = vector or draft.machine.engines[-1]
         draft.engines[name] = chosen
         if (product is not None and matrix is not None) or _is_copy(block):
-            draft.write(f'$.annotate("{name}", "engine", "{chosen.name}")')
+            draft.builder.accepts("annotate", name, "engine", chosen.name)
 
 
 def _is_copy(block: Block) -> bool:

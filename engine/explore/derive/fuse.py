@@ -6,7 +6,7 @@ from math import prod
 
 from ...hwsim import Memory, padded_load
 from ...ir import BufferLoad, BufferStore, Var, build, walk
-from .draft import ScheduleDraft, word
+from .draft import ScheduleDraft
 from .product import product_of, uncast
 from .stage import spread_rows
 
@@ -15,7 +15,7 @@ def inline_producers(draft: ScheduleDraft) -> None:
     """Requires a block of elementwise work with one reader, which reads each element once and is no reduction; or a copy or cast that a
     product reads. Line: `compute_inline`: no element is computed twice, and a buffer and its tasks are saved."""
     for name in draft.group.every[:-1]:
-        if _is_inlined(draft, name) and draft.write(f'$.compute_inline("{name}")'):
+        if _is_inlined(draft, name) and draft.builder.accepts("compute_inline", name):
             draft.group = draft.group.without(name)
             draft.decide(f"{name} inlined")
     draft.flow = draft.flow_of_group()
@@ -47,13 +47,11 @@ def fuse_producers(draft: ScheduleDraft) -> None:
     the first, at the innermost loop over tiles that its elements depend on; if that is refused, at the next loop around it."""
     for name in reversed(draft.group.members[:-1]):
         wanted = draft.innermost(draft.flow.of_block(name))
-        at = next(
-            (o for o in draft.outward(wanted) if draft.write(f'$.compute_at("{name}", {o}{draft.unit_loops})')), ""
-        )
-        if at:
-            draft.decide(f"{name} at loop {at}")
-        elif wanted:
-            draft.leave_out(f"{name} under {wanted}", "no loop over tiles accepts it")
+        at = draft.first_accepted("compute_at", name, draft.outward(wanted))
+        if at is not None:
+            draft.decide(f"{name} at loop {draft.name(at)}")
+        elif wanted is not None:
+            draft.leave_out(f"{name} under {draft.name(wanted)}", "no loop over tiles accepts it")
 
 
 def fuse_followers(draft: ScheduleDraft) -> None:
@@ -61,8 +59,8 @@ def fuse_followers(draft: ScheduleDraft) -> None:
     loop over tiles outside of reductions: a tile of sums is complete there, and still on chip."""
     at = draft.of_result()
     for name in draft.group.after:
-        if at and draft.write(f'$.reverse_compute_at("{name}", {at}{draft.unit_loops})'):
-            draft.decide(f"{name} at loop {at}")
+        if at is not None and draft.first_accepted("reverse_compute_at", name, [at]) is not None:
+            draft.decide(f"{name} at loop {draft.name(at)}")
         else:
             draft.leave_out(f"{name} under {draft.group.last}", "no loop over tiles accepts it")
 
@@ -84,9 +82,9 @@ def keep_on_chip(draft: ScheduleDraft) -> None:
             draft.leave_out(f"{buffer.name} on chip", "no memory is common to its writer and its readers")
             continue
         scope = draft.scope_in(fit[0])
-        if draft.write(f'$.set_scope("{name}", 0, "{scope}")'):
+        if draft.builder.accepts("set_scope", name, 0, scope):
             if draft.binds_threads:
-                spread_rows(draft, f'"{name}"', buffer, fit[0])
+                spread_rows(draft, name, buffer, fit[0])
             draft.near.add(buffer.name)
             draft.memories[name] = fit
             draft.decide(f"{buffer.name} in {scope}")
@@ -98,9 +96,8 @@ def choose_memories(draft: ScheduleDraft) -> None:
     for name, fit in draft.memories.items():
         if len(fit) > 1:
             buffer = draft.block(name).writes[0].buffer
-            scope = draft.builder.fresh(f"{word(buffer.name)}_scope")
-            draft.builder.hole(scope, f"{buffer.name} scope", [f'"{m.scope}"' for m in fit])
-            draft.write(f'$.set_scope("{name}", 0, {scope})')
+            scope = draft.builder.choice(f"{buffer.name}_scope", f"{buffer.name} scope", [m.scope for m in fit])
+            draft.builder.accepts("set_scope", name, 0, scope)
             draft.decide(f"{buffer.name} in {' or '.join(m.scope for m in fit)}")
 
 

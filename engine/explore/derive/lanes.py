@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace as replace_fields
 
 from ...hwsim import VectorEngine
-from ...ir import BlockRealize, Buffer, Expr, For, build, free_vars
+from ...ir import BlockRealize, Buffer, Expr, For, ParameterItem, Var, build, free_vars
 from ...ir import dtype as dt
-from ..space.schedule_builder import listed
-from .draft import ScheduleDraft, word
+from .draft import ScheduleDraft
 from .product import product_of
 
 
@@ -26,21 +26,22 @@ def sum_in_lanes(draft: ScheduleDraft) -> None:
         lanes = _lanes(engine, realize.block.writes[0].buffer)
         if loop is None or (build.int_value(loop.extent) or 1) <= lanes:
             continue
-        loops = [draft.builder.fresh(word(f.loop_var.name)) for f in draft.loops_of(name)]
-        along = loops[draft.loops_of(name).index(loop)]
-        o, i, partial = (
-            draft.builder.fresh(f"{stem}") for stem in (f"{along}_o", f"{along}_lanes", f"{word(name)}_rf")
-        )
-        if draft.write(
-            f'{_unpacked(loops)} = $.get_loops("{name}")',
-            f'{o}, {i} = $.split({along}, [None, {lanes}], names=["{o}", "{i}"])',
-            f"{partial} = $.rfactor({i}, factor_axis=-1)",
-        ):
+        partial_sums = draft.builder.attempt(partial(_apart, draft, name, loop, lanes))
+        if partial_sums is not None:
             members = list(draft.group.members)
-            members.insert(members.index(name), draft.builder.value(partial))
+            members.insert(members.index(name), partial_sums)
             draft.group = replace_fields(draft.group, members=tuple(members))
             draft.decide(f"{name} sums {lanes} lanes apart")
     draft.flow = draft.flow_of_group()
+
+
+def _apart(draft: ScheduleDraft, name: str, loop: For, lanes: int) -> str:
+    """Sums the lanes of a reduced loop apart; returns the block of their sums."""
+    builder = draft.builder
+    builder.name_loops(name, anew=True)
+    along = draft.name(loop.loop_var)
+    _, inner = builder.split(loop.loop_var, (None, lanes), [f"{along}_o", f"{along}_lanes"])
+    return builder.call("rfactor", inner, -1, into=[f"{name}_rf"])[0]
 
 
 def vectorize_blocks(draft: ScheduleDraft) -> None:
@@ -57,52 +58,41 @@ def vectorize_blocks(draft: ScheduleDraft) -> None:
 
 
 def _in_lanes(draft: ScheduleDraft, name: str, lanes: int) -> bool:
-    realize, every = draft.index.realize(name), draft.loops_of(name)
-    tiles = {draft.builder.value(o).name for o in draft.loops.values()}
-    own = [loop for loop in every if loop.loop_var.name not in tiles]
+    realize, tiles = draft.index.realize(name), set(draft.loops.values())
+    own = [loop for loop in draft.loops_of(name) if loop.loop_var not in tiles]
     written = realize.block.writes[0].region
     along = [f for f in own if written and _drives(realize, f, written[-1].min)]
     if not along or (build.int_value(along[-1].extent) or 1) < 2:
         return False
-    loops = [draft.builder.fresh(word(f.loop_var.name)) for f in every]
-    named = dict(zip((f.loop_var for f in every), loops, strict=True))
-    lines = [f'{_unpacked(loops)} = $.get_loops("{name}")']
-    last = inner = named[along[-1].loop_var]
-    if (build.int_value(along[-1].extent) or 1) > lanes:
-        outer, inner = draft.builder.fresh(f"{last}_v"), draft.builder.fresh(f"{last}_lanes")
-        lines.append(f'{outer}, {inner} = $.split({last}, [None, {lanes}], names=["{outer}", "{inner}"])')
-        named[along[-1].loop_var] = outer
-    else:
-        del named[along[-1].loop_var]
-    around = [f for f in own if f.loop_var in named]
-    summed = [named[f.loop_var] for f in around if is_summed(realize, f)]
-    spatial = [named[f.loop_var] for f in around if not is_summed(realize, f)]
-    return _ordered(draft, name, lines, _orders(spatial, summed), inner)
+    summed = [f.loop_var for f in own if is_summed(realize, f)]
+    return draft.builder.attempt(partial(_vectorized, draft, name, own, summed, along[-1], lanes)) is not None
 
 
-def _ordered(
-    draft: ScheduleDraft, name: str, lines: Sequence[str], orders: Sequence[Sequence[str]], inner: str
+def _vectorized(
+    draft: ScheduleDraft, name: str, own: Sequence[For], summed: Sequence[Var], along: For, lanes: int
 ) -> bool:
-    """Writes the lines, the order of the loops as a hole where there are several, and the vectors."""
-    builder = draft.builder
-    if not draft.write(*lines):
-        return False
-    legal = [o for o in orders if builder.would(f"{draft.sch}.reorder({', '.join([*o, inner])})")]
+    """Divides the loop `along` the last axis by the lanes, orders the loops around them, and makes vectors of them."""
+    builder, inner = draft.builder, along.loop_var
+    builder.name_loops(name, anew=True)
+    around = [f.loop_var for f in own if f is not along]
+    if (build.int_value(along.extent) or 1) > lanes:
+        variable = draft.name(inner)
+        outer, inner = builder.split(inner, (None, lanes), [f"{variable}_v", f"{variable}_lanes"])
+        around.insert(own.index(along), outer)
+        summed = [outer if v is along.loop_var else v for v in summed]
+    orders = _orders([v for v in around if v not in summed], [v for v in summed if v in around])
+    legal = [o for o in orders if builder.would("reorder", *o, inner)]
     if len(legal) > 1:
-        variable = builder.fresh(f"{word(name)}_order")
-        builder.hole(variable, draft.hole(f"order of {name}"), [listed(_names(draft, o)) for o in legal])
-        if draft.write(f"$.reorder(*{variable}, {inner})", f"$.vectorize({inner})"):
-            return True
-        builder.drop()  # two loops have one name
-    chosen = [f"$.reorder({', '.join([*legal[0], inner])})"] if legal and legal[0] else []
-    return draft.write(*chosen, f"$.vectorize({inner})")
+        order = draft.choice(f"{name}_order", f"order of {name}", [tuple(v.name for v in o) for o in legal])
+        if builder.accepts("reorder", ParameterItem(order), inner):  # else two loops have one name
+            legal = []
+    if legal and legal[0]:
+        builder.call("reorder", *legal[0], inner)
+    builder.call("vectorize", inner)
+    return True
 
 
-def _names(draft: ScheduleDraft, variables: Sequence[str]) -> list[str]:
-    return [draft.builder.value(v).name for v in variables]
-
-
-def _orders(spatial: Sequence[str], summed: Sequence[str]) -> list[tuple[str, ...]]:
+def _orders(spatial: Sequence[Var], summed: Sequence[Var]) -> list[tuple[Var, ...]]:
     """Orders of the loops around the lanes: reductions innermost, outermost, or around one of the other loops."""
     found = (
         [*spatial[:-1], *summed, *spatial[-1:]], [*spatial, *summed], [*summed, *spatial], [*spatial[-1:], *summed, *spatial[:-1]],
@@ -117,11 +107,6 @@ def _program_vectors(draft: ScheduleDraft) -> VectorEngine | None:
 
 def _lanes(engine: VectorEngine, buffer: Buffer) -> int:
     return max(1, engine.vector_bytes // dt.size_bytes(buffer.dtype))
-
-
-def _unpacked(names: Sequence[str]) -> str:
-    """The names as targets of an assignment."""
-    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
 def is_summed(realize: BlockRealize, loop: For) -> bool:

@@ -33,19 +33,14 @@ def pipeline_tiles(draft: ScheduleDraft) -> None:
             continue
         offers = [s for delay in DELAYS if max(s := _stages(draft, parts, delay))]
         offers = offers or [_stages(draft, parts, AFTER)]
-        legal = [
-            s
-            for s in dict.fromkeys(offers)
-            if max(s) and draft.builder.would(f"{draft.sch}.pipeline({loop}, stages={list(s)})")
-        ]
+        name = loop.name
+        legal = [s for s in dict.fromkeys(offers) if max(s) and draft.builder.would("pipeline", loop, s)]
         if not legal:
-            draft.leave_out(f"a pipeline of {loop}", "no order of stages keeps its dependences")
+            draft.leave_out(f"a pipeline of {name}", "no order of stages keeps its dependences")
             continue
-        stages = draft.builder.fresh("stages")
-        values = [*legal, (0,) * len(parts)]
-        draft.builder.hole(stages, draft.hole(f"stages of {loop}"), [str(list(s)) for s in values])
-        draft.write(f"$.pipeline({loop}, stages={stages})")
-        draft.decide(f"pipeline of {loop} in up to {1 + max(map(max, legal))} stages")
+        stages = draft.choice("stages", f"stages of {name}", [*legal, (0,) * len(parts)])
+        draft.builder.accepts("pipeline", loop, stages)
+        draft.decide(f"pipeline of {name} in up to {1 + max(map(max, legal))} stages")
 
 
 def _stages(draft: ScheduleDraft, parts: Sequence[tuple[str, ...]], delay: Delay) -> tuple[int, ...]:

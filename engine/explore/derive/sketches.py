@@ -12,6 +12,7 @@ from ...hwsim import Machine
 from ...ir import IRModule, PrimFunc, TilewrightError
 from ...lower import with_sizes
 from ...schedule import Intrinsics, Schedule
+from ...script import CallStep
 from ..database.record import TuningRecord
 from ..database.renamed import SCHEDULE, renamed_lines
 from ..database.target import target_of
@@ -20,13 +21,13 @@ from ..database.workload import Workload, workload_of
 from ..search.local_search import LocalSearch, estimates_of, rank_of
 from ..space.model import Point, Space, SpaceError, space_of
 from ..space.pins import Pins, pinned
-from ..space.schedule_builder import ScheduleBuilder
+from ..space.schedule_lines import BuiltLine, lines_of
 from ..space.tiling_target import TilingTargetError
 from ..trials.point_trials import PointTrials
 from .draft import Group, ScheduleDraft, executes_threads
 from .groups import MAIN_BLOCK, Partition, SketchChoice, are_plain, choice_of, partitions, tilings
-from .main_block import MainBlock
-from .table import ScheduleRule, apply_rules
+from .main_block import main_group
+from .table import MAIN_RULES, ScheduleRule, apply_rules
 
 ESTIMATES = 32
 """Estimates of a sketch."""
@@ -46,7 +47,7 @@ class Sketch(msgspec.Struct, frozen=True, eq=False):
     simulated first. `is_pinned` says that its holes have the values to keep: its space has only those."""
 
     title: str
-    builder: ScheduleBuilder
+    lines: tuple[BuiltLine, ...]
     space: Space
     trials: PointTrials
     points: tuple[Point, ...]
@@ -107,16 +108,13 @@ class Sketches:
     def _written(self, record: TuningRecord, workload: Workload) -> Sketch | None:
         """The sketch with the lines of a record, under the names of the program; None if a line is refused."""
         names = record.names_for(workload)
-        builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
-        for line in renamed_lines(record.text, names, SCHEDULE, self.name).splitlines():
-            if line.startswith("#"):
-                builder.lines.append(line)
-            elif line.strip() and not builder.write(line):
-                return None
-        decided = (FOUND, *_remarks(builder.lines))
+        text = renamed_lines(record.text, names, SCHEDULE, self.name)
         kind = 0 if record.choice is None else len(record.choice.tiled)
         try:
-            sketch = self._estimated(FOUND, kind, builder, decided, (), record.choice)
+            lines = lines_of(text)
+            decided = (FOUND, *(line.text.removeprefix("# ") for line in lines if line.statement is None))
+            sketch = self._estimated(FOUND, kind, lines, decided, (), record.choice)
+            sketch.space.schedule_at(sketch.space.default)
         except TilewrightError:
             return None
         return msgspec.structs.replace(sketch, starts=(sketch.space.default,))
@@ -134,12 +132,20 @@ class Sketches:
         """The sketch of the main block alone; None if there is none."""
         if WHOLE not in self._sketches:
             try:
-                builder = MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
+                draft = self._main_draft()
             except TilingTargetError:
                 return None
-            decisions = _remarks(builder.lines)
-            self._sketches[WHOLE] = self._estimated("tiles of the main block", 0, builder, decisions, (), WHOLE)
+            self._sketches[WHOLE] = self._drafted("tiles of the main block", 0, draft, WHOLE)
         return self._sketches[WHOLE]
+
+    def _main_draft(self) -> ScheduleDraft:
+        """The draft of the main block. Raises TilingTargetError."""
+        draft = self._draft()
+        apply_rules(draft, [main_group(draft)], MAIN_RULES)
+        return draft
+
+    def _draft(self) -> ScheduleDraft:
+        return ScheduleDraft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
 
     def batches(self, choice: SketchChoice | None = None) -> Iterator[Iterator[Sketch]]:
         """Yields the sketches of each way to group the blocks, or the one of a choice. Raises TilingTargetError if there is none."""
@@ -154,15 +160,14 @@ class Sketches:
             if choice == WHOLE:
                 return
         elif not plain or not self.rules:
-            MainBlock(self.program, self.machine, self.sizes, self.name, self.intrinsics).written()
+            main_group(self._draft())
         if plain and self.rules:
             for number, partition in enumerate(partitions(self.index)):
                 yield self._of_partition(number, partition)
 
     def unscheduled(self) -> Sketch:
         """The program as it is, for machines where no sketch fits."""
-        builder = ScheduleBuilder(self.program, self.name, self.intrinsics)
-        return self._estimated("the program as it is", -1, builder, ("the program as it is: no derived schedule fits",))
+        return self._estimated("the program as it is", -1, (), ("the program as it is: no derived schedule fits",))
 
     def _of_partition(self, number: int, partition: Partition) -> Iterator[Sketch]:
         """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
@@ -190,36 +195,37 @@ class Sketches:
         choice = choice_of(self.index, number, partition, tiled)
         if choice in self._sketches:
             return self._sketches[choice]
-        draft = ScheduleDraft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
+        draft = self._draft()
         groups = [Group(one.blocks, loops, one.after) for one, loops in zip(partition, tiled, strict=True)]
         apply_rules(draft, groups, self.rules)
         title = "; ".join(f"{group.last} by {', '.join(group.tiled)}" for group in groups)
-        self._sketches[choice] = self._estimated(
-            f"tiles of {title}", len(partition), draft.builder, tuple(draft.decisions), tuple(draft.omissions), choice
-        )
+        self._sketches[choice] = self._drafted(f"tiles of {title}", len(partition), draft, choice)
         return self._sketches[choice]
+
+    def _drafted(self, title: str, kind: int, draft: ScheduleDraft, choice: SketchChoice) -> Sketch:
+        decisions, omissions = tuple(draft.decisions), tuple(draft.omissions)
+        return self._estimated(title, kind, draft.builder.lines, decisions, omissions, choice)
 
     def _estimated(
         self,
         title: str,
         kind: int,
-        builder: ScheduleBuilder,
+        lines: tuple[BuiltLine, ...],
         decisions: tuple[str, ...] = (),
         omissions: tuple[str, ...] = (),
         choice: SketchChoice | None = None,
     ) -> Sketch:
-        lines = tuple(line for line in builder.lines if not line.startswith("#"))
-        if lines not in self._estimates:  # several choices have the same lines where loops are too short to tile
-            self._estimates[lines] = self._estimated_space(builder)
-        space, trials, points, rank, is_pinned = self._estimates[lines]
+        calls = tuple(line.statement for line in lines if line.statement is not None)
+        texts = tuple(call.text for call in calls)
+        if texts not in self._estimates:  # several choices have the same lines where loops are too short to tile
+            self._estimates[texts] = self._estimated_space(calls)
+        space, trials, points, rank, is_pinned = self._estimates[texts]
         return Sketch(
-            title, builder, space, trials, points, rank, kind, decisions, omissions, choice, is_pinned=is_pinned
+            title, lines, space, trials, points, rank, kind, decisions, omissions, choice, is_pinned=is_pinned
         )
 
-    def _estimated_space(self, builder: ScheduleBuilder) -> Estimated:
-        space = space_of(
-            self.program, builder.calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics
-        )
+    def _estimated_space(self, calls: Sequence[CallStep]) -> Estimated:
+        space = space_of(self.program, calls, schedule_name=self.name, sizes=self.sizes, intrinsics=self.intrinsics)
         is_pinned = True
         try:
             space = pinned(space, self.keep)
@@ -232,11 +238,6 @@ class Sketches:
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         rank = ranked[0][0] if ranked else inf
         return space, trials, points, rank, is_pinned
-
-
-def _remarks(lines: Sequence[str]) -> tuple[str, ...]:
-    """The comments in front of the lines of a schedule."""
-    return tuple(line.removeprefix("# ") for line in lines if line.startswith("# "))
 
 
 __all__ = ["Sketch", "Sketches"]

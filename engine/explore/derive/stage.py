@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
 
+from ...adopt import call_of
 from ...hwsim import DmaEngine, Memory, filled_load
-from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, build, free_vars, walk
+from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, ScheduleCall, Var, build, free_vars, walk
 from ...ir import dtype as dt
-from ...schedule import gathered_places, index_map_text
-from .draft import ScheduleDraft, word
+from ...schedule import gathered_places
+from ..space.schedule_builder import ScheduleBuilder
+from .draft import ScheduleDraft
 
 SMALL = 64
 """A buffer of at most this part of a memory, and of the largest operand of the group, is copied there whole, once."""
@@ -24,19 +27,26 @@ def decompose_padding(draft: ScheduleDraft) -> None:
             continue
         if body.buffer.name not in draft.near:
             continue
-        depth = len(draft.outward(draft.innermost(draft.flow.of_block(name))))
-        loop, fill = draft.builder.fresh(f"{word(name)}_loop"), draft.builder.fresh(f"{word(name)}_fill")
         around = draft.loops_of(name)
-        depth = sum(loop.loop_var.name in (draft.grid, *draft.loops.values()) for loop in around)
-        if depth < len(around) and draft.write(
-            f'{loop} = $.get_loops("{name}")[{depth}]', f'{fill} = $.decompose_padding("{name}", {loop})'
-        ):
+        depth = sum(loop.loop_var in (draft.grid, *draft.loops.values()) for loop in around)
+        if depth < len(around) and _decomposed(draft, name, depth):
             copier = next((e for e in draft.machine.engines if isinstance(e, DmaEngine)), None)
             if copier is not None:
                 draft.engines[name] = copier
             draft.decide(f"padding {name}: filled, then copied in place")
         else:
             draft.leave_out(f"padding {name} decomposed", "its loops do not allow it")
+
+
+def _decomposed(draft: ScheduleDraft, name: str, depth: int) -> bool:
+    """Fills the constant of a block that pads at the loop of this position around it; returns whether its loops allow it."""
+    builder = draft.builder
+
+    def calls() -> object:
+        (loop,) = builder.call("get_loops", name, into=[f"{name}_loop"], at=depth)
+        return builder.call("decompose_padding", name, loop, into=[f"{name}_fill"])
+
+    return builder.attempt(calls) is not None
 
 
 def stage_operands(draft: ScheduleDraft) -> None:
@@ -47,54 +57,62 @@ def stage_operands(draft: ScheduleDraft) -> None:
     `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the other."""
     banked = 0
     for (buffer, at, memory), readers in _operands(draft).items():
-        blocks = consumers_argument(draft, buffer, readers)
+        consumers: Mapping[str, Sequence[str]] = consumers_argument(draft, buffer, readers)
         home = draft.memory_of(buffer)
         if home is None:
             continue
-        reader, source = readers[0], f'"{buffer.name}"'
+        reader = readers[0]
         for scope in draft.copy_path(home, memory)[1:]:
-            copy = draft.builder.fresh(f"{word(buffer.name)}_in")
-            calls = copy_calls(draft.block(reader), f'"{reader}"', buffer.name, source, scope, blocks)
-            calls = calls if len(readers) == 1 else calls[-1:]
-            written = next((call for call in calls if draft.write(f"{copy} = $.{call}")), "")
-            if not written:
+            calls = copy_calls(draft.block(reader), reader, buffer.name, buffer.name, scope, consumers)
+            made = first_made(draft.builder, calls if len(readers) == 1 else calls[-1:], f"{buffer.name}_in")
+            if made is None:
                 draft.leave_out(f"a copy of {buffer.name}", f"cache_read to {scope} is refused")
                 break
-            if written != calls[-1]:
+            call, reader = made
+            if call is not calls[-1]:
                 draft.decide(f"{buffer.name} copied without the elements between those that are read")
-            placed = next(
-                (o for o in draft.outward(at) if draft.write(f"$.compute_at({copy}, {o}{draft.unit_loops})")), ""
-            )
-            draft.decide(f"{buffer.name} copied at {f'loop {placed}' if placed else 'the start'}")
-            reader, source, blocks = draft.builder.value(copy), f'"{buffer.name}"', ""
+            placed = draft.first_accepted("compute_at", reader, draft.outward(at))
+            where = "the start" if placed is None else f"loop {draft.name(placed)}"
+            draft.decide(f"{buffer.name} copied at {where}")
+            consumers = {}
             kept = draft.machine.find_memory(scope)
-            spread_rows(draft, copy, buffer, kept)
-            if placed and kept is not None and _divides_ports(kept):
-                banks = draft.builder.fresh(f"{word(buffer.name)}_banks")
-                draft.builder.hole(banks, draft.hole(f"{buffer.name} banks"), neighbours_first(kept, banked))
+            spread_rows(draft, reader, buffer, kept)
+            if placed is not None and kept is not None and _divides_ports(kept):
+                pairs = neighbours_first(kept, banked)
+                banks = draft.choice(f"{buffer.name}_banks", f"{buffer.name} banks", pairs)
                 banked += 1
-                if not draft.write(f"$.double_buffer({copy}, banks={banks})"):
-                    draft.builder.drop()
+                draft.builder.accepts("double_buffer", reader, banks=banks)
 
 
-def copy_calls(block: Block, reader: str, buffer: str, source: str, scope: str, readers: str = "") -> list[str]:
+def copy_calls(
+    block: Block, reader: str, buffer: str, source: str | int, scope: str, consumers: Mapping[str, Sequence[str]]
+) -> list[ScheduleCall]:
     """The calls that copy what a block reads of a buffer, the best first: without the elements between those that it reads, if it skips
-    some (a copy for this reader alone), and the box of all. `reader` and `source` are the texts of the block and of the operand."""
-    calls = [f'cache_read({reader}, {source}, "{scope}"{readers})']
+    some (a copy for this reader alone), and the box of all. `source` names the operand, or is its position."""
+    calls = [call_of("cache_read", (reader, source, scope), consumers)]
     try:
         places, has_gaps = gathered_places(block, buffer)
     except ValueError:
         return calls
     if has_gaps:
         position = [r.buffer.name for r in block.reads].index(buffer)
-        calls.insert(0, f'reindex_cache_read({reader}, {position}, "{scope}", {index_map_text(places)})')
+        calls.insert(0, call_of("reindex_cache_read", (reader, position, scope, places)))
     return calls
 
 
-def neighbours_first(memory: Memory, turn: int) -> tuple[str, str]:
-    """Where two slots are, as texts: in two neighbouring blocks, others for each turn, or in any."""
+def first_made(builder: ScheduleBuilder, calls: Sequence[ScheduleCall], into: str) -> tuple[ScheduleCall, str] | None:
+    """Makes the first of these calls that is accepted; returns it and the block that it adds, with this variable."""
+    for call in calls:
+        made = builder.attempt(partial(builder.make, call, [into]))
+        if made is not None:
+            return call, made[0]
+    return None
+
+
+def neighbours_first(memory: Memory, turn: int) -> tuple[tuple[int, int], None]:
+    """Where two slots are: in two neighbouring blocks, others for each turn, or in any."""
     first = 2 * turn % memory.blocks
-    return f"[{first}, {(first + 1) % memory.blocks}]", "None"
+    return (first, (first + 1) % memory.blocks), None
 
 
 def _divides_ports(memory: Memory) -> bool:
@@ -103,25 +121,23 @@ def _divides_ports(memory: Memory) -> bool:
 
 def spread_rows(draft: ScheduleDraft, copy: str, buffer: Buffer, memory: Memory | None) -> None:
     """Pads the rows of a buffer in interleaved banks, so that a column lies in many of them: by an element, beside tensor cores by the 16
-    bytes to which the rows of fragments are aligned. `copy` is the variable or the text of the block that writes it."""
+    bytes to which the rows of fragments are aligned. `copy` is the block that writes it."""
     if memory is not None and memory.mapping == "interleave" and memory.blocks == 1 and len(buffer.shape) > 1:
         row = memory.banks * memory.interleave_bytes // dt.size_bytes(buffer.dtype)
         pad = max(1, 16 // dt.size_bytes(buffer.dtype)) if draft.in_fragments else 1
-        draft.write(f"$.storage_align({copy}, 0, {len(buffer.shape) - 2}, {row}, {pad})")
+        draft.builder.accepts("storage_align", copy, 0, len(buffer.shape) - 2, row, pad)
 
 
-def consumers_argument(draft: ScheduleDraft, buffer: Buffer, readers: Sequence[str]) -> str:
+def consumers_argument(draft: ScheduleDraft, buffer: Buffer, readers: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """The argument that gives a copy these readers; none for a single one, as a copy without it serves all readers of the buffer."""
     index = draft.index
     every = [n for n in index.block_names[1:] if any(r.buffer is buffer for r in index.block(n).reads)]
-    if len(every) == 1:
-        return ""
-    return f", consumer_blocks=[{', '.join(f'{chr(34)}{r}{chr(34)}' for r in readers)}]"
+    return {} if len(every) == 1 else {"consumer_blocks": tuple(readers)}
 
 
-def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, str, Memory], list[str]]:
+def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], list[str]]:
     """The readers of each far buffer by loop and memory."""
-    found: dict[tuple[Buffer, str, Memory], list[str]] = {}
+    found: dict[tuple[Buffer, Var | None, Memory], list[str]] = {}
     largest = max((_bytes_of(r.buffer) for n in draft.group.every for r in draft.block(n).reads), default=0)
     for name in draft.group.every:
         engine = draft.engines[name]
@@ -195,18 +211,16 @@ def store_result(draft: ScheduleDraft) -> None:
     paths = {m.scope: draft.copy_path(m, home)[:-1] for m in near}
     direct = [scope for scope, path in paths.items() if path == (scope,)]
     if engine.name in draft.matrix_names and len(direct) > 1 and direct[0] == near[0].scope:
-        variable = draft.builder.fresh(f"{word(last)}_scope")
-        draft.builder.hole(variable, draft.hole(f"{last} scope"), [f'"{scope}"' for scope in direct])
-        stages = [variable]
+        stages = [draft.choice(f"{last}_scope", f"{last} scope", direct)]
     else:
-        direct, stages = [near[0].scope], [f'"{scope}"' for scope in reversed(paths[near[0].scope])]
+        direct, stages = [near[0].scope], list(reversed(paths[near[0].scope]))
     for scope in stages:
-        copy = draft.builder.fresh(f"{word(last)}_out")
-        if not draft.write(f'{copy} = $.cache_write("{last}", 0, {scope})'):
+        made = first_made(draft.builder, [call_of("cache_write", (last, 0, scope))], f"{last}_out")
+        if made is None:
             draft.leave_out(f"{last} on chip", f"cache_write to {scope} is refused")
             return
-        if at:
-            draft.write(f"$.reverse_compute_at({copy}, {at}{draft.unit_loops})")
+        if at is not None:
+            draft.first_accepted("reverse_compute_at", made[1], [at])
     draft.decide(f"{last} leaves tile by tile from {' or '.join(direct)}")
     _rotate_result(draft, near[0] if len(direct) == 1 else None)
 
@@ -214,15 +228,12 @@ def store_result(draft: ScheduleDraft) -> None:
 def _rotate_result(draft: ScheduleDraft, memory: Memory | None) -> None:
     """Offers two slots or one for the result, and neighbouring blocks for them in a memory whose blocks have ports of their own."""
     last, builder = draft.group.result, draft.builder
-    slots, banks = builder.fresh(f"{word(last)}_slots"), builder.fresh(f"{word(last)}_banks")
-    builder.hole(slots, draft.hole(f"{last} slots"), ["2", "1"])
+    slots = draft.choice(f"{last}_slots", f"{last} slots", (2, 1))
     if memory is not None and _divides_ports(memory):
-        builder.hole(banks, draft.hole(f"{last} banks"), neighbours_first(memory, 0))
-        if draft.write(f'$.double_buffer("{last}", slots={slots}, banks={banks})'):
+        banks = draft.choice(f"{last}_banks", f"{last} banks", neighbours_first(memory, 0))
+        if builder.accepts("double_buffer", last, slots=slots, banks=banks):
             return
-        builder.drop()
-    if not draft.write(f'$.double_buffer("{last}", slots={slots})'):
-        builder.drop()
+    builder.accepts("double_buffer", last, slots=slots)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Rules of the derivation: each adds lines to the draft of a group where its precondition holds. The table has them in their order."""
+"""Rules of the derivation: each adds calls to the draft of a group where its precondition holds. The table has them in their order."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .fuse import choose_memories, fuse_followers, fuse_producers, inline_produc
 from .gpu.threads import add_grid, bind_threads
 from .gpu.warps import load_fragments, tensorize_fragments, tile_in_warps
 from .lanes import sum_in_lanes, vectorize_blocks
+from .main_block import bring_operands, follow_main, keep_sums, lay_out_copies, tile_main
 from .overlap import pipeline_tiles
 from .stage import decompose_padding, stage_operands, store_result
 from .tiles import tile_last
@@ -57,7 +58,16 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("intrinsics", "Tensor intrinsics", tensorize_fragments, at_end=True),
     ScheduleRule("pipeline", "Overlap of the engines", pipeline_tiles, at_end=True),
 )
-"""Each rule sees what the rules before it wrote."""
+"""Each rule sees what the rules before it did."""
+
+MAIN_RULES: tuple[ScheduleRule, ...] = (
+    ScheduleRule("main-tile", "Tiles of the main block", tile_main),
+    ScheduleRule("main-sums", "Sums on chip", keep_sums),
+    ScheduleRule("main-operands", "Operands of the main block", bring_operands),
+    ScheduleRule("main-follow", "What follows the main block", follow_main),
+    ScheduleRule("main-layouts", "Layouts of the copies", lay_out_copies),
+)
+"""The rules that tile one block, the one with the most work."""
 
 WIDTH = 110
 """Characters of a comment's line."""
@@ -82,11 +92,11 @@ def apply_rules(draft: ScheduleDraft, groups: Sequence[Group], rules: Sequence[S
 
 
 def _explained(part: ScheduleDraft, rule: ScheduleRule) -> None:
-    """Applies a rule, and puts what it decided as a comment in front of its lines."""
-    lines, decided = len(part.builder.lines), len(part.decisions)
+    """Applies a rule, and puts what it decided as a comment in front of its calls."""
+    built, decided = len(part.builder.built), len(part.decisions)
     rule.apply(part)
     if part.decisions[decided:]:
-        part.builder.lines[lines:lines] = comment(f"{rule.title}: {'; '.join(part.decisions[decided:])}.")
+        part.builder.built[built:built] = comment(f"{rule.title}: {'; '.join(part.decisions[decided:])}.")
 
 
 def comment(text: str) -> list[str]:
@@ -94,4 +104,4 @@ def comment(text: str) -> list[str]:
     return wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
 
 
-__all__ = ["SCHEDULE_RULES", "Apply", "ScheduleRule", "apply_rules", "comment"]
+__all__ = ["MAIN_RULES", "SCHEDULE_RULES", "Apply", "ScheduleRule", "apply_rules", "comment"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...hwsim import VectorEngine
-from ...ir import For, build
+from ...ir import For, Var, build
 from ...ir import dtype as dt
 from ..space.tiling_target import Dim
-from .draft import ScheduleDraft, word
+from .draft import ScheduleDraft
 
 
 def tile_last(draft: ScheduleDraft) -> None:
@@ -14,19 +14,15 @@ def tile_last(draft: ScheduleDraft) -> None:
     loop, which leaves it untiled, and a `reorder` that moves the loops over tiles outside, reductions innermost among them."""
     builder, group = draft.builder, draft.group
     loops = draft.loops_of(group.last)
-    names = [builder.fresh(word(loop.loop_var.name)) for loop in loops]
     values = draft.index.realize(group.last).iter_values
     iterators = dict(zip(values, draft.block(group.last).iter_vars, strict=True))
-    block = builder.fresh(word(group.last))
-    draft.write(
-        f'{block} = $.get_block("{group.last}")',
-        f"{', '.join(names)}{',' if len(names) == 1 else ''} = $.get_loops({block})",
-    )
+    builder.call("get_block", group.last, into=[group.last])
+    builder.name_loops(group.last, anew=True)
     order = [*(f.loop_var.name for f in loops if _is_cut(draft, f)), *group.tiled]
-    inner: list[str] = []
-    outer: dict[str, str] = {}
-    for loop, name in zip(loops, names, strict=True):
-        iterator = iterators[loop.loop_var]
+    inner: list[Var] = []
+    outer: dict[str, Var] = {}
+    for loop in loops:
+        iterator, name = iterators[loop.loop_var], draft.name(loop.loop_var)
         original = loop.loop_var.name
         extent = build.int_value(loop.extent) or 1
         is_summed, grain = iterator.iter_type == "reduce", _grain(draft, original, extent)
@@ -34,20 +30,18 @@ def tile_last(draft: ScheduleDraft) -> None:
         sizes = Dim(original, iterator.var, period or extent, is_summed, grain, draft.fills.get(original, 1)).tiles
         sizes = [n for n in sizes if period is None or period % n == 0]
         if original not in order or not any(n < extent for n in sizes):
-            inner.append(name)
+            inner.append(loop.loop_var)
             continue
-        size, o, i = builder.fresh(f"tile_{name}"), builder.fresh(f"{name}_o"), builder.fresh(f"{name}_i")
-        builder.hole(size, draft.hole(f"tile {original}"), [str(n) for n in sizes])
-        draft.write(f'{o}, {i} = $.split({name}, [None, {size}], names=["{o}", "{i}"])')
-        outer[original] = o
-        inner.append(i)
+        size = draft.choice(f"tile_{name}", f"tile {original}", sizes)
+        outer[original], tile = builder.split(loop.loop_var, (None, size), [f"{name}_o", f"{name}_i"])
+        inner.append(tile)
     order = [name for name in dict.fromkeys(order) if name in outer]
     summed = {loop.loop_var.name for loop in loops if iterators[loop.loop_var].iter_type == "reduce"}
     order.sort(key=lambda name: name in summed)
     draft.loops = {name: outer[name] for name in order}
     draft.spatial = sum(name not in summed for name in order)
-    if [*draft.loops.values(), *inner] != _present(draft):
-        draft.write(f"$.reorder({', '.join([*draft.loops.values(), *inner])})")
+    if [*draft.loops.values(), *inner] != [loop.loop_var for loop in draft.loops_of(group.last)]:
+        builder.accepts("reorder", *draft.loops.values(), *inner)
     draft.decide(f"tiles of {group.last}: loops {', '.join(order)}")
 
 
@@ -57,11 +51,6 @@ def _is_cut(draft: ScheduleDraft, loop: For) -> bool:
     return name not in draft.group.tiled and draft.periods.get(name, build.int_value(loop.extent)) != build.int_value(
         loop.extent
     )
-
-
-def _present(draft: ScheduleDraft) -> list[str]:
-    """The variables of the loops around the last block in their present order, where their names are those."""
-    return [loop.loop_var.name for loop in draft.loops_of(draft.group.last)]
 
 
 def _grain(draft: ScheduleDraft, loop: str, extent: int) -> int:

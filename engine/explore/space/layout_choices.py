@@ -10,7 +10,9 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from ...hwsim import BufferPlacement, Report, placement_of
-from ...ir import Block, build
+from ...ir import AXIS_SEPARATOR, Block, IndexMap, Var, build
+from ...ir.build import Term
+from ...script import read_calls
 
 SEPARATOR = "AXIS_SEPARATOR"
 MOST_ORDERS = 3
@@ -246,9 +248,9 @@ class _Written(msgspec.Struct, frozen=True):
         return [self.side, self.position]
 
 
-def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
-    """Index maps, as text, for the buffer that a block fills, the present layout first: over the blocks of its memory if it has several,
-    all known ones if bank conflicts cost cycles. Empty if neither applies."""
+def layout_maps(report: Report, block: Block) -> tuple[IndexMap, ...]:
+    """Index maps for the buffer that a block fills, the present layout first: over the blocks of its memory if it has several, all known
+    ones if bank conflicts cost cycles. Empty if neither applies."""
     name = block.writes[0].buffer.name
     placement = next((p for p in report.program.places.placements if p.buffer.name == name), None)
     buffer_placement = None if placement is None else placement_of(report.program, placement.buffer)
@@ -262,21 +264,20 @@ def layout_texts(report: Report, block: Block) -> tuple[str, ...]:
     names = tuple(f"i{n}" for n in range(len(extents)))
     found = candidates_of(LayoutSubject(_Written(block.name), extents, names, buffer_placement, is_param=False))
     wanted = [c for c in found if c.index_map and c.method and (conflicts or c.key.startswith(("parts", "turns")))]
-    texts = [c.index_map.replace(SEPARATOR, f"tilewright.{SEPARATOR}") for c in wanted[:MOST_LAYOUTS]]
-    return (f"lambda {', '.join(names)}: [{', '.join(names)}]", *texts)
+    same = f"lambda {', '.join(names)}: [{', '.join(names)}]"
+    return tuple(map(index_map_of, (same, *(c.index_map for c in wanted[:MOST_LAYOUTS]))))
 
 
-def column_layouts(rank: int, columns: int, blocks: int) -> Iterator[str]:
-    """Index maps as text: the identity, and groups of columns distributed over the blocks in turn."""
-    axes = [f"i{n}" for n in range(rank)]
-    *before, last = axes
-    head = f"lambda {', '.join(axes)}:"
-    yield f"{head} [{', '.join(axes)}]"
-    parts = [
-        f"{last} // {columns} % {blocks}",
-        "tilewright.AXIS_SEPARATOR",
-        *before,
-        f"{last} // {columns * blocks}",
-        f"{last} % {columns}",
-    ]
-    yield f"{head} [{', '.join(parts)}]"
+def index_map_of(text: str) -> IndexMap:
+    """The index map that a text such as `lambda i, j: [j, i]` gives. Raises ParseError."""
+    (value,) = read_calls(f"index_map = {text}")[0].args
+    assert isinstance(value, IndexMap)
+    return value
+
+
+def column_layouts(rank: int, columns: int, blocks: int) -> tuple[IndexMap, IndexMap]:
+    """Index maps: the identity, and groups of columns distributed over the blocks in turn."""
+    axes = [Var(f"i{n}") for n in range(rank)]
+    last = Term(axes[-1])
+    parts = (last // columns % blocks, AXIS_SEPARATOR, *axes[:-1], last // (columns * blocks), last % columns)
+    return IndexMap.from_items(axes, axes), IndexMap.from_items(axes, parts)

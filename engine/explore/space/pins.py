@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ...adopt import Hole, hole_of, is_hole, with_values
 from ...ir import Refusal
-from ...script import CallStep, read_calls
+from ...script import CallStep
 from .model import Point, Space, SpaceError, position_of, space_of
 
 Pins = Mapping[str, Any]
@@ -80,8 +80,7 @@ def _pinned_line(line: CallStep, kept: Mapping[str, tuple[int, ...]]) -> CallSte
     name = hole_of(line).name
     if len(kept.get(name, hole_of(line).texts)) == len(hole_of(line).texts):
         return line
-    (call,) = read_calls(with_values(line, kept[name]))
-    return replace(call, place=line.place)
+    return with_values(line, kept[name])
 
 
 __all__ = ["Pins", "is_pin", "pinned", "pins_of", "positions_of", "unpinned"]

@@ -1,104 +1,136 @@
-"""Builds a schedule with holes: each line is tried, with the holes at their first values, before it is added."""
+"""Builds a schedule with holes out of calls: each is tried, with its parameters at their first values, before it is added."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
-from ...adopt import LineState, after_line, hole_of, is_hole
-from ...ir import IRModule, PrimFunc, TilewrightError
-from ...schedule import Intrinsics, Schedule
-from ...script import CallStep, read_calls
+from msgspec.structs import replace as replace_fields
 
-CHOOSE = "tilewright.choose"
+from ...adopt import QUERIES, call_of, make_call
+from ...ir import IRModule, Parameter, PrimFunc, ScheduleCall, TilewrightError, Var
+from ...schedule import Handle, Intrinsics, Schedule, unique_name
+from ...script import CallStep
+from .schedule_lines import BuiltCall, BuiltLine, built_lines
+
+T = TypeVar("T")
+
+RESERVED = frozenset({"tilewright", "machine", "report"})
+"""Names that no variable of a derived schedule has."""
 
 
 class ScheduleBuilder:
-    """The lines so far, and the schedule that they build."""
+    """The calls so far, with comments between them, and the schedule that they build. `names` has the variables of handles."""
 
     def __init__(self, program: IRModule | PrimFunc, name: str, intrinsics: Intrinsics | None) -> None:
         self.name = name
-        self._program, self._intrinsics = program, intrinsics
-        self.lines: list[str] = []
-        self.calls: list[CallStep] = []
-        self.state = LineState(Schedule(program, intrinsics=intrinsics), {})
+        self.schedule = Schedule(program, intrinsics=intrinsics)
+        self.built: list[BuiltCall | str] = []
+        self.names: dict[Handle, str] = {}
+        self._taken = {*RESERVED, name}
 
     @property
-    def schedule(self) -> Schedule:
-        return self.state.schedule
+    def lines(self) -> tuple[BuiltLine, ...]:
+        """The lines of text and what they say: each choice in front of the first call that uses it."""
+        return built_lines(self.built, self.name)
 
-    def value(self, variable: str) -> Any:
-        """The value of a variable of the lines."""
-        return self.state.names[variable]
+    @property
+    def calls(self) -> tuple[CallStep, ...]:
+        """The statements of the lines."""
+        return tuple(line.statement for line in self.lines if line.statement is not None)
 
-    def write(self, *lines: str) -> bool:
-        """Adds all of these lines, or none if one is refused; returns whether they were added."""
-        before = len(self.lines), len(self.calls), self.state
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that the calls use, in order."""
+        calls = (one.call for one in self.built if isinstance(one, BuiltCall))
+        return tuple(dict.fromkeys(parameter for call in calls for parameter in call.parameters))
+
+    def call(
+        self, method: str, *args: Any, into: Sequence[str] = (), at: int | None = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Makes and adds a call, and returns the handles of its results, or only the one `at` a position. Raises TilewrightError.
+
+        `into` are the variables wanted for them; a result without a variable is "_".
+        """
+        return self.make(call_of(method, args, kwargs), into, at)
+
+    def make(self, call: ScheduleCall, into: Sequence[str] = (), at: int | None = None) -> tuple[Any, ...]:
+        """Makes and adds a call; see `call`."""
+        schedule = self.schedule.copy()
+        made = make_call(schedule, call.with_handles({p: p.values[0] for p in call.parameters}))
+        unpacks = isinstance(made, list | tuple)
+        results = tuple(cast("Sequence[Any]", made)) if unpacks else () if made is None else (made,)
+        targets = self._named(into)
+        found = results if at is None else (results[at],)
+        self.names |= {handle: name for handle, name in zip(found, targets, strict=False) if name != "_"}
+        self.schedule = schedule
+        call = replace_fields(call, results=results, changes=call.method not in QUERIES)
+        self.built.append(BuiltCall(call, targets, at, unpacks=unpacks and at is None))
+        return found
+
+    def split(self, loop: Var, factors: Sequence[Any], into: Sequence[str]) -> tuple[Var, ...]:
+        """Splits a loop into loops with the names of their variables. Raises TilewrightError."""
+        names = self.fresh(*into)
+        return self.call("split", loop, tuple(factors), names=names, into=names)
+
+    def name_loops(self, block: str, *, anew: bool = False) -> tuple[Var, ...]:
+        """Gives each loop around a block a variable, `anew` or if it has none, and returns the loops."""
+        loops = tuple(f.loop_var for f in self.schedule.index.loops_of(block))
+        wanted = ["_" if v in self.names and not anew else v.name for v in loops]
+        if any(name != "_" for name in wanted):
+            self.call("get_loops", block, into=wanted)
+        return loops
+
+    def attempt(self, calls: Callable[[], T]) -> T | None:
+        """What `calls` returns, which adds calls; None, and none of its calls is added, if one is refused."""
+        before = self.schedule, len(self.built), dict(self.names), set(self._taken)
         try:
-            for line in lines:
-                for call in read_calls(line):
-                    self.state = after_line(self.state, call, self.name)
-                    self.calls.append(call)
-                self.lines.append(line)
+            return calls()
         except TilewrightError:
-            del self.lines[before[0] :], self.calls[before[1] :]
-            self.state = before[2]
-            return False
-        return True
+            self._restore(*before)
+            return None
 
-    def would(self, line: str) -> bool:
-        """Whether the line would be accepted; adds nothing."""
-        before = self.state
-        legal = self.write(line)
-        if legal:
-            self.lines.pop()
-            self.calls.pop()
-            self.state = before
+    def accepts(self, method: str, *args: Any, into: Sequence[str] = (), **kwargs: Any) -> bool:
+        """Adds a call unless it is refused; returns whether it was added."""
+        return self.attempt(lambda: self.call(method, *args, into=into, **kwargs)) is not None
+
+    def would(self, method: str, *args: Any, **kwargs: Any) -> bool:
+        """Whether a call would be accepted; adds nothing."""
+        before = self.schedule, len(self.built), dict(self.names), set(self._taken)
+        legal = self.accepts(method, *args, **kwargs)
+        self._restore(*before)
         return legal
 
-    def drop(self) -> None:
-        """Removes the last line, a hole that no call uses."""
-        self.lines.pop()
-        self.calls.pop()
-
-    def remark(self, text: str) -> None:
-        """Adds a comment for readers of the schedule."""
-        self.lines.append(f"# {text}")
-
-    def hole(self, variable: str, name: str, values: Sequence[str], first: int = 0) -> None:
-        """Adds a choice among values as text, the one at `first` in front; a single value is assigned directly."""
-        chosen = values[first]
-        rest = [value for n, value in enumerate(values) if n != first]
-        if any(f'{CHOOSE}("{name}"' in line for line in self.lines):
+    def choice(self, variable: str, name: str, values: Sequence[Any], first: int = 0) -> Parameter:
+        """A choice among values, the one at `first` in front, as an argument of calls. Without a second value it is no hole."""
+        (variable,) = self.fresh(variable)
+        self._taken.add(variable)
+        if len(values) > 1 and any(known.name == name and len(known.values) > 1 for known in self.parameters):
             name = f"{name} ({variable})"
-        self.write(
-            f'{variable} = {CHOOSE}("{name}", [{", ".join([chosen, *rest])}])' if rest else f"{variable} = {chosen}"
-        )
+        rest = (value for n, value in enumerate(values) if n != first)
+        return Parameter(name, variable, (values[first], *rest))
 
-    def reordered(self, chosen: Mapping[str, int]) -> ScheduleBuilder:
-        """The same lines with other defaults: `chosen` is the position of the value to put in front, by variable of the hole."""
-        other = ScheduleBuilder(self._program, self.name, self._intrinsics)
-        holes = {call.targets[0]: hole_of(call) for call in self.calls if is_hole(call)}
-        for line in self.lines:
-            variable = line.partition(" = ")[0]
-            if variable in holes and CHOOSE in line:
-                other.hole(variable, holes[variable].name, holes[variable].texts, chosen.get(variable, 0))
-            elif line.startswith("#"):
-                other.lines.append(line)
-            else:
-                other.lines.append(line)
-                other.calls += read_calls(line)
-        return other
+    def fresh(self, *wanted: str) -> tuple[str, ...]:
+        """Names that no variable has yet, each similar to one of these."""
+        taken, found = set(self._taken), list[str]()
+        for name in wanted:
+            found.append(unique_name(name, taken))
+            taken.add(found[-1])
+        return tuple(found)
 
-    def fresh(self, wanted: str) -> str:
-        """A variable name that no line has set yet."""
-        used = {*self.state.names, self.name, "tilewright", "machine", "report"}
-        return next(n for n in (wanted, *(f"{wanted}_{k}" for k in range(1, 100))) if n not in used)
+    def _named(self, wanted: Sequence[str]) -> tuple[str, ...]:
+        fresh = iter(self.fresh(*(name for name in wanted if name != "_")))
+        targets = tuple("_" if name == "_" else next(fresh) for name in wanted)
+        self._taken |= {*targets}
+        return targets
+
+    def _restore(self, schedule: Schedule, count: int, names: dict[Handle, str], taken: set[str]) -> None:
+        self.schedule, self.names, self._taken = schedule, names, taken
+        del self.built[count:]
 
 
-def listed(items: Iterable[str]) -> str:
-    """`["io", "jo"]`."""
-    return "[" + ", ".join(f'"{item}"' for item in items) + "]"
-
-
-__all__ = ["CHOOSE", "ScheduleBuilder", "listed"]
+__all__ = ["ScheduleBuilder"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import prod
+from typing import TypeVar
 
 import msgspec
 
@@ -13,6 +14,8 @@ from ...arith import divisors, linear
 from ...hwsim import Engine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Buffer, BufferRegion, Expr, Refusal, TilewrightError, Var, build
 from ...ir import dtype as dt
+
+T = TypeVar("T")
 
 MOST_ORDERS = 6
 MOST_TILES = 8
@@ -205,13 +208,13 @@ def _spread(sizes: Sequence[int], most: int, full: int) -> tuple[int, ...]:
     return tuple(kept)
 
 
-def loop_orders(names: Sequence[str]) -> list[list[str]]:
+def loop_orders(names: Sequence[T]) -> list[list[T]]:
     """Loop orders to try: all permutations of up to three loops; else each loop outermost and innermost in turn."""
     if len(names) <= 3:
         return [list(order) for order in permutations(names)]
     first = [[n, *(m for m in names if m != n)] for n in names]
     last = [[*(m for m in names if m != n), n] for n in names]
-    found: list[list[str]] = []
+    found: list[list[T]] = []
     for order in (list(names), *first, *last):
         if order not in found:
             found.append(order)

@@ -109,8 +109,9 @@ def test_the_text_is_the_space() -> None:
     again = space_of(program("gemm"), read_calls(auto.text))
     assert [h.texts for h in again.holes] == [h.texts for h in auto.space.holes]
     assert auto.text.startswith(
-        'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\nroot, i = sch.split(i, [1, None], names=["root", "i_all"])\n'
-        'tile_i = tilewright.choose("tile i", ['
+        "# Tiles of the main block: tiles of C: loops i, j, k.\n"
+        'C = sch.get_block("C")\ni, j, k = sch.get_loops(C)\n'
+        'root, i_all = sch.split(i, factors=[1, None], names=["root", "i_all"])\ntile_i = tilewright.choose("tile i", ['
     )
     assert structural_equal(
         again.schedule_at(again.default).schedule.func, auto.space.schedule_at(auto.space.default).schedule.func

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.engine.export import call_text, index_map_text, named_arguments, quoted, unique_name, value_text
+from tilewright.engine.adopt import call_of
+from tilewright.engine.export import call_text, index_map_text, quoted, unique_name, value_text
 from tilewright.engine.ir import AXIS_SEPARATOR, IndexMap, Var
 
 
@@ -39,7 +40,7 @@ LOOP_I, LOOP_J = Var("i"), Var("j")
     ],
 )
 def test_call_text(method: str, args: tuple[object, ...], kwargs: dict[str, object], text: str) -> None:
-    assert call_text("s", method, named_arguments(method, args, kwargs), by_name) == text
+    assert call_text(call_of(method, args, kwargs), by_name, receiver="s", separator="AXIS_SEPARATOR") == text
 
 
 def test_separators_can_be_dropped_and_axes_remain_distinct() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .....engine.export import SEPARATOR
 from .....engine.schedule.value_text import BLOCK_PARAMETERS, value_text
 from ...notebook import Notebook, NotebookStep, State
 from ...workload import program_names
-from ..lines import SEPARATOR, HandleTexts
+from ..lines import HandleTexts
 from .later_lines import LaterLines, Revised
 from .statement import with_arguments
 from .steps import traced_steps

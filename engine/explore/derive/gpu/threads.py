@@ -12,14 +12,16 @@ The lines for a tile of an elementwise block:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from ....ir import BufferLoad, BufferStore, For
+from ....ir import BufferLoad, BufferStore, For, Parameter, ParameterItem, Var
 from ....ir import dtype as dt
-from ..draft import ScheduleDraft, word
+from ..draft import ScheduleDraft
 from ..lanes import along_rows, is_summed
 
-THREADS = ("256", "128", "512", "64", "1024")
-"""Threads of a block, as texts."""
+THREADS = (256, 128, 512, 64, 1024)
+"""Threads of a block."""
 
 
 def add_grid(draft: ScheduleDraft) -> None:
@@ -27,77 +29,84 @@ def add_grid(draft: ScheduleDraft) -> None:
     the outermost one, or by `add_unit_loop` if that is a reduction or there is none. What depends on no tile is computed in each block."""
     if not draft.binds_threads:
         return
-    builder = draft.builder
-    name, outer = next(iter(draft.loops.items()), ("", ""))
-    lines, loops = draft.named_loops(draft.group.last)
-    outer = outer or loops[draft.loops_of(draft.group.last)[0].loop_var]
-    grid = builder.fresh(f"{word(name or draft.group.last)}_b")
+    builder, last = draft.builder, draft.group.last
+    name, outer = next(iter(draft.loops.items()), ("", draft.loops_of(last)[0].loop_var))
+    wanted = f"{name or last}_b"
     if not draft.spatial:
-        draft.grid = grid if draft.write(*lines, f"{grid} = $.add_unit_loop({outer})") else ""
+        builder.name_loops(last)
+        made = builder.attempt(lambda: builder.call("add_unit_loop", outer, into=[wanted]))
+        draft.grid = None if made is None else made[0]
         return
-    blocks, inner = builder.fresh("blocks"), builder.fresh(f"{word(name)}_t")
-    builder.hole(blocks, draft.hole("blocks"), ["1"])
-    if draft.write(f'{grid}, {inner} = $.split({outer}, [{blocks}, None], names=["{grid}", "{inner}"])'):
-        draft.grid, draft.loops[name] = grid, inner
-    else:
-        builder.drop()
+    blocks = draft.choice("blocks", "blocks", (1,))
+    made = builder.attempt(lambda: builder.split(outer, (blocks, None), [wanted, f"{name}_t"]))
+    if made is not None:
+        draft.grid, draft.loops[name] = made
 
 
 def bind_threads(draft: ScheduleDraft) -> None:
     """Requires a loop for the blocks of threads. Lines: `bind` of it to blockIdx.x; of each block the loops below the tiles, as one
     (`fuse`), `split` by the number of threads, a hole, or by the warps of a product, and `bind` to threadIdx.x. Of a reduction along rows
     these are summed loops: the threads combine their sums."""
-    if not draft.grid or not draft.write(f'$.bind({draft.grid}, "blockIdx.x")'):
+    if draft.grid is None or not draft.builder.accepts("bind", draft.grid, "blockIdx.x"):
         return
-    threads = "" if draft.warp_tiles else _threads(draft)
-    tiles = {draft.builder.value(o) for o in (draft.grid, *draft.loops.values())}
+    threads = None if draft.warp_tiles else _threads(draft)
+    tiles = {draft.grid, *draft.loops.values()}
     on_warps = {n for tile in draft.warp_tiles for n in (tile.block, tile.stored, *tile.loads)}
     for name in draft.index.block_names[1:]:
-        if _is_inside(draft, name, draft.grid) and name not in on_warps:
+        if any(f.loop_var is draft.grid for f in draft.loops_of(name)) and name not in on_warps:
             own = [f for f in draft.loops_of(name) if f.loop_var not in tiles and not f.thread_tag]
             _bind_block(draft, name, own, threads)
-    draft.decide(f"blocks of threads around {draft.grid}")
+    draft.decide(f"blocks of threads around {draft.name(draft.grid)}")
 
 
-def _is_inside(draft: ScheduleDraft, name: str, grid: str) -> bool:
-    return any(f.loop_var is draft.builder.value(grid) for f in draft.loops_of(name))
+def _threads(draft: ScheduleDraft) -> Parameter:
+    """The number of threads, which all groups share."""
+    if "threads" not in draft.shared:
+        draft.shared["threads"] = draft.choice("threads", "threads", THREADS)
+    return draft.shared["threads"]
 
 
-def _threads(draft: ScheduleDraft) -> str:
-    """The variable of the number of threads, which all groups share."""
-    if "threads" not in draft.builder.state.names:
-        draft.builder.hole("threads", draft.hole("threads"), THREADS)
-    return "threads"
-
-
-def _bind_block(draft: ScheduleDraft, name: str, own: Sequence[For], threads: str) -> None:
+def _bind_block(draft: ScheduleDraft, name: str, own: Sequence[For], threads: Parameter | None) -> None:
     """Binds the loops of a block below its tiles."""
-    builder, realize = draft.builder, draft.index.realize(name)
+    realize = draft.index.realize(name)
     reduced = [f for f in own if is_summed(realize, f)]
     row = along_rows(draft, realize) if reduced else None
     across = [row] if row is not None and row in reduced else [f for f in own if f not in reduced]
     if not across:
         return
-    lines, loops = draft.named_loops(name)
-    variables = [loops[f.loop_var] for f in across]
-    if across[0] is not row and reduced and own.index(across[-1]) > own.index(reduced[0]):
-        lines.append(f"$.reorder({', '.join([*variables, *(loops[f.loop_var] for f in reduced)])})")
-    stem = word(name)
-    fused = variables[0]
-    if len(variables) > 1:
-        fused = builder.fresh(f"{stem}_f")
-        lines.append(f"{fused} = $.fuse({', '.join(variables)})")
-    step, warp, lane, part = (builder.fresh(f"{stem}_{kind}") for kind in "syxv")
-    vector = _vector(draft, name) if draft.warp_tiles and fused not in {loops[f.loop_var] for f in reduced} else 1
-    parts = {step: "None", lane: threads} if threads else {step: "None", warp: "warps[2]", lane: "32"}
-    parts |= {part: str(vector)} if vector > 1 else {}
-    names = ", ".join(f'"{one}"' for one in parts)
-    lines.append(f"{', '.join(parts)} = $.split({fused}, [{', '.join(parts.values())}], names=[{names}])")
-    tags = {warp: "threadIdx.y", lane: "threadIdx.x"}
-    lines += [f'$.bind({one}, "{tag}")' for one, tag in tags.items() if one in parts]
-    lines += [f"$.vectorize({part})"] if vector > 1 else []
-    if not draft.write(*lines):
+    is_inside = bool(reduced) and across[0] is not row and own.index(across[-1]) > own.index(reduced[0])
+    summed = [f.loop_var for f in reduced] if is_inside else []
+    vector = _vector(draft, name) if draft.warp_tiles and across[0] is not row else 1
+    bound = partial(_bind, draft, name, [f.loop_var for f in across], summed, threads, vector)
+    if draft.builder.attempt(bound) is None:
         draft.leave_out(f"{name} on threads", "its loops cannot be bound")
+
+
+def _bind(
+    draft: ScheduleDraft,
+    name: str,
+    across: Sequence[Var],
+    summed: Sequence[Var],
+    threads: Parameter | None,
+    vector: int,
+) -> bool:
+    """Distributes the iterations of loops, outside of the `summed` ones, over the threads, or over the warps and their lanes."""
+    builder = draft.builder
+    builder.name_loops(name)
+    if summed:
+        builder.call("reorder", *across, *summed)
+    fused = across[0] if len(across) == 1 else builder.call("fuse", *across, into=[f"{name}_f"])[0]
+    parts: dict[str, Any] = {"s": None, "x": threads}
+    if threads is None:
+        parts = {"s": None, "y": ParameterItem(draft.shared["warps"], 2), "x": 32}
+    parts |= {"v": vector} if vector > 1 else {}
+    loops = dict(zip(parts, builder.split(fused, [*parts.values()], [f"{name}_{part}" for part in parts]), strict=True))
+    for part, tag in (("y", "threadIdx.y"), ("x", "threadIdx.x")):
+        if part in loops:
+            builder.call("bind", loops[part], tag)
+    if "v" in loops:
+        builder.call("vectorize", loops["v"])
+    return True
 
 
 def _vector(draft: ScheduleDraft, name: str) -> int:

@@ -14,9 +14,13 @@ The lines for a product:
 
 from __future__ import annotations
 
-from ....ir import BlockRealize, For, Var, build, free_vars
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from ....ir import BlockRealize, For, Parameter, ParameterItem, Var, build, free_vars
 from ....schedule import process_intrinsics
-from ..draft import ScheduleDraft, WarpTile, word
+from ...space.schedule_builder import ScheduleBuilder
+from ..draft import ScheduleDraft, WarpTile
 from ..lanes import is_summed
 from ..product import ProductIterators, product_of
 from ..stage import consumers_argument
@@ -30,8 +34,8 @@ WARPS = ((2, 2), (2, 4), (4, 2), (1, 4), (4, 1), (4, 4))
 FEWER = ((1, 2), (2, 1), (1, 1))
 """Those of a small tile."""
 
-STEPS = ("1", "2", "4", "8")
-"""Fragments along the depth between two copies of the operands, as texts."""
+STEPS = (1, 2, 4, 8)
+"""Fragments along the depth between two copies of the operands."""
 
 
 def fits_fragments(product: ProductIterators, realize: BlockRealize) -> bool:
@@ -53,59 +57,62 @@ def tile_in_warps(draft: ScheduleDraft) -> None:
 
 
 def _tile(draft: ScheduleDraft, name: str, product: ProductIterators) -> None:
-    builder, realize = draft.builder, draft.index.realize(name)
-    tiles = {draft.builder.value(o): o for o in draft.loops.values()}
-    own = [f for f in draft.loops_of(name) if f.loop_var not in tiles and f.loop_var.name != draft.grid]
+    realize = draft.index.realize(name)
+    own = [f for f in draft.loops_of(name) if f.loop_var not in (draft.grid, *draft.loops.values())]
     parts = [_loop_of(realize, own, list(part)[-1]) for part in (product.rows, product.columns, product.depth)]
-    rows, columns, depth = parts
-    if rows is None or columns is None or depth is None:
+    sides = [f for f in parts if f is not None]
+    if len(sides) < len(parts):
         draft.leave_out(f"{name} in fragments", "no loop drives its rows, columns or depth alone")
         return
-    lines, loops = draft.named_loops(name)
-    warps = _warps(draft, rows, columns)
-    (rw, rf, rm), (cw, cf, cm) = ([builder.fresh(f"{loops[f.loop_var]}_{p}") for p in "wfm"] for f in (rows, columns))
-    lines += [
-        f'{rw}, {rf}, {rm} = $.split({loops[rows.loop_var]}, [{warps}[0], None, {SIDE}], names=["{rw}", "{rf}", "{rm}"])',
-        f'{cw}, {cf}, {cm} = $.split({loops[columns.loop_var]}, [{warps}[1], None, {SIDE}], names=["{cw}", "{cf}", "{cm}"])',
-    ]
-    k = loops[depth.loop_var]
-    kf, km = (builder.fresh(f"{k}_{part}") for part in "fm")
-    step = next((o for v, o in tiles.items() if _drives(realize, v, list(product.depth)[-1])), "")
-    if step:
-        lines.append(f'{kf}, {km} = $.split({k}, [None, {SIDE}], names=["{kf}", "{km}"])')
-    else:
-        step, steps = builder.fresh(f"{k}_o"), builder.fresh(f"{word(name)}_steps")
-        builder.hole(steps, draft.hole(f"depth of {name}"), STEPS)
-        lines.append(f'{step}, {kf}, {km} = $.split({k}, [None, {steps}, {SIDE}], names=["{step}", "{kf}", "{km}"])')
-    rest = [f for f in own if f not in parts]
-    summed = [loops[f.loop_var] for f in rest if is_summed(realize, f)]
-    batch = [loops[f.loop_var] for f in rest if not is_summed(realize, f)]
-    warp, stored = builder.fresh(f"{word(name)}_warp"), builder.fresh(f"{word(name)}_fragment")
-    if not draft.write(
-        *lines,
-        f"$.reorder({', '.join([*batch, rw, cw, *summed, step, kf, rf, cf, rm, cm, km])})",
-        f"{warp} = $.fuse({rw}, {cw})",
-        f'$.bind({warp}, "threadIdx.y")',
-        f'{stored} = $.cache_write("{name}", 0, "wmma.accumulator")',
-        f"$.reverse_compute_at({stored}, {warp}, preserve_unit_loops=True)",
-    ):
+    rest = [f for f in own if f not in sides]
+    step = next((v for v in draft.loops.values() if _drives(realize, v, list(product.depth)[-1])), None)
+    tile = draft.builder.attempt(partial(_divided, draft, realize, sides, rest, step))
+    if tile is None:
         draft.leave_out(f"{name} in fragments", "its loops cannot be divided over warps")
         return
-    if step not in draft.loops.values():
-        draft.loops[step] = step
-    draft.warp_tiles.append(WarpTile(name, [*summed, step][0], step, kf, rm, builder.value(stored)))
+    if tile.step not in draft.loops.values():
+        draft.loops[draft.name(tile.step)] = tile.step
+    draft.warp_tiles.append(tile)
     draft.decide(f"{name} in fragments of {SIDE} x {SIDE} x {SIDE}")
 
 
-def _warps(draft: ScheduleDraft, rows: For, columns: For) -> str:
-    """The variable of the warps, which all products share: those along the rows, along the columns, and all. The first fit the present
-    tile."""
-    if "warps" not in draft.builder.state.names:
+def _divided(
+    draft: ScheduleDraft, realize: BlockRealize, sides: Sequence[For], rest: Sequence[For], step: Var | None
+) -> WarpTile:
+    """Divides the rows and the columns of a product over warps, and all of its sides into fragments. `step` is its loop over the depth, if
+    it has one."""
+    builder, name = draft.builder, realize.block.name
+    rows, columns, depth = (f.loop_var for f in sides)
+    warps = _warps(draft, sides[0], sides[1])
+    builder.name_loops(name)
+    (rw, rf, rm), (cw, cf, cm) = (
+        builder.split(v, (ParameterItem(warps, n), None, SIDE), [f"{draft.name(v)}_{part}" for part in "wfm"])
+        for n, v in enumerate((rows, columns))
+    )
+    k = draft.name(depth)
+    if step is None:
+        steps = draft.choice(f"{name}_steps", f"depth of {name}", STEPS)
+        step, kf, km = builder.split(depth, (None, steps, SIDE), [f"{k}_o", f"{k}_f", f"{k}_m"])
+    else:
+        kf, km = builder.split(depth, (None, SIDE), [f"{k}_f", f"{k}_m"])
+    summed = [f.loop_var for f in rest if is_summed(realize, f)]
+    batch = [f.loop_var for f in rest if not is_summed(realize, f)]
+    builder.call("reorder", *batch, rw, cw, *summed, step, kf, rf, cf, rm, cm, km)
+    (warp,) = builder.call("fuse", rw, cw, into=[f"{name}_warp"])
+    builder.call("bind", warp, "threadIdx.y")
+    (stored,) = builder.call("cache_write", name, 0, "wmma.accumulator", into=[f"{name}_fragment"])
+    builder.call("reverse_compute_at", stored, warp, preserve_unit_loops=True)
+    return WarpTile(name, [*summed, step][0], step, kf, rm, stored)
+
+
+def _warps(draft: ScheduleDraft, rows: For, columns: For) -> Parameter:
+    """The warps, which all products share: those along the rows, along the columns, and all. The first fit the present tile."""
+    if "warps" not in draft.shared:
         most = [(build.int_value(f.extent) or SIDE) // SIDE for f in (rows, columns)]
         fit = [w for w in (*WARPS, *FEWER) if not any(n > m for n, m in zip(w, most, strict=True))]
         values = [*fit[:1], *(w for w in WARPS if w != fit[0])]
-        draft.builder.hole("warps", "warps", [str([r, c, r * c]) for r, c in values])
-    return "warps"
+        draft.shared["warps"] = draft.builder.choice("warps", "warps", [(r, c, r * c) for r, c in values])
+    return draft.shared["warps"]
 
 
 def _loop_of(realize: BlockRealize, own: list[For], iterator: Var) -> For | None:
@@ -124,31 +131,39 @@ def load_fragments(draft: ScheduleDraft) -> None:
     for tile in draft.warp_tiles:
         for copied in draft.index.producers(tile.block):
             if copied not in draft.group.every and copied != tile.block:
-                draft.write(f'$.compute_at("{copied}", {tile.step}{draft.unit_loops})')
+                draft.first_accepted("compute_at", copied, [tile.step])
         product = product_of(draft.index, tile.block)
         assert product is not None
         reads = [r.buffer for r in draft.block(tile.block).reads]
         for factor, scope in zip(product.factors, ("wmma.matrix_a", "wmma.matrix_b"), strict=True):
-            copy = draft.builder.fresh(f"{word(factor.buffer.name)}_fragment")
-            readers = consumers_argument(draft, factor.buffer, [tile.block])
-            if draft.write(
-                f'{copy} = $.cache_read("{tile.block}", {reads.index(factor.buffer)}, "{scope}"{readers})',
-                f"$.compute_at({copy}, {tile.inner}, preserve_unit_loops=True)",
-            ):
-                tile.loads.append(draft.builder.value(copy))
+            position, readers = (
+                reads.index(factor.buffer),
+                consumers_argument(draft, factor.buffer, [tile.block]),
+            )
+            copy = draft.builder.attempt(partial(_loaded, draft, tile, factor.buffer.name, position, scope, readers))
+            if copy is not None:
+                tile.loads.append(copy)
             else:
                 draft.leave_out(f"{factor.buffer.name} in fragments", f"cache_read to {scope} is refused")
+
+
+def _loaded(
+    draft: ScheduleDraft, tile: WarpTile, buffer: str, position: int, scope: str, readers: Mapping[str, Sequence[str]]
+) -> str:
+    """Copies an operand into fragments; returns the block that copies."""
+    call = partial(draft.builder.call, "cache_read", tile.block, position, scope, **readers)
+    (copy,) = call(into=[f"{buffer}_fragment"])
+    draft.builder.call("compute_at", copy, tile.inner, preserve_unit_loops=True)
+    return copy
 
 
 def tensorize_fragments(draft: ScheduleDraft) -> None:
     """Requires a product in warps and tensor intrinsics that match. Lines: `decompose_reduction`, and `tensorize` of the zeros, the loads,
     the products and the stores of fragments."""
     for tile in draft.warp_tiles:
-        done = [
-            _zeros(draft, tile),
-            *(_in_fragments(draft, name) for name in (*tile.loads, tile.stored)),
-            _call(draft, tile.tile),
-        ]
+        copies = (partial(_fragments, draft, name) for name in (*tile.loads, tile.stored))
+        done = [_zeros(draft, tile), *(_tensorized(draft, copy) for copy in copies)]
+        done.append(_tensorized(draft, lambda tile=tile: tile.tile))
         if all(done):
             draft.decide(f"{tile.block} in tensor intrinsics")
         else:
@@ -159,34 +174,36 @@ def tensorize_fragments(draft: ScheduleDraft) -> None:
 
 def _zeros(draft: ScheduleDraft, tile: WarpTile) -> bool:
     """Separates the zeros of the sums, and calls the intrinsic that writes them."""
-    init = draft.builder.fresh(f"{word(tile.block)}_zero")
-    if not draft.write(f'{init} = $.decompose_reduction("{tile.block}", {tile.outer})'):
+    builder, into = draft.builder, [f"{tile.block}_zero"]
+    made = builder.attempt(lambda: builder.call("decompose_reduction", tile.block, tile.outer, into=into))
+    if made is None:
         return False
-    depth = len(draft.loops_of(draft.builder.value(init)))
-    loop = draft.builder.fresh(f"{init}_m")
-    return _call(draft, loop, f"{loop} = $.get_loops({init})[{depth - 2}]")
+    (init,) = made
+    depth = len(draft.loops_of(init)) - 2
+    return _tensorized(draft, lambda: builder.call("get_loops", init, into=[f"{builder.names[init]}_m"], at=depth)[0])
 
 
-def _in_fragments(draft: ScheduleDraft, name: str) -> bool:
-    """Divides a copy into fragments, and calls the intrinsic that copies one."""
-    rows, columns = draft.loops_of(name)[-2:]
-    lines, loops = draft.named_loops(name)
-    r, c = loops[rows.loop_var], loops[columns.loop_var]
-    (rf, rm), (cf, cm) = ([draft.builder.fresh(f"{loop}_{part}") for part in "fm"] for loop in (r, c))
-    return _call(
-        draft,
-        rm,
-        *lines,
-        f"{rf}, {rm} = $.split({r}, [None, {SIDE}])",
-        f"{cf}, {cm} = $.split({c}, [None, {SIDE}])",
-        f"$.reorder({rf}, {cf}, {rm}, {cm})",
+def _fragments(draft: ScheduleDraft, name: str) -> Var:
+    """Divides a copy into fragments; returns the outermost loop of one."""
+    builder = draft.builder
+    builder.name_loops(name)
+    sides = [f.loop_var for f in draft.loops_of(name)[-2:]]
+    (rf, rm), (cf, cm) = (
+        builder.call("split", v, (None, SIDE), into=[f"{draft.name(v)}_{part}" for part in "fm"]) for v in sides
     )
+    builder.call("reorder", rf, cf, rm, cm)
+    return rm
 
 
-def _call(draft: ScheduleDraft, loop: str, *lines: str) -> bool:
-    """Writes the lines and `tensorize` of a loop by the first intrinsic that matches; nothing if none does."""
+def _tensorized(draft: ScheduleDraft, loop: Callable[[], Var]) -> bool:
+    """Calls the first intrinsic that matches at a loop, which `loop` finds by calls; adds nothing if none does."""
+    builder = draft.builder
     names = process_intrinsics() if draft.intrinsics is None else draft.intrinsics
-    return any(draft.write(*lines, f'$.tensorize({loop}, "{name}")') for name in names)
+    return any(builder.attempt(partial(_tensorize, builder, loop, name)) is not None for name in names)
+
+
+def _tensorize(builder: ScheduleBuilder, loop: Callable[[], Var], name: str) -> object:
+    return builder.call("tensorize", loop(), name)
 
 
 __all__ = ["SIDE", "fits_fragments", "load_fragments", "tensorize_fragments", "tile_in_warps"]

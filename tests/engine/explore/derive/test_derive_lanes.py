@@ -80,7 +80,7 @@ def test_order_of_loops_around_product_lanes_is_a_choice() -> None:
 def test_sum_along_rows_is_split_into_lanes_first() -> None:
     text = derived("matvec").text
     assert "# Sums along rows: y sums 16 lanes apart." in text
-    assert "y_rf = sch.rfactor(k_lanes, factor_axis=-1)" in text
+    assert "y_rf = sch.rfactor(k_lanes, -1)" in text
     assert text.count("sch.vectorize(") == 2
 
 
