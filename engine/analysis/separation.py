@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import msgspec
 
-from ..arith import Linear, detect_iter_map, linear
+from ..arith import Linear, detect_iter_map, linear, simplify
 from ..ir import (
     Block,
     BufferRegion,
     Expr,
+    Mul,
     Range,
     Var,
     build,
@@ -92,7 +94,43 @@ def is_injective(indices: Sequence[Expr], ranges: Ranges) -> bool:
         return True
     if len(_separated_by_axes([_stepping(linear(i), loops, 0) for i in indices], set())) == len(loops):
         return True
-    return _is_bijective(indices, loops)
+    return loops.keys() == {v for i in indices for v in _digits(i, loops)} or _is_bijective(indices, loops)
+
+
+def _digits(index: Expr, loops: Ranges) -> set[Var]:
+    """The loops in an index such as `(i * n + j) * m + k`, if they are the digits of a number: each weighs as much as the next one has
+    iterations, times its weight. Weights may be symbolic."""
+    weights = _weights(index, loops)
+    found: set[Var] = set()
+    weight: Expr = build.const(1, index.dtype)
+    while len(found) < len(weights):
+        rest = (v for v in weights if v not in found)
+        loop = next((v for v in rest if build.is_const(simplify(build.sub(weights[v], weight)), 0)), None)
+        if loop is None:
+            return set()
+        found.add(loop)
+        weight = build.mul(weight, build.cast(loops[loop].extent, index.dtype))
+    return found
+
+
+def _weights(index: Expr, loops: Ranges) -> dict[Var, Expr]:
+    """The factor of each loop in a sum of products; empty if the index has another form."""
+    form = linear(index)
+    found: dict[Var, Expr] = {}
+    for atom, factor in form.terms if form is not None else ():
+        factors = _factors(atom)
+        mine = [f for f in factors if isinstance(f, Var) and f in loops]
+        if not free_vars(atom) & loops.keys():
+            continue
+        others = [f for f in factors if f not in mine]
+        if len(mine) != 1 or mine[0] in found or any(free_vars(f) & loops.keys() for f in others):
+            return {}
+        found[mine[0]] = reduce(build.mul, others, build.const(factor, atom.dtype))
+    return found
+
+
+def _factors(expr: Expr) -> list[Expr]:
+    return [*_factors(expr.a), *_factors(expr.b)] if isinstance(expr, Mul) else [expr]
 
 
 def _is_bijective(indices: Sequence[Expr], ranges: Ranges) -> bool:
@@ -120,13 +158,16 @@ def without_outer(value: Expr, inner: Ranges) -> Expr | None:
     return result
 
 
-def writes_distinct(block: Block, loops: Ranges | None = None) -> Decision:
-    """Whether different values of the spatial iterators, and of `loops` that the block uses directly, write different elements."""
-    if _writes_apart(block, loops):
+def writes_distinct(block: Block, loops: Ranges | None = None, free: Ranges | None = None) -> Decision:
+    """Whether different values of the spatial iterators, and of `loops` that the block uses directly, write different elements, whatever
+    the values of the loops `free` are."""
+    moving = {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
+    others = {v: r for v, r in (free or {}).items() if any(uses_var(w, v) for w in block.writes)}
+    if _writes_apart(block, moving, others):
         return HOLDS
-    ranges = {iv.var: iv.dom for iv in block.iter_vars} | {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
-    reduced = {iv.var for iv in block.iter_vars if iv.iter_type != "spatial"}
-    places = [n for n, v in enumerate(ranges) if v not in reduced]
+    ranges = {**{iv.var: iv.dom for iv in block.iter_vars}, **moving, **others}
+    varying = {*others, *(iv.var for iv in block.iter_vars if iv.iter_type != "spatial")}
+    places = [n for n, v in enumerate(ranges) if v not in varying]
     for buffer in dict.fromkeys(w.buffer for w in block.writes):
         written = Elements(Instances(block.name, ranges, ()), tuple(w for w in block.writes if w.buffer is buffer))
         apart = never_meet(written, written, 0, places)
@@ -135,14 +176,14 @@ def writes_distinct(block: Block, loops: Ranges | None = None) -> Decision:
     return HOLDS
 
 
-def _writes_apart(block: Block, loops: Ranges | None) -> bool:
-    spatial = {iv.var: iv.dom for iv in block.iter_vars if iv.iter_type == "spatial"}
-    spatial |= {v: r for v, r in (loops or {}).items() if uses_var(block, v)}
-    wanted = {v for v, dom in spatial.items() if not build.is_const(dom.extent, 1)}
+def _writes_apart(block: Block, moving: Ranges, others: Ranges) -> bool:
+    wanted = {**{iv.var: iv.dom for iv in block.iter_vars if iv.iter_type == "spatial"}, **moving}
+    varying = {**wanted, **others}
     return all(
-        wanted <= separated_loops(w.region, w.region, spatial)
+        {v for v, dom in wanted.items() if not build.is_const(dom.extent, 1)}
+        <= separated_loops(w.region, w.region, varying)
         if _has_width(w)
-        else is_injective([r.min for r in w.region], spatial)
+        else is_injective([r.min for r in w.region], varying)
         for w in block.writes
     )
 

@@ -170,7 +170,8 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
     if not ctx.index.fact(updates_only_own_element, block) and not _is_scan_apart(ctx, realize, moving):
         require_updates_own_element(ctx, realize, what)
     used = {v: r for v, r in moving.items() if v in ctx.index.fact(free_vars, block)}
-    apart = writes_distinct(block, used) if used else ctx.index.fact(writes_distinct, block)
+    inner = _used_inside(ctx, realize, moving)
+    apart = writes_distinct(block, used, inner) if used or inner else ctx.index.fact(writes_distinct, block)
     if not apart:
         raise refuse(
             "order-dependent", f"cannot {what}: iterations of block {block.name!r} may write the same element, and the last one wins",
@@ -181,6 +182,14 @@ def require_free_block(ctx: Context, realize: BlockRealize, moving: Mapping[Var,
             "order-dependent", f"cannot {what}: block {block.name!r} has a reduction whose result may depend on the order", realize,
             expected="one update `x = op(x, …)` with op a sum, product, min, max, and, or",
         )  # fmt: skip
+
+
+def _used_inside(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range]) -> dict[Var, Range]:
+    """The loops inside of the outermost moving one that do not move, and that the block uses directly."""
+    used, above = ctx.index.fact(free_vars, realize.block), ctx.index.loops_above(realize)
+    first = next((n for n, f in enumerate(above) if f.loop_var in moving), len(above))
+    inside = [f for f in above[first:] if f.loop_var in used and f.loop_var not in moving]
+    return {f.loop_var: Range(f.min, f.extent) for f in inside}
 
 
 def _is_scan_apart(ctx: Context, realize: BlockRealize, moving: Mapping[Var, Range]) -> bool:
