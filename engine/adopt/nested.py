@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from ..ir import TilewrightError
 from ..script import Note, Parsed
@@ -18,11 +19,11 @@ from ..script.subset.calls import called, function_of
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Scope, Value
 from ..script.subset.statements import evaluator
-from ..script.subset.values import Bound, Class, Function
+from ..script.subset.values import Attributes, Bound, Class, Function
 from ..te.reader import TEReader
 from .schedule_reader import ScheduleDialect
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list"]
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
@@ -114,7 +115,23 @@ def _of_function(node: ast.FunctionDef, calls: Sequence[ast.Call], *, skip: bool
         given |= dict(zip([a.arg for a in positional], call.args, strict=False))
         given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
     parameters = [*positional[1 if skip else 0 :], *node.args.kwonlyargs]
-    return [_need(a.arg, a.annotation, given.get(a.arg)) for a in parameters]
+    found = [_need(a.arg, a.annotation, given.get(a.arg)) for a in parameters]
+    return [need if need.value else replace(need, kind=_used_as(need.name, node) or need.kind) for need in found]
+
+
+def _used_as(name: str, node: ast.FunctionDef) -> Kind | None:
+    """Return what a function uses a parameter as, if its code tells: `x.shape` is that of a tensor, `shape[0]` an item of a list."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(value=ast.Name(id=used), attr="shape" | "ndim") if used == name:
+                return "tensor"
+            case ast.Subscript(value=ast.Name(id=used)) | ast.Starred(value=ast.Name(id=used)) if used == name:
+                return "list"
+            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=used)]) if used == name:
+                return "list"
+            case _:
+                pass
+    return None
 
 
 def _calls(name: str, tree: ast.Module) -> list[ast.Call]:
@@ -235,7 +252,7 @@ def _call(run: Evaluator, dialect: _Seeker, given: Mapping[str, Any]) -> tuple[f
             if dialect.result is None and node is wanted.around[-1]:
                 dialect.result = error
         owner = None
-    shown = ", ".join(f"{n.name}={values[n.name]!r}" for n in wanted.needs if n.name in values)
+    shown = ", ".join(f"{n.name}={given.get(n.name, n.value)}" for n in wanted.needs if n.name in values)
     text = (
         f"{wanted.name} is not called in the text: it is read with {shown}"
         if shown
@@ -296,12 +313,21 @@ def _values(source: Source, wanted: NestedProgram, given: Mapping[str, Any]) -> 
     return found
 
 
-_EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared", "list": "128"}
+_EXAMPLES: Mapping[Kind, str] = {
+    "size": "128", "dtype": "float16", "flag": "1", "scope": "shared", "list": "16x16", "tensor": "16x64xfloat16",
+}  # fmt: skip
 
 
 def _typed(need: Need, value: Any) -> Any:
-    """Return a value as its kind: 0 and 1 are flags."""
-    return bool(value) if need.kind == "flag" and value in (0, 1) else value
+    """Return a value as its kind: 0 and 1 are flags, 16x64 is a list, 16x64xfloat16 a tensor."""
+    if need.kind == "flag" and value in (0, 1):
+        return bool(value)
+    sizes = [int(part) for part in str(value).split("x") if part.isdecimal()]
+    if need.kind == "tensor":
+        dtype = str(value).rpartition("x")[2]
+        known: dict[str, Value] = {"shape": tuple(sizes), "ndim": len(sizes)}
+        return Attributes(known if dtype.isdecimal() else {**known, "dtype": dtype}, need.name)
+    return sizes if need.kind == "list" else value
 
 
 def _has_default(wanted: NestedProgram, name: str) -> bool:
