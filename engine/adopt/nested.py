@@ -58,7 +58,14 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
 
 def nested_programs(tree: ast.Module) -> list[NestedProgram]:
     """Return the programs that functions and methods of a text define, in order."""
-    return [NestedProgram(around, node, _needs(around, tree)) for around, node in _definitions(tree.body, ())]
+    found = [*_definitions(tree.body, ())]
+    calls = _calls(tree) if found else {}
+    return [NestedProgram(around, node, _needs(around, calls)) for around, node in found]
+
+
+def has_nested(tree: ast.Module) -> bool:
+    """Whether functions or methods of a text define programs."""
+    return next(_definitions(tree.body, ()), None) is not None
 
 
 def _definitions(
@@ -78,7 +85,7 @@ def _definitions(
 # --- parameters
 
 
-def _needs(around: Sequence[Definition], tree: ast.Module) -> tuple[Need, ...]:
+def _needs(around: Sequence[Definition], calls: Mapping[str, ast.Call]) -> tuple[Need, ...]:
     """Return the parameters of the functions around a program, with those of the constructor for a method."""
     found: dict[str, Need] = {}
     for outer, node in zip((None, *around), around, strict=False):
@@ -86,8 +93,8 @@ def _needs(around: Sequence[Definition], tree: ast.Module) -> tuple[Need, ...]:
             if isinstance(outer, ast.ClassDef):
                 found |= {need.name: need for need in _of_class(outer)}
             is_bound = isinstance(outer, ast.ClassDef) and not _is_static(node)
-            calls = [] if isinstance(outer, ast.ClassDef) else _calls(node.name, tree)
-            found |= {need.name: need for need in _of_function(node, calls, skip=is_bound)}
+            call = None if isinstance(outer, ast.ClassDef) else calls.get(node.name)
+            found |= {need.name: need for need in _of_function(node, call, skip=is_bound)}
     return tuple(found.values())
 
 
@@ -99,19 +106,19 @@ def _of_class(node: ast.ClassDef) -> list[Need]:
     """Return the parameters of a class's constructor, or the fields of a dataclass."""
     made = next((p for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__init__"), None)
     if made is not None:
-        return _of_function(made, [], skip=True)
+        return _of_function(made, None, skip=True)
     if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         return []
     fields = [p for p in node.body if isinstance(p, ast.AnnAssign) and isinstance(p.target, ast.Name)]
     return [_need(f.target.id, f.annotation, f.value) for f in fields if isinstance(f.target, ast.Name)]
 
 
-def _of_function(node: ast.FunctionDef, calls: Sequence[ast.Call], *, skip: bool) -> list[Need]:
-    """Return the parameters of a function, with the values of the first call that is written out."""
+def _of_function(node: ast.FunctionDef, call: ast.Call | None, *, skip: bool) -> list[Need]:
+    """Return the parameters of a function, with the values of a call."""
     positional = [*node.args.posonlyargs, *node.args.args]
     given = dict(zip([a.arg for a in reversed(positional)], reversed(node.args.defaults), strict=False))
     given |= {a.arg: d for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
-    for call in calls[:1]:
+    if call is not None:
         given |= dict(zip([a.arg for a in positional], call.args, strict=False))
         given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
     parameters = [*positional[1 if skip else 0 :], *node.args.kwonlyargs]
@@ -134,13 +141,15 @@ def _used_as(name: str, node: ast.FunctionDef) -> Kind | None:
     return None
 
 
-def _calls(name: str, tree: ast.Module) -> list[ast.Call]:
-    """Return the calls of a function whose arguments are written out as constants."""
-    found = [
-        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
-    ]
-    values = ([*call.args, *(k.value for k in call.keywords)] for call in found)
-    return [call for call, given in zip(found, values, strict=True) if all(_literal(v) is not None for v in given)]
+def _calls(tree: ast.Module) -> dict[str, ast.Call]:
+    """Return for each function the first call whose arguments are written out as constants."""
+    found: dict[str, ast.Call] = {}
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in found:
+            continue
+        if all(_literal(value) is not None for value in (*call.args, *(k.value for k in call.keywords))):
+            found[call.func.id] = call
+    return found
 
 
 def _literal(node: ast.expr) -> str | None:
@@ -346,4 +355,4 @@ def _has_default(wanted: NestedProgram, name: str) -> bool:
     return False
 
 
-__all__ = ["Need", "NestedProgram", "nested_programs", "read_nested"]
+__all__ = ["Need", "NestedProgram", "has_nested", "nested_programs", "read_nested"]
