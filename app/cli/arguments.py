@@ -23,8 +23,8 @@ _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 <<
 _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
-_VALUE = re.compile(r"\d{1,18}|[A-Za-z_][\w.]{0,63}")
-"""A number, or a word such as float16 or shared.dyn."""
+_VALUE = re.compile(r"\d{1,18}(?:x\d{1,18}){0,15}(?:x[A-Za-z]\w{0,31})?|[A-Za-z_][\w.]{0,63}")
+"""A number, a list 16x64, a tensor 16x64xfloat16, or a word such as float16 or shared.dyn."""
 
 
 def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str = TEXTS, **settings: Any) -> None:

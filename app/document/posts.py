@@ -12,8 +12,8 @@ from ...engine.adopt import (
     PostProgram,
     Sliced,
     Snippet,
+    has_nested,
     has_prose,
-    nested_programs,
     programs_in,
     read_as_far_as_possible,
     read_nested_program,
@@ -83,7 +83,7 @@ def _programs(text: str, filename: str) -> Sliced | None:
     """The programs of a text; None if it is a single program or module."""
     tree = find_tree(text)
     if tree is not None and not (
-        is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1 or nested_programs(tree)
+        is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1 or has_nested(tree)
     ):
         return None
     sliced = programs_in(text, filename)

@@ -5,7 +5,7 @@ from ..script import from_tvm
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
-from .nested import nested_programs
+from .nested import has_nested
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
 from .posts import PostPart
 from .slices import PostProgram, Sliced, has_prose, programs_in, read_nested_program, read_program, unread_lines
@@ -28,12 +28,12 @@ __all__ = [
     "filled",
     "from_tvm",
     "from_tvm_trace",
+    "has_nested",
     "has_prose",
     "hole_of",
     "is_hole",
     "is_post",
     "make_call",
-    "nested_programs",
     "programs_in",
     "read_as_far_as_possible",
     "read_nested_program",

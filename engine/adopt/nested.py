@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from ..ir import TilewrightError
 from ..script import Note, Parsed
@@ -18,11 +19,11 @@ from ..script.subset.calls import called, function_of
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Scope, Value
 from ..script.subset.statements import evaluator
-from ..script.subset.values import Bound, Class, Function
+from ..script.subset.values import Attributes, Bound, Class, Function
 from ..te.reader import TEReader
 from .schedule_reader import ScheduleDialect
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list"]
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
@@ -57,7 +58,14 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
 
 def nested_programs(tree: ast.Module) -> list[NestedProgram]:
     """Return the programs that functions and methods of a text define, in order."""
-    return [NestedProgram(around, node, _needs(around, tree)) for around, node in _definitions(tree.body, ())]
+    found = [*_definitions(tree.body, ())]
+    calls = _calls(tree) if found else {}
+    return [NestedProgram(around, node, _needs(around, calls)) for around, node in found]
+
+
+def has_nested(tree: ast.Module) -> bool:
+    """Whether functions or methods of a text define programs."""
+    return next(_definitions(tree.body, ()), None) is not None
 
 
 def _definitions(
@@ -77,7 +85,7 @@ def _definitions(
 # --- parameters
 
 
-def _needs(around: Sequence[Definition], tree: ast.Module) -> tuple[Need, ...]:
+def _needs(around: Sequence[Definition], calls: Mapping[str, ast.Call]) -> tuple[Need, ...]:
     """Return the parameters of the functions around a program, with those of the constructor for a method."""
     found: dict[str, Need] = {}
     for outer, node in zip((None, *around), around, strict=False):
@@ -85,8 +93,8 @@ def _needs(around: Sequence[Definition], tree: ast.Module) -> tuple[Need, ...]:
             if isinstance(outer, ast.ClassDef):
                 found |= {need.name: need for need in _of_class(outer)}
             is_bound = isinstance(outer, ast.ClassDef) and not _is_static(node)
-            calls = [] if isinstance(outer, ast.ClassDef) else _calls(node.name, tree)
-            found |= {need.name: need for need in _of_function(node, calls, skip=is_bound)}
+            call = None if isinstance(outer, ast.ClassDef) else calls.get(node.name)
+            found |= {need.name: need for need in _of_function(node, call, skip=is_bound)}
     return tuple(found.values())
 
 
@@ -98,32 +106,50 @@ def _of_class(node: ast.ClassDef) -> list[Need]:
     """Return the parameters of a class's constructor, or the fields of a dataclass."""
     made = next((p for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__init__"), None)
     if made is not None:
-        return _of_function(made, [], skip=True)
+        return _of_function(made, None, skip=True)
     if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         return []
     fields = [p for p in node.body if isinstance(p, ast.AnnAssign) and isinstance(p.target, ast.Name)]
     return [_need(f.target.id, f.annotation, f.value) for f in fields if isinstance(f.target, ast.Name)]
 
 
-def _of_function(node: ast.FunctionDef, calls: Sequence[ast.Call], *, skip: bool) -> list[Need]:
-    """Return the parameters of a function, with the values of the first call that is written out."""
+def _of_function(node: ast.FunctionDef, call: ast.Call | None, *, skip: bool) -> list[Need]:
+    """Return the parameters of a function, with the values of a call."""
     positional = [*node.args.posonlyargs, *node.args.args]
     given = dict(zip([a.arg for a in reversed(positional)], reversed(node.args.defaults), strict=False))
     given |= {a.arg: d for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
-    for call in calls[:1]:
+    if call is not None:
         given |= dict(zip([a.arg for a in positional], call.args, strict=False))
         given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
     parameters = [*positional[1 if skip else 0 :], *node.args.kwonlyargs]
-    return [_need(a.arg, a.annotation, given.get(a.arg)) for a in parameters]
+    found = [_need(a.arg, a.annotation, given.get(a.arg)) for a in parameters]
+    return [need if need.value else replace(need, kind=_used_as(need.name, node) or need.kind) for need in found]
 
 
-def _calls(name: str, tree: ast.Module) -> list[ast.Call]:
-    """Return the calls of a function whose arguments are written out as constants."""
-    found = [
-        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
-    ]
-    values = ([*call.args, *(k.value for k in call.keywords)] for call in found)
-    return [call for call, given in zip(found, values, strict=True) if all(_literal(v) is not None for v in given)]
+def _used_as(name: str, node: ast.FunctionDef) -> Kind | None:
+    """Return what a function uses a parameter as, if its code tells: `x.shape` is that of a tensor, `shape[0]` an item of a list."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(value=ast.Name(id=used), attr="shape" | "ndim") if used == name:
+                return "tensor"
+            case ast.Subscript(value=ast.Name(id=used)) | ast.Starred(value=ast.Name(id=used)) if used == name:
+                return "list"
+            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=used)]) if used == name:
+                return "list"
+            case _:
+                pass
+    return None
+
+
+def _calls(tree: ast.Module) -> dict[str, ast.Call]:
+    """Return for each function the first call whose arguments are written out as constants."""
+    found: dict[str, ast.Call] = {}
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in found:
+            continue
+        if all(_literal(value) is not None for value in (*call.args, *(k.value for k in call.keywords))):
+            found[call.func.id] = call
+    return found
 
 
 def _literal(node: ast.expr) -> str | None:
@@ -235,7 +261,7 @@ def _call(run: Evaluator, dialect: _Seeker, given: Mapping[str, Any]) -> tuple[f
             if dialect.result is None and node is wanted.around[-1]:
                 dialect.result = error
         owner = None
-    shown = ", ".join(f"{n.name}={values[n.name]!r}" for n in wanted.needs if n.name in values)
+    shown = ", ".join(f"{n.name}={given.get(n.name, n.value)}" for n in wanted.needs if n.name in values)
     text = (
         f"{wanted.name} is not called in the text: it is read with {shown}"
         if shown
@@ -296,12 +322,21 @@ def _values(source: Source, wanted: NestedProgram, given: Mapping[str, Any]) -> 
     return found
 
 
-_EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared", "list": "128"}
+_EXAMPLES: Mapping[Kind, str] = {
+    "size": "128", "dtype": "float16", "flag": "1", "scope": "shared", "list": "16x16", "tensor": "16x64xfloat16",
+}  # fmt: skip
 
 
 def _typed(need: Need, value: Any) -> Any:
-    """Return a value as its kind: 0 and 1 are flags."""
-    return bool(value) if need.kind == "flag" and value in (0, 1) else value
+    """Return a value as its kind: 0 and 1 are flags, 16x64 is a list, 16x64xfloat16 a tensor."""
+    if need.kind == "flag" and value in (0, 1):
+        return bool(value)
+    sizes = [int(part) for part in str(value).split("x") if part.isdecimal()]
+    if need.kind == "tensor":
+        dtype = str(value).rpartition("x")[2]
+        known: dict[str, Value] = {"shape": tuple(sizes), "ndim": len(sizes)}
+        return Attributes(known if dtype.isdecimal() else {**known, "dtype": dtype}, need.name)
+    return sizes if need.kind == "list" else value
 
 
 def _has_default(wanted: NestedProgram, name: str) -> bool:
@@ -320,4 +355,4 @@ def _has_default(wanted: NestedProgram, name: str) -> bool:
     return False
 
 
-__all__ = ["Need", "NestedProgram", "nested_programs", "read_nested"]
+__all__ = ["Need", "NestedProgram", "has_nested", "nested_programs", "read_nested"]

@@ -236,7 +236,7 @@ class _Slicer:
         used = {n for kept in found for n in kept}
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
         found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
-        if not found:
+        if not found and not any(unit.makes_script for unit in self.units):
             computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func", "extern")}
             found = [self._backward(computed)] if computed else []
         return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
@@ -404,7 +404,7 @@ def _creates(unit: _Unit) -> bool:
 
 def _schedules(unit: _Unit) -> bool:
     """Whether a function creates a schedule, or applies calls to one that it takes: the text of a trace."""
-    if not isinstance(unit.node, ast.FunctionDef) or unit.is_script:
+    if not isinstance(unit.node, ast.FunctionDef) or unit.is_script or unit.makes_script:
         return False
     taken = [a.annotation for a in unit.node.args.args if a.annotation is not None]
     return _creates(unit) or any(ast.unparse(hint).rpartition(".")[2] == _SCRIPT_MAKER for hint in taken)

@@ -45,6 +45,7 @@ from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regio
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
+from .helpers import written_out
 from .intrinsics import is_unknown, parameters
 from .loops import loop_headers
 from .operators import arithmetic
@@ -183,6 +184,9 @@ class StatementReader:
         if isinstance(target, ast.Subscript):
             return self._store(node, target, node.value)
         names = self._names(target)
+        value = written_out(self.exprs, node.value)
+        if value is not node.value:
+            return self._assign(ast.copy_location(ast.Assign([target], value), node))
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and is_axis(function):
             self._require_block(node, function or "")
@@ -191,6 +195,8 @@ class StatementReader:
         if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
             items = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
             return _compose([item for item in items if item is not None])
+        if isinstance(target, ast.Tuple | ast.List) and self._unpack(names, node.value):
+            return None
         if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
             raise self.source.error(
                 node,
@@ -219,6 +225,19 @@ class StatementReader:
             self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
             return None
         return self._bind(names[0], node.value)
+
+    def _unpack(self, names: list[ast.Name], value: ast.expr) -> bool:
+        """Define several names by a function of the text, which gives a value for each: `i, j = T.meta_var(index_map(v0, v1))`."""
+        if isinstance(value, ast.Call) and self.exprs.called(value) == "T.meta_var" and len(value.args) == 1:
+            value = value.args[0]
+        if self.exprs.around is None or not isinstance(value, ast.Call) or self.exprs.called(value) is not None:
+            return False
+        found = self.exprs.value(value)
+        if not isinstance(found, tuple) or len(found) != len(names):
+            return False
+        for name, item in zip(names, found, strict=True):
+            self.exprs.define(name.id, item, name)
+        return True
 
     def _names(self, target: ast.expr) -> list[ast.Name]:
         items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]

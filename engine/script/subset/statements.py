@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 
 from ..reading.source import Source
@@ -20,6 +21,8 @@ from .values import Class, Function, Module
 _KNOWN_ROOTS = ("tvm", "te", "tir", "tirx", "s_tir", "relax", "topi", "T", "I", "R", "pytest", "autotvm", "auto_scheduler", "tilewright",
                 "typing", "abc", "tilelang", "bitblas", "mlc_llm")  # fmt: skip
 """Modules whose decorators register a function or mark it, and leave what it computes."""
+_VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
+"""The package around a copy of TVM, as in `from bitblas import tvm`."""
 _KINDS = {"staticmethod": "staticmethod", "classmethod": "classmethod", "property": "property", "abc.abstractmethod": "",
           "abstractmethod": "", "functools.cached_property": "property"}  # fmt: skip
 _CACHES = ("functools.lru_cache", "functools.cache")
@@ -304,7 +307,7 @@ def _import(run: Evaluator, node: ast.Import | ast.ImportFrom) -> Outcome:
             full = alias.name if alias.asname else name
         if run.scope.is_module:
             run.lines[name] = run.line(node)
-        run.scope.define(name, Module(full))
+        run.scope.define(name, Module(_VENDORED.sub("", full)))
     return None
 
 

@@ -95,6 +95,28 @@ SIMPLE = st.one_of(
             "print(shrink())",
             "M = box.M",
             "N = late()",
+            "M = counter()",
+            "N = thing.sized()",
+            "M = thing.size",
+            "thing = Thing(M)",
+            "M = Thing(K).grown().n",
+            "thing.parts.append(N); M = len(thing.parts)",
+            "M = len(Thing(3).parts)",
+            "M = cached(N)",
+            "pairs = zip(items, items); M = len(list(pairs)) + len(list(pairs))",
+            "M = sum(x for x in items if isinstance(x, int))",
+            "found = (x for x in items); M = len(list(found)); N = len(list(found))",
+            "M = {k: v for v, k in enumerate(items)}.get(N, 4)",
+            "M = early(N)",
+            "M = any(x > 1 for x in items) + all(items)",
+            "del items[0]",
+            "outside.call(counter)",
+            "outside.reverse(thing.parts)",
+            "M = [*items, *range(2)][-1]",
+            "M = sorted(items)[0]",
+            "(M, N), K = (N, K), M",
+            "M = twice(*items[:1])",
+            "M = spread(1, *items, key=N)",
         ]
     ),
 )
@@ -135,6 +157,28 @@ def _blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]
             ]
         ),
         inner.map(lambda b: ["def shrink():", f"{INDENT}global M", *_indented(b), f"{INDENT}M = 2"]),
+        inner.map(
+            lambda b: [
+                "for K in range(3):",
+                f"{INDENT}if K == 1:",
+                f"{INDENT}{INDENT}continue",
+                *_indented(b),
+                f"{INDENT}if K > M:",
+                f"{INDENT}{INDENT}break",
+                "else:",
+                f"{INDENT}N = 6",
+            ]
+        ),
+        st.tuples(tests, inner).map(
+            lambda t: [
+                "def early(n):",
+                f"{INDENT}M = n",
+                f"{INDENT}if {t[0]}:",
+                f"{INDENT}{INDENT}return 9",
+                *_indented(t[1]),
+                f"{INDENT}return M",
+            ]
+        ),
         inner.map(lambda b: ["def grow(n=M):", f"{INDENT}K = n", f"{INDENT}return K + N"]),
         inner.map(lambda b: ["class Box:", f"{INDENT}M = 3", "box = Box"]),
         st.just(["@outside.decorate", "def late():", f"{INDENT}return 3"]),
@@ -154,7 +198,9 @@ LINES = st.recursive(
     max_leaves=6,
 )
 PROLOGUE = """import contextlib
+import functools
 import outside
+from dataclasses import dataclass, field
 M = 4
 N = 5
 K = 3
@@ -171,6 +217,40 @@ def grow(n=M):
     return n + K
 class box:
     M = 6
+def make(n):
+    def count():
+        nonlocal n
+        n += 1
+        return n
+    return count
+counter = make(2)
+@dataclass
+class Thing:
+    n: int = 2
+    parts: list = field(default_factory=list)
+    @property
+    def size(self):
+        return self.n + len(self.parts)
+    def sized(self, by=1):
+        self.n += by
+        return self.n
+    def grown(self):
+        return Thing(self.n + 1, self.parts)
+thing = Thing()
+@functools.lru_cache
+def cached(n):
+    global K
+    K = n
+    return n + 1
+def early(n):
+    if n > 2:
+        return n
+    for x in range(3):
+        if x == n:
+            return x + M
+    return 4
+def spread(*many, key=1):
+    return len(many) + key
 """
 
 
