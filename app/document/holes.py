@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...engine.adopt import is_hole
 from ...engine.analysis import ProgramIndex
-from ...engine.explore import DerivedSpace, Pins, Space, WarmStart, deriving_space, space_of
+from ...engine.explore import DerivedSpace, DerivedStart, Pins, Settings, Space, deriving_starts, space_of
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal, Var
 from .cells import Document
@@ -47,38 +47,39 @@ def with_point(document: Document, space: Space, point: Sequence[int]) -> Docume
     return document
 
 
-def derived_space(
+def derived_start(
     notebook: Notebook,
     machine: Machine,
+    settings: Settings | None = None,
     stop: Callable[[], bool] | None = None,
     database: str | Path | None = None,
     keep: Pins | None = None,
-) -> DerivedSpace:
-    """The space derived from program and machine; see `deriving`."""
-    *_, found = (derived for derived in deriving(notebook, machine, stop, database, keep) if derived is not None)
+) -> DerivedStart:
+    """The space derived from program and machine, with its default schedule; see `deriving`."""
+    steps = deriving(notebook, machine, settings or Settings(), stop, database, keep)
+    *_, found = (start for start in steps if start is not None)
     return found
 
 
 def deriving(
     notebook: Notebook,
     machine: Machine,
+    settings: Settings,
     stop: Callable[[], bool] | None = None,
     database: str | Path | None = None,
     keep: Pins | None = None,
-) -> Iterator[DerivedSpace | None]:
-    """Derives a space from program and machine step by step, as `engine.explore.deriving_space`: yields the space of the fastest schedule
+) -> Iterator[DerivedStart | None]:
+    """Derives a space from program and machine step by step, as `engine.explore.deriving_starts`: yields the space of the fastest schedule
     so far whenever there is a faster one, and the result last. `stop` ends the derivation with the best so far, `database` has schedules
     to begin with, `keep` are pins of its holes. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
-    sizes = sizes_for(notebook.states[0].schedule.func, notebook.sizes)
-    with WarmStart(database, notebook.program, sizes, machine) as warm:
-        records = warm.records
-    yield from deriving_space(
+    yield from deriving_starts(
         notebook.program,
         machine,
-        sizes=sizes,
-        records=records,
+        settings,
+        sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
+        database=database,
         schedule_name=notebook.schedule_name,
         intrinsics=read_intrinsics(notebook.document),
         stop=stop or (lambda: False),

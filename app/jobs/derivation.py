@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...engine.cancellation import CancellationToken, Cancelled, running_under
-from ...engine.explore import EvaluationRequest, Evaluator
 from ...engine.ir import TilewrightError, internal_error
 from ..document.holes import deriving
 from ..state.model import Derivation, Derived
@@ -72,17 +71,16 @@ class DerivationJob:
     def _derive(self) -> Derived | None:
         derivation, began = self.derivation, time.monotonic()
         found: Derived | None = None
-        for space in deriving(
+        for start in deriving(
             derivation.notebook,
             derivation.machine,
+            derivation.settings,
             lambda: time.monotonic() - began > LONGEST_S,
             self._database(),
             derivation.keep,
         ):
-            if space is not None:
-                evaluator = Evaluator(space.space, derivation.machine, derivation.settings.objectives)
-                outcome = evaluator.tried(EvaluationRequest(0, space.space.default))
-                found = better = Derived(space, outcome, time.monotonic() - began, derivation.keep)
+            if start is not None:
+                found = better = Derived(start.space, start.outcome, time.monotonic() - began, derivation.keep)
                 self._deliver(lambda better=better: self._on_better(better))
         return found
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ...engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
-from ...engine.explore import Progress, Status, Verifier, explore
+from ...engine.explore import Progress, Status, Verifier, search_from
 from ...engine.ir import Refusal, TilewrightError
 from ..actions.exploring import EndDerivation
 from ..document import Notebook
@@ -98,8 +98,8 @@ class Search:
         if request.notebook.document.path is not None and self._file.parent.name == "explore":
             with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
                 record_search(request.notebook.document.path, request)
-        derived = request.derived
-        study = explore(
+        study = search_from(
+            request.derived,
             request.space,
             request.machine,
             request.settings,
@@ -108,8 +108,6 @@ class Search:
             watch=self._on_trial,
             checking=self._on_verification,
             database=self._database(),
-            origin=None if derived is None else derived.space.origin,
-            known={} if derived is None else {request.space.default: derived.outcome},
         )
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)

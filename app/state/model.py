@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from ...engine.explore import DerivedSpace, Outcome, Settings, Space
+from ...engine.explore import DerivedStart, Settings, Space
 from ...engine.hwsim import Machine
 from ...engine.script import Note
 from ..document import Notebook
@@ -110,12 +110,10 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
 
 
-class Derived(msgspec.Struct, frozen=True, eq=False):
+class Derived(DerivedStart, frozen=True, eq=False):
     """A derived space, the outcome of its default values, and the seconds that the derivation took until then. `keep` are the pins that
     were asked for."""
 
-    space: DerivedSpace
-    outcome: Outcome
     seconds: float
     keep: Mapping[str, int] = {}
 

@@ -55,7 +55,7 @@ def after_line(
         value = hole.values[(chosen or {}).get(hole.name, 0)]
         return LineState(state.schedule, {**state.names, hole.target: value})
     if is_value(call):
-        return LineState(state.schedule, {**state.names, **_assigned(call, _value(call.args[0], state))})
+        return LineState(state.schedule, {**state.names, **_assigned(call, _value(call.args[0], state.names))})
     if (call.receiver, call.method) == ("tilewright", "Schedule"):
         raise LineError(
             Refusal(
@@ -74,26 +74,29 @@ def after_line(
                 expected=f"{schedule_name}.method(...)",
             )
         )
-    made = call_of(call.method, *arguments_of(call, state))
+    made = call_of(call.method, *arguments_of(call.args, call.kwargs, state.names))
     if trial is not None and trial.is_of(state, made):
         schedule, result = trial.schedule, trial.results
     else:
         schedule = state.schedule.copy()
         result = make_call(schedule, made)
     if call.index is not None:
-        result = _item(result, call.index, call.method)
+        result = item_of(result, call.index, call.method)
     return LineState(schedule, {**state.names, **_assigned(call, result)})
 
 
-def arguments_of(call: CallStep, state: LineState) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Evaluate the arguments of a line: positional arguments, then keyword arguments. Raises LineError."""
-    args = tuple(argument for a in call.args for argument in _arguments(a, state))
-    return args, {k: _value(v, state) for k, v in call.kwargs.items()}
+def arguments_of(
+    args: Sequence[Any], kwargs: Mapping[str, Any], names: Mapping[str, Any], *, unquoted: bool = False
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Evaluate the arguments of a line: positional arguments, then keyword arguments. With `unquoted`, unknown names inside of lists and
+    dicts are strings, as TVM prints them in annotations. Raises LineError."""
+    found = tuple(argument for a in args for argument in _arguments(a, names, unquoted))
+    return found, {k: _value(v, names, unquoted) for k, v in kwargs.items()}
 
 
-def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:
+def _arguments(value: Any, names: Mapping[str, Any], unquoted: bool) -> tuple[Any, ...]:
     """Evaluate an argument; `*order` yields several values."""
-    found = _value(value, state)
+    found = _value(value, names, unquoted)
     if not (isinstance(value, Ref) and value.spread):
         return (found,)
     if not isinstance(found, list | tuple):
@@ -101,28 +104,33 @@ def _arguments(value: Any, state: LineState) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", found))
 
 
-def _value(value: Any, state: LineState) -> Any:
+def _value(value: Any, names: Mapping[str, Any], unquoted: bool = False, nested: bool = False) -> Any:
+    def visit(item: Any) -> Any:
+        return _value(item, names, unquoted, nested=True)
+
     match value:
         case Ref(name=name, index=index):
-            if name not in state.names:
-                known = ", ".join(state.names) or "none yet"
+            if name not in names and unquoted and nested:
+                return name
+            if name not in names:
+                known = ", ".join(names) or "none yet"
                 raise LineError(
                     Refusal("unknown-name", f"the name {name!r} is not defined here", expected=f"one of {known}")
                 )
-            return state.names[name] if index is None else _item(state.names[name], index, name)
+            return names[name] if index is None else item_of(names[name], index, name)
         case list():
-            return [_value(v, state) for v in cast("list[Any]", value)]
+            return [visit(v) for v in cast("list[Any]", value)]
         case tuple():
-            return tuple(_value(v, state) for v in cast("tuple[Any, ...]", value))
-        case dict():
-            return {key: _value(v, state) for key, v in cast("dict[str, Any]", value).items()}
+            return tuple(visit(v) for v in cast("tuple[Any, ...]", value))
+        case Mapping():
+            return {key: visit(v) for key, v in cast("Mapping[str, Any]", value).items()}
         case IndexMap():
-            return with_numbers(value, state.names)
+            return with_numbers(value, names)
         case _:
             return value
 
 
-def _item(values: Any, index: int, source: str) -> Any:
+def item_of(values: Any, index: int, source: str) -> Any:
     """Return `values[index]`, where `values` is the result of `source`."""
     if not isinstance(values, list | tuple):
         raise LineError(Refusal("bad-index", f"{source} returns a single value", found=f"[{index}]"))
@@ -141,19 +149,26 @@ def _item(values: Any, index: int, source: str) -> Any:
 
 def _assigned(call: CallStep, result: Any) -> dict[str, Any]:
     """Return the variables that the line sets."""
-    if not call.targets:
+    if isinstance(result, list) and not is_value(call):
+        result = tuple(cast("Sequence[Any]", result))
+    return assigned(call.targets, result, call.method, unpacks=call.unpacks)
+
+
+def assigned(targets: Sequence[str], result: Any, method: str, *, unpacks: bool) -> dict[str, Any]:
+    """Return the variables that an assignment of the result of a method sets. Raises LineError."""
+    if not targets:
         return {}
-    several = tuple(cast("Sequence[Any]", result)) if isinstance(result, list | tuple) else None
-    if len(call.targets) == 1 and not call.unpacks:
-        return {call.targets[0]: result if several is None or is_value(call) else several}
+    if len(targets) == 1 and not unpacks:
+        return {targets[0]: result}
+    several = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else None
     count = 1 if several is None else len(several)
-    if several is None or count != len(call.targets):
+    if several is None or count != len(targets):
         raise LineError(
             Refusal(
                 "wrong-number-of-names",
-                f"{call.method} returns {count} values",
-                found=f"{len(call.targets)} names",
+                f"{method} returns {count} values",
+                found=f"{len(targets)} names",
                 expected=f"{count} names",
             )
         )
-    return dict(zip(call.targets, several, strict=True))
+    return dict(zip(targets, several, strict=True))

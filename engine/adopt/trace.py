@@ -6,15 +6,16 @@ name, with its line or number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
-from ..ir import IndexMap, IRModule, Refusal, TilewrightError, refusing_faults
+from ..ir import IRModule, Refusal, TilewrightError, refusing_faults
 from ..lower import size_variables
 from ..schedule import PRIMITIVES, Schedule
-from ..script import Ref, from_tvm
+from ..script import from_tvm
 from .instructions import Instruction, instructions_of
-from .methods import QUERIES, LineError, call_of, make_call, with_numbers
+from .lines import arguments_of, assigned, item_of
+from .methods import QUERIES, LineError, call_of, make_call
 from .tvm_intrinsics import intrinsics_for
 
 _BLOCKS = frozenset({"get_block", "get_sblock"})
@@ -76,11 +77,11 @@ class Replay:
 
     def _call(self, instruction: Instruction) -> Any:
         try:
-            args = [value for a in instruction.args for value in self._arguments(a, instruction)]
-            kwargs = {k: self._value(v, instruction) for k, v in instruction.kwargs.items()}
+            unquoted = instruction.method == "annotate"
+            given, kwargs = arguments_of(instruction.args, instruction.kwargs, self.values, unquoted=unquoted)
         except LineError as error:
             raise _at(instruction, error) from error
-        method = _EARLY.get(instruction.method, instruction.method)
+        args, method = list(given), _EARLY.get(instruction.method, instruction.method)
         if method in _BLOCKS:
             args[1:2] = [self._function(name) for name in args[1:2]]
             kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}
@@ -108,55 +109,14 @@ class Replay:
         names = [func.name for func in self.schedule.mod.functions]
         return names[0] if name == ALONE and len(names) == 1 else name
 
-    def _arguments(self, value: Any, instruction: Instruction) -> list[Any]:
-        """Evaluate an argument; `*loops` yields several values."""
-        found = self._value(value, instruction)
-        several = isinstance(value, Ref) and value.spread and isinstance(found, list | tuple)
-        return list(cast("Sequence[Any]", found)) if several else [found]
-
-    def _value(self, value: Any, instruction: Instruction, *, nested: bool = False) -> Any:
-        match value:
-            case Ref(name=name, index=index):
-                if name not in self.values and nested and instruction.method == "annotate":
-                    return name  # TVM prints strings in lists and dicts without quotes
-                if name not in self.values:
-                    raise _refusal("unknown-name", f"the trace has no value for {name}", instruction)
-                found = self.values[name]
-                return found if index is None else _item(found, index, name, instruction)
-            case list() | tuple():
-                return type(value)(self._value(v, instruction, nested=True) for v in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            case Mapping():
-                return {k: self._value(v, instruction, nested=True) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
-            case IndexMap():
-                return with_numbers(value, self.values)
-            case _:
-                return value
-
     def _assign(self, instruction: Instruction, result: Any) -> None:
-        names = instruction.outputs
-        if instruction.index is not None:
-            result = _item(result, instruction.index, instruction.method, instruction)
-        if len(names) == 1 and not instruction.unpacks:
-            self.values[names[0]] = result
-            return
-        if not names:
-            return
-        results = cast("Sequence[Any]", result) if isinstance(result, list | tuple) else [result]
-        if len(results) != len(names):
-            raise _refusal(
-                "unsupported-instruction",
-                f"{instruction.method} returned {len(results)} values instead of {len(names)} as in TVM",
-                instruction,
-            )
-        self.values.update(zip(names, results, strict=True))
-
-
-def _item(values: object, index: int, source: str, instruction: Instruction) -> Any:
-    """Return `values[index]`, where `values` is the result of `source`."""
-    items = cast("Sequence[Any]", values) if isinstance(values, list | tuple) else ()
-    if not -len(items) <= index < len(items):
-        raise _refusal("wrong-arguments", f"{source} has no item [{index}]", instruction)
-    return items[index]
+        method, unpacks = instruction.method, instruction.unpacks and isinstance(result, list | tuple)
+        try:
+            if instruction.index is not None:
+                result, unpacks = item_of(result, instruction.index, method), False
+            self.values |= assigned(instruction.outputs, result, method, unpacks=unpacks)
+        except LineError as error:
+            raise _refusal("unsupported-instruction", error.refusal.message, instruction) from error
 
 
 def _at(instruction: Instruction, error: LineError) -> TilewrightError:

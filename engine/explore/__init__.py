@@ -10,6 +10,7 @@ from .derive.groups import SketchChoice
 from .derive.product import ProductIterators, product_of
 from .derive.program_bound import ProgramBound, program_bound
 from .derive.table import SCHEDULE_RULES, ScheduleRule
+from .search.derived_start import DerivedStart, deriving_starts, search_from, start_of_search
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of
@@ -31,6 +32,7 @@ __all__ = [
     "Database",
     "DatabaseError",
     "DerivedSpace",
+    "DerivedStart",
     "EvaluationLimits",
     "EvaluationRequest",
     "Evaluator",
@@ -68,6 +70,7 @@ __all__ = [
     "WorkersError",
     "derive_space",
     "deriving_space",
+    "deriving_starts",
     "dominates",
     "explore",
     "is_pin",
@@ -76,7 +79,9 @@ __all__ = [
     "pins_of",
     "product_of",
     "program_bound",
+    "search_from",
     "space_of",
+    "start_of_search",
     "verdict_of",
     "workload_of",
 ]

@@ -17,6 +17,7 @@ from ....engine.explore import (
     CYCLES,
     UNITS,
     DerivedSpace,
+    DerivedStart,
     Figures,
     Progress,
     Settings,
@@ -24,14 +25,14 @@ from ....engine.explore import (
     Status,
     Study,
     StudyCandidate,
-    explore,
     pinned,
     pins_of,
+    search_from,
 )
 from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
-from ...document.holes import branch_at, derived_space, has_holes, notebook_space, with_derived, with_point
+from ...document.holes import branch_at, derived_start, has_holes, notebook_space, with_derived, with_point
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
@@ -150,31 +151,33 @@ def run(arguments: Namespace) -> int:
     )
     budget = arguments.seconds
     database = database_path(arguments, document.path)
-    derived: DerivedSpace | None = None
-    if arguments.auto:
-        begun = time.monotonic()
-        with working(arguments, "deriving", "applying rules"):
-            derived = derived_space(
-                notebook, machine, lambda: 0.0 < budget < 2 * (time.monotonic() - begun), database, dict(arguments.keep)
-            )
-        found = evaluate(with_derived(notebook, derived))
-        notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
-        budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0
-    space = pinned(_space(notebook, arguments), dict(arguments.keep))
     settings = Settings(
         objectives=tuple(arguments.objective or (CYCLES,)),
         budgets=dict(arguments.budget),
         trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
         seed=arguments.seed,
         batch=arguments.batch,
-        seconds=budget,
     )
+    start: DerivedStart | None = None
+    if arguments.auto:
+        begun = time.monotonic()
+        with working(arguments, "deriving", "applying rules"):
+            start = derived_start(
+                notebook, machine, settings, lambda: 0.0 < budget < 2 * (time.monotonic() - begun), database,
+                dict(arguments.keep),
+            )  # fmt: skip
+        found = evaluate(with_derived(notebook, start.space))
+        notebook = msgspec.structs.replace(found, sizes=notebook.sizes)
+        budget = max(1.0, budget - (time.monotonic() - begun)) if budget else 0.0
+    space = pinned(_space(notebook, arguments), dict(arguments.keep))
+    settings = msgspec.structs.replace(settings, seconds=budget)
     with working(arguments, "searching", "starting workers") as show:
         watch = show and (lambda progress: show(_so_far(progress, settings)))
-        study = explore(
-            space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study, watch=watch,
-            database=database, origin=None if derived is None else derived.origin,
+        study = search_from(
+            start, space, machine, settings, workers=arguments.scheduler or arguments.workers, store=arguments.study,
+            watch=watch, database=database,
         )  # fmt: skip
+    derived = None if start is None else start.space
     if study.warm_start.problem is not None:
         report_problem(study.warm_start.text)
     if arguments.write and study.offers:

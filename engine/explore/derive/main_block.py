@@ -58,7 +58,8 @@ def tile_main(draft: ScheduleDraft) -> None:
             outer[dim], inner[n] = builder.split(inner[n], (None, size), [f"{name}_o", f"{name}_i"])
     main.dims = {loop: dim for dim, loop in outer.items()}
     _order(draft, outer, inner)
-    draft.decide(f"tiles of {main.block}: loops {', '.join(dim.name for dim in outer)}")
+    if outer:
+        draft.decide(f"tiles of {main.block}: loops {', '.join(dim.name for dim in outer)}")
 
 
 def _order(draft: ScheduleDraft, outer: Mapping[Dim, Var], inner: Sequence[Var]) -> None:

@@ -81,7 +81,7 @@ class Prefixes:
                 state = after_line(state, line, self._space.schedule_name, chosen=chosen)
             elif line.method == PIPELINE:
                 try:
-                    given = named_arguments(PIPELINE, *arguments_of(line, state))
+                    given = named_arguments(PIPELINE, *arguments_of(line.args, line.kwargs, state.names))
                 except TypeError:
                     continue
                 loop, stages = given["loop"], given["stages"]

@@ -28,6 +28,7 @@ class ScheduleBuilder:
         self.built: list[BuiltCall | str] = []
         self.names: dict[Handle, str] = {}
         self._taken = {*RESERVED, name}
+        self._choices: list[Parameter] = []
 
     @property
     def lines(self) -> tuple[BuiltLine, ...]:
@@ -46,7 +47,7 @@ class ScheduleBuilder:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters that the calls use, in order."""
-        calls = (one.call for one in self.built if isinstance(one, BuiltCall))
+        calls = (one for one in self.built if isinstance(one, BuiltCall))
         return tuple(dict.fromkeys(parameter for call in calls for parameter in call.parameters))
 
     def call(
@@ -60,8 +61,8 @@ class ScheduleBuilder:
 
     def make(self, call: ScheduleCall, into: Sequence[str] = (), at: int | None = None) -> tuple[Any, ...]:
         """Makes and adds a call; see `call`."""
-        schedule = self.schedule.copy()
-        made = make_call(schedule, call.with_handles({p: p.values[0] for p in call.parameters}))
+        schedule, parameters = self.schedule.copy(), sorted(call.parameters, key=self._choices.index)
+        made = make_call(schedule, call.with_handles({p: p.values[0] for p in parameters}))
         unpacks = isinstance(made, list | tuple)
         results = tuple(cast("Sequence[Any]", made)) if unpacks else () if made is None else (made,)
         targets = self._named(into)
@@ -69,7 +70,7 @@ class ScheduleBuilder:
         self.names |= {handle: name for handle, name in zip(found, targets, strict=False) if name != "_"}
         self.schedule = schedule
         call = replace_fields(call, results=results, changes=call.method not in QUERIES)
-        self.built.append(BuiltCall(call, targets, at, unpacks=unpacks and at is None))
+        self.built.append(BuiltCall(call, tuple(parameters), targets, at, unpacks=unpacks and at is None))
         return found
 
     def split(self, loop: Var, factors: Sequence[Any], into: Sequence[str]) -> tuple[Var, ...]:
@@ -112,7 +113,8 @@ class ScheduleBuilder:
         if len(values) > 1 and any(known.name == name and len(known.values) > 1 for known in self.parameters):
             name = f"{name} ({variable})"
         rest = (value for n, value in enumerate(values) if n != first)
-        return Parameter(name, variable, (values[first], *rest))
+        self._choices.append(Parameter(name, variable, (values[first], *rest)))
+        return self._choices[-1]
 
     def fresh(self, *wanted: str) -> tuple[str, ...]:
         """Names that no variable has yet, each similar to one of these."""

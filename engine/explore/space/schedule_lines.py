@@ -17,9 +17,11 @@ OWNER = "tilewright"
 
 
 class BuiltCall(msgspec.Struct, frozen=True, eq=False):
-    """A call with the variables of its results, or of the only one `at` a position. `unpacks` says that the call returns several."""
+    """A call with the variables of its results, or of the only one `at` a position. `unpacks` says that the call returns several.
+    `parameters` are those of its arguments, in the order in which they were chosen."""
 
     call: ScheduleCall
+    parameters: tuple[Parameter, ...]
     targets: tuple[str, ...] = ()
     at: int | None = None
     unpacks: bool = False
@@ -49,7 +51,7 @@ def built_lines(built: Sequence[BuiltCall | str], receiver: str) -> tuple[BuiltL
         if isinstance(one, str):
             found.append(BuiltLine(one))
             continue
-        for parameter in one.call.parameters:
+        for parameter in one.parameters:
             if parameter not in chosen:
                 chosen.add(parameter)
                 found.append(_choice(parameter, len(found) + 1))

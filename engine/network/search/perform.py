@@ -9,16 +9,14 @@ from msgspec.structs import replace
 
 from ...explore import (
     DerivedSpace,
+    DerivedStart,
     EvaluationLimits,
-    EvaluationRequest,
-    Evaluator,
-    Outcome,
     Settings,
-    SpaceOrigin,
     TuningRecord,
     WarmStart,
     derive_space,
-    explore,
+    search_from,
+    start_of_search,
     verdict_of,
 )
 from ...ir import PrimFunc, Refusal, TilewrightError
@@ -50,15 +48,14 @@ def refused(known: KernelStudy, refusal: Refusal) -> KernelStudy:
 def _derived(program: PrimFunc, task: KernelTask, stop: Callable[[], bool]) -> KernelStudy:
     """The derived space, and its default schedule if that fits and is not wrong."""
     with WarmStart(task.database or None, program, task.sizes, task.machine) as warm:
-        derived, outcome = _fastest(program, task, warm.records, stop)
-        return _checked(derived, outcome, warm, task)
+        return _checked(_fastest(program, task, warm.records, stop), warm, task)
 
 
-def _checked(derived: DerivedSpace, outcome: Outcome, warm: WarmStart, task: KernelTask) -> KernelStudy:
+def _checked(start: DerivedStart, warm: WarmStart, task: KernelTask) -> KernelStudy:
     """The study with the default schedule of a derived space, which is added to the database."""
-    space = derived.space
+    derived, outcome, space = start.space, start.outcome, start.space.space
     known = replace(
-        task.known, space=derived.text, trials=1, slices=1, ended=space.size == 1, choice=derived.choice,
+        task.known, space=derived.text, first=outcome, trials=1, slices=1, ended=space.size == 1, choice=derived.choice,
         **_database_words(warm),
     )  # fmt: skip
     if not outcome.fits or outcome.figures is None:
@@ -80,32 +77,31 @@ def _database_words(warm: WarmStart) -> dict[str, str]:
 
 def _fastest(
     program: PrimFunc, task: KernelTask, records: Sequence[TuningRecord], stop: Callable[[], bool]
-) -> tuple[DerivedSpace, Outcome]:
-    """The space of the task's first choice whose default is fast enough, else that of a complete derivation, and the outcome of its
-    default."""
+) -> DerivedStart:
+    """The space of the task's first choice whose default is fast enough, else that of a complete derivation."""
+    settings = _settings(task)
     for choice in task.choices:
         found = derive_space(program, task.machine, sizes=task.sizes, stop=stop, choice=choice)
-        outcome = _default_outcome(found, task)
-        if outcome.fits and outcome.figures is not None and outcome.figures.cycles <= task.enough:
-            return found, outcome
+        start = start_of_search(found, task.machine, settings)
+        if start.outcome.fits and start.outcome.figures is not None and start.outcome.figures.cycles <= task.enough:
+            return start
     found = derive_space(program, task.machine, sizes=task.sizes, records=records, stop=stop)
-    return found, _default_outcome(found, task)
+    return start_of_search(found, task.machine, settings)
 
 
-def _default_outcome(derived: DerivedSpace, task: KernelTask) -> Outcome:
-    evaluator = Evaluator(derived.space, task.machine, ("cycles",))
-    return evaluator.tried(EvaluationRequest(0, derived.space.default))
+def _settings(task: KernelTask) -> Settings:
+    return Settings(trials=TRIALS, seconds=task.seconds, limits=EvaluationLimits(memory_bytes=0))
 
 
 def _searched(program: PrimFunc, task: KernelTask) -> KernelStudy:
     """The study after more candidates of its space."""
     known = task.known
     space = space_from(program, known.space, task.sizes)
-    settings = Settings(trials=TRIALS, seconds=task.seconds, limits=EvaluationLimits(memory_bytes=0))
-    study = explore(
-        space, task.machine, settings, store=task.store or None, database=task.database or None,
-        origin=SpaceOrigin(known.space, known.choice),
-    )  # fmt: skip
+    derived = DerivedSpace(space, known.space, choice=known.choice)
+    start = None if known.first is None else DerivedStart(derived, known.first)
+    study = search_from(
+        start, space, task.machine, _settings(task), store=task.store or None, database=task.database or None
+    )
     all_tried = len(study.trials) >= min(space.size, TRIALS)
     after = replace(known, trials=max(known.trials, len(study.trials)), slices=known.slices + 1, ended=all_tried)
     for offer in study.offers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...adopt import LineState
-from ...explore import SketchChoice, Space, space_of
+from ...explore import Outcome, SketchChoice, Space, space_of
 from ...hwsim import Machine
 from ...ir import PrimFunc
 from ...script import read_calls
@@ -17,7 +17,7 @@ class KernelStudy(msgspec.Struct, frozen=True):
     `space` is the text of a schedule with holes, `lines` the same with the values of the best schedule, `cycles` its cycles for one call.
     `status` and `detail` are the verdict on its results. Without a schedule that fits, `lines` are empty and `code` and `message` say why.
     `trials` counts the candidates, `slices` the time slices; `ended` says that no candidate is left. `choice` is that of the space's
-    sketch, `began_with` says what a database contributed, `database_problem` why it
+    sketch, `first` the outcome of its default schedule; `began_with` says what a database contributed, `database_problem` why it
     could not be used.
     """
 
@@ -33,6 +33,7 @@ class KernelStudy(msgspec.Struct, frozen=True):
     slices: int = 0
     ended: bool = False
     choice: SketchChoice | None = None
+    first: Outcome | None = None
     began_with: str = ""
     database_problem: str = ""
 

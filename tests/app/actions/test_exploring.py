@@ -25,7 +25,7 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
 from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.branches import branches, current_branch
-from tilewright.app.document.holes import derived_space
+from tilewright.app.document.holes import derived_start
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Derived, State
 from tilewright.app.views.explore.value import explore_value
@@ -147,13 +147,13 @@ def derived() -> tuple[State, EndDerivation]:
     """A state that requests a derivation, and its result."""
     state = act(act(State(), OpenText(SMALL_HOLES)), MakeFast())
     assert state.derivation is not None
-    space = derived_space(state.derivation.notebook, state.derivation.machine)
+    space = derived_start(state.derivation.notebook, state.derivation.machine).space
     figures = Figures(1000, 900, "dma", 1.0, 10, {})
     return state, EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
 
 
 @pytest.mark.slow
-def test_a_derived_space_is_a_branch_that_is_searched() -> None:
+def test_a_derived_start_is_a_branch_that_is_searched() -> None:
     requested, end = derived()
     state = act(requested, end)
     assert state.notice is None and state.derivation is None and state.notebook is not None
@@ -173,7 +173,7 @@ def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     assert explore_value(requested, Store())["offer"]["tiles"] == "i 16"
     keep = {"tile i": 16, "tile z": 8}
     derivation = replace(requested.derivation, keep=keep)
-    space = derived_space(derivation.notebook, derivation.machine, keep={"tile i": 16})
+    space = derived_start(derivation.notebook, derivation.machine, keep={"tile i": 16}).space
     outcome = Outcome("fits", Figures(1, 1, "", 1.0, 1, {}))
     end = EndDerivation(derivation, Derived(space, outcome, 1.0, keep))
     state = act(replace(requested, derivation=derivation), end)

@@ -12,7 +12,7 @@ from support.sessions.searching import DOUBLE
 from tilewright.app.document import branches, evaluate, read_document, with_branch
 from tilewright.app.document.holes import (
     branch_at,
-    derived_space,
+    derived_start,
     hand_tiles,
     has_holes,
     notebook_space,
@@ -92,9 +92,9 @@ def test_an_invalid_hole_is_an_error_at_its_place(line: str) -> None:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("machine", ["gemmini", "dual-bank-npu"])
-def test_a_derived_space_is_a_branch_beside_the_schedule(machine: str) -> None:
+def test_a_derived_start_is_a_branch_beside_the_schedule(machine: str) -> None:
     notebook = evaluate(read_document(DOUBLE))
-    document = with_derived(notebook, derived_space(notebook, load_machine(machine)))
+    document = with_derived(notebook, derived_start(notebook, load_machine(machine)).space)
     derived = evaluate(document, notebook)
     assert derived.error is None and has_holes(derived) and notebook_space(derived).size > 20
     assert [(b.name, b.current) for b in branches(document)] == [("main", False), ("auto", True)]
@@ -103,11 +103,11 @@ def test_a_derived_space_is_a_branch_beside_the_schedule(machine: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_derived_space_becomes_the_schedule_if_there_is_none() -> None:
+def test_a_derived_start_becomes_the_schedule_if_there_is_none() -> None:
     head = DOUBLE[: DOUBLE.index("# %% schedule")]
     for text in (head, head.rstrip("\n"), head + "# %% schedule\nsch = tilewright.Schedule(double)\n"):
         notebook = evaluate(read_document(text))
-        document = with_derived(notebook, derived_space(notebook, load_machine("gemmini")))
+        document = with_derived(notebook, derived_start(notebook, load_machine("gemmini")).space)
         derived = evaluate(document)
         assert derived.error is None and has_holes(derived) and not branches(document)
         assert document.text.startswith(text.rstrip("\n")) and document.text.count("# %% schedule") == 1
@@ -119,9 +119,9 @@ def test_a_derivation_keeps_the_tiles_of_manual_splits() -> None:
     tiles = hand_tiles(notebook)
     assert tiles == {"tile i": 16}
     machine = load_machine("dual-bank-npu")
-    free = derived_space(notebook, machine).space
+    free = derived_start(notebook, machine).space.space
     assert tuple(free.values_at(free.default)[name] for name in tiles) != (16,), "else nothing is to be kept"
-    derived = derived_space(notebook, machine, keep=tiles)
+    derived = derived_start(notebook, machine, keep=tiles).space
     values = derived.space.values_at(derived.space.default)
     assert {name: values[name] for name in tiles} == tiles
     assert derived.space.whole is None and len(derived.space.holes) > len(tiles)
@@ -151,12 +151,12 @@ def test_only_two_part_splits_of_program_loops_are_tiles(line: str, tiles: dict[
 def test_tiles_that_no_derived_schedule_has_are_ignored() -> None:
     notebook = evaluate(read_document(DOUBLE))
     machine = load_machine("dual-bank-npu")
-    found = derived_space(notebook, machine, keep={"tile i": 48})
-    assert found.text == derived_space(notebook, machine).text
+    found = derived_start(notebook, machine, keep={"tile i": 48}).space
+    assert found.text == derived_start(notebook, machine).space.text
 
 
 def test_deriving_without_a_program_is_refused() -> None:
-    for attempt in (notebook_space, lambda notebook: derived_space(notebook, load_machine("gemmini"))):
+    for attempt in (notebook_space, lambda notebook: derived_start(notebook, load_machine("gemmini"))):
         with pytest.raises((TilewrightError, TilingTargetError), match="no-workload"):
             attempt(evaluate(read_document("# %% machine\n")))
 

@@ -170,7 +170,7 @@ def test_a_failed_search_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise OSError("no disk")
 
-    monkeypatch.setattr("tilewright.app.jobs.exploration.explore", broken)
+    monkeypatch.setattr("tilewright.app.jobs.exploration.search_from", broken)
     watcher = Watcher()
     watcher.show(act(with_holes(), Explore()))
     watcher.event_loop.run_until(lambda: bool(watcher.found and watcher.found.status == "failed"))
