@@ -14,7 +14,7 @@ from typing import NamedTuple
 import tilewright
 from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.explore import Settings, derive_space, explore
-from tilewright.engine.explore.derive.program_bound import program_bound
+from tilewright.engine.explore.bounds.program_bound import program_bound
 from tilewright.engine.ir import PrimFunc
 
 ROOT = Path(__file__).parents[1]

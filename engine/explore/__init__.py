@@ -1,14 +1,14 @@
 """Design space exploration: a space of schedules, the cost of its candidates on a machine, and the best of those evaluated."""
 
 from ..adopt import Hole, HoleError
+from .bounds.product import ProductIterators, product_of
+from .bounds.program_bound import ProgramBound, program_bound
 from .database.database import Database, DatabaseError
 from .database.record import TuningRecord
 from .database.warm_start import SpaceOrigin, WarmStart, WarmStartUse
 from .database.workload import workload_of
 from .derive.derived_space import DerivedSpace, derive_space, deriving_space
 from .derive.groups import SketchChoice
-from .derive.product import ProductIterators, product_of
-from .derive.program_bound import ProgramBound, program_bound
 from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.derived_start import DerivedStart, deriving_starts, search_from, start_of_search
 from .search.loop import ExploreError, explore, offers_of, verdict_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
@@ -30,7 +29,8 @@ from ..ir import (
 )
 from ..lower import Plan, planned
 from ..prove import Proof, check, prove, sized
-from ..script import ParseError, from_tvm
+from ..script import from_tvm
+from ..script.language import SCHEDULE_MAKERS, is_te, makes_schedule, tree_of
 from .arguments import canonical
 from .context import BlockRV, Context, LoopRV, R
 from .errors import ScheduleError, refuse
@@ -427,26 +427,25 @@ def _handles(state: ScheduleState) -> list[Var | Buffer]:
     return [*loops, *func.buffers, *allocated_buffers(func.body), *views]
 
 
-_TE_TEXT = re.compile(r"\b(?:te|tvm)\.(?:compute|placeholder|create_schedule)\(")
-_SCHEDULE_TEXT = re.compile(r"\b(?:Schedule|create_schedule)\(")
-
-
 def _module(program: object) -> IRModule:
     """The module of a program, of TVMScript text, or of an object of TVM. Raises "te-text" and "schedule-in-text" for other texts."""
-    try:
-        found = from_tvm(program)
-    except ParseError as error:
-        if isinstance(program, str) and _TE_TEXT.search(program):
-            raise refuse("te-text", "this is TE text, and a schedule is made of TVMScript", expected="TVMScript",
-                         fix=("tilewright.read_te(text).schedule",)) from error  # fmt: skip
-        if isinstance(program, str) and _SCHEDULE_TEXT.search(program):
-            raise refuse("schedule-in-text", "the text has a schedule too", expected="TVMScript of the program alone",
-                         fix=("tilewright.read_pasted(text).schedule",)) from error  # fmt: skip
-        raise
+    if isinstance(program, str):
+        _require_program_alone(program)
+    found = from_tvm(program)
     module = IRModule(found.functions, found.attrs) if isinstance(found, IRModule) else IRModule((found,))
     if not module.functions:
         raise refuse("no-function", "the module has no function to schedule")
     return module
+
+
+def _require_program_alone(text: str) -> None:
+    if is_te(text):
+        raise refuse("te-text", "this is TE text, and a schedule is made of TVMScript", expected="TVMScript",
+                     fix=("tilewright.read_te(text).schedule",))  # fmt: skip
+    tree = tree_of(text) if any(maker in text for maker in SCHEDULE_MAKERS) else None
+    if tree is not None and makes_schedule(tree):
+        raise refuse("schedule-in-text", "the text has a schedule too", expected="TVMScript of the program alone",
+                     fix=("tilewright.read_pasted(text).schedule",))  # fmt: skip
 
 
 def _require_function(module: IRModule, name: str) -> None:

@@ -7,9 +7,9 @@ from math import gcd, prod
 from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
 from ...ir import Block, BufferLoad, BufferStore
 from ...ir import dtype as dt
+from ..bounds.product import ProductIterators, product_of, uncast
 from .draft import ScheduleDraft, executes_threads
 from .gpu.warps import SIDE, fits_fragments
-from .product import ProductIterators, product_of, uncast
 
 
 def choose_engines(draft: ScheduleDraft) -> None:

@@ -6,8 +6,8 @@ from math import prod
 
 from ...hwsim import Memory, padded_load
 from ...ir import BufferLoad, BufferStore, Var, build, walk
+from ..bounds.product import product_of, uncast
 from .draft import ScheduleDraft
-from .product import product_of, uncast
 from .stage import spread_rows
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ...analysis import ProgramIndex
 from ...ir import Var, build
-from .product import product_of
+from ..bounds.product import product_of
 
 
 class Members(msgspec.Struct, frozen=True):

@@ -10,8 +10,8 @@ from msgspec.structs import replace as replace_fields
 from ...hwsim import VectorEngine
 from ...ir import BlockRealize, Buffer, Expr, For, ParameterItem, Var, build, free_vars
 from ...ir import dtype as dt
+from ..bounds.product import product_of
 from .draft import ScheduleDraft
-from .product import product_of
 
 
 def sum_in_lanes(draft: ScheduleDraft) -> None:

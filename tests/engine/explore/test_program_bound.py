@@ -13,8 +13,8 @@ from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
-from tilewright.engine.explore.derive.program_bound import program_bound
-from tilewright.engine.explore.derive.touched import loads_of, touched
+from tilewright.engine.explore.bounds.program_bound import program_bound
+from tilewright.engine.explore.bounds.touched import loads_of, touched
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import BufferLoad, BufferStore, PrimFunc
 from tilewright.engine.schedule import Schedule

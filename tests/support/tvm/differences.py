@@ -72,6 +72,7 @@ WILD_REFUSED = {
     "split": {"opaque-access"},
     "unsafe_hide_buffer_access": {"hidden-dependence"},
     "vectorize": TRUSTS_ITERATORS,
+    "write_at": {"reads-own-output"},
 }  # fmt: skip
 WHOLE_SCOPE = ("is not a stage pipeline", "region cover is not complete", "compact dataflow", "pattern match failed")
 WILD_ACCEPTED = {

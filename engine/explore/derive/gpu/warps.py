@@ -19,10 +19,10 @@ from functools import partial
 
 from ....ir import BlockRealize, For, Parameter, ParameterItem, Var, build, free_vars
 from ....schedule import process_intrinsics
+from ...bounds.product import ProductIterators, product_of
 from ...space.schedule_builder import ScheduleBuilder
 from ..draft import ScheduleDraft, WarpTile
 from ..lanes import is_summed
-from ..product import ProductIterators, product_of
 from ..stage import consumers_argument
 
 SIDE = 16

@@ -12,7 +12,7 @@ from support.programs.real_programs import REAL
 from support.programs.sources import ROWS, matmul
 
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
-from tilewright.engine.explore.derive.program_bound import program_bound
+from tilewright.engine.explore.bounds.program_bound import program_bound
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule

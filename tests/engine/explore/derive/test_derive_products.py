@@ -15,8 +15,8 @@ from tilewright.engine.explore import (
     product_of,
     space_of,
 )
+from tilewright.engine.explore.bounds.program_bound import program_bound
 from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
-from tilewright.engine.explore.derive.program_bound import program_bound
 from tilewright.engine.explore.derive.table import apply_rules
 from tilewright.engine.explore.search.estimator import Estimator
 from tilewright.engine.explore.search.local_search import smaller_points
