@@ -12,6 +12,7 @@ from ...engine.adopt import (
     PostProgram,
     Sliced,
     Snippet,
+    has_fences,
     has_nested,
     has_prose,
     programs_in,
@@ -87,7 +88,7 @@ def _programs(text: str, filename: str) -> Sliced | None:
     ):
         return None
     sliced = programs_in(text, filename)
-    is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts)
+    is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
     return sliced if sliced.programs and (is_in_parts or sliced.is_python) else None
 
 

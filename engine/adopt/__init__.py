@@ -7,7 +7,7 @@ from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .nested import has_nested
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
-from .posts import PostPart
+from .posts import PostPart, has_fences
 from .slices import PostProgram, Sliced, has_prose, programs_in, read_nested_program, read_program, unread_lines
 from .trace import from_tvm_trace
 
@@ -28,6 +28,7 @@ __all__ = [
     "filled",
     "from_tvm",
     "from_tvm_trace",
+    "has_fences",
     "has_nested",
     "has_prose",
     "hole_of",

@@ -18,6 +18,7 @@ from ..ir import Place, TilewrightError
 from ..schedule import Schedule
 from ..script import Note, ParseError
 from ..script.language import is_script
+from ..script.reading.indent import shifted
 from ..script.reading.source import Source
 from ..script.subset.bindings import (
     EVERY_NAME,
@@ -201,7 +202,7 @@ class _Slicer:
         source = Source("\n".join(part.lines), self.filename, part.first)
         for number, line in enumerate(part.lines):
             shift = source.shifts[number] if source.shifts is not None else 0
-            self.lines[part.first + number] = " " * shift + line
+            self.lines[part.first + number] = shifted(line, shift)
         for node in _statements(source.tree.body):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))

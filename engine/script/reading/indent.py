@@ -56,6 +56,24 @@ def is_flat(lines: Sequence[str]) -> bool:
     )
 
 
+def without_margin(lines: Sequence[str]) -> list[int] | None:
+    """Return the columns, as negative numbers, that remove the margin of a text copied from inside of other code; None if it has none.
+    The first line and its decorators may have lost the margin, as happens when the selection begins behind it; comments may have none."""
+    code = [n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    first = next((n for n in code if lines[n][0].isspace()), len(lines))
+    bare, rest = [n for n in code if n < first], [n for n in code if n >= first]
+    if not rest or (len(bare) > 1 and not all(lines[n].startswith("@") for n in bare)):
+        return None
+    margin = min(len(lines[n]) - len(lines[n].lstrip()) for n in rest)
+    moved = {*rest}
+    return [-margin if n in moved else 0 for n in range(len(lines))] if margin else None
+
+
+def shifted(line: str, columns: int) -> str:
+    """Return a line moved to the right, or to the left by the spaces that it begins with."""
+    return " " * columns + line if columns >= 0 else line[-columns:]
+
+
 def restored(lines: Sequence[str]) -> list[int] | None:
     """Return the indentation in columns of each line of a flat text; None if it is ambiguous."""
     logical = _logical_lines(lines)

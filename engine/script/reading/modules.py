@@ -110,7 +110,11 @@ class ModuleReader:
             self._import(node)
         self.reader.current = self._is_current(imports)
         if source.shifts is not None:
-            text = "the text has lost its indentation; it was restored from the names that each line uses"
+            text = (
+                "the margin of the lines is passed over"
+                if min(source.shifts) < 0
+                else "the text has lost its indentation; it was restored from the names that each line uses"
+            )
             self.notes.append(Note(text, source.place(source.tree)))
 
     def is_program(self, node: ast.FunctionDef | ast.ClassDef) -> bool:

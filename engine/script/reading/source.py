@@ -12,7 +12,7 @@ from ...cancellation import checkpoint
 from ...ir import Node, Place, build, internal_error
 from ..errors import ParseError, parse_error
 from ..syntax import child_nodes, find_tree, python_tree
-from .indent import is_flat, restored
+from .indent import is_flat, restored, shifted, without_margin
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
@@ -38,7 +38,7 @@ class Source:
                 expected=f"at most {MAX_CHARACTERS} characters",
             )
         self.lines = _split_lines(text)
-        self.shifts: list[int] | None = None  # columns added to each line of a text without indentation
+        self.shifts: list[int] | None = None  # columns that each line is moved to the right
         self._is_ascii = text.isascii()
         self._character_ends: dict[int, Sequence[int]] = {}
         self.tree = self._parse(text)
@@ -137,11 +137,11 @@ class Source:
             ) from None
 
     def _indented(self) -> ast.Module | None:
-        """Return the tree of a text that lost its indentation, if the indentation can be restored."""
-        shifts = restored(self.lines) if is_flat(self.lines) else None
+        """Return the tree of a text that lost its indentation, if it can be restored, or that has a margin."""
+        shifts = restored(self.lines) if is_flat(self.lines) else without_margin(self.lines)
         if shifts is None:
             return None
-        tree = find_tree("\n".join(" " * by + line for by, line in zip(shifts, self.lines, strict=True)))
+        tree = find_tree("\n".join(map(shifted, self.lines, shifts)))
         if tree is not None:
             self.shifts = shifts
         return tree

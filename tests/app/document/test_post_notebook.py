@@ -14,6 +14,7 @@ from support.pasted.posts import (
     RELAX_SCHEDULED_POST,
     SEPARATED_POST,
 )
+from support.programs.sources import MATMUL
 from support.programs.te_sources import BOX_BLUR, BOX_BLUR_SCHEDULE, MATMUL_VTCM, STAGED_COPIES, TRANSPOSED
 
 from tilewright.app.actions.opening import OpenProgram, OpenText
@@ -114,3 +115,11 @@ def test_a_number_after_the_file_selects_the_program_to_import(tmp_path: Path) -
     notebook = evaluate(read_document(output.read_text(encoding="utf-8")))
     assert notebook.error is None and notebook.schedule is not None
     assert notebook.schedule.func.name == "before_vectorize"
+
+
+@pytest.mark.parametrize("around", ["", "Minimal repro\n\n", "# Title\n\n**Bug**\n"])
+def test_a_fence_is_code_whatever_is_around_it(around: str) -> None:
+    made = converted(read_document(f"{around}```python\n{MATMUL}```\n"), "dual-bank-npu")
+    notebook = evaluate(made.document)
+    assert notebook.error is None and notebook.schedule is not None
+    assert notebook.schedule.func.name == "matmul"
