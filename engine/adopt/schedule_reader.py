@@ -174,11 +174,14 @@ class ScheduleDialect(TEDialect):
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         return (
             super().concerns(run, node)
-            or any(
-                isinstance(p, ast.FunctionDef | ast.ClassDef) and self.definitions.is_program(p) for p in ast.walk(node)
-            )
+            or self.defines(node)
             or self._schedule_call(node) is not None
         )
+
+    def defines(self, node: ast.AST) -> bool:
+        """Whether code defines a program."""
+        parts = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef | ast.ClassDef))
+        return any(map(self.definitions.is_program, parts))
 
     def explained(self, node: ast.stmt, error: TilewrightError) -> TilewrightError:
         """Return the error of a statement; that of a call of a schedule that the text does not create names the missing line."""
