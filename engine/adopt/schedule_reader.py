@@ -71,7 +71,11 @@ class ScheduleDialect(TEDialect):
         self.given = given
         self.schedule: BlockSchedule | None = None
         self.handles: dict[str, Any] = {}  # the text's variables for loops and blocks, with their last values
-        self.builtins = {**dict.fromkeys(MAKERS, self._make), **dict.fromkeys(_WRAPPERS, self._wrapped)}
+        self.builtins = {
+            **self.builtins,
+            **dict.fromkeys(MAKERS, self._make),
+            **dict.fromkeys(_WRAPPERS, self._wrapped),
+        }
 
     @property
     def run(self) -> Evaluator:
@@ -172,11 +176,7 @@ class ScheduleDialect(TEDialect):
         return found
 
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
-        return (
-            super().concerns(run, node)
-            or self.defines(node)
-            or self._schedule_call(node) is not None
-        )
+        return super().concerns(run, node) or self.defines(node) or self._schedule_call(node) is not None
 
     def defines(self, node: ast.AST) -> bool:
         """Whether code defines a program."""
