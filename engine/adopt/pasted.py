@@ -87,6 +87,8 @@ def read_as_far_as_possible(
             rest = tuple(source.place(n) for n in body[number:] if _is_schedule(n, dialect.parsed))
             stopped = _placed(dialect.explained(node, error), source.place(node))
             known = _first(program, dialect)
+            if dialect.schedule is None and dialect.defines(node):
+                raise stopped from error
             if dialect.schedule is None and known is None:
                 dialect.definitions.require_no_maker(body[:number])
                 raise stopped from error

@@ -71,7 +71,11 @@ class ScheduleDialect(TEDialect):
         self.given = given
         self.schedule: BlockSchedule | None = None
         self.handles: dict[str, Any] = {}  # the text's variables for loops and blocks, with their last values
-        self.builtins = {**dict.fromkeys(MAKERS, self._make), **dict.fromkeys(_WRAPPERS, self._wrapped)}
+        self.builtins = {
+            **self.builtins,
+            **dict.fromkeys(MAKERS, self._make),
+            **dict.fromkeys(_WRAPPERS, self._wrapped),
+        }
 
     @property
     def run(self) -> Evaluator:
@@ -172,13 +176,12 @@ class ScheduleDialect(TEDialect):
         return found
 
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
-        return (
-            super().concerns(run, node)
-            or any(
-                isinstance(p, ast.FunctionDef | ast.ClassDef) and self.definitions.is_program(p) for p in ast.walk(node)
-            )
-            or self._schedule_call(node) is not None
-        )
+        return super().concerns(run, node) or self.defines(node) or self._schedule_call(node) is not None
+
+    def defines(self, node: ast.AST) -> bool:
+        """Whether code defines a program."""
+        parts = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef | ast.ClassDef))
+        return any(map(self.definitions.is_program, parts))
 
     def explained(self, node: ast.stmt, error: TilewrightError) -> TilewrightError:
         """Return the error of a statement; that of a call of a schedule that the text does not create names the missing line."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from ...ir import And, Buffer, IntImm, Node, Or
-from ..subset.core import Dialect, Evaluator
+from ..subset.core import Dialect, Evaluator, ReadCall
+from ..subset.modules import type_variable
 from ..subset.scope import Scope, Value
 from ..subset.values import Module
 from . import operators
@@ -14,6 +16,8 @@ from .expressions import ExpressionReader
 
 class ScriptDialect(Dialect):
     """Adds the values of an expression reader."""
+
+    builtins: Mapping[str, ReadCall] = {"TypeVar": type_variable}
 
     def __init__(self, reader: ExpressionReader) -> None:
         self.reader = reader

@@ -24,7 +24,7 @@ from ..subset.bindings import free_names
 from ..subset.core import Evaluator
 from ..subset.scope import Scope, Unknown, Value
 from ..subset.statements import evaluator
-from ..subset.values import Module, frozen, reachable
+from ..subset.values import Module, TypeVariable, frozen, reachable
 from ..syntax import collection_paused
 from .blocks import read_annotations
 from .dialect import ScriptDialect
@@ -128,8 +128,11 @@ class ModuleReader:
     def read(self, node: ast.FunctionDef | ast.ClassDef, run: Evaluator) -> Parsed | None:
         """Return the program of a definition; None for a relax function, which is noted."""
         scope = Scope()
-        for name, value in program_values(run, node).items():
-            scope.define(name, value)
+        values = program_values(run, node)
+        self.functions.type_vars = [name for name, value in values.items() if isinstance(value, TypeVariable)]
+        for name, value in values.items():
+            if not isinstance(value, TypeVariable):
+                scope.define(name, value)
         outer, self.exprs.scope, self.exprs.around = self.exprs.scope, scope, self._python(run)
         self.reader.positions = self.exprs.positions = PositionTable()
         try:

@@ -137,6 +137,21 @@ def free_names(node: ast.AST) -> set[str]:
     return found
 
 
+def leaves(node: ast.stmt) -> bool:
+    """Whether a statement may leave the function or loop around it."""
+    pending: list[tuple[ast.AST, bool]] = [(node, False)]
+    while pending:
+        part, looped = pending.pop()
+        if isinstance(part, ast.Return | ast.Yield | ast.YieldFrom) or (
+            isinstance(part, ast.Break | ast.Continue) and not looped
+        ):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            inside = looped or isinstance(part, ast.For | ast.While | ast.AsyncFor)
+            pending += [(child, inside) for child in ast.iter_child_nodes(part)]
+    return False
+
+
 def _bound_by(part: ast.AST) -> Iterator[str]:
     match part:
         case ast.Name(id=name) if not isinstance(part.ctx, ast.Load):
@@ -184,6 +199,7 @@ __all__ = [
     "is_certain",
     "is_configuration",
     "is_quiet",
+    "leaves",
     "makes_items",
     "root_name",
     "suppresses",

@@ -18,6 +18,7 @@ from ...ir import FAULTS, IntImm, Node, TilewrightError, build
 from ..errors import ParseError
 from ..reading.source import Source
 from . import constants
+from .bindings import leaves
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
@@ -383,19 +384,4 @@ class Evaluator:
         return self.dialect.keeps(self.dotted(call.func) or "")
 
 
-def leaves(node: ast.stmt) -> bool:
-    """Whether a statement may leave the function or loop around it."""
-    pending: list[tuple[ast.AST, bool]] = [(node, False)]
-    while pending:
-        part, looped = pending.pop()
-        if isinstance(part, ast.Return | ast.Yield | ast.YieldFrom) or (
-            isinstance(part, ast.Break | ast.Continue) and not looped
-        ):
-            return True
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            inside = looped or isinstance(part, ast.For | ast.While | ast.AsyncFor)
-            pending += [(child, inside) for child in ast.iter_child_nodes(part)]
-    return False
-
-
-__all__ = ["Dialect", "Evaluator", "Jump", "Outcome", "Returned", "Tables", "leaves"]
+__all__ = ["Dialect", "Evaluator", "Jump", "Outcome", "Returned", "Tables"]

@@ -13,7 +13,7 @@ from .calls import called
 from .core import Evaluator, ReadCall
 from .scope import Unknown, Value
 from .targets import items
-from .values import Field
+from .values import Field, TypeVariable
 
 
 def _known(run: Evaluator, node: ast.Call) -> list[Value] | None:
@@ -82,6 +82,12 @@ def _field(run: Evaluator, node: ast.Call) -> Value:
     return Field(run.value(given["default"]), has_default=True) if "default" in given else Field()
 
 
+def type_variable(run: Evaluator, node: ast.Call) -> Value:
+    """Read `TypeVar("n")`."""
+    run.passed_call(node, keeps=True)
+    return TypeVariable()
+
+
 FUNCTIONS: Mapping[str, ReadCall] = {
     "dataclasses.field": _field,
     "functools.reduce": _reduce,
@@ -94,7 +100,8 @@ FUNCTIONS: Mapping[str, ReadCall] = {
     "math.sqrt": _of_numbers(math.sqrt),
     "math.isqrt": _of_numbers(math.isqrt),
     "math.prod": _product,
+    "typing.TypeVar": type_variable,
 }
 """Functions of Python's modules by dotted name."""
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "type_variable"]

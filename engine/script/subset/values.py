@@ -92,6 +92,12 @@ class Field(msgspec.Struct, Foreign, frozen=True, eq=False):
     has_default: bool = False
 
 
+class TypeVariable(Foreign):
+    """The result of `TypeVar("n")`, which declares a size in the texts that TVM prints."""
+
+    __slots__ = ()
+
+
 class Lazy(Foreign):
     """An iterator of Python, such as the result of `zip`, which gives its items once."""
 
@@ -168,5 +174,6 @@ def reachable(value: Value, most: int) -> Iterator[Value]:
 
 __all__ = [
     "Attributes", "Bound", "Class", "Definition", "Field", "Function", "Instance", "Lazy", "Module", "Parent",
+    "TypeVariable",
     "Unknown", "frozen", "is_mutable", "parts", "reachable", "several", "unknown_error",
 ]  # fmt: skip
