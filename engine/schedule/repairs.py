@@ -18,16 +18,17 @@ from .primitives import PRIMITIVES
 from .primitives.loops.transforms import sibling_blocks
 from .rules.block_motion import drives_reduction
 
-Arguments = Mapping[str, object]
-
 
 class RefusedCall(msgspec.Struct, frozen=True, eq=False):
     """A refused call and its refusal."""
 
     ctx: Context
-    method: str
-    arguments: Arguments
+    call: ScheduleCall
     refusal: Refusal
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        return dict(self.call.arguments)
 
     @property
     def block(self) -> str:
@@ -66,22 +67,21 @@ class RepairTrial:
 Chain = Callable[[RepairTrial], object]
 
 
-def with_repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> Refusal:
+def with_repair(ctx: Context, call: ScheduleCall, refusal: Refusal) -> Refusal:
     """The refusal with the calls that make the call legal; unchanged if no chain of the table helps."""
-    repair = _repair(ctx, method, arguments, refusal)
+    repair = _repair(RefusedCall(ctx, call, refusal))
     if not repair:
         return refusal
     fix = tuple(call for call in refusal.fix if call not in map(str, repair))
     return replace_fields(refusal, fix=fix, repair=repair)
 
 
-def _repair(ctx: Context, method: str, arguments: Arguments, refusal: Refusal) -> tuple[ScheduleCall, ...]:
-    refused = RefusedCall(ctx, method, arguments, refusal)
-    for chain in CHAINS.get(refusal.code, _no_chains)(refused):
-        trial = RepairTrial(ctx)
+def _repair(refused: RefusedCall) -> tuple[ScheduleCall, ...]:
+    for chain in CHAINS.get(refused.refusal.code, _no_chains)(refused):
+        trial = RepairTrial(refused.ctx)
         try:
             chain(trial)
-            PRIMITIVES[method].call(trial.ctx, arguments)
+            PRIMITIVES[refused.call.method].call(trial.ctx, refused.arguments)
         except (ScheduleError, RecursionError):
             continue
         return trial.calls

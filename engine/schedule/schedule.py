@@ -381,17 +381,17 @@ class Schedule(Primitives, Sampling):
             primitive, arguments = PRIMITIVES[_MOTIONS[primitive.name]], {"block": arguments["block"]}
         before, name = self._ctx, primitive.name
         arguments = canonical(before, arguments)
+        call = ScheduleCall(name, tuple(arguments.items()))
         try:
             result = primitive.call(before, arguments)
         except ScheduleError as error:
             refusal = with_history(error.refusal, arguments, self._states)
-            raise ScheduleError(refusal, partial(with_repair, before, name, arguments)) from error
+            raise ScheduleError(refusal, partial(with_repair, before, call)) from error
         mod = replace_fields(
             self.mod, functions=tuple(result.func if f is self.func else f for f in self.mod.functions)
         )
-        self._push(
-            mod, ScheduleCall(name, tuple({**arguments, **result.traced}.items()), result.handles), result.layout
-        )
+        made = replace_fields(call.with_arguments(result.traced), results=result.handles)
+        self._push(mod, made, result.layout)
         self._context = before.after(result.func)
         self._context.opaque = None if name != "tensorize" else opaque_refusal(result.func)
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
