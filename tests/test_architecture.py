@@ -227,3 +227,10 @@ def test_a_violation_is_found(module: str, source: str, why: str) -> None:
     """The check itself can fail."""
     found = [breach(i) for i in imports_of(module, source, is_package=False)]
     assert found and found[0] is not None and why in found[0]
+
+
+def test_values_and_messages_are_declared() -> None:
+    """Classes declare what the server and the page exchange; a dictionary of anything would be no contract."""
+    files = [path for folder in ("app/views", "app/protocol") for path in (ROOT / folder).rglob("*.py")]
+    wrong = [str(path.relative_to(ROOT)) for path in files if "dict[str, Any]" in path.read_text(encoding="utf-8")]
+    assert files and not wrong

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from panel.custom import JSComponent
 from panel.io.document import hold
 from panel.io.state import set_curdoc
@@ -67,9 +68,9 @@ class Compiled(JSComponent):
         owned = (name for name in cls.param if _is_ours(cls.param[name].owner))
         return sorted(name for name in owned if name not in {"name", *hidden})
 
-    def send(self, message: dict[str, Any]) -> None:
-        """Send the view a message that is not a property."""
-        self._send_msg(message)
+    def send(self, message: object) -> None:
+        """Send the view a message that is not a property: anything that msgspec converts."""
+        self._send_msg(msgspec.to_builtins(message))
 
     def receive(self, message: Any) -> None:
         """Handle a message of the view, on any kind of page."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,7 +20,7 @@ class LoopTree(Compiled):
     recompute all rows. `send` answers, and shows the predicted effect of a drop.
     """
 
-    rows = param.List(default=[], item_type=dict, doc="The rows of views.tree.tree_rows.")
+    rows = param.List(default=[], doc="The rows of views.tree.tree_rows.")
     targets = param.Dict(default={}, doc="Block id -> where it may go, as views.tree.drop_targets.")
     menus = param.Dict(default={}, doc="Row id -> entries, as views.tree.row_menus.")
     marks = param.Dict(default={}, doc="Row id -> the problems it has part in, as views.problems.problem_marks.")
@@ -73,10 +73,10 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _shared(menus: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _shared(menus: Mapping[str, Sequence[object]]) -> dict[str, object]:
     """Menus with each distinct entry stored once: most loops share their entries, and 200 rows would be 300 KB."""
     places: dict[str, int] = {}
-    entries: list[dict[str, Any]] = []
+    entries: list[object] = []
     rows: dict[str, list[int]] = {}
     for row, items in menus.items():
         numbers: list[int] = []

@@ -21,10 +21,6 @@ class PageView(JsonView):
         """Give the browser a file to save."""
         self._send_msg({"kind": "download", "name": name, "text": text})
 
-    def tell_doing(self, doing: list[dict[str, Any]]) -> None:
-        """Send the running jobs: key, area, text, done, total, stopped."""
-        self._send_msg({"kind": "doing", "doing": doing})
-
 
 class HeadlineView(JsonView):
     """The top bar. Messages: gallery, machine, undo, redo, export, link, save, save_as, download."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import zlib
 from html import escape
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ...engine.hwsim import Report
 from ...engine.ir import Refusal, TilewrightError
@@ -19,10 +19,11 @@ from ..components.esm import bundle, style
 from ..state.derived import Store
 from ..state.model import State
 from ..views.drawings import tree_svg
+from ..views.labels.values import Value
 from ..views.shell.headline import figures, verdict_value
-from ..views.timeline.value import path_value, timeline_data, timeline_value
-from ..views.timeline.waits import step_to_blame
-from ..views.timeline.window import window
+from ..views.timeline.value import PathAnswer, Timeline, path_value, timeline_data, timeline_value
+from ..views.timeline.waits import StepToBlame, step_to_blame
+from ..views.timeline.window import BinnedWindow, ExactWindow, window
 from ..views.tree.tree_now import costs_now, rows_now
 
 MAX_BYTES = 2_000_000
@@ -36,6 +37,19 @@ DRAWN = 6_000
 """Maximum number of tasks drawn individually when the whole run is visible."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+class Recording(Value, frozen=True):
+    """A timeline, all tasks of its run in compressed time (as bins in `folded` if they are many, then also in
+    `detail`), and the answers of the server: the steps to blame by buffer and block, and the critical path of the
+    run; and the lines of the program."""
+
+    value: Timeline
+    folded: ExactWindow | BinnedWindow
+    detail: ExactWindow | None
+    steps: dict[str, StepToBlame]
+    path: PathAnswer
+    script: list[str]
 
 
 def replay_html(state: State, store: Store, report: Report) -> str:
@@ -53,29 +67,29 @@ def replay_html(state: State, store: Store, report: Report) -> str:
     )
 
 
-def recording(state: State, store: Store, report: Report, most: int) -> dict[str, Any]:
+def recording(state: State, store: Store, report: Report, most: int) -> Recording:
     """The timeline's value, all tasks if there are at most `most`, and the precomputed answers of the server."""
     assert state.moment is not None
     value = timeline_value(state, store)
     timeline = timeline_data(report, store)
     detail = window(timeline, 0, timeline.length, folded=True, most=most)
     folded = window(timeline, 0, timeline.length, folded=True, most=min(most, DRAWN))
-    steps: dict[str, Any] = {}
-    for wait in value["waits"]:
-        if wait["cause"] != "idle":
-            step, text = step_to_blame(state, store, wait["buffer"], wait["block"] or wait["what"])
-            steps[f"{wait['buffer']} {wait['block'] or wait['what']}"] = {"step": step, "text": text}
-    return {
-        "value": {**value, "report": 1},
-        "folded": folded,
-        "detail": detail if detail["exact"] and not folded["exact"] else None,
-        "steps": steps,
-        "path": path_value(report, store, 0, report.cycles),
-        "script": store.script(state.moment.schedule).splitlines(),
-    }
+    steps: dict[str, StepToBlame] = {}
+    for wait in value.waits:
+        if wait.cause != "idle":
+            held_by = wait.block or wait.what
+            steps[f"{wait.buffer} {held_by}"] = step_to_blame(state, store, wait.buffer, held_by)
+    return Recording(
+        replace(value, report=1),
+        folded,
+        detail if isinstance(detail, ExactWindow) and not folded.exact else None,
+        steps,
+        replace(path_value(report, store, 0, report.cycles), report=1),
+        store.script(state.moment.schedule).splitlines(),
+    )
 
 
-def _page(state: State, store: Store, data: dict[str, Any]) -> str:
+def _page(state: State, store: Store, data: Recording) -> str:
     packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     packed = base64.b64encode(packer.compress(msgspec.json.encode(data)) + packer.flush()).decode()
     rows, costs = rows_now(state, store), costs_now(state, store)
@@ -119,11 +133,11 @@ def _facts(state: State, store: Store) -> str:
     name = "" if isinstance(machine, TilewrightError) else machine.name
     verdict = verdict_value(state, store)
     said = [f'<span class="fact"><b>{escape(name)}</b></span>']
-    if verdict["status"] in ("tested", "proved", "failed"):
-        sign = "✘ wrong result" if verdict["status"] == "failed" else f"✔ {verdict['status']}"
-        said.append(f'<span class="fact is-{verdict["status"]}" title="{escape(verdict["detail"])}">{sign}</span>')
+    if verdict.status in ("tested", "proved", "failed"):
+        sign = "✘ wrong result" if verdict.status == "failed" else f"✔ {verdict.status}"
+        said.append(f'<span class="fact is-{verdict.status}" title="{escape(verdict.detail)}">{sign}</span>')
     said += [
-        f'<span class="fact" title="{escape(figure["hint"])}">{escape(figure["label"])} <b>{escape(figure["value"])}</b></span>'
+        f'<span class="fact" title="{escape(figure.hint)}">{escape(figure.label)} <b>{escape(figure.value)}</b></span>'
         for figure in figures(state, store)
     ]
     return "".join(said)

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from ...engine.analysis import ProgramIndex
 from ...engine.hwsim import Machine
 from ...engine.ir import TilewrightError
 from ..actions.drops import Predictable
 from ..state.derived import Store, attempt
 from ..state.model import State
-from ..views.tree.predictions import brief_value, prediction_value
+from ..views.tree.predictions import CallEffect, PredictedCall, RefusedCall, brief_value, prediction_value
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 from .tried_move import StoreKey, TriedMove, move_key, present_report, refused_value, try_move
-
-Entry = dict[str, Any]
 
 MAX_CALLS = 64
 """The number of calls of a menu or a form that are tried."""
@@ -33,7 +33,7 @@ class CallPreview:
         self,
         store: Store,
         event_loop: EventLoop,
-        on_prediction: Callable[[Entry], None],
+        on_prediction: Callable[[PredictedCall], None],
         scheduler: FairScheduler | None = None,
     ) -> None:
         self._store = store
@@ -57,12 +57,12 @@ class CallPreview:
             if value is None:
                 left.append((number, move, key))
             else:
-                self._on_prediction({"kind": "tried", "ticket": ticket, "index": number, "value": value})
+                self._on_prediction(PredictedCall(ticket, number, value))
         if not left:
             return
         known = self._store.known_report(state)
 
-        def pieces() -> Iterator[tuple[int, StoreKey | None, Entry]]:
+        def pieces() -> Iterator[tuple[int, StoreKey | None, CallEffect | RefusedCall]]:
             assert state.moment is not None
             now = known if known is not None else attempt("simulate", lambda: present_report(state, machine))
             before = ProgramIndex(state.moment.schedule.func)
@@ -70,11 +70,11 @@ class CallPreview:
                 found = attempt("prediction", lambda move=move: _value(state, move, machine, now, before))
                 yield number, key, refused_value(found.refusal) if isinstance(found, TilewrightError) else found
 
-        def deliver(piece: tuple[int, StoreKey | None, Entry]) -> None:
+        def deliver(piece: tuple[int, StoreKey | None, CallEffect | RefusedCall]) -> None:
             number, key, value = piece
             if key is not None:
                 self._store.keep(*key, value)
-            self._on_prediction({"kind": "tried", "ticket": ticket, "index": number, "value": value})
+            self._on_prediction(PredictedCall(ticket, number, value))
 
         self._work = BackgroundJob(pieces(), self._event_loop, deliver, scheduler=self._scheduler).start()
 
@@ -85,12 +85,14 @@ class CallPreview:
             self._work = None
 
 
-def _value(state: State, move: Predictable, machine: Machine, now: Any, before: ProgramIndex) -> Entry:
+def _value(
+    state: State, move: Predictable, machine: Machine, now: Any, before: ProgramIndex
+) -> CallEffect | RefusedCall:
     tried = try_move(state, move, machine)
     if not isinstance(tried, TriedMove):
         return refused_value(tried)
     value = prediction_value(now, tried.report, before, ProgramIndex(tried.schedule.func), ())
-    return {**value, "brief": brief_value(now, tried.report)}
+    return CallEffect(**asdict(value), brief=brief_value(now, tried.report))
 
 
 def _effect_key(state: State, machine: Machine, move: Predictable) -> StoreKey | None:

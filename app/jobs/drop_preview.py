@@ -22,7 +22,7 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError, Var
 from ..actions.call_arguments import handle_of
 from ..actions.calls import MakeCall, MakeCalls, moved
-from ..actions.drops import Drop, DropSeveral, Predictable
+from ..actions.drops import METHODS, Drop, DropSeveral, Predictable
 from ..document import Notebook
 from ..document.editing.revisions.placement import moved_blocks
 from ..document.editing.revisions.relocation import Relocation
@@ -30,8 +30,8 @@ from ..state.derived import Store, attempt
 from ..state.intents import Intent
 from ..state.model import Notice, State
 from ..state.row_ids import row_ids
-from ..views.tree.predictions import prediction_value
-from ..views.tree.targets import targets_of
+from ..views.tree.predictions import PredictedDrop, Prediction, RefusedCall, prediction_value
+from ..views.tree.targets import DropTarget, targets_of
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
@@ -45,8 +45,7 @@ LONGEST_WAIT_S = 2.0
 
 POLL_S = 0.0005
 
-Entry = dict[str, Any]
-OnPrediction = Callable[[Entry], None]
+OnPrediction = Callable[[PredictedDrop], None]
 
 
 class TriedDrop(msgspec.Struct, frozen=True, eq=False):
@@ -57,7 +56,7 @@ class TriedDrop(msgspec.Struct, frozen=True, eq=False):
     keep: Callable[[], None]
 
 
-class PredictedDrop(msgspec.Struct, frozen=True, eq=False):
+class MadeDrop(msgspec.Struct, frozen=True, eq=False):
     """The program after a predicted drop, and its report."""
 
     func: PrimFunc
@@ -68,13 +67,18 @@ class Drag:
     """A drag: the drops without a prediction, the `predictions` so far, and the row near the pointer (`near`)."""
 
     def __init__(
-        self, state: State, machine: Machine | TilewrightError, rows: Sequence[str], entries: Sequence[Entry], near: str
+        self,
+        state: State,
+        machine: Machine | TilewrightError,
+        rows: Sequence[str],
+        entries: Sequence[DropTarget],
+        near: str,
     ) -> None:
         assert state.moment is not None
         self.state = state
         self.machine = machine
         self.rows = tuple(rows)
-        self._predictions: dict[tuple[str, str], Entry] = {}
+        self._predictions: dict[tuple[str, str], PredictedDrop] = {}
         self.schedule = state.moment.schedule
         self.ids = row_ids(self.schedule.func)
         self.places = {row: n for n, row in enumerate(self.ids)}
@@ -96,17 +100,17 @@ class Drag:
         return len(self._predictions) == len(self._entries)
 
     @property
-    def predictions(self) -> list[Entry]:
+    def predictions(self) -> list[PredictedDrop]:
         """The predictions so far."""
         return list(self._predictions.values())
 
-    def keep(self, prediction: Entry) -> None:
+    def keep(self, prediction: PredictedDrop) -> None:
         """Add a prediction, in place of an earlier one of the same drop."""
-        self._predictions[prediction["loop"], prediction["primitive"]] = prediction
+        self._predictions[prediction.loop, prediction.primitive] = prediction
 
     def repeat(self, loop: str, primitive: str) -> bool:
         """Whether the drop has a prediction and is predicted again."""
-        again = [e for e in self._entries if (e["loop"], e["primitive"]) == (loop, primitive) and e not in self._left]
+        again = [e for e in self._entries if (e.loop, e.primitive) == (loop, primitive) and e not in self._left]
         if (loop, primitive) not in self._predictions:
             return False
         self._left += again
@@ -117,21 +121,21 @@ class Drag:
         tried = self.tried
         return tried.made if tried is not None and tried.key == key else None
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: DropTarget) -> None:
         """Remove a drop whose prediction is known."""
         self._left.remove(entry)
 
-    def next(self) -> Entry | None:
+    def next(self) -> DropTarget | None:
         """The nearest drop without a prediction; None after the last one or after the end of the drag."""
         if self.over or not self._left:
             return None
         here = self.places.get(self.near, 0)
-        entry = min(self._left, key=lambda e: abs(self.places[e["loop"]] - here))
+        entry = min(self._left, key=lambda e: abs(self.places[e.loop] - here))
         self._left.remove(entry)
         return entry
 
 
-def targets(state: State, store: Store, rows: Sequence[str]) -> list[Entry]:
+def targets(state: State, store: Store, rows: Sequence[str]) -> list[DropTarget]:
     """The drop targets for the blocks or loops of `rows`. Nothing is applied."""
     if state.moment is None or not rows:
         return []
@@ -140,7 +144,7 @@ def targets(state: State, store: Store, rows: Sequence[str]) -> list[Entry]:
     key = f"targets {' '.join(rows)}"
     schedule = state.moment.schedule
 
-    def compute() -> list[Entry]:
+    def compute() -> list[DropTarget]:
         return targets_of(schedule, rows, lambda blocks: Relocation(notebook, count, blocks))
 
     found = store.remember(key, (state.moment,), lambda: attempt("targets", compute))
@@ -168,7 +172,7 @@ class DropPreview:
             return
         machine = self._store.machine(state)
         entries = (
-            [] if isinstance(machine, TilewrightError) else [e for e in targets(state, self._store, rows) if e["legal"]]
+            [] if isinstance(machine, TilewrightError) else [e for e in targets(state, self._store, rows) if e.legal]
         )
         drag = self._drag = Drag(state, machine, rows, entries, near)
         for entry in entries:
@@ -179,13 +183,13 @@ class DropPreview:
         if not drag.is_complete:
             self._predict(drag)
 
-    def predictions(self, state: State, rows: Sequence[str]) -> tuple[list[Entry], bool]:
+    def predictions(self, state: State, rows: Sequence[str]) -> tuple[list[PredictedDrop], bool]:
         """The known predictions for drops of `rows`, and whether they are complete. Begins a drag of `rows` if there is none."""
         if self._drag is None or not self._drag.is_of(state, self._store.machine(state), rows):
             self.begin(state, rows, "")
         return ([], True) if self._drag is None else (self._drag.predictions, self._drag.is_complete)
 
-    def drop(self, state: State, rows: Sequence[str], loop: str, primitive: str) -> PredictedDrop | None:
+    def drop(self, state: State, rows: Sequence[str], loop: str, primitive: str) -> MadeDrop | None:
         """A drop of `rows` as it was predicted; None before that. An evicted one is predicted again, which sends its prediction again."""
         machine, drag = self._store.machine(state), self._drag
         found = self._store.known(_drop_key(rows, loop, primitive), (state.moment, machine))
@@ -240,7 +244,7 @@ class DropPreview:
 
     # In the thread: only reads programs, which are frozen. Results reach the store on the event loop.
 
-    def _try_all(self, drag: Drag, machine: Machine, known: Any) -> Iterator[tuple[Entry, Callable[[], None]]]:
+    def _try_all(self, drag: Drag, machine: Machine, known: Any) -> Iterator[tuple[PredictedDrop, Callable[[], None]]]:
         now = known if known is not None else attempt("simulate", lambda: present_report(drag.state, machine))
         before = ProgramIndex(drag.schedule.func)
         while (entry := drag.next()) is not None:
@@ -255,7 +259,7 @@ class DropPreview:
         now = self._store.known_report(drag.state, drag.schedule)
         pieces = self._try_all(drag, drag.machine, now)
 
-        def deliver(piece: tuple[Entry, Callable[[], None]]) -> None:
+        def deliver(piece: tuple[PredictedDrop, Callable[[], None]]) -> None:
             self._deliver(drag, *piece)
 
         self._work = BackgroundJob(pieces, self._event_loop, deliver, self._ended, self._scheduler).start()
@@ -263,12 +267,12 @@ class DropPreview:
     def _ended(self) -> None:
         self._work = None
 
-    def _deliver(self, drag: Drag, value: Entry, keep: Callable[[], None]) -> None:
+    def _deliver(self, drag: Drag, value: PredictedDrop, keep: Callable[[], None]) -> None:
         keep()
         if not drag.over:
             self._send(drag, value)
 
-    def _send(self, drag: Drag, value: Entry) -> None:
+    def _send(self, drag: Drag, value: PredictedDrop) -> None:
         drag.keep(value)
         self._on_prediction(value)
 
@@ -280,8 +284,8 @@ class DropPreview:
                 self._store.forget(what, of)
 
     def _tried(
-        self, drag: Drag, entry: Entry, machine: Machine, now: Any, before: ProgramIndex
-    ) -> tuple[Entry, Callable[[], None]]:
+        self, drag: Drag, entry: DropTarget, machine: Machine, now: Any, before: ProgramIndex
+    ) -> tuple[PredictedDrop, Callable[[], None]]:
         """The prediction for a drop, and the callback that stores its result."""
         state = drag.state
         move = move_of(drag, entry)
@@ -295,15 +299,15 @@ class DropPreview:
         value = prediction_value(now, tried.report, before, ProgramIndex(tried.schedule.func), blocks)
         others = [block for block in moved_blocks(state.notebook, tried.made) if block not in blocks]
         if others and not isinstance(move, MakeCall):
-            value = {**value, "others": others}
+            value = replace(value, others=others)
         made, moment = tried.made, state.moment
         prediction = _prediction(drag, entry, value)
 
         def keep() -> None:
             predicted = _prediction_key(drag.rows, entry), (moment, machine)
-            drop = _drop_key(drag.rows, entry["loop"], entry["primitive"]), (moment, machine)
+            drop = _drop_key(drag.rows, entry.loop, entry.primitive), (moment, machine)
             self._store.keep(*key, made)
-            self._store.keep(*drop, PredictedDrop(tried.schedule.func, tried.report))
+            self._store.keep(*drop, MadeDrop(tried.schedule.func, tried.report))
             self._store.foreseen(tried.schedule.described, tried.sizes, tried.sized, tried.plan, machine, tried.report)
             self._store.keep(*predicted, prediction)
             kept: list[StoreKey] = [
@@ -319,30 +323,29 @@ class DropPreview:
         return prediction, keep
 
 
-def _prediction(drag: Drag, entry: Entry, value: Entry) -> Entry:
-    place = {"loop": entry["loop"], "primitive": entry["primitive"]}
-    return {"kind": "predicted", "rows": list(drag.rows), **place, "value": value}
+def _prediction(drag: Drag, entry: DropTarget, value: Prediction | RefusedCall) -> PredictedDrop:
+    return PredictedDrop(drag.rows, entry.loop, entry.primitive, value)
 
 
-def _refused(drag: Drag, entry: Entry, why: Refusal | Notice | None) -> tuple[Entry, Callable[[], None]]:
+def _refused(drag: Drag, entry: DropTarget, why: Refusal | Notice | None) -> tuple[PredictedDrop, Callable[[], None]]:
     """The prediction for a drop that is refused when it is tried."""
     return _prediction(drag, entry, refused_value(why)), lambda: None
 
 
-def move_of(drag: Drag, entry: Entry) -> MakeCall | MakeCalls | Drop | DropSeveral:
+def move_of(drag: Drag, entry: DropTarget) -> MakeCall | MakeCalls | Drop | DropSeveral:
     """The move of a drop: the grabbed rows onto a loop, or loops in the `order` of the entry. Raises TilewrightError if it is illegal."""
-    if entry.get("order"):
-        return MakeCall(call_of("reorder", tuple(handle_of(drag.ids, row) for row in entry["order"])))
-    loop = handle_of(drag.ids, entry["loop"])
+    if entry.order:
+        return MakeCall(call_of("reorder", tuple(handle_of(drag.ids, row) for row in entry.order)))
+    loop = handle_of(drag.ids, entry.loop)
     blocks = [handle for row in drag.rows if isinstance(handle := drag.ids[row], str)]
     if len(blocks) == 1 and isinstance(loop, Var):
-        return Drop(entry["primitive"], blocks[0], loop)
+        return Drop(METHODS[entry.primitive], blocks[0], loop)
     return moved(drag.state, blocks, loop)
 
 
-def _prediction_key(rows: Sequence[str], entry: Entry) -> str:
+def _prediction_key(rows: Sequence[str], entry: DropTarget) -> str:
     """The store key of the prediction for a drop of `rows`."""
-    return f"prediction {entry['primitive']} {' '.join(rows)} > {entry['loop']}"
+    return f"prediction {entry.primitive} {' '.join(rows)} > {entry.loop}"
 
 
 def _drop_key(rows: Sequence[str], loop: str, primitive: str) -> str:

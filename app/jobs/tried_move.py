@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ..document import Notebook
 from ..document.editing.revisions.later_lines import LATER_STEPS
 from ..state.derived import attempt, report_of, sizes_of
 from ..state.model import Notice, State
+from ..views.tree.predictions import RefusedCall
 
 StoreKey = tuple[str, tuple[object, ...]]
 """A key of the store: the kind of result, and the objects that it is derived from."""
@@ -55,12 +56,12 @@ def present_report(state: State, machine: Machine) -> Report | TilewrightError:
     return report_of(with_sizes(described, sizes_of(state, described)).func, machine)
 
 
-def refused_value(why: Refusal | Notice | None) -> dict[str, Any]:
+def refused_value(why: Refusal | Notice | None) -> RefusedCall:
     """The prediction for a move that is refused; of a revision, with the later steps that no longer apply."""
     if why is None:
-        return {"refused": ""}
+        return RefusedCall("")
     text = f"{why.message}:\n{why.found}" if why.code == LATER_STEPS else why.message
-    return {"refused": text, "code": why.code}
+    return RefusedCall(text, why.code)
 
 
 def move_key(notebook: Notebook | None, move: Predictable) -> StoreKey | None:

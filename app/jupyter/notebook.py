@@ -21,6 +21,7 @@ from ..state.derived import Store
 from ..state.intents import Message
 from ..state.model import Pane, State
 from ..storage.registry import OpenFileRegistry
+from ..views.labels.values import Answer
 from .kernel import KernelClock
 from .saved_pictures import timeline_picture, tree_picture
 from .views import ScheduleSession, View
@@ -93,7 +94,7 @@ class ScheduleNotebook(View):
     def draw_results(self, state: State, store: Store) -> None:
         self._page.draw_results(state, store)
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         self._page.show_prediction(prediction)
 
     def download(self, name: str, text: str) -> None:

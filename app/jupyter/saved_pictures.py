@@ -32,7 +32,7 @@ def timeline_picture(state: State, store: Store) -> str:
 
 def layout_picture(state: State, store: Store) -> str:
     """The layout of the selected buffer as SVG."""
-    return layout_svg(inspector_value(state, store)["picker"], theme="light")
+    return layout_svg(inspector_value(state, store).picker, theme="light")
 
 
 def saved_picture(pictures: Sequence[str], name: str) -> str:

@@ -32,6 +32,7 @@ from ..state.intents import Message
 from ..state.model import State
 from ..views.inspector.value import inspector_value
 from ..views.labels.buffer_ids import buffer_ids
+from ..views.labels.values import Answer
 from ..views.timeline.value import timeline_value
 from .kernel import HandClock, KernelClock
 from .saved_pictures import layout_picture, timeline_picture, tree_picture
@@ -188,7 +189,7 @@ class View(Shown):
     def download(self, name: str, text: str) -> None:
         """Offer a file as a download; ignored here."""
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         """Show the predicted effect of a drop; ignored here."""
 
     @property
@@ -226,10 +227,10 @@ class LoopTree(View):
             tell_refusal(self._drawn, notice)
         self._notice = notice
         rows = self._drawn.rows
-        self._natural_height = sum(28 if row["kind"] == "block" else 23 for row in rows) + 60
+        self._natural_height = sum(28 if row.kind == "block" else 23 for row in rows) + 60
         self.param.update(selected=state.selected, buffer=state.buffer)
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         assert isinstance(self._drawn, TreeComponent)
         self._drawn.send(prediction)
 
@@ -270,7 +271,7 @@ class Timeline(View):
         assert isinstance(self._drawn, TimelineView)
         value = timeline_value(state, store)
         self._drawn.draw(value)
-        self._natural_height = 200 + 44 * len(value["engines"]) + 60 * len(value["rows"])
+        self._natural_height = 200 + 44 * len(value.engines) + 60 * len(value.rows)
 
     def _pictures(self) -> list[str]:
         return [timeline_picture(self._session.state, self._store)]

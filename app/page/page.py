@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import msgspec
 import panel as pn
 
 from ..components.code import CodeView
@@ -33,20 +32,29 @@ from ..state.model import Notice, State
 from ..views.compare.value import compare_value, compared_script, overlay_now
 from ..views.explore.value import explore_value
 from ..views.inspector.value import inspector_value
+from ..views.labels.values import Answer
 from ..views.machine.value import machine_value
 from ..views.model.graph import graph_now
 from ..views.model.value import model_value
 from ..views.next.value import next_value
 from ..views.notebook.code import python_value, script_value
 from ..views.notebook.value import known_changes, notebook_value
-from ..views.problems.value import problem_marks, problems_value
-from ..views.shell.gallery import gallery_value
+from ..views.problems.value import Problems, problem_marks, problems_value
+from ..views.shell.commands import Commands
+from ..views.shell.gallery import Gallery, gallery_value
 from ..views.shell.headline import headline_value
-from ..views.shell.page import page_value
+from ..views.shell.page import PageFrame, page_value
 from ..views.shell.tour import tour_value
 from ..views.timeline.value import timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
 from .notebook_catalog import NotebookCatalog
+
+
+class RunningJobs(Answer, frozen=True, tag="doing"):
+    """The running jobs."""
+
+    doing: tuple[JobStatus, ...]
+
 
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 """Size of components in the areas of the page's grid."""
@@ -65,9 +73,7 @@ class Page:
         self._catalog, self._session, self._opened = catalog, session, False
         self.renewed: Callable[[], None] = lambda: None
         self._notice: Notice | None = None
-        self.page = PageView(
-            data=page_value(session.state, 0) | {"tour": None}, sizing_mode="fixed", width=0, height=0, margin=0
-        )
+        self.page = PageView(data=page_value(session.state, 0), sizing_mode="fixed", width=0, height=0, margin=0)
         self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
         self.model = ModelView(data=model_value(session.state, session.store), **FILL)
         self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
@@ -116,11 +122,11 @@ class Page:
             self.timeline.draw(timeline_value(state, store))
             self._draw_panes(state, store, problems)
 
-    def _draw_panes(self, state: State, store: Store, problems: dict[str, Any]) -> None:
+    def _draw_panes(self, state: State, store: Store, problems: Problems) -> None:
         """Draw what results change that arrive after a paint: all but the rows of the tree and the timeline."""
         self.compare.draw(compare_value(state, store, self._catalog.examples))
         self.overlay.draw(overlay_now(state, store))
-        self.tree.marks = problem_marks(problems["problems"])
+        self.tree.marks = problem_marks(problems.problems)
         self.headline.draw(headline_value(state, store))
         self.notebook.draw(notebook_value(state, store, known_changes(state, store)))
         self.inspector.draw(inspector_value(state, store))
@@ -135,7 +141,7 @@ class Page:
             self._session.examples = self._catalog.examples
             self.renewed()
 
-    def _gallery(self, state: State) -> dict[str, Any]:
+    def _gallery(self, state: State) -> Gallery:
         catalog = self._catalog
         return gallery_value(state, catalog.examples, catalog.thumbnails.known, catalog.folder, catalog.drafts)
 
@@ -178,26 +184,26 @@ class Page:
                 self.page.draw(_page_of(state, store, problems))
                 self._draw_panes(state, store, problems)
 
-    def _discarded(self, _: dict[str, Any]) -> None:
+    def _discarded(self, _: Answer) -> None:
         """Update the start screen's list after a draft was discarded."""
         self._catalog.renew()
         self.gallery.draw(self._gallery(self._session.state))
 
-    def _give(self, answer: dict[str, Any]) -> None:
+    def _give(self, answer: Answer) -> None:
         """Draw the commands of the palette, or send the browser a link to copy."""
-        if answer["kind"] == "commands":
-            self.commands.draw(answer["commands"])
+        if isinstance(answer, Commands):
+            self.commands.draw(answer.commands)
         else:
             self.page.send(answer)
 
     def download(self, name: str, text: str) -> None:
         self.page.download(name, text)
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         self.tree.send(prediction)
 
     def tell_doing(self, doing: tuple[JobStatus, ...]) -> None:
-        self.page.tell_doing([msgspec.to_builtins(entry) for entry in doing])
+        self.page.send(RunningJobs(doing))
 
 
 def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
@@ -217,9 +223,6 @@ def tell_refusal(tree: LoopTree, notice: Notice) -> None:
     tree.notify(notice.message, detail=detail, code=notice.code, fix=notice.fix)
 
 
-def _page_of(state: State, store: Store, problems: dict[str, Any]) -> dict[str, Any]:
-    return page_value(state, _count(problems)) | {"tour": tour_value(state, store)}
-
-
-def _count(problems: dict[str, Any]) -> int:
-    return sum(problem["severity"] != "info" for problem in problems["problems"])
+def _page_of(state: State, store: Store, problems: Problems) -> PageFrame:
+    count = sum(problem.severity != "info" for problem in problems.problems)
+    return page_value(state, count, tour_value(state, store))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 
 from ...engine.hwsim import Report
 from ..views.timeline.data import TimelineData
-from ..views.timeline.window import edges_of, window
+from ..views.timeline.window import ExactWindow, edges_of, window
 
 
 class Rectangle(msgspec.Struct, frozen=True):
@@ -35,30 +33,28 @@ class Rectangle(msgspec.Struct, frozen=True):
 def rectangles(data: TimelineData, what: tuple[str, ...], start: int, end: int, most: int) -> list[Rectangle]:
     """The events of the kinds `what` from cycle `start` to `end`, exclusive: at most `most` rectangles."""
     if data.tasks_between(start, end, folded=False) <= most:
-        found = _events(data, what, window(data, start, end, folded=False, most=most))
+        shown = window(data, start, end, folded=False, most=most)
+        found = _events(data, what, shown) if isinstance(shown, ExactWindow) else []
         if len(found) <= most:
             return found
     return _bins(data, what, start, end, most)
 
 
-def _events(data: TimelineData, what: tuple[str, ...], shown: dict[str, Any]) -> list[Rectangle]:
-    origin: int = shown["start"]
+def _events(data: TimelineData, what: tuple[str, ...], shown: ExactWindow) -> list[Rectangle]:
+    origin = shown.start
     found: list[Rectangle] = []
     if "task" in what:
-        tasks = shown["tasks"]
+        tasks = shown.tasks
         templates = data.template_of_kind.tolist()
         found += [
             Rectangle("task", templates[kind], origin + start, origin + start + length, length, tuple(place))
-            for kind, start, length, place in zip(
-                *(tasks[k] for k in ("kind", "start", "length", "place")), strict=True
-            )
+            for kind, start, length, place in zip(tasks.kind, tasks.start, tasks.length, tasks.place, strict=True)
         ]
-    for kind, name in (("wait", "waits"), ("fill", "fills"), ("live", "lives")):
+    for kind, pieces in (("wait", shown.waits), ("fill", shown.fills), ("live", shown.lives)):
         if kind in what:
-            pieces = shown[name]
             found += [
                 Rectangle(kind, of, origin + start, origin + start + length, length)
-                for of, start, length in zip(*(pieces[k] for k in ("of", "start", "length")), strict=True)
+                for of, start, length in zip(pieces.of, pieces.start, pieces.length, strict=True)
             ]
     return found
 

@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from ...engine.hwsim import Report
 from ..views.labels.numbers import grouped
-from ..views.machine.roofline import value_of
+from ..views.machine.roofline import MemorySlope, Roofline, RooflinePoint, value_of
 from .picture import with_picture
 from .style import Style, Theme, add_hover
 
@@ -38,13 +38,13 @@ def roofline(report: Report | Mapping[str, Report], *, theme: Theme | None = Non
     return draw_roofline(value_of(last.program.machine, versions), theme, height)
 
 
-def draw_roofline(value: Mapping[str, Any], theme: Theme | None = None, height: int = 300) -> figure:
+def draw_roofline(value: Roofline, theme: Theme | None = None, height: int = 300) -> figure:
     """The figure of the value of `views.machine.roofline`."""
     style = Style(theme)
-    points: list[dict[str, Any]] = value["points"]
-    peaks = [roof["peak"] for roof in value["roofs"] if roof["used"]]
-    xs = _range([p["x"] for p in points] + ([value["ridge"]] if value["ridge"] else []), 3, 3)
-    ys = _range([p["y"] for p in points] + peaks, 3, 2)
+    points = value.points
+    peaks = [roof.peak for roof in value.roofs if roof.used]
+    xs = _range([p.x for p in points] + ([value.ridge] if value.ridge else []), 3, 3)
+    ys = _range([p.y for p in points] + peaks, 3, 2)
     drawn = style.figure(
         "roofline",
         height=height,
@@ -57,26 +57,24 @@ def draw_roofline(value: Mapping[str, Any], theme: Theme | None = None, height: 
     )
     _draw_roofs(drawn, value, style, xs, ys)
     _draw_points(drawn, points, style, ys, height)
-    return with_picture(drawn, f"Roofline. {value.get('words') or value['note']}")
+    return with_picture(drawn, f"Roofline. {value.words or value.note}")
 
 
-def _draw_roofs(
-    drawn: figure, value: Mapping[str, Any], style: Style, xs: tuple[float, float], ys: tuple[float, float]
-) -> None:
+def _draw_roofs(drawn: figure, value: Roofline, style: Style, xs: tuple[float, float], ys: tuple[float, float]) -> None:
     """The slope of the memory's bandwidth up to the fastest used engine, and a flat roof for each engine."""
-    slope = value["slope"] or {"name": "", "bytes_per_cycle": 1}
-    width: float = slope["bytes_per_cycle"]
+    slope = value.slope or MemorySlope("", 1)
+    width = slope.bytes_per_cycle
     rows: list[dict[str, Any]] = []
-    for roof in value["roofs"]:
-        if ys[0] < roof["peak"] < ys[1]:
-            start = min(max(xs[0], roof["peak"] / width), xs[1])
-            text = f"{roof['name']} {_count(roof['peak'])}{'' if roof['used'] else ' (no work)'}"
-            rows.append(_roof(start, roof["peak"], xs[1], roof["peak"], text, roof["used"], at=(xs[1], roof["peak"])))
-    used = [roof["peak"] for roof in value["roofs"] if roof["used"]] or [roof["peak"] for roof in value["roofs"]]
+    for roof in value.roofs:
+        if ys[0] < roof.peak < ys[1]:
+            start = min(max(xs[0], roof.peak / width), xs[1])
+            text = f"{roof.name} {_count(roof.peak)}{'' if roof.used else ' (no work)'}"
+            rows.append(_roof(start, roof.peak, xs[1], roof.peak, text, roof.used, at=(xs[1], roof.peak)))
+    used = [roof.peak for roof in value.roofs if roof.used] or [roof.peak for roof in value.roofs]
     start, end = max(xs[0], ys[0] / width), min(xs[1], max(used, default=ys[1]) / width)
     if end > start:
         middle = math.sqrt(start * end)
-        text = f"{slope['name']} {_count(width)} B/cycle"
+        text = f"{slope.name} {_count(width)} B/cycle"
         rows.append(_roof(start, start * width, end, end * width, text, True, at=(middle, middle * width)))
     columns = ("x0", "y0", "x1", "y1", "text", "used", "x", "y")
     data: Columns = {name: [row[name] for row in rows] for name in columns}
@@ -95,16 +93,16 @@ def _roof(x0: float, y0: float, x1: float, y1: float, text: str, used: bool, at:
 
 
 def _draw_points(
-    drawn: figure, points: Sequence[Mapping[str, Any]], style: Style, ys: tuple[float, float], height: int
+    drawn: figure, points: Sequence[RooflinePoint], style: Style, ys: tuple[float, float], height: int
 ) -> None:
     accent, surface = style.ink("accent"), style.ink("surface")
     names = ("key", "label", "x", "y", "operations", "bytes", "cycles")
-    data: Columns = {name: [point[name] for point in points] for name in names} | {
-        "roof": [_count(point["roof"]) for point in points],
-        "share": [f"{100 * point['share']:.2g} %" for point in points],
-        "marker": [MARKERS.get(point["key"], "diamond") for point in points],
+    data: Columns = {name: [getattr(point, name) for point in points] for name in names} | {
+        "roof": [_count(point.roof) for point in points],
+        "share": [f"{100 * point.share:.2g} %" for point in points],
+        "marker": [MARKERS.get(point.key, "diamond") for point in points],
         "fill": [accent if n == len(points) - 1 else surface for n in range(len(points))],
-        "shift": label_shifts([(math.log(p["x"]), math.log(p["y"])) for p in points], ys, height - 75),
+        "shift": label_shifts([(math.log(p.x), math.log(p.y)) for p in points], ys, height - 75),
     }
     source = ColumnDataSource(data, name="points")
     if len(points) > 1:

@@ -175,7 +175,7 @@ def _figures(trial: Trial) -> Figures:
 
 
 def _label(study: Study, key: str) -> tuple[str, str]:
-    known = {entry["key"]: (entry["label"], entry["unit"]) for entry in figures_value(study.machine)}
+    known = {entry.key: (entry.label, entry.unit) for entry in figures_value(study.machine)}
     return known.get(key) or LABELS.get(key) or (key.capitalize(), "bytes")
 
 
@@ -284,12 +284,12 @@ def _hole_axes(study: Study) -> list[ParallelAxis]:
     found: list[ParallelAxis] = []
     for index, hole in enumerate(study.space.holes):
         axis = axis_of(hole)
-        order: list[int] = axis["order"]
+        order: list[int] = axis.order
         height = {position: (place + 0.5) / len(order) for place, position in enumerate(order)}
-        ticks = [(height[position], _plain(axis["values"][position])) for position in order]
+        ticks = [(height[position], _plain(axis.values[position])) for position in order]
         spread = 0.5 / len(order)
         places = [height[t.point[index]] + (jitter(t.number) - 0.5) * spread for t in study.trials]
-        found.append(ParallelAxis(str(axis["name"]), ticks, [*places]))
+        found.append(ParallelAxis(str(axis.name), ticks, [*places]))
     return found
 
 
@@ -297,17 +297,17 @@ def _figure_axes(study: Study) -> list[ParallelAxis]:
     found: list[ParallelAxis] = []
     objectives = study.settings.objectives
     for entry in figures_value(study.machine):
-        if entry["key"] not in LABELS and entry["key"] not in objectives:
+        if entry.key not in LABELS and entry.key not in objectives:
             continue  # the peak of one memory
         values = [
-            None if trial.outcome.figures is None else figure_of(trial.outcome.figures, entry["key"])
+            None if trial.outcome.figures is None else figure_of(trial.outcome.figures, entry.key)
             for trial in study.trials
         ]
         amounts = Amounts([value for value in values if value is not None])
         low, high = amounts.ends
-        ticks = [(n / 4, _amount_text(entry["unit"], low + n / 4 * (high - low))) for n in range(5)]
+        ticks = [(n / 4, _amount_text(entry.unit, low + n / 4 * (high - low))) for n in range(5)]
         places = [None if value is None else (value - low) / (high - low) for value in values]
-        found.append(ParallelAxis(entry["label"], ticks, places))
+        found.append(ParallelAxis(entry.label, ticks, places))
     return found
 
 

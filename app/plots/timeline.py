@@ -234,10 +234,10 @@ class _Memories:
         found: list[Columns] = []
         for n, line in enumerate(memory_lines(data, data.time_map, start, end)):
             floor = len(data.rows) - n - 1
-            live: list[int] = [*line["live"], line["live"][-1]]
+            live: list[int] = [*line.live, line.live[-1]]
             found.append(
                 {
-                    "at": [float(start - origin + at) for at in (*line["at"], end - start)],
+                    "at": [float(start - origin + at) for at in (*line.at, end - start)],
                     "y": [floor + self.height(n, size) for size in live],
                     "live": live,
                     "size": [size_text(size) for size in live],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bokeh.models import ColumnDataSource, LinearAxis, Range1d
 from bokeh.plotting import figure
 
 from ...engine.hwsim import Report
-from ..views.machine.traffic import value_of
+from ..views.machine.traffic import RoundTrip, TrafficColumn, TrafficDiagram, TrafficFlow, value_of
 from .picture import with_picture
 from .style import Style, Theme, add_hover, table_axis
 from .timeline import colours_of
@@ -34,11 +33,10 @@ def traffic(report: Report, *, theme: Theme | None = None, height: int | None = 
     return draw_traffic(value, theme, height)
 
 
-def draw_traffic(value: Mapping[str, Any], theme: Theme | None = None, height: int | None = None) -> figure:
+def draw_traffic(value: TrafficDiagram, theme: Theme | None = None, height: int | None = None) -> figure:
     """The figure of the value of `views.machine.traffic`."""
     style = Style(theme)
-    flows: list[dict[str, Any]] = value["flows"]
-    columns: list[dict[str, Any]] = value["columns"]
+    flows, columns = value.flows, value.columns
     places = row_places(flows)
     bottom = min(places, default=0.0) - 0.6
     drawn = style.figure(
@@ -51,49 +49,51 @@ def draw_traffic(value: Mapping[str, Any], theme: Theme | None = None, height: i
     )
     drawn.grid.grid_line_color = None
     table_axis(drawn.xaxis[0], [_heading(c) for c in columns], [float(n) for n in range(len(columns))])
-    table_axis(drawn.yaxis[0], [flow["buffer"] for flow in flows], places)
+    table_axis(drawn.yaxis[0], [flow.buffer for flow in flows], places)
     drawn.add_layout(style.axis(LinearAxis()), "right")
     table_axis(drawn.yaxis[1], [_amounts(flow) for flow in flows], places)
     _draw_bars(drawn, columns, style, bottom)
-    _draw_flows(drawn, flows, [column["name"] for column in columns], places, style)
-    _draw_trips(drawn, value["trips"], flows, places, columns, style)
-    return with_picture(drawn, f"Traffic. {value['total'] or value['note']}")
+    _draw_flows(drawn, flows, [column.name for column in columns], places, style)
+    _draw_trips(drawn, value.trips, flows, places, columns, style)
+    return with_picture(drawn, f"Traffic. {value.total or value.note}")
 
 
-def row_places(flows: Sequence[Mapping[str, Any]]) -> list[float]:
+def row_places(flows: Sequence[TrafficFlow]) -> list[float]:
     """The heights of the rows, from 0 down: copies, a gap, then the accesses of engines."""
-    first = next((n for n, flow in enumerate(flows) if flow["kind"] == "access"), 0)
+    first = next((n for n, flow in enumerate(flows) if flow.kind == "access"), 0)
     return [-float(n) - (GAP if first and n >= first else 0.0) for n in range(len(flows))]
 
 
-def _draw_bars(drawn: figure, columns: Sequence[Mapping[str, Any]], style: Style, bottom: float) -> None:
+def _draw_bars(drawn: figure, columns: Sequence[TrafficColumn], style: Style, bottom: float) -> None:
     xs = list(range(len(columns)))
     color = style.ink("line-strong")
     drawn.segment(xs, [bottom] * len(xs), xs, [0.6] * len(xs), line_color=color, line_width=6, line_cap="round")
 
 
 def _draw_flows(
-    drawn: figure, flows: Sequence[Mapping[str, Any]], names: Sequence[str], places: Sequence[float], style: Style
+    drawn: figure, flows: Sequence[TrafficFlow], names: Sequence[str], places: Sequence[float], style: Style
 ) -> None:
-    most = max((flow["bytes"] for flow in flows), default=1)
-    ends = [(names.index(flow["source"]), names.index(flow["destination"])) for flow in flows]
-    thick = [max(THINNEST, THICKEST * flow["bytes"] / most) for flow in flows]
+    most = max((flow.bytes for flow in flows), default=1)
+    ends = [(names.index(flow.source), names.index(flow.destination)) for flow in flows]
+    thick = [max(THINNEST, THICKEST * flow.bytes / most) for flow in flows]
     arrows = [
         arrow(a, b, y, t, HEAD * max(1, len(names) - 1)) for (a, b), y, t in zip(ends, places, thick, strict=True)
     ]
     least = [
-        t if flow["least"] is None else t * flow["least"] / max(1, flow["bytes"])
-        for flow, t in zip(flows, thick, strict=True)
+        t if flow.least is None else t * flow.least / max(1, flow.bytes) for flow, t in zip(flows, thick, strict=True)
     ]
     source = ColumnDataSource(
         {
             "xs": [xs for xs, _ in arrows],
             "ys": [ys for _, ys in arrows],
-            **{name: [flow[name] for flow in flows] for name in ("kind", "buffer", "source", "destination", "bytes")},
-            "least_bytes": [flow["least"] for flow in flows],
-            "exact": [flow["exact"] for flow in flows],
+            **{
+                name: [getattr(flow, name) for flow in flows]
+                for name in ("kind", "buffer", "source", "destination", "bytes")
+            },
+            "least_bytes": [flow.least for flow in flows],
+            "exact": [flow.exact for flow in flows],
             "bound": [_bound(flow) for flow in flows],
-            "color": [style.buffer(flow["colour"]) for flow in flows],
+            "color": [style.buffer(flow.colour) for flow in flows],
             "left": [min(xs[0], xs[1]) for xs, _ in arrows],
             "right": [max(xs[0], xs[1]) for xs, _ in arrows],
             "bottom": [y - t / 2 for y, t in zip(places, least, strict=True)],
@@ -126,25 +126,23 @@ def arrow(start: float, end: float, y: float, thick: float, head: float) -> tupl
 
 def _draw_trips(
     drawn: figure,
-    trips: Sequence[Mapping[str, Any]],
-    flows: Sequence[Mapping[str, Any]],
+    trips: Sequence[RoundTrip],
+    flows: Sequence[TrafficFlow],
     places: Sequence[float],
-    columns: Sequence[Mapping[str, Any]],
+    columns: Sequence[TrafficColumn],
     style: Style,
 ) -> None:
     """A bracket at the far memory from one copy of a round trip to the other."""
-    names = [column["name"] for column in columns]
+    names = [column.name for column in columns]
     rows: list[tuple[float, float, float]] = []
     for trip in trips:
         both = [
             y
             for flow, y in zip(flows, places, strict=True)
-            if flow["round_trip"]
-            and flow["buffer"] == trip["buffer"]
-            and trip["scope"] in (flow["source"], flow["destination"])
+            if flow.round_trip and flow.buffer == trip.buffer and trip.scope in (flow.source, flow.destination)
         ]
         if len(both) >= 2:
-            rows.append((names.index(trip["scope"]) - 0.06, max(both), min(both)))
+            rows.append((names.index(trip.scope) - 0.06, max(both), min(both)))
     source = ColumnDataSource(
         {
             "xs": [[x + 0.05, x, x, x + 0.05] for x, _, _ in rows],
@@ -162,18 +160,18 @@ def _draw_trips(
     )  # fmt: skip
 
 
-def _heading(column: Mapping[str, Any]) -> str:
-    return f"{column['short']}\n{column['hint']}" if column["kind"] == "memory" else f"{column['short']}\nengine"
+def _heading(column: TrafficColumn) -> str:
+    return f"{column.short}\n{column.hint}" if column.kind == "memory" else f"{column.short}\nengine"
 
 
-def _amounts(flow: Mapping[str, Any]) -> str:
-    if flow["least"] is None:
-        return flow["text"]
-    beside = " of 0" if flow["round_trip"] else f" of {flow['least_text']}" if flow["times"] else " least"
-    return f"{flow['text']}{beside}"
+def _amounts(flow: TrafficFlow) -> str:
+    if flow.least is None:
+        return flow.text
+    beside = " of 0" if flow.round_trip else f" of {flow.least_text}" if flow.times else " least"
+    return f"{flow.text}{beside}"
 
 
-def _bound(flow: Mapping[str, Any]) -> str:
-    if flow["least"] is None:
+def _bound(flow: TrafficFlow) -> str:
+    if flow.least is None:
         return "not known"
-    return "none: a round trip" if flow["round_trip"] else f"{flow['least_text']} {flow['times']}".strip()
+    return "none: a round trip" if flow.round_trip else f"{flow.least_text} {flow.times}".strip()

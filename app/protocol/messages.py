@@ -8,7 +8,8 @@ the union makes docs/api.md and the types for JavaScript.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Union
+from collections.abc import Mapping
+from typing import Literal, Union
 
 import msgspec
 
@@ -311,18 +312,13 @@ def decode_request(body: bytes) -> Message:
     return _REQUEST.decode(body)
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """The JSON schema of all requests."""
     return msgspec.json.schema(Union[tuple(REQUESTS.values())])  # noqa: UP007
 
 
-def message_schema() -> dict[str, Any]:
-    """The JSON schema of all messages."""
-    return msgspec.json.schema(_ANY)
-
-
 def _refusal(data: object, why: str) -> Refusal:
-    fields: dict[str, Any] = data if isinstance(data, dict) else {}
+    fields: Mapping[str, object] = data if isinstance(data, dict) else {}
     name = _short(fields.get("kind"))
     place = re.search(r"at `\$\.(\w+)", why)
     if place is not None:

@@ -134,11 +134,11 @@ def _require_answer(session: Session, message: Resolve) -> None:
     conflict = None if session.state.file is None else merge_conflict_value(session.state.file)
     if conflict is None:
         raise DocumentError(Refusal("no-conflict", "the file has no merge conflict"))
-    if message.id not in ("", conflict["id"]):
+    if message.id not in ("", conflict.id):
         raise DocumentError(
-            Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], conflict["id"])
+            Refusal("changed-meanwhile", "the merge conflict has changed", message.id[:80], conflict.id)
         )
-    places = len(conflict["places"])
+    places = len(conflict.places)
     if len(message.choices) != places:
         found = str(len(message.choices))
         raise DocumentError(Refusal("bad-choices", "one choice is required for each place", found, str(places)))

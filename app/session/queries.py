@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from ...engine.hwsim import Report
 from ...engine.ir import ScheduleCall, TilewrightError
@@ -37,23 +37,38 @@ from ..state.intents import Handlers
 from ..state.model import State
 from ..views.explore.value import trials_value
 from ..views.labels.palette import colours_by_name
-from ..views.menus import SCOPES, Facts, menu_of, revision_entries, scopes_of
+from ..views.labels.values import Answer
+from ..views.menus import SCOPES, Entry, Facts, Menu, menu_of, revision_entries, scopes_of
 from ..views.notebook.words import words_value
-from ..views.shell.commands import commands_value
+from ..views.shell.commands import Commands, commands_value
 from ..views.shell.gallery import Example
-from ..views.shell.primitives import primitive_docs
+from ..views.shell.primitives import PrimitiveDocs, primitive_docs
 from ..views.timeline.after_drop import timeline_after
 from ..views.timeline.remedy import remedy_value
 from ..views.timeline.totals import totals_value
-from ..views.timeline.value import path_value, start_of_task, window_value
+from ..views.timeline.value import FoundAnswer, path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
+from ..views.timeline.window import WindowAnswer
 from ..views.tree.after_drop import tree_after
-
-Answer = dict[str, Any]
-
+from ..views.tree.predictions import DropRepair
+from ..views.tree.targets import DropTarget, DropTargets
 
 QUERIES: Handlers[Callable[[Any, Any], Answer | None]] = Handlers()
 """The answer to each kind of message that has one; None for no answer now."""
+
+
+class Answered(Answer, frozen=True, tag="answered"):
+    """The form of a call may close: a possible refusal was shown."""
+
+
+class Discarded(Answer, frozen=True, tag="discarded"):
+    """A draft was deleted."""
+
+
+class Link(Answer, frozen=True, tag="link"):
+    """The fragment of a link that contains the notebook."""
+
+    fragment: str
 
 
 class QueryContext(Protocol):
@@ -65,7 +80,7 @@ class QueryContext(Protocol):
     drop_preview: DropPreview
 
 
-def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
+def menu(state: State, store: Store, row: str) -> list[Entry]:
     """The menu of a row of the tree."""
     if state.moment is None:
         return []
@@ -85,28 +100,26 @@ def menu(state: State, store: Store, row: str) -> list[dict[str, Any]]:
     return [*revisions, *menu_of(known, row)]
 
 
-def repair(state: State, message: FindRepair) -> dict[str, list[str]]:
-    """What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to move too. Both are
-    empty if no repair is known."""
+def repair(state: State, message: FindRepair) -> DropRepair:
+    """What makes a drop legal."""
     try:
         drop = drop_of(message, func_of(state))
     except TilewrightError:
-        return {"calls": [], "blocks": []}
+        return DropRepair(message, [], [])
     found = repair_of_drop(state, drop)
     calls = list(found.calls)
     if calls and isinstance(drop, Drop):
         calls.append(ScheduleCall(drop.method, (("block", drop.block), ("loop", drop.loop))))
-    return {"calls": list(map(str, calls)), "blocks": list(found.blocks)}
+    return DropRepair(message, list(map(str, calls)), list(found.blocks))
 
 
 @QUERIES(FindTargets)
 def _targets(context: QueryContext, message: FindTargets) -> Answer:
     """Targets with equal answers are one entry with `loops`: most of three thousand loops have the same answer."""
-    found: dict[bytes, dict[str, Any]] = {}
+    found: dict[DropTarget, list[str]] = {}
     for entry in targets(context.state, context.store, message.rows):
-        same = {key: value for key, value in entry.items() if key != "loop"}
-        found.setdefault(msgspec.json.encode(same), {**same, "loops": []})["loops"].append(entry["loop"])
-    return {"kind": "targets", "rows": list(message.rows), "entries": list(found.values())}
+        found.setdefault(replace(entry, loop=""), []).append(entry.loop)
+    return DropTargets(message.rows, [replace(entry, loops=tuple(loops)) for entry, loops in found.items()])
 
 
 @QUERIES(FindTreeAfter)
@@ -116,12 +129,11 @@ def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
     if drop is None or state.moment is None:
         return None
     func = state.moment.schedule.func
-    found = store.remember(
-        f"tree after {message.rows}",
+    return store.remember(
+        f"tree after {message.rows} {message.primitive} > {message.loop}",
         (func, drop.func),
-        lambda: tree_after(func, drop.func, message.rows, store.colours),
+        lambda: tree_after(func, drop.func, message.rows, message.loop, message.primitive, store.colours),
     )
-    return {"kind": "tree_after", **_place(message), **found}
 
 
 @QUERIES(FindTimelineAfter)
@@ -130,22 +142,19 @@ def _timeline_after(context: QueryContext, message: FindTimelineAfter) -> Answer
     drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
     if drop is None or not isinstance(drop.report, Report):
         return None
-    found = timeline_after(drop.report, store, colours_by_name(drop.func, store.colours), message.start, message.end)
-    return {"kind": "timeline_after", **_place(message), **found}
-
-
-def _place(message: FindTreeAfter | FindTimelineAfter) -> Answer:
-    return {"rows": list(message.rows), "loop": message.loop, "primitive": message.primitive}
+    colours = colours_by_name(drop.func, store.colours)
+    place = message.rows, message.loop, message.primitive
+    return timeline_after(place, drop.report, store, colours, message.start, message.end)
 
 
 @QUERIES(FindMenu)
 def _menu(context: QueryContext, message: FindMenu) -> Answer:
-    return {"kind": "menu", "row": message.row, "entries": menu(context.state, context.store, message.row)}
+    return Menu(message.row, menu(context.state, context.store, message.row))
 
 
 @QUERIES(FindRepair)
 def _repair(context: QueryContext, message: FindRepair) -> Answer:
-    return {"kind": "repair", "request": msgspec.to_builtins(message), **repair(context.state, message)}
+    return repair(context.state, message)
 
 
 @QUERIES(FindWindow)
@@ -154,7 +163,7 @@ def _window(context: QueryContext, message: FindWindow) -> Answer | None:
     if not isinstance(report, Report):
         return None
     found = window_value(report, context.store, message.start, message.end, folded=message.folded)
-    return {"kind": "window", "ticket": message.ticket, "report": id(report), "window": found}
+    return WindowAnswer(message.ticket, id(report), found)
 
 
 @QUERIES(FindPath)
@@ -162,8 +171,7 @@ def _path(context: QueryContext, message: FindPath) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
         return None
-    found = path_value(report, context.store, message.start, message.end)
-    return {"kind": "path", "ticket": message.ticket, "report": id(report), **found}
+    return path_value(report, context.store, message.start, message.end, message.ticket)
 
 
 @QUERIES(FindTotals)
@@ -171,13 +179,12 @@ def _totals(context: QueryContext, message: FindTotals) -> Answer | None:
     report = context.store.report_now(context.state)
     if not isinstance(report, Report):
         return None
-    found = totals_value(report, context.store, message.start, message.end)
-    return {"kind": "totals", "ticket": message.ticket, "report": id(report), **found}
+    return totals_value(report, context.store, message.start, message.end, message.ticket)
 
 
 @QUERIES(FindRemedy)
 def _remedy(context: QueryContext, _: FindRemedy) -> Answer:
-    return {"kind": "remedy", **remedy_value(context.state, context.store)}
+    return remedy_value(context.state, context.store)
 
 
 @QUERIES(FindTask)
@@ -189,50 +196,47 @@ def _task(context: QueryContext, message: FindTask) -> Answer | None:
         cycle = start_of_task(report, context.store, message.template, message.place)
     except (IndexError, ValueError):
         return None
-    return {"kind": "found", "ticket": message.ticket, "report": id(report), "cycle": cycle}
+    return FoundAnswer(message.ticket, id(report), cycle)
 
 
 @QUERIES(SelectStall)
 def _step_to_blame(context: QueryContext, message: SelectStall) -> Answer | None:
     if not isinstance(context.store.report_now(context.state), Report):
         return None
-    step, text = step_to_blame(context.state, context.store, message.buffer, message.block)
-    return {"kind": "blamed", "step": step, "text": text}
+    return step_to_blame(context.state, context.store, message.buffer, message.block)
 
 
 @QUERIES(FindTrials)
 def _trials(context: QueryContext, message: FindTrials) -> Answer | None:
-    rows = trials_value(context.state, context.store, message.search, message.first)
-    return None if rows is None else {"kind": "trials", "search": message.search, "from": message.first, "rows": rows}
+    return trials_value(context.state, context.store, message.search, message.first)
 
 
 @QUERIES(FindWords)
 def _words(context: QueryContext, _: FindWords) -> Answer:
-    return {"kind": "words", **words_value(context.state, context.store)}
+    return words_value(context.state, context.store)
 
 
 @QUERIES(FindPrimitives)
 def _primitives(context: QueryContext, _: FindPrimitives) -> Answer:
-    return {"kind": "primitives", "pages": [msgspec.to_builtins(page) for page in primitive_docs()]}
+    return PrimitiveDocs(primitive_docs())
 
 
 @QUERIES(FindCommands)
 def _commands(context: QueryContext, _: FindCommands) -> Answer:
-    return {"kind": "commands", "commands": commands_value(context.state, context.examples)}
+    return Commands(commands_value(context.state, context.examples))
 
 
 @QUERIES(FindLink)
 def _link(context: QueryContext, _: FindLink) -> Answer | None:
     notebook = context.state.notebook
-    return None if notebook is None else {"kind": "link", "fragment": fragment_of(notebook.document.text)}
+    return None if notebook is None else Link(fragment_of(notebook.document.text))
 
 
 @QUERIES(CallOnRow, CallOnRows, ReviseOnRow, Rename)
 def _answered(*_: object) -> Answer:
-    """The form of a call may close: a possible refusal was shown."""
-    return {"kind": "answered"}
+    return Answered()
 
 
 @QUERIES(DiscardDraft)
 def _discarded(*_: object) -> Answer:
-    return {"kind": "discarded"}
+    return Discarded()

@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...engine.ir import Refusal, TilewrightError
 from ..jobs.background_job import JobStatus
@@ -21,6 +21,7 @@ from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import State
 from ..storage.databases import DatabaseChoice
+from ..views.labels.values import Answer
 from .screen import Screen
 from .session import Session
 
@@ -63,7 +64,7 @@ class WatchedScreen:
         if self._page is not None:
             self._page.download(name, text)
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         """Send the prediction of a drop."""
         if self._page is not None:
             self._page.show_prediction(prediction)

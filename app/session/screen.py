@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..state.derived import Store
 from ..state.model import State
+from ..views.labels.values import Answer
 
 
 class Screen(Protocol):
@@ -23,6 +24,6 @@ class Screen(Protocol):
         """Send a file to the user: its text, or binary data as a data: URL."""
         ...
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         """Show the prediction of a drop beside its target rows."""
         ...

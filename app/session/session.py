@@ -57,11 +57,14 @@ from ..state.derived import Store
 from ..state.intents import Handlers, Intent, Message, Query
 from ..state.model import Exploration, NoticePlace, SearchRequest, Side, State
 from ..storage.registry import OpenFileRegistry
+from ..views.labels.values import Answer
 from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
 from ..views.shell.prepared import prepared
 from ..views.shell.tour import tour_text
+from ..views.tree.predictions import PredictedDrop
+from ..views.tree.targets import DropTarget
 from .file_sync import FileSync, readable, with_version
 from .model_pages import on_open_as_model, on_open_kernel, on_refresh_model, on_show_model, open_model
 from .new_places import file_place
@@ -69,7 +72,7 @@ from .queries import QUERIES
 from .state_queue import Change, InThread, StateQueue, StoppedError, brought_together
 from .view_updater import ViewUpdater
 
-Reply = Callable[[dict[str, Any]], None]
+Reply = Callable[[Answer], None]
 """Sends an answer to the view that sent the message."""
 
 Made = tuple[State, Document | None]
@@ -78,7 +81,7 @@ Made = tuple[State, Document | None]
 FOREVER_S = 3600.0
 
 
-def no_reply(_: dict[str, Any]) -> None:
+def no_reply(_: Answer) -> None:
     """Drop an answer."""
 
 
@@ -249,11 +252,11 @@ class Session:
 
     # The API's queries about drops.
 
-    def targets(self, rows: Sequence[str]) -> list[dict[str, Any]]:
+    def targets(self, rows: Sequence[str]) -> list[DropTarget]:
         """The drop targets for the blocks or loops of `rows`."""
         return targets(self.state, self.store, rows)
 
-    def predictions(self, rows: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
+    def predictions(self, rows: Sequence[str]) -> tuple[list[PredictedDrop], bool]:
         """The known predictions for drops of `rows`, and whether they are complete."""
         return self.drop_preview.predictions(self.state, rows)
 

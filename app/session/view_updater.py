@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ..actions.exploring import EndDerivation
 from ..jobs.background_analysis import BackgroundAnalysis
@@ -19,6 +18,7 @@ from ..jobs.on_demand import OnDemandAnalyses
 from ..jobs.search_slots import SearchSlots
 from ..state.derived import Store
 from ..state.model import SearchRequest, State
+from ..views.labels.values import Answer
 from .screen import Screen
 
 
@@ -77,7 +77,7 @@ class ViewUpdater:
         if self.screen is not None:
             self.screen.draw_results(self._now(), self._store)
 
-    def show_prediction(self, prediction: dict[str, Any]) -> None:
+    def show_prediction(self, prediction: Answer) -> None:
         """Show the prediction of a drop."""
         if self.screen is not None:
             self.screen.show_prediction(prediction)

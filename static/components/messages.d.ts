@@ -490,7 +490,7 @@ export interface OpenText {
 /** Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open. */
 export interface ShowPane {
   kind: "pane";
-  pane: "explore" | "machine" | "next" | "problems" | "python" | "script" | "traffic";
+  pane: "next" | "script" | "python" | "problems" | "machine" | "traffic" | "explore";
   base?: number | null;
 }
 
@@ -589,7 +589,7 @@ export interface ResetParameter {
 /** Resolve a conflict with another writer of the file (`conflict` in the part `file`): one choice per conflicting place. With the conflict's `id`, the answer is refused if the conflict has changed. */
 export interface Resolve {
   kind: "resolve";
-  choices: ("both" | "ours" | "theirs")[];
+  choices: ("ours" | "theirs" | "both")[];
   id?: string;
   base?: number | null;
 }
@@ -757,7 +757,7 @@ export interface FindTargets {
 /** Light or dark. */
 export interface SetTheme {
   kind: "theme";
-  theme: "dark" | "light";
+  theme: "light" | "dark";
   base?: number | null;
 }
 

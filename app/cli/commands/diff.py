@@ -150,19 +150,15 @@ def _show(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports: l
 def _figures(sides: tuple[Opened, Opened], a: Report, b: Report) -> list[tuple[str, str]]:
     """The comparison table of both reports, in columns."""
     table = difference_table(a, b)
-    rows = [
-        (line["label"], line["a"], line["b"], line["change"], line["trend"])
-        for group in table
-        for line in group["lines"]
-    ]
+    rows = [(line.label, line.a, line.b, line.change, line.trend) for group in table for line in group.lines]
     heads = ("", _short(sides[0].label), _short(sides[1].label), "change")
     widths = [max(len(row[n]) for row in [heads, *rows]) for n in range(4)]
     found = [(_in_columns(heads, widths), "bold")]
     for group in table:
-        found.append((group["title"], "bold"))
-        for line in group["lines"]:
-            cells = (line["label"], line["a"], line["b"], line["change"])
-            found.append((_in_columns(cells, widths), TRENDS.get(line["trend"], "")))
+        found.append((group.title, "bold"))
+        for line in group.lines:
+            cells = (line.label, line.a, line.b, line.change)
+            found.append((_in_columns(cells, widths), TRENDS.get(line.trend, "")))
     return found
 
 

@@ -16,9 +16,8 @@ import msgspec
 from ....engine.analysis import ProgramIndex
 from ....engine.ir import PrimFunc, Var
 from ..labels.sizes import shape_text
-from ..tree.rows import row_ids, tree_rows
+from ..tree.rows import BufferChip, Row, row_ids, tree_rows
 
-Row = dict[str, Any]
 Status = Literal["same", "changed", "moved", "only_a", "only_b"]
 
 
@@ -46,17 +45,17 @@ class Pair(msgspec.Struct, frozen=True, eq=False):
 def items_of(func: PrimFunc) -> tuple[TreeItem, ...]:
     """The rows of a program's tree with what matching needs."""
     rows, handles, index = tree_rows(func), row_ids(func), ProgramIndex(func)
-    places = {row["id"]: n for n, row in enumerate(rows)}
+    places = {row.id: n for n, row in enumerate(rows)}
     around: list[tuple[int, ...]] = []
     below: list[set[str]] = [set() for _ in rows]
     for n, row in enumerate(rows):
-        parent = places.get(row["parent"])
+        parent = places.get(row.parent)
         around.append(() if parent is None else (*around[parent], parent))
-        if row["kind"] == "block":
+        if row.kind == "block":
             for place in (*around[n], n):
-                below[place].add(row["name"])
+                below[place].add(row.name)
     return tuple(
-        TreeItem(row, handles[row["id"]], n, around[n], frozenset(below[n]), _shapes(index, handles[row["id"]]))
+        TreeItem(row, handles[row.id], n, around[n], frozenset(below[n]), _shapes(index, handles[row.id]))
         for n, row in enumerate(rows)
     )
 
@@ -90,16 +89,16 @@ def matched(left: Sequence[TreeItem], right: Sequence[TreeItem]) -> dict[int, in
     partner: dict[int, int] = {}
     _match_by(partner, left, right, lambda item: item.handle)
     _match_by(partner, left, right, _written)
-    names = {left[a].row["name"]: right[b].row["name"] for a, b in partner.items() if left[a].row["kind"] == "block"}
+    names = {left[a].row.name: right[b].row.name for a, b in partner.items() if left[a].row.kind == "block"}
     taken = set(partner.values())
-    loops_a = [i for i in left if i.row["kind"] == "loop" and i.place not in partner]
-    loops_b = [i for i in right if i.row["kind"] == "loop" and i.place not in taken]
+    loops_a = [i for i in left if i.row.kind == "loop" and i.place not in partner]
+    loops_b = [i for i in right if i.row.kind == "loop" and i.place not in taken]
     found: list[tuple[int, int, int, int]] = []
     for a in loops_a:
         below = {names.get(name, name) for name in a.blocks}
         for b in loops_b:
             common = len(below & b.blocks)
-            if a.row["name"] == b.row["name"] and (common or not (below or b.blocks)):
+            if a.row.name == b.row.name and (common or not (below or b.blocks)):
                 found.append((-common, abs(a.place - b.place), a.place, b.place))
     for _, _, a, b in sorted(found):
         if a not in partner and b not in taken:
@@ -120,7 +119,7 @@ def _match_by(partner: dict[int, int], left: Sequence[TreeItem], right: Sequence
 
 def _written(item: TreeItem) -> tuple[str, ...] | None:
     """The names of the buffers that a block writes; None for loops."""
-    return tuple(b["name"] for b in item.row["writes"]) if item.row["kind"] == "block" else None
+    return tuple(b.name for b in item.row.writes) if item.row.kind == "block" else None
 
 
 def _in_line(left: Sequence[TreeItem], right: Sequence[TreeItem], partner: Mapping[int, int]) -> list[tuple[int, int]]:
@@ -193,34 +192,34 @@ def _alone_b(item: TreeItem, left: Sequence[TreeItem], back: Mapping[int, int]) 
 
 def _under(items: Sequence[TreeItem], place: int) -> str:
     around = items[place].around
-    return f"under {items[around[-1]].row['name']}" if around else "at the root"
+    return f"under {items[around[-1]].row.name}" if around else "at the root"
 
 
 def changes(left: TreeItem, right: TreeItem) -> Iterator[str]:
     """Descriptions of the differences between two matched rows."""
     a, b = left.row, right.row
-    if a["name"] != b["name"]:
-        yield f"name {a['name']} → {b['name']}"
-    if a["kind"] == "loop":
-        if a["extent"] != b["extent"]:
-            yield f"extent {a['extent']} → {b['extent']}"
+    if a.name != b.name:
+        yield f"name {a.name} → {b.name}"
+    if a.kind == "loop":
+        if a.extent != b.extent:
+            yield f"extent {a.extent} → {b.extent}"
     else:
-        yield from _buffer_changes("reads", a["reads"], b["reads"])
-        yield from _buffer_changes("writes", a["writes"], b["writes"])
-        kinds_a, kinds_b = (" ".join(f"{i['name']}:{i['type']}" for i in row["iters"]) for row in (a, b))
+        yield from _buffer_changes("reads", a.reads, b.reads)
+        yield from _buffer_changes("writes", a.writes, b.writes)
+        kinds_a, kinds_b = (" ".join(f"{i.name}:{i.type}" for i in row.iters) for row in (a, b))
         if kinds_a != kinds_b:
             yield f"iterators {kinds_a} → {kinds_b}"
         common = [name for name in left.shapes if right.shapes.get(name, left.shapes[name]) != left.shapes[name]]
         yield from (f"{name} {left.shapes[name]} → {right.shapes[name]}" for name in common)
-    if a["detail"] != b["detail"]:
-        yield f"{a['detail'] or 'serial'} → {b['detail'] or 'serial'}"
-    badges_a, badges_b = ([badge["text"] for badge in row["badges"]] for row in (a, b))
+    if a.detail != b.detail:
+        yield f"{a.detail or 'serial'} → {b.detail or 'serial'}"
+    badges_a, badges_b = ([badge.text for badge in row.badges] for row in (a, b))
     yield from (f"no longer {text}" for text in badges_a if text not in badges_b)
     yield from (f"now {text}" for text in badges_b if text not in badges_a)
 
 
-def _buffer_changes(what: str, a: Sequence[Row], b: Sequence[Row]) -> Iterator[str]:
-    before, after = ({buffer["name"]: buffer for buffer in rows} for rows in (a, b))
+def _buffer_changes(what: str, a: Sequence[BufferChip], b: Sequence[BufferChip]) -> Iterator[str]:
+    before, after = ({buffer.name: buffer for buffer in rows} for rows in (a, b))
     gone, new = [n for n in before if n not in after], [n for n in after if n not in before]
     if len(gone) == len(new) == 1:
         yield f"{what} {gone[0]} → {new[0]}"
@@ -228,7 +227,7 @@ def _buffer_changes(what: str, a: Sequence[Row], b: Sequence[Row]) -> Iterator[s
         yield from (f"no longer {what} {name}" for name in gone)
         yield from (f"{what} {name}" for name in new)
     for name in before:
-        if name in after and before[name]["scope"] != after[name]["scope"]:
-            yield f"{name} in {before[name]['scope']} → {after[name]['scope']}"
-        elif name in after and before[name]["bytes"] != after[name]["bytes"]:
-            yield f"{name} {before[name]['bytes']} → {after[name]['bytes']}"
+        if name in after and before[name].scope != after[name].scope:
+            yield f"{name} in {before[name].scope} → {after[name].scope}"
+        elif name in after and before[name].bytes != after[name].bytes:
+            yield f"{name} {before[name].bytes} → {after[name].bytes}"

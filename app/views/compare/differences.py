@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from ....engine.hwsim import Report
 from ..labels.fitness import cycle_count, effect_of
 from ..labels.numbers import THIN_SPACE, change_of, grouped, percent_text, size_text
+from ..labels.values import Trend, Value
 from ..timeline.waits import CAUSES
 
-Line = dict[str, Any]
+
+class DifferenceLine(Value, frozen=True):
+    """A figure of A and of B, and its change."""
+
+    label: str
+    a: str
+    b: str
+    change: str
+    trend: Trend
+    hint: str
 
 
-def difference_table(a: Report, b: Report) -> list[dict[str, Any]]:
-    """Groups of lines: title, lines {label, a, b, change, trend, hint}. Lines where neither has anything are left out."""
+class DifferenceGroup(Value, frozen=True):
+    """Figures of one kind."""
+
+    title: str
+    lines: list[DifferenceLine]
+
+
+def difference_table(a: Report, b: Report) -> list[DifferenceGroup]:
+    """The figures that differ, in groups. Lines where neither has anything are left out."""
     groups = (
         ("Time", _time(a, b)),
         ("Peak memory use", _counts(_peaks(a), _peaks(b), size_text)),
@@ -25,15 +41,15 @@ def difference_table(a: Report, b: Report) -> list[dict[str, Any]]:
         ("Stalls, by cause", _counts(_waits(a), _waits(b), grouped, in_all=True)),
         ("Bank conflicts", _counts(_conflicts(a), _conflicts(b), grouped, in_all=True)),
     )
-    found = [{"title": title, "lines": list(lines)} for title, lines in groups]
-    return [group for group in found if group["lines"]]
+    found = [DifferenceGroup(title, list(lines)) for title, lines in groups]
+    return [group for group in found if group.lines]
 
 
-def _line(label: str, a: str, b: str, change: tuple[str, str], hint: str = "") -> Line:
-    return {"label": label, "a": a, "b": b, "change": change[0], "trend": change[1], "hint": hint}
+def _line(label: str, a: str, b: str, change: tuple[str, Trend], hint: str = "") -> DifferenceLine:
+    return DifferenceLine(label, a, b, *change, hint)
 
 
-def _time(a: Report, b: Report) -> Iterator[Line]:
+def _time(a: Report, b: Report) -> Iterator[DifferenceLine]:
     yield _line("Cycles", cycle_count(a), cycle_count(b), effect_of(a, b))
     hint = "Lower bound on the cycles of these tasks"
     yield _line("Bound", grouped(a.bound), grouped(b.bound), change_of(a.bound, b.bound), hint)
@@ -47,11 +63,14 @@ def _time(a: Report, b: Report) -> Iterator[Line]:
     names = [name for name in dict.fromkeys((*a.engines, *b.engines)) if _busy(a, name) or _busy(b, name)]
     for name in names:
         before, after = _busy(a, name), _busy(b, name)
-        change = _change(before, after)[0], "same"  # work that goes to another engine is neither better nor worse
+        change: tuple[str, Trend] = (
+            _change(before, after)[0],
+            "same",
+        )  # work that goes to another engine is neither better nor worse
         yield _line(f"{name} busy", grouped(before), grouped(after), change, "Busy cycles")
 
 
-def points(a: float, b: float) -> tuple[str, str]:
+def points(a: float, b: float) -> tuple[str, Trend]:
     """A change of a part of the whole, in per cent of the whole; more is better."""
     difference = round(100 * b) - round(100 * a)
     if not difference:
@@ -66,7 +85,7 @@ def _busy(report: Report, engine: str) -> int:
 
 def _counts(
     a: Mapping[str, int], b: Mapping[str, int], text: Callable[[int], str], *, in_all: bool = False
-) -> Iterator[Line]:
+) -> Iterator[DifferenceLine]:
     """A line for each name that has something on either side; less is better. With several lines, their sum comes first if it means
     something."""
     names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) or b.get(name)]
@@ -78,7 +97,7 @@ def _counts(
         yield _line(name, text(before), text(after), _change(before, after))
 
 
-def _change(before: int, after: int) -> tuple[str, str]:
+def _change(before: int, after: int) -> tuple[str, Trend]:
     """The change and its trend; a figure that appears or disappears is neutral, since another may replace it."""
     text, trend = change_of(before, after)
     return text, trend if before and after else "same"
@@ -102,7 +121,7 @@ def _accessed(report: Report) -> Counter[str]:
     return found
 
 
-def _energies(a: Report, b: Report) -> Iterator[Line]:
+def _energies(a: Report, b: Report) -> Iterator[DifferenceLine]:
     """The whole, and each part of it."""
     parts = list(dict.fromkeys((*a.energy, *b.energy)))
     pairs: Iterable[tuple[str, float, float]] = (

@@ -9,50 +9,50 @@ from typing import Any
 
 import numpy as np
 
+from ..timeline.value import Timeline
+from ..timeline.window import Bins
 from .canvas import Canvas
 from .frame import TimelineFrame
-
-Value = Mapping[str, Any]
 
 SHADES = 6
 """The number of opacity levels; each level is drawn as one path."""
 
 
-def draw_bins(canvas: Canvas, value: Value, frame: TimelineFrame, causes: Mapping[str, tuple[str, str]]) -> None:
-    bins = value["window"]["bins"]
-    step = frame.length / max(1, bins["count"])
-    for _, packed in bins["overlap"]:
+def draw_bins(
+    canvas: Canvas, value: Timeline, bins: Bins, frame: TimelineFrame, causes: Mapping[str, tuple[str, str]]
+) -> None:
+    step = frame.length / max(1, bins.count)
+    for _, packed in bins.overlap:
         for shade, spans in _shades(_levels(packed)):
             ground = "".join(frame.box(a * step, b * step, frame.top, frame.lanes_end - frame.top) for a, b in spans)
             line = "".join(frame.box(a * step, b * step, frame.lanes_end - 1, 2) for a, b in spans)
             canvas.path(ground, "accent", opacity=0.08 * shade)
             canvas.path(line, "accent", opacity=0.75 * shade)
-    _heights(canvas, value, frame, step)
-    for number, packed in bins["wait"]:
-        wait = value["waits"][number]
-        y = frame.lanes[wait["lane"]].top + frame.bar + 1
-        with canvas.group(wait=wait["cause"], of=value["engines"][wait["lane"]]["name"]):
+    _heights(canvas, value, bins, frame, step)
+    for number, packed in bins.wait:
+        wait = value.waits[number]
+        y = frame.lanes[wait.lane].top + frame.bar + 1
+        with canvas.group(wait=wait.cause, of=value.engines[wait.lane].name):
             for shade, spans in _shades(np.sqrt(_levels(packed))):
                 boxes = "".join(frame.box(a * step, b * step, y, frame.stall) for a, b in spans)
-                canvas.path(boxes, f"stall-{wait['cause']}", hatch=causes[wait["cause"]][1], opacity=shade)
-    for what, hatch in (("fill", "forward"), ("live", "")):
-        for number, packed in bins[what]:
-            cell = value["cells"][number]
+                canvas.path(boxes, f"stall-{wait.cause}", hatch=causes[wait.cause][1], opacity=shade)
+    for bands, hatch in ((bins.fill, "forward"), (bins.live, "")):
+        for number, packed in bands:
+            cell = value.cells[number]
             top, height = frame.band(cell)
-            with canvas.group(f"{cell['label']}: {cell['bytes']}", cell=cell["label"]):
+            with canvas.group(f"{cell.label}: {cell.bytes}", cell=cell.label):
                 for shade, spans in _shades(np.sqrt(_levels(packed))):
                     boxes = "".join(frame.box(a * step, b * step, top, height) for a, b in spans)
-                    canvas.path(boxes, f"buffer-{cell['colour']}", hatch=hatch, opacity=0.88 * shade)
+                    canvas.path(boxes, f"buffer-{cell.colour}", hatch=hatch, opacity=0.88 * shade)
 
 
-def _heights(canvas: Canvas, value: Value, frame: TimelineFrame, step: float) -> None:
+def _heights(canvas: Canvas, value: Timeline, bins: Bins, frame: TimelineFrame, step: float) -> None:
     """The busy share of each engine in each bin, stacked by block."""
-    bins = value["window"]["bins"]
-    heights = np.zeros((len(value["engines"]), bins["count"]))
-    for number, packed in bins["task"]:
-        template = value["templates"][number]
-        lane = template["lane"]
-        engine = value["engines"][lane]
+    heights = np.zeros((len(value.engines), bins.count))
+    for number, packed in bins.task:
+        template = value.templates[number]
+        lane = template.lane
+        engine = value.engines[lane]
         levels = _levels(packed)
         top = np.minimum(1, heights[lane] + levels)
         boxes = "".join(
@@ -63,8 +63,8 @@ def _heights(canvas: Canvas, value: Value, frame: TimelineFrame, step: float) ->
             if high > low
         )
         heights[lane] = top
-        with canvas.group(template["block"], engine=engine["name"], busy=engine["busy"], tasks=engine["tasks"]):
-            canvas.path(boxes, f"buffer-{template['colour']}", opacity=0.92)
+        with canvas.group(template.block, engine=engine.name, busy=engine.busy, tasks=engine.tasks):
+            canvas.path(boxes, f"buffer-{template.colour}", opacity=0.92)
 
 
 def _levels(packed: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ..labels.numbers import grouped, percent_text
+from ..timeline.value import TaskTemplate, Timeline
+from ..timeline.window import ExactWindow, Intervals, MemoryLine, TaskColumns
 from .bins import draw_bins
 from .canvas import Canvas, TextPiece, Theme, shortened, text_width
 from .frame import GUTTER, RIGHT, SLOTS, TimelineFrame
-
-Value = Mapping[str, Any]
 
 LEAST_WIDTH = 560
 EMPTY_HEIGHT = 64
@@ -29,11 +28,11 @@ WORTH_A_TIP = 1.5
 """The width in pixels below which tasks are drawn together, without labels and tooltips."""
 
 
-def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
+def timeline_svg(value: Timeline, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
     """The drawing of `views.timeline.timeline_value`: the whole run in real time. Without a report it shows the reason."""
     canvas = Canvas(theme)
-    if not value["cycles"]:
-        note = value["note"] or "nothing runs"
+    if not value.cycles:
+        note = value.note or "nothing runs"
         canvas.text(title or "Timeline", 12, 20, size=13, bold=True)
         canvas.text(shortened(note, max(width, LEAST_WIDTH) - 24, 11), 12, 42, "muted")
         return canvas.finished(
@@ -42,27 +41,28 @@ def timeline_svg(value: Value, *, title: str = "", theme: Theme = "auto", width:
     frame = TimelineFrame(value, max(width, LEAST_WIDTH))
     _head(canvas, value, frame, title)
     _grounds(canvas, frame)
-    window = value["window"]
-    if window["exact"]:
-        _overlaps(canvas, window["tasks"], frame)
-        _tasks(canvas, value, frame)
-        _waits(canvas, value, frame)
-        _tiles(canvas, value, frame)
+    window = value.window
+    assert window is not None, "a run has a window"
+    if isinstance(window, ExactWindow):
+        _overlaps(canvas, window.tasks, frame)
+        _tasks(canvas, value, window.tasks, frame)
+        _waits(canvas, value, window.waits, frame)
+        _tiles(canvas, value, window, frame)
     else:
-        draw_bins(canvas, value, frame, CAUSES)
-    for number in range(len(value["rows"])):
-        _bytes(canvas, value, number, frame)
+        draw_bins(canvas, value, window.bins, frame, CAUSES)
+    for number, line in enumerate(window.bytes):
+        _bytes(canvas, value, number, line, frame)
     _axis(canvas, frame)
     _gutter(canvas, value, frame)
     bottom = _legend(canvas, value, frame)
-    engines = ", ".join(f"{engine['name']} busy {grouped(engine['busy'])}" for engine in value["engines"])
-    label = f"Timeline{f' of {title}' if title else ''}: {grouped(value['cycles'])} cycles; {engines}"
+    engines = ", ".join(f"{engine.name} busy {grouped(engine.busy)}" for engine in value.engines)
+    label = f"Timeline{f' of {title}' if title else ''}: {grouped(value.cycles)} cycles; {engines}"
     return canvas.finished(frame.width, bottom, label)
 
 
-def _head(canvas: Canvas, value: Value, frame: TimelineFrame, title: str) -> None:
+def _head(canvas: Canvas, value: Timeline, frame: TimelineFrame, title: str) -> None:
     words = [TextPiece(title, size=13, bold=True, gap=18)] if title else []
-    for name, figure in (("Cycles", grouped(value["cycles"])), *value["figures"]):
+    for name, figure in (("Cycles", grouped(value.cycles)), *value.figures):
         if sum(word.width + word.gap for word in words) + 120 > frame.width:
             break
         words += [TextPiece(name, "muted", gap=6), TextPiece(figure, bold=True, gap=18)]
@@ -84,10 +84,10 @@ def ticks(frame: TimelineFrame) -> list[float]:
     return [n * step for n in range(int(frame.length // step) + 1)]
 
 
-def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]:
+def overlapping(tasks: TaskColumns) -> Iterator[tuple[int, int]]:
     """The intervals in which at least two tasks run."""
-    starts = [(start, 1) for start in tasks["start"]]
-    ends = [(start + length, -1) for start, length in zip(tasks["start"], tasks["length"], strict=True)]
+    starts = [(start, 1) for start in tasks.start]
+    ends = [(start + length, -1) for start, length in zip(tasks.start, tasks.length, strict=True)]
     busy, since = 0, 0
     for at, by in sorted([*starts, *ends]):
         if busy > 1 and busy + by <= 1 and at > since:
@@ -97,7 +97,7 @@ def overlapping(tasks: Mapping[str, Sequence[Any]]) -> Iterator[tuple[int, int]]
         busy += by
 
 
-def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: TimelineFrame) -> None:
+def _overlaps(canvas: Canvas, tasks: TaskColumns, frame: TimelineFrame) -> None:
     """Draw the cycles with at least two busy engines: a faint background and a line under the lanes."""
     spans = list(overlapping(tasks))
     ground = "".join(frame.box(a, b, frame.top, frame.lanes_end - frame.top) for a, b in spans)
@@ -108,24 +108,21 @@ def _overlaps(canvas: Canvas, tasks: Mapping[str, Sequence[Any]], frame: Timelin
             canvas.path(line, "accent", opacity=0.75)
 
 
-def _tasks(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
-    tasks = value["window"]["tasks"]
-    for lane, engine in enumerate(value["engines"]):
+def _tasks(canvas: Canvas, value: Timeline, tasks: TaskColumns, frame: TimelineFrame) -> None:
+    for lane, engine in enumerate(value.engines):
         place = frame.lanes[lane]
         narrow: dict[int, str] = {}
-        with canvas.group(engine=engine["name"], busy=engine["busy"], tasks=engine["tasks"]):
-            for kind, start, length, indices in zip(
-                *(tasks[k] for k in ("kind", "start", "length", "place")), strict=True
-            ):
-                template = value["templates"][value["kinds"][kind]["template"]]
-                if template["lane"] != lane:
+        with canvas.group(engine=engine.name, busy=engine.busy, tasks=engine.tasks):
+            for kind, start, length, indices in zip(tasks.kind, tasks.start, tasks.length, tasks.place, strict=True):
+                template = value.templates[value.kinds[kind].template]
+                if template.lane != lane:
                     continue
                 wide = length * frame.scale
-                colour = template["colour"]
+                colour = template.colour
                 if wide < WORTH_A_TIP:
                     narrow[colour] = narrow.get(colour, "") + frame.box(start, start + length, place.top, frame.bar)
                     continue
-                data = {"start": start, "cycles": length}
+                data: dict[str, object] = {"start": start, "cycles": length}
                 gap = 0.8 if wide > 3 else 0
                 canvas.rect(frame.x(start), place.top, wide - gap, frame.bar, f"buffer-{colour}", opacity=0.92,
                             tip=_task_tip(template, indices, start, length), data=data)  # fmt: skip
@@ -136,89 +133,84 @@ def _tasks(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
                 canvas.path(boxes, f"buffer-{colour}", opacity=0.92)
 
 
-def _indices(template: Value, place: Sequence[int]) -> str:
-    return ", ".join(f"{loop['name']} = {at}" for loop, at in zip(template["loops"], place, strict=False))
+def _indices(template: TaskTemplate, place: Sequence[int]) -> str:
+    return ", ".join(f"{loop.name} = {at}" for loop, at in zip(template.loops, place, strict=False))
 
 
-def _task_tip(template: Value, place: Sequence[int], start: int, length: int) -> str:
+def _task_tip(template: TaskTemplate, place: Sequence[int], start: int, length: int) -> str:
     where = _indices(template, place)
-    return f"{template['block']}{f' at {where}' if where else ''}: {grouped(length)} cycles from {grouped(start)} on"
+    return f"{template.block}{f' at {where}' if where else ''}: {grouped(length)} cycles from {grouped(start)} on"
 
 
-def _task_words(template: Value, place: Sequence[int], width: float) -> str:
+def _task_words(template: TaskTemplate, place: Sequence[int], width: float) -> str:
     """The block's name, and the innermost index if both fit."""
-    if template["loops"]:
-        loop = template["loops"][-1]["name"]
-        both = f"{template['block']} {loop}={place[len(template['loops']) - 1]}"
+    if template.loops:
+        loop = template.loops[-1].name
+        both = f"{template.block} {loop}={place[len(template.loops) - 1]}"
         if text_width(both, 10.5) <= width:
             return both
-    return shortened(template["block"], width, 10.5)
+    return shortened(template.block, width, 10.5)
 
 
-def _waits(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
+def _waits(canvas: Canvas, value: Timeline, pieces: Intervals, frame: TimelineFrame) -> None:
     """Draw the stalls below each lane, hatched by cause; pieces of one kind form one path."""
-    pieces = value["window"]["waits"]
     boxes: dict[int, str] = {}
     cycles: dict[int, int] = {}
-    for of, start, length in zip(pieces["of"], pieces["start"], pieces["length"], strict=True):
-        y = frame.lanes[value["waits"][of]["lane"]].top + frame.bar + 1
+    for of, start, length in zip(pieces.of, pieces.start, pieces.length, strict=True):
+        y = frame.lanes[value.waits[of].lane].top + frame.bar + 1
         boxes[of] = boxes.get(of, "") + frame.box(start, start + length, y, frame.stall)
         cycles[of] = cycles.get(of, 0) + length
     for of, path in boxes.items():
-        wait = value["waits"][of]
-        engine, cause = value["engines"][wait["lane"]]["name"], wait["cause"]
-        tip = f"{engine} is done" if cause == "idle" else f"{engine} stalled on {CAUSES[cause][0]} {wait['what']}"
+        wait = value.waits[of]
+        engine, cause = value.engines[wait.lane].name, wait.cause
+        tip = f"{engine} is done" if cause == "idle" else f"{engine} stalled on {CAUSES[cause][0]} {wait.what}"
         with canvas.group(tip, wait=cause, of=engine, cycles=cycles[of]):
             canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause][1])
 
 
-def _tiles(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
-    window = value["window"]
-    for number, cell in enumerate(value["cells"]):
+def _tiles(canvas: Canvas, value: Timeline, window: ExactWindow, frame: TimelineFrame) -> None:
+    for number, cell in enumerate(value.cells):
         top, height = frame.band(cell)
-        with canvas.group(f"{cell['label']}: {cell['bytes']}", cell=cell["label"]):
-            for what, hatch, opacity in (("fills", "forward", 0.8), ("lives", "", 0.88)):
-                pieces = window[what]
+        with canvas.group(f"{cell.label}: {cell.bytes}", cell=cell.label):
+            for pieces, hatch, opacity in ((window.fills, "forward", 0.8), (window.lives, "", 0.88)):
                 spans = [
                     (start, start + length)
-                    for of, start, length in zip(pieces["of"], pieces["start"], pieces["length"], strict=True)
+                    for of, start, length in zip(pieces.of, pieces.start, pieces.length, strict=True)
                     if of == number
                 ]
                 boxes = "".join(frame.box(a, b, top, height, gap=0 if hatch else 0.8) for a, b in spans)
                 if boxes:
-                    canvas.path(boxes, f"buffer-{cell['colour']}", hatch=hatch, opacity=opacity)
+                    canvas.path(boxes, f"buffer-{cell.colour}", hatch=hatch, opacity=opacity)
                 for a, b in () if hatch or height < 11 else spans:
-                    words = shortened(cell["label"], (b - a) * frame.scale - 7, 10)
-                    if len(words) >= min(len(cell["label"]), WORTH_SAYING):
+                    words = shortened(cell.label, (b - a) * frame.scale - 7, 10)
+                    if len(words) >= min(len(cell.label), WORTH_SAYING):
                         canvas.text(words, frame.x(a) + 4, top + height / 2, "surface", size=10)
 
 
-def _bytes(canvas: Canvas, value: Value, number: int, frame: TimelineFrame) -> None:
+def _bytes(canvas: Canvas, value: Timeline, number: int, line: MemoryLine, frame: TimelineFrame) -> None:
     """Draw the lines of live bytes and of the capacity; allocated bytes above the capacity are hatched."""
-    row, place = value["rows"][number], frame.rows[number]
-    window = value["window"]
-    line = window["bytes"][number]
-    ends = [*line["at"][1:], window["end"] - window["start"]]
+    row, place = value.rows[number], frame.rows[number]
+    ends = [*line.at[1:], frame.length]
 
     def y(size: float) -> float:
-        return place.top + place.height * (1 - min(1.0, size / row["scale"]))
+        return place.top + place.height * (1 - min(1.0, size / row.scale))
 
     corners = [
         f"{frame.x(a):.1f} {y(v):.1f}L{frame.x(b):.1f} {y(v):.1f}"
-        for a, b, v in zip(line["at"], ends, line["live"], strict=True)
+        for a, b, v in zip(line.at, ends, line.live, strict=True)
     ]
-    with canvas.group(f"{row['scope']}: {row['text']}", memory=row["scope"], capacity=row["capacity"]):
+    with canvas.group(f"{row.scope}: {row.text}", memory=row.scope, capacity=row.capacity):
         if corners:
             canvas.path(f"M{'L'.join(corners)}", stroke="text", opacity=0.55)
         over = "".join(
-            frame.box(a, b, y(v), y(row["capacity"]) - y(v))
-            for a, b, v in zip(line["at"], ends, line["allocated"], strict=True)
-            if v > row["capacity"]
+            frame.box(a, b, y(v), y(row.capacity) - y(v))
+            for a, b, v in zip(line.at, ends, line.allocated, strict=True)
+            if v > row.capacity
         )
         if over:
             canvas.path(over, "bad", hatch="forward")
-        level = y(row["capacity"]) if row["limit"] else place.top
-        canvas.line(GUTTER, level, frame.width - RIGHT, level, "bad" if row["over"] else "muted", dash="4 3")
+        level = y(row.capacity) if row.limit else place.top
+        canvas.line(GUTTER, level, frame.width - RIGHT, level, "bad" if row.over else "muted", dash="4 3")
 
 
 def _axis(canvas: Canvas, frame: TimelineFrame) -> None:
@@ -229,29 +221,25 @@ def _axis(canvas: Canvas, frame: TimelineFrame) -> None:
             canvas.text(grouped(round(at)), frame.x(at) + 3, y, "muted", size=10.5)
 
 
-def _gutter(canvas: Canvas, value: Value, frame: TimelineFrame) -> None:
-    for engine, lane in zip(value["engines"], frame.lanes, strict=True):
-        canvas.text(shortened(engine["name"], GUTTER - 92, 11), 12, lane.top + frame.bar / 2, bold=True)
-        busy = f"busy {percent_text(engine['busy'] / value['cycles'])}"
+def _gutter(canvas: Canvas, value: Timeline, frame: TimelineFrame) -> None:
+    for engine, lane in zip(value.engines, frame.lanes, strict=True):
+        canvas.text(shortened(engine.name, GUTTER - 92, 11), 12, lane.top + frame.bar / 2, bold=True)
+        busy = f"busy {percent_text(engine.busy / value.cycles)}"
         canvas.text(busy, GUTTER - 8, lane.top + frame.bar / 2, "muted", size=10.5, anchor="end")
-    for row, place in zip(value["rows"], frame.rows, strict=True):
-        canvas.text(shortened(row["name"], SLOTS - 14, 11), 12, place.top + 8, bold=True)
-        canvas.text(
-            shortened(row["text"], SLOTS + 4, 10), 12, place.top + 22, "bad" if row["over"] else "muted", size=10
-        )
-        if not row["limit"]:  # the row is not to scale above this point
+    for row, place in zip(value.rows, frame.rows, strict=True):
+        canvas.text(shortened(row.name, SLOTS - 14, 11), 12, place.top + 8, bold=True)
+        canvas.text(shortened(row.text, SLOTS + 4, 10), 12, place.top + 22, "bad" if row.over else "muted", size=10)
+        if not row.limit:  # the row is not to scale above this point
             x, y = GUTTER - 7, place.top
             canvas.path(f"M{x} {y + 2}l6-4m-6 7l6-4", stroke="muted")
-    for cell in value["cells"]:
-        if cell["shared"]:
+    for cell in value.cells:
+        if cell.shared:
             continue  # the tiles at the same address have their own labels
         top, height = frame.band(cell)
         width = GUTTER - SLOTS - 10
-        canvas.rect(
-            SLOTS, top, width, height, f"buffer-{cell['colour']}", opacity=0.88, tip=f"{cell['label']}: {cell['bytes']}"
-        )
+        canvas.rect(SLOTS, top, width, height, f"buffer-{cell.colour}", opacity=0.88, tip=f"{cell.label}: {cell.bytes}")
         if height >= 9:
-            canvas.text(_slot_words(cell["label"], width - 6), SLOTS + 3, top + height / 2, "surface", size=9)
+            canvas.text(_slot_words(cell.label, width - 6), SLOTS + 3, top + height / 2, "surface", size=9)
 
 
 def _slot_words(label: str, width: float) -> str:
@@ -260,13 +248,13 @@ def _slot_words(label: str, width: float) -> str:
     return f"{shortened(name, width - text_width(sign + slot, 9), 9)}{sign}{slot}"
 
 
-def _legend(canvas: Canvas, value: Value, frame: TimelineFrame) -> float:
+def _legend(canvas: Canvas, value: Timeline, frame: TimelineFrame) -> float:
     """Draw the legend of buffer colours and stall hatchings; return its lower end."""
     x, y = 12.0, frame.bottom + 34.0
-    causes = [cause for cause in CAUSES if any(wait["cause"] == cause for wait in value["waits"])]
-    entries = [(buffer["name"], f"buffer-{buffer['colour']}", "") for buffer in value["buffers"]]
+    causes = [cause for cause in CAUSES if any(wait.cause == cause for wait in value.waits)]
+    entries = [(buffer.name, f"buffer-{buffer.colour}", "") for buffer in value.buffers]
     entries += [(f"stall: {CAUSES[c][0]}" if c != "idle" else "done", f"stall-{c}", CAUSES[c][1]) for c in causes]
-    if len(value["engines"]) > 1:
+    if len(value.engines) > 1:
         entries.append(("engines overlap", "accent", "overlap"))
     for name, ink, hatch in entries:
         wide = 16 + text_width(name, 10.5) + 14

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from ....engine.explore import Outcome, Trial
 from ....engine.hwsim import Report
@@ -10,6 +10,7 @@ from ...state.derived import Store
 from ...state.model import Exploration, SearchRequest, State
 from ...state.search_results import Found
 from ..labels.numbers import grouped, percent_text
+from ..labels.values import Value
 
 MOST_LIMITS = 4
 
@@ -21,7 +22,37 @@ STATUSES = {
     "failed": "failed",
 }
 
-Value = dict[str, Any]
+
+class CandidateChoice(Value, frozen=True):
+    """The value of a parameter; `changed`: it is not the default."""
+
+    name: str
+    text: str
+    changed: bool
+
+
+class CandidateLimit(Value, frozen=True):
+    """A lower bound on the cycles of any schedule of the same tasks, as a share of all cycles."""
+
+    name: str
+    kind: str
+    cycles: str
+    share: float
+
+
+class CandidateCard(Value, frozen=True, kw_only=True):
+    """A candidate with its choices; `words` compares it with its bounds, `why` says what makes it infeasible."""
+
+    trial: int
+    point: tuple[int, ...]
+    is_best: bool
+    is_front: bool
+    status: str
+    why: str
+    choices: list[CandidateChoice]
+    words: str
+    limits: list[CandidateLimit]
+    verdict: Literal["", "proved", "tested", "failed", "unknown"]
 
 
 def trial_now(state: State, found: Found) -> Trial | None:
@@ -33,9 +64,8 @@ def trial_now(state: State, found: Found) -> Trial | None:
     return next((trial for trial in found.trials if trial.number == number), None)
 
 
-def card_value(state: State, store: Store, found: Found) -> Value | None:
-    """The card's value: trial, point, is_best, is_front, status, why, choices [{name, text, changed}], words (the bound in a sentence),
-    limits [{name, kind, cycles, share}], verdict. None without a candidate."""
+def card_value(state: State, store: Store, found: Found) -> CandidateCard | None:
+    """The card; None without a candidate."""
     trial = trial_now(state, found)
     if trial is None or state.exploration is None:
         return None
@@ -44,18 +74,18 @@ def card_value(state: State, store: Store, found: Found) -> Value | None:
     default = request.space.texts_at(request.space.default)
     verdict = found.offers.get(trial.number)
     report = trial_report(state.exploration, trial, store)
-    return {
-        "trial": trial.number,
-        "point": trial.point,
-        "is_best": bool(found.front) and trial.number == found.front[0],
-        "is_front": trial.number in found.front,
-        "status": STATUSES[outcome.status],
-        "why": words_of(outcome, request),
-        "choices": [{"name": n, "text": t, "changed": t != default[n]} for n, t in chosen.items()],
-        "words": bound_words(outcome, report),
-        "limits": [] if report is None else limits(report),
-        "verdict": "" if verdict is None else verdict.status,
-    }
+    return CandidateCard(
+        trial=trial.number,
+        point=trial.point,
+        is_best=bool(found.front) and trial.number == found.front[0],
+        is_front=trial.number in found.front,
+        status=STATUSES[outcome.status],
+        why=words_of(outcome, request),
+        choices=[CandidateChoice(n, t, t != default[n]) for n, t in chosen.items()],
+        words=bound_words(outcome, report),
+        limits=[] if report is None else limits(report),
+        verdict="" if verdict is None else verdict.status,
+    )
 
 
 def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report | None:
@@ -93,10 +123,10 @@ def bound_words(outcome: Outcome, report: Report | None) -> str:
     return f"{text} The next lower bound is far below: {grouped(second.cycles)}, of {second.name}."
 
 
-def limits(report: Report) -> list[Value]:
+def limits(report: Report) -> list[CandidateLimit]:
     """The lower bounds on the cycles of any schedule of the same tasks, highest first, as shares of all cycles."""
     return [
-        {"name": b.name, "kind": b.kind, "cycles": grouped(b.cycles), "share": b.cycles / max(1, report.cycles)}
+        CandidateLimit(b.name, b.kind, grouped(b.cycles), b.cycles / max(1, report.cycles))
         for b in report.bounds[:MOST_LIMITS]
     ]
 

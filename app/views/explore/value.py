@@ -5,14 +5,16 @@ The browser requests only the rows that it does not have yet, so thousands of ro
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import prod
-from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from ....engine.adopt import Hole, hole_of, is_hole
 from ....engine.adopt.holes import EXAMPLE
 from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Figures, Settings, Trial, pins_of
-from ....engine.explore.trials.outcome import figures_of
+from ....engine.explore.trials.outcome import Status, figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
 from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
@@ -21,16 +23,148 @@ from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.model import SearchRequest, State
 from ...state.search_results import Found, derived_now, found_now
-from ..labels.holes import axis_of, tiles_text
+from ..labels.holes import Axis, axis_of, tiles_text
 from ..labels.numbers import grouped, size_text
-from .candidate_card import card_value, words_of
+from ..labels.values import Answer, Value
+from .candidate_card import CandidateCard, card_value, words_of
 
 MOST_ROWS = 2_000
 """The maximum number of rows in one answer; the browser requests later rows separately."""
 
 MOST_FIGURES = 12
 
-Value = dict[str, Any]
+
+class Derivation(Value, frozen=True, kw_only=True):
+    """The running derivation on a machine, and the fastest schedule so far: its cycles, None before the first one;
+    `now` are those of the displayed schedule."""
+
+    machine: str
+    cycles: int | None = None
+    now: int | None = None
+    seconds: float = 0
+    decisions: Sequence[str] = ()
+
+
+class OfferedHole(Value, frozen=True):
+    """A parameter of the schedule, and the variable that its line assigns."""
+
+    name: str
+    target: str
+    values: tuple[str, ...]
+
+
+class Metric(Value, frozen=True):
+    """A metric of candidates."""
+
+    key: str
+    label: str
+    unit: str
+
+
+class UsualSettings(Value, frozen=True):
+    """The default settings of a search."""
+
+    objectives: list[str]
+    trials: int
+    seed: int
+    seconds: float | None
+
+
+class SearchOffer(Value, frozen=True, kw_only=True):
+    """The searchable space. `exhaustive` is the largest space that is searched completely, `tiles` are those of the
+    schedule as text, `example` is a line with a parameter."""
+
+    holes: list[OfferedHole]
+    size: float
+    figures: list[Metric]
+    usual: UsualSettings
+    exhaustive: int
+    most_trials: int
+    machine: str
+    tiles: str
+    example: str
+    error: str
+
+
+class SearchedHole(Axis, frozen=True, kw_only=True):
+    """A parameter, and the title of the rule that wrote it; "" for a person's own."""
+
+    rule: str
+
+
+class SearchDatabase(Value, frozen=True):
+    """What a search took from its database."""
+
+    text: str
+    failed: bool
+
+
+class SpaceBound(Value, frozen=True):
+    """The smallest lower bound of all feasible and pruned candidates; `whole`: it covers the entire space."""
+
+    cycles: int
+    whole: bool
+
+
+class SearchRequested(Value, frozen=True, kw_only=True):
+    """The request of a search: `asked` in words, the pins `kept`, the `lost` values to keep that the derived
+    schedule does not have, the decisions of the derivation that it follows; `all`: the search is exhaustive."""
+
+    asked: str
+    kept: list[str]
+    branch: str
+    decisions: Sequence[str]
+    lost: list[str]
+    holes: list[SearchedHole]
+    figures: list[Metric]
+    objectives: Sequence[str]
+    all: bool
+    size: float
+
+
+class Search(SearchRequested, frozen=True, kw_only=True):
+    """The current search; `key` identifies its candidates. `stale` is their origin, if the notebook has changed;
+    `now` are the metrics of the displayed schedule, `left` the estimated seconds, `checking` the progress while the
+    best candidates are verified, `checked` the verdicts."""
+
+    key: int
+    status: str
+    stale: str
+    count: int
+    total: int
+    counts: Mapping[Status, int]
+    front: Sequence[int]
+    best: int | None
+    checking: tuple[int, int] | None
+    seconds: float
+    left: float | None
+    error: str | None
+    database: SearchDatabase
+    now: list[float] | None
+    bound: SpaceBound | None
+    checked: dict[str, str]
+    card: CandidateCard | None
+
+
+class ExplorePane(Value, frozen=True):
+    """The searchable space, the current search, and the derivation that runs before a search."""
+
+    offer: SearchOffer | None
+    search: Search | None
+    deriving: Derivation | None
+
+
+CandidateRow = tuple[int, str, bool, tuple[int, ...], list[float] | None, float, str]
+"""Number, status, whether it is simulated, point, metrics, seconds, why it is infeasible."""
+
+
+class Candidates(Answer, frozen=True, tag="trials"):
+    """Candidates of a search in order of completion, from that at `first` on."""
+
+    search: int
+    first: int = msgspec.field(name="from")
+    rows: Sequence[CandidateRow] = ()
+
 
 LABELS = {
     CYCLES: ("Cycles", "cycles"),
@@ -40,51 +174,43 @@ LABELS = {
 }
 
 
-def explore_value(state: State, store: Store) -> Value:
-    """The pane's value. offer: the searchable space; search: the current search, None before the first one; deriving: the derivation
-    that runs before a search."""
-    return {
-        "offer": offer_value(state, store),
-        "search": search_value(state, store),
-        "deriving": deriving_value(state, store),
-    }
+def explore_value(state: State, store: Store) -> ExplorePane:
+    """The pane's value."""
+    return ExplorePane(offer_value(state, store), search_value(state, store), deriving_value(state, store))
 
 
-def deriving_value(state: State, store: Store) -> Value | None:
-    """The running derivation: machine, and of the fastest schedule so far: cycles (None before the first one), now (the cycles of the
-    displayed schedule), seconds, decisions. None without a derivation."""
+def deriving_value(state: State, store: Store) -> Derivation | None:
+    """The running derivation; None without one."""
     derivation = state.derivation
     if derivation is None:
         return None
     found, machine = derived_now(derivation, store), derivation.machine
     figures = None if found is None else found.outcome.figures
     if found is None or figures is None:
-        return {"machine": machine.name, "cycles": None, "now": None, "seconds": 0, "decisions": []}
+        return Derivation(machine=machine.name)
     report = store.report_now(state)
     now = report.cycles if isinstance(report, Report) and not report.overflow_bytes else None
-    return {
-        "machine": machine.name,
-        "cycles": figures.cycles,
-        "now": now if store.machine(state) == machine else None,
-        "seconds": round(found.seconds, 1),
-        "decisions": found.space.decisions,
-    }
+    return Derivation(
+        machine=machine.name,
+        cycles=figures.cycles,
+        now=now if store.machine(state) == machine else None,
+        seconds=round(found.seconds, 1),
+        decisions=found.space.decisions,
+    )
 
 
 # The searchable space.
 
 
-def offer_value(state: State, store: Store) -> Value | None:
-    """The searchable space: holes [{name, target, values}], size, figures [{key, label, unit}], usual (default settings), exhaustive (the
-    largest space that is searched completely), most_trials, machine, tiles (of the
-    schedule, as text), example (a line with a hole), error. None without a program."""
+def offer_value(state: State, store: Store) -> SearchOffer | None:
+    """The searchable space; None without a program."""
     notebook = state.shown
     if notebook is None:
         return None
     return store.remember("holes", (notebook,), lambda: _offer(state, store))
 
 
-def _offer(state: State, store: Store) -> Value:
+def _offer(state: State, store: Store) -> SearchOffer:
     assert state.shown is not None
     holes: list[Hole] = []
     error = ""
@@ -96,18 +222,18 @@ def _offer(state: State, store: Store) -> Value:
                 error = refused.refusal.message
     machine = store.machine(state)
     usual = Settings()
-    return {
-        "holes": [{"name": hole.name, "target": hole.target, "values": hole.texts} for hole in holes],
-        "size": _sent(prod(len(hole.values) for hole in holes)),
-        "figures": [] if isinstance(machine, TilewrightError) else figures_value(machine),
-        "usual": {"objectives": [CYCLES, PEAK], "trials": usual.trials, "seed": usual.seed, "seconds": usual.seconds},
-        "exhaustive": usual.exhaustive,
-        "most_trials": LIMITS.trials,
-        "machine": machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
-        "tiles": tiles_text(state),
-        "example": EXAMPLE.replace("choose", "tilewright.choose"),
-        "error": error,
-    }
+    return SearchOffer(
+        holes=[OfferedHole(hole.name, hole.target, hole.texts) for hole in holes],
+        size=_sent(prod(len(hole.values) for hole in holes)),
+        figures=[] if isinstance(machine, TilewrightError) else figures_value(machine),
+        usual=UsualSettings([CYCLES, PEAK], usual.trials, usual.seed, usual.seconds),
+        exhaustive=usual.exhaustive,
+        most_trials=LIMITS.trials,
+        machine=machine.refusal.message if isinstance(machine, TilewrightError) else machine.name,
+        tiles=tiles_text(state),
+        example=EXAMPLE.replace("choose", "tilewright.choose"),
+        error=error,
+    )
 
 
 def _sent(count: int) -> float:
@@ -115,53 +241,50 @@ def _sent(count: int) -> float:
     return count if count < 1 << 53 else float(min(count, 10**300))
 
 
-def figures_value(machine: Machine) -> list[Value]:
-    """The metrics of candidates on a machine: key, label, unit."""
+def figures_value(machine: Machine) -> list[Metric]:
+    """The metrics of candidates on a machine."""
     far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
     named = [(key, *LABELS[key]) for key in (CYCLES, PEAK, TRAFFIC, ENERGY)]
     peaks = [(f"{PEAK} {row}", f"Peak {row.removeprefix('local.')}", "bytes") for row in rows]
     if len(rows) == 1:
         peaks = []  # equal to the overall peak
-    return [{"key": key, "label": label, "unit": unit} for key, label, unit in (*named, *peaks)][:MOST_FIGURES]
+    return [Metric(*one) for one in (*named, *peaks)][:MOST_FIGURES]
 
 
 # The current search.
 
 
-def search_value(state: State, store: Store) -> Value | None:
-    """The current search: key (identifies its rows), status, asked (the request in words), stale (its origin, if the notebook
-    has changed), branch, kept (the pins), decisions (of the derivation that it follows), lost (values to keep that the derived schedule
-    does not have), holes, figures, objectives, count (candidates so far), total, all (whether the search is exhaustive), size, counts,
-    front, best, seconds, left, checking (progress while the best candidates are verified), error, database (what the search took from it:
-    text, failed), now (metrics of the displayed schedule), bound (of the space), checked (verdicts), card (the selected candidate)."""
+def search_value(state: State, store: Store) -> Search | None:
+    """The current search; None before the first one."""
     exploration = state.exploration
     if exploration is None:
         return None
     request, found = exploration.request, found_now(exploration, store) or Found("waiting")
-    return {
-        "key": request.serial,
-        "status": found.status if exploration.going or found.status != "running" else "stopped",
-        **store.remember("search-request", (request,), lambda: _request_value(request)),
-        "stale": _stale(state, request, store),
-        "count": len(found.trials),
-        "total": found.total or request.planned,
-        "counts": found.counts,
-        "front": found.front,
-        "best": best_of(found),
-        "checking": found.checking,
-        "seconds": round(found.seconds, 1),
-        "left": seconds_left(found),
-        "error": None if found.error is None else found.error.refusal.message,
-        "database": {"text": found.warm_start.text, "failed": found.warm_start.problem is not None},
-        "now": _now(state, store, request),
-        "bound": space_bound(found, request, store),
-        "checked": {str(number): verdict.status for number, verdict in found.offers.items()},
-        "card": card_value(state, store, found),
-    }
+    requested = store.remember("search-request", (request,), lambda: _request_value(request))
+    return Search(
+        **asdict(requested),
+        key=request.serial,
+        status=found.status if exploration.going or found.status != "running" else "stopped",
+        stale=_stale(state, request, store),
+        count=len(found.trials),
+        total=found.total or request.planned,
+        counts=found.counts,
+        front=found.front,
+        best=best_of(found),
+        checking=found.checking,
+        seconds=round(found.seconds, 1),
+        left=seconds_left(found),
+        error=None if found.error is None else found.error.refusal.message,
+        database=SearchDatabase(found.warm_start.text, found.warm_start.problem is not None),
+        now=_now(state, store, request),
+        bound=space_bound(found, request, store),
+        checked={str(number): verdict.status for number, verdict in found.offers.items()},
+        card=card_value(state, store, found),
+    )
 
 
-def _request_value(request: SearchRequest) -> Value:
+def _request_value(request: SearchRequest) -> SearchRequested:
     objectives = [_label(key) for key in request.settings.objectives]
     budgets = [f"{_label(key)} ≤ {amount_text(key, most)}" for key, most in request.settings.budgets.items()]
     tried = request.planned
@@ -174,20 +297,19 @@ def _request_value(request: SearchRequest) -> Value:
     if request.settings.seconds:
         how = f"{how}, time limit {request.settings.seconds:g} s"
     pins = [f"{name} {' or '.join(texts)}" for name, texts in pins_of(request.space).items()]
-    return {
-        "asked": f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets])}",
-        "kept": pins,
-        "branch": request.branch,
-        "decisions": () if request.derived is None else request.derived.space.decisions,
-        "lost": _lost(request),
-        "holes": [
-            {**axis_of(hole), "rule": rule} for hole, rule in zip(request.space.holes, rules_of(request), strict=True)
-        ],
-        "figures": figures_value(request.machine),
-        "objectives": request.settings.objectives,
-        "all": everything,
-        "size": _sent(request.space.size),
-    }
+    holes = zip(request.space.holes, rules_of(request), strict=True)
+    return SearchRequested(
+        asked=f"{' and '.join(objectives)} on {request.machine.name}: {'; '.join([how, *budgets])}",
+        kept=pins,
+        branch=request.branch,
+        decisions=() if request.derived is None else request.derived.space.decisions,
+        lost=_lost(request),
+        holes=[SearchedHole(**asdict(axis_of(hole)), rule=rule) for hole, rule in holes],
+        figures=figures_value(request.machine),
+        objectives=request.settings.objectives,
+        all=everything,
+        size=_sent(request.space.size),
+    )
 
 
 def _lost(request: SearchRequest) -> list[str]:
@@ -280,8 +402,8 @@ def _now(state: State, store: Store, request: SearchRequest) -> list[float] | No
     return listed(figures, request)
 
 
-def space_bound(found: Found, request: SearchRequest, store: Store) -> Value | None:
-    """The smallest lower bound of all feasible and pruned candidates; `whole` if it covers the entire space. None without bounds."""
+def space_bound(found: Found, request: SearchRequest, store: Store) -> SpaceBound | None:
+    """The lower bound of the space; None without bounds."""
     known = [
         t.outcome.figures.bound
         for t in found.trials
@@ -289,33 +411,32 @@ def space_bound(found: Found, request: SearchRequest, store: Store) -> Value | N
     ]
     if not known:
         return None
-    return {"cycles": min(known), "whole": found.status == "ended" and len(found.trials) == request.space.size}
+    return SpaceBound(min(known), found.status == "ended" and len(found.trials) == request.space.size)
 
 
 # The candidates of the search.
 
 
-def trials_value(state: State, store: Store, search: int, first: int) -> list[list[Any]] | None:
-    """Candidates of a search, from the one at `first` on, as rows in order of completion: [number, status, exact, point, figures or None,
-    seconds, why]. None for other searches."""
+def trials_value(state: State, store: Store, search: int, first: int) -> Candidates | None:
+    """Candidates of a search, from the one at `first` on; None for other searches."""
     exploration = state.exploration
     found = None if exploration is None else found_now(exploration, store)
     if exploration is None or found is None or search != exploration.request.serial or first < 0:
         return None
     some = zip(found.trials[first : first + MOST_ROWS], found.at[first:], strict=False)
-    return [_row(trial, at, exploration.request) for trial, at in some]
+    return Candidates(search, first, [_row(trial, at, exploration.request) for trial, at in some])
 
 
-def _row(trial: Trial, at: float, request: SearchRequest) -> list[Any]:
+def _row(trial: Trial, at: float, request: SearchRequest) -> CandidateRow:
     outcome = trial.outcome
     figures = None if outcome.figures is None else listed(outcome.figures, request)
     exact = outcome.figures is not None and outcome.figures.exact
-    return [trial.number, outcome.status, exact, trial.point, figures, round(at, 2), words_of(outcome, request)]
+    return trial.number, outcome.status, exact, trial.point, figures, round(at, 2), words_of(outcome, request)
 
 
 def listed(figures: Figures, request: SearchRequest) -> list[float]:
     """The metrics in the order of `figures_value`; the peak of an unused memory is 0."""
-    return [figure_of(figures, entry["key"]) for entry in figures_value(request.machine)]
+    return [figure_of(figures, entry.key) for entry in figures_value(request.machine)]
 
 
 def figure_of(figures: Figures, key: str) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine, Report
@@ -15,69 +17,80 @@ from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import buffer_colours, colours_by_name
+from ..labels.section import Section
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
-from ..layouts import layout_value
+from ..labels.values import Value
+from ..layouts import LayoutPicker, layout_value
 from ..timeline.waits import CAUSES, blame_section, wait_rows
-from .memory_summary import memory_summary
-
-Section = dict[str, Any]
+from .memory_summary import MemorySummary, memory_summary
 
 
-def inspector_value(state: State, store: Store) -> dict[str, Any]:
-    """The inspector's value: kind ("nothing", "loop", "block", "buffer"), crumbs back from a buffer: [{label, row}], sections (title, kind,
-    rows: [name, value, hint], note), memories (the summary for an empty selection), traffic rows, and picker (the layout picker of a
-    buffer).
-    """
-    value: dict[str, Any] = {
-        "kind": "nothing",
-        "crumbs": [],
-        "sections": [],
-        "memories": [],
-        "traffic": [],
-        "picker": None,
-    }
+class Crumb(Value, frozen=True):
+    """A way back from a buffer: to a row, or to the overview."""
+
+    label: str
+    row: str
+
+
+class CopiedBuffer(Value, frozen=True):
+    """A buffer that is copied from a memory to another."""
+
+    buffer: str
+    colour: int
+    source: str
+    destination: str
+    bytes: str
+
+
+class Inspector(Value, frozen=True):
+    """Facts about the selection: sections, the memories and copies for an empty selection, and the layout picker of a buffer."""
+
+    kind: Literal["nothing", "loop", "block", "buffer"] = "nothing"
+    crumbs: Sequence[Crumb] = ()
+    sections: Sequence[Section] = ()
+    memories: Sequence[MemorySummary] = ()
+    traffic: Sequence[CopiedBuffer] = ()
+    picker: LayoutPicker | None = None
+
+
+def inspector_value(state: State, store: Store) -> Inspector:
+    """The inspector's value."""
     if state.moment is None:
-        return value
+        return Inspector()
     func = state.moment.schedule.func
     handle = row_ids(func).get(state.selected)
     colours = store.remember("colours", (func,), lambda: buffer_colours(func, store.colours))
     buffer = buffer_ids(func).get(state.buffer) if state.buffer else None
     if buffer is not None:
         row = "" if handle is None else state.selected
-        crumbs = [{"label": "Overview", "row": ""}, *([{"label": row, "row": row}] if row else [])]
-        return value | {
-            "kind": "buffer",
-            "crumbs": crumbs,
-            "picker": layout_value(state, store, colours.get(buffer, 9)),
-        }
+        crumbs = [Crumb("Overview", ""), *([Crumb(row, row)] if row else [])]
+        return Inspector("buffer", crumbs, picker=layout_value(state, store, colours.get(buffer, 9)))
     held = held_buffers(state, func, store)
     found = store.report_now(state)
     report = found if isinstance(found, Report) else None
     if handle is None:
         machine = store.machine(state)
         known = machine if isinstance(machine, Machine) else None
-        value["memories"] = memory_summary(func, held, colours, known, report)
+        value = Inspector(memories=memory_summary(func, held, colours, known, report))
+        if report is not None:
+            traffic = _traffic(report, colours_by_name(func, store.colours))
+            value = replace(value, sections=_run_sections(state, store, report), traffic=traffic)
     elif isinstance(handle, Var):
-        value |= {"kind": "loop", "sections": _loop_sections(store.index(func), handle, report)}
+        value = Inspector("loop", sections=_loop_sections(store.index(func), handle, report))
     else:
-        value |= {"kind": "block", "sections": _block_sections(store.index(func), handle, held, colours, report)}
-    if report is not None and handle is None:
-        value |= _run_value(state, store, report, func)
+        value = Inspector("block", sections=_block_sections(store.index(func), handle, held, colours, report))
     blamed = blame_section(state, report) if report is not None else None
-    if blamed is not None:
-        value["sections"] = [blamed, *value["sections"]]
-    return value
+    return value if blamed is None else replace(value, sections=(blamed, *value.sections))
 
 
-def _run_value(state: State, store: Store, report: Report, func: PrimFunc) -> dict[str, Any]:
-    """The whole run: engines, longest waits, and traffic between memories."""
-    data = store.remember("json", (report,), report.to_json)
-    sections = [_engines(data)]
+def _run_sections(state: State, store: Store, report: Report) -> list[Section]:
+    """The engines over the whole run, and the longest waits."""
+    sections = [_engines(report)]
     assert state.shown is not None
     moments = state.shown.states[: state.step_count + 1]
-    if rows := wait_rows(data["engines"], moments, state.shown.steps, store):
-        sections.append({**_section("Stalls", "cycles"), "rows": rows})
-    return {"sections": sections, "traffic": _traffic(data, colours_by_name(func, store.colours))}
+    if rows := wait_rows(report.engines, moments, state.shown.steps, store):
+        sections.append(Section("Stalls", "cycles", None, rows))
+    return sections
 
 
 def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, Allocation]:
@@ -96,13 +109,13 @@ def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, All
 
 
 def _section(title: str, kind: str = "", *, swatch: int | None = None, note: str = "", buffer: str = "") -> Section:
-    return {"title": title, "kind": kind, "swatch": swatch, "rows": [], "note": note, "buffer": buffer}
+    return Section(title, kind, swatch, [], note, buffer)
 
 
 def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) -> list[Section]:
     loop: For = index.loop(loop_var)
     section = _section(loop_var.name, "loop")
-    rows = section["rows"]
+    rows = section.rows
     rows.append(("extent", plain_text(loop.extent), "Iterations"))
     rows.append(("kind", loop.thread_tag or loop.kind, ""))
     outer = [f.loop_var.name for f in index.path(loop) if isinstance(f, For) and f is not loop]
@@ -118,19 +131,17 @@ def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) ->
 
 def _cost(report: Report, blocks: set[str], title: str) -> Section:
     """The busy cycles of each engine with tasks of these blocks."""
-    section = _section(title, "busy cycles")
     spent: dict[str, list[int]] = {}
     for task in report.tasks:
         if blocks & set(task.block.split(" + ")):
             row = spent.setdefault(task.engine, [0, 0])
             row[0] += task.cycles
             row[1] += task.tasks
+    section = _section(title, "busy cycles", note="" if spent else "No engine executes it.")
     for engine, (cycles, tasks) in sorted(spent.items(), key=lambda item: -item[1][0]):
         share = percent_text(cycles / report.cycles) if report.cycles else "–"
         hint = f"{grouped(tasks)} tasks; {share} of the run; engines run in parallel"
-        section["rows"].append((engine, f"{grouped(cycles)}  {share}", hint))
-    if not spent:
-        section["note"] = "No engine executes it."
+        section.rows.append((engine, f"{grouped(cycles)}  {share}", hint))
     return section
 
 
@@ -155,7 +166,7 @@ def _block_sections(
     realize = index.realize(name)
     block = realize.block
     section = _section(name, "block")
-    rows = section["rows"]
+    rows = section.rows
     for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
         kind = {"spatial": "S", "reduce": "R"}.get(iterator.iter_type, iterator.iter_type)
         rows.append((f"{iterator.var.name} {kind}", plain_text(value), f"{iterator.iter_type} iterator"))
@@ -181,13 +192,15 @@ def _engine(report: Report, name: str) -> list[Section]:
             continue
         section = _section(task.engine, "engine", note=f"{task.reason[:1].upper()}{task.reason[1:]}.")
         share = percent_text(task.cycles / report.cycles) if report.cycles else "–"
-        section["rows"] += [
-            ("busy", f"{grouped(task.cycles)} cycles  {share}", "Share of the whole run"),
-            ("tasks", grouped(task.tasks), "Number of tasks issued to the engine"),
-            ("per task", f"{grouped(round(task.cycles / max(task.tasks, 1)))} cycles", "Average duration"),
-        ]
+        section.rows.extend(
+            (
+                ("busy", f"{grouped(task.cycles)} cycles  {share}", "Share of the whole run"),
+                ("tasks", grouped(task.tasks), "Number of tasks issued to the engine"),
+                ("per task", f"{grouped(round(task.cycles / max(task.tasks, 1)))} cycles", "Average duration"),
+            )
+        )
         if len(blocks) > 1:
-            section["rows"].append(
+            section.rows.append(
                 ("fused with", ", ".join(b for b in blocks if b != name), "One task executes all of these blocks")
             )
         found.append(section)
@@ -204,7 +217,7 @@ def _region_text(region: BufferRegion) -> str:
 
 def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapping[Buffer, int], name: str) -> Section:
     section = _section(buffer.name, buffer.scope, swatch=colours.get(buffer), buffer=name)
-    rows = section["rows"]
+    rows = section.rows
     rows.append(
         ("declared", f"{shape_text(buffer.shape, buffer.axis_separators)} {buffer.dtype}", "Shape in the program")
     )
@@ -223,27 +236,27 @@ def _buffer_section(buffer: Buffer, allocation: Allocation | None, colours: Mapp
     return section
 
 
-def _engines(data: dict[str, Any]) -> Section:
+def _engines(report: Report) -> Section:
     """The engines as text, since screen readers cannot read the timeline's canvas."""
     section = _section("Engines", "share of the run")
-    cycles = data["cycles"]
-    for name, engine in data["engines"].items():
-        stalls = {CAUSES[cause]: count for cause, count in engine["stall"].items() if count and cause != "idle"}
-        share, stalled = (percent_text(n / cycles) if cycles else "–" for n in (engine["busy"], sum(stalls.values())))
+    cycles = report.cycles
+    for name, engine in report.engines.items():
+        stalls = {CAUSES[cause]: count for cause, count in engine.stall.items() if count and cause != "idle"}
+        share, stalled = (percent_text(n / cycles) if cycles else "–" for n in (engine.busy, sum(stalls.values())))
         causes = ", ".join(f"{cause} {grouped(count)}" for cause, count in stalls.items())
-        hint = f"{grouped(engine['busy'])} of {grouped(cycles)} cycles busy; stall cycles: {causes or 'none'}"
-        section["rows"].append((name, f"busy {share}{f', stalled {stalled}' if stalls else ''}", hint))
+        hint = f"{grouped(engine.busy)} of {grouped(cycles)} cycles busy; stall cycles: {causes or 'none'}"
+        section.rows.append((name, f"busy {share}{f', stalled {stalled}' if stalls else ''}", hint))
     return section
 
 
-def _traffic(data: dict[str, Any], colours: Mapping[str, int]) -> list[dict[str, Any]]:
+def _traffic(report: Report, colours: Mapping[str, int]) -> list[CopiedBuffer]:
     return [
-        {
-            "buffer": row["buffer"],
-            "colour": colours.get(row["buffer"], 9),
-            "source": row["source"].removeprefix("local."),
-            "destination": row["destination"].removeprefix("local."),
-            "bytes": size_text(row["bytes"]),
-        }
-        for row in data["traffic"]
+        CopiedBuffer(
+            row.buffer,
+            colours.get(row.buffer, 9),
+            row.source.removeprefix("local."),
+            row.destination.removeprefix("local."),
+            size_text(row.bytes),
+        )
+        for row in report.traffic
     ]

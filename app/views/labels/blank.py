@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....engine.ir import TilewrightError
 from ...document import is_applicable
 from ...state.derived import Store
 from ...state.model import State
+from .values import Value
 
 
-def blank_value(state: State, store: Store, shows: str) -> dict[str, Any] | None:
-    """The placeholder `shows`, `why`, `expected`, and `calls` that can be applied directly; None with a report or while it is computed.
+class Blank(Value, frozen=True):
+    """A pane without a value: what it `shows`, the reason `why` it is empty, and the `calls` that would fill it."""
+
+    shows: str
+    why: str
+    expected: str
+    calls: tuple[str, ...]
+
+
+def blank_value(state: State, store: Store, shows: str) -> Blank | None:
+    """The placeholder of a pane; its calls can be applied directly. None with a report or while it is computed.
     Without calls, or with several alternatives, the user continues in the Problems pane, which tries fixes."""
     report = store.report_now(state)
     if not isinstance(report, TilewrightError) or state.moment is None:
@@ -19,9 +27,5 @@ def blank_value(state: State, store: Store, shows: str) -> dict[str, Any] | None
     refusal = report.refusal
     now = not state.looks_back and state.notebook is not None and state.notebook.error is None
     can = len(refusal.fix) == 1 and now and is_applicable(state.moment, refusal.fix)
-    return {
-        "shows": shows,
-        "why": f"{refusal.message[:1].upper()}{refusal.message[1:]}.",
-        "expected": refusal.expected,
-        "calls": list(refusal.fix) if can else [],
-    }
+    why = f"{refusal.message[:1].upper()}{refusal.message[1:]}."
+    return Blank(shows, why, refusal.expected, tuple(refusal.fix) if can else ())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from ....engine.analysis import ProgramIndex
-from ....engine.ir import Buffer, PrimFunc, allocated_buffers
+from ....engine.ir import Buffer, BufferRegion, PrimFunc, allocated_buffers
 from ...state.row_ids import RowIds
 
 
@@ -28,7 +28,7 @@ class BlockAccess(msgspec.Struct, frozen=True, eq=False):
 
     block: str
     row: str
-    side: str
+    side: Literal["read", "write"]
     position: int
     buffer: Buffer
 
@@ -45,7 +45,11 @@ def accesses_of(index: ProgramIndex, ids: RowIds, buffer: Buffer) -> tuple[Block
         if not isinstance(name, str):
             continue
         block = index.block(name)
-        for side, regions in (("write", block.writes), ("read", block.reads)):
+        sides: tuple[tuple[Literal["read", "write"], tuple[BufferRegion, ...]], ...] = (
+            ("write", block.writes),
+            ("read", block.reads),
+        )
+        for side, regions in sides:
             position = next((n for n, region in enumerate(regions) if region.buffer is buffer), None)
             if position is not None:
                 found.append(BlockAccess(name, row, side, position, buffer))

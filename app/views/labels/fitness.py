@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....engine.hwsim import Report
 from .numbers import change_of, grouped, size_text
+from .values import Trend
 
 DOES_NOT_FIT = "does not fit"
 UNKNOWN = "unknown"
@@ -22,7 +23,7 @@ def cycles_text(report: Report) -> str:
     return DOES_NOT_FIT if report.overflow_bytes else f"{grouped(report.cycles)} cycles{about}"
 
 
-def effect_of(before: Report, after: Report) -> tuple[str, str]:
+def effect_of(before: Report, after: Report) -> tuple[str, Trend]:
     """The effect as text, and its trend: "better", "worse" or "same".
 
     Cycles are compared only if both programs fit, and those of both are known.

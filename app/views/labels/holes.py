@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....engine.adopt import Hole
 from ...document.holes import hand_tiles
 from ...state.model import State
+from .values import Value
 
 
-def axis_of(hole: Hole) -> dict[str, Any]:
-    """The axis of a hole: name, values as written, and the order of their positions on the axis, ascending for numbers."""
+class Axis(Value, frozen=True):
+    """A parameter of the schedule: its values as written, and the `order` of their positions on the axis, ascending for numbers."""
+
+    name: str
+    values: tuple[str, ...]
+    order: list[int]
+
+
+def axis_of(hole: Hole) -> Axis:
+    """The axis of a hole."""
     numbers = [v for v in hole.values if isinstance(v, int | float) and not isinstance(v, bool)]
     places = list(range(len(hole.values)))
     if len(numbers) == len(places):
         places.sort(key=lambda n: numbers[n])
-    return {"name": hole.name, "values": hole.texts, "order": places}
+    return Axis(hole.name, hole.texts, places)
 
 
 def tiles_text(state: State) -> str:
@@ -25,4 +32,4 @@ def tiles_text(state: State) -> str:
     return ", ".join(f"{name.removeprefix('tile ')} {tile}" for name, tile in hand_tiles(state.shown).items())
 
 
-__all__ = ["axis_of", "tiles_text"]
+__all__ = ["Axis", "axis_of", "tiles_text"]

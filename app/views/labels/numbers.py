@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .values import Trend
+
 THIN_SPACE = "\u202f"
 
 
@@ -28,7 +30,7 @@ def use_text(used: int, fragmented: int, free: int) -> str:
     return f"{size_text(used)} used, {size_text(fragmented)} fragmented, {size_text(free)} free"
 
 
-def change_of(before: int, after: int) -> tuple[str, str]:
+def change_of(before: int, after: int) -> tuple[str, Trend]:
     """A change as text (`−32 %`; `×12` or `÷12` from tenfold on; `new` from 0) and its trend: "better" (a decrease), "worse" or "same"."""
     if before == after:
         return f"±0{THIN_SPACE}%", "same"

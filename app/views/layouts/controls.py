@@ -3,55 +3,91 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from ....engine.explore.space.layout_choices import Candidate, candidates_of
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
 from ....engine.lower import marks_of
 from ..labels.numbers import size_text
+from ..labels.values import Value
 from .subject import Chosen
 
-Option = dict[str, Any]
+
+class LayoutCall(Value, frozen=True):
+    """A schedule call, with its text."""
+
+    method: str
+    target: str
+    arguments: dict[str, object]
+    text: str
 
 
-def control_values(chosen: Chosen) -> list[dict[str, Any]]:
-    """Controls {id, label, value, options: [{value, label, note, call | null}], blocked, help}; call: {method, target, arguments, text}."""
+class LayoutOption(Value, frozen=True):
+    """A value of a setting; without a call, it is the present one or not possible."""
+
+    value: str
+    label: str
+    note: str
+    call: LayoutCall | None
+
+
+class ChoiceControl(Value, frozen=True):
+    """A setting that is a choice between calls. `blocked` is the reason why it cannot be changed."""
+
+    id: str
+    label: str
+    value: str
+    options: list[LayoutOption]
+    help: str
+    blocked: str
+    type: Literal["choice"] = "choice"
+
+
+class NumbersControl(Value, frozen=True):
+    """A setting of `count` numbers for the arguments `fields` of a call."""
+
+    id: str
+    label: str
+    value: str
+    count: int
+    placeholder: str
+    fields: list[str]
+    call: LayoutCall
+    help: str
+    blocked: str = ""
+    type: Literal["ints"] = "ints"
+
+
+Control = ChoiceControl | NumbersControl
+
+
+def control_values(chosen: Chosen) -> list[Control]:
+    """The settings that the buffer has."""
     found = [_scope(chosen), _slots(chosen), _padding(chosen), _align(chosen), _swizzle(chosen), _strides(chosen)]
     return [control for control in found if control is not None]
 
 
-def call_value(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "method": candidate.method,
-        "target": candidate.target,
-        "arguments": dict(candidate.arguments),
-        "text": candidate.text,
-    }
+def call_value(candidate: Candidate) -> LayoutCall:
+    return LayoutCall(candidate.method, candidate.target, dict(candidate.arguments), candidate.text)
 
 
-def _call(method: str, target: str, *arguments: tuple[str, Any]) -> dict[str, Any]:
+def _call(method: str, target: str, *arguments: tuple[str, Any]) -> LayoutCall:
     return call_value(Candidate("", "", "", method, target, arguments))
 
 
 def _control(
-    name: str, label: str, value: str, options: list[Option], help_text: str, blocked: str = ""
-) -> dict[str, Any]:
-    return {
-        "id": name,
-        "label": label,
-        "value": value,
-        "options": options,
-        "help": help_text,
-        "blocked": blocked,
-        "type": "choice",
-    }
+    name: str, label: str, value: str, options: list[LayoutOption], help_text: str, blocked: str = ""
+) -> ChoiceControl:
+    return ChoiceControl(name, label, value, options, help_text, blocked)
 
 
-def _option(value: str, label: str, call: dict[str, Any] | None = None, note: str = "") -> Option:
-    return {"value": value, "label": label, "note": note, "call": call}
+def _option(value: str, label: str, call: LayoutCall | None = None, note: str = "") -> LayoutOption:
+    return LayoutOption(value, label, note, call)
 
 
-def _scope(chosen: Chosen) -> dict[str, Any]:
+def _scope(chosen: Chosen) -> ChoiceControl:
     """The memories of the machine, each with its free capacity."""
     scope, writer, machine = chosen.buffer.scope, chosen.writer, chosen.machine
     blocked = ""
@@ -85,7 +121,7 @@ def _room(chosen: Chosen, scope: str, *, here: bool) -> str:
     return f"{fits}: {size_text(max(free, 0))} free"
 
 
-def _slots(chosen: Chosen) -> dict[str, Any]:
+def _slots(chosen: Chosen) -> ChoiceControl:
     writes = [a for a in chosen.accesses if a.side == "write"]
     marking = (a for a in writes if chosen.buffer in marks_of(chosen.index.block(a.block)))
     writer, buffer_placement = next(marking, chosen.writer), chosen.buffer_placement
@@ -111,20 +147,20 @@ def _slots(chosen: Chosen) -> dict[str, Any]:
         call = None if annotated else _call("double_buffer", writer.row, ("banks", names))
         options.append(_option(f"2 {one}, {other}", f"2 slots in blocks {one}, {other}", call))
     if annotated and slots < 2 and buffer_placement is not None:
-        requested = next((o for o in options if o["value"] == value), options[1])
-        requested["note"] = "requested, but not pipelined"
-    if value not in {option["value"] for option in options}:
+        place = next((n for n, option in enumerate(options) if option.value == value), 1)
+        options[place] = replace(options[place], note="requested, but not pipelined")
+    if value not in {option.value for option in options}:
         options.append(_option(value, value))
     return _control("slots", "Slots", value, options, "Several slots: one is used while the others are filled")
 
 
-def _padding(chosen: Chosen) -> dict[str, Any] | None:
+def _padding(chosen: Chosen) -> ChoiceControl | None:
     if chosen.subject is None or len(chosen.subject.names) < 2:
         return None
     padded = [c for c in candidates_of(chosen.subject) if c.method == "storage_align"]
     value, off = "none", None
     asked = _alignments(chosen)
-    options: list[Option] = []
+    options: list[LayoutOption] = []
     if asked and chosen.writer is not None:
         value = ", ".join(f"axis {axis}: stride = {offset} mod {factor}" for _, axis, factor, offset in asked)
         off = _call("unannotate", chosen.writer.row, ("ann_key", "buffer_dim_align"))
@@ -135,7 +171,7 @@ def _padding(chosen: Chosen) -> dict[str, Any] | None:
     return _control("padding", "Padding", value, options, "Padded rows spread a column over more banks", blocked)
 
 
-def _align(chosen: Chosen) -> dict[str, Any] | None:
+def _align(chosen: Chosen) -> NumbersControl | None:
     """The custom padding control: the row stride is a multiple of the factor plus the offset."""
     subject = chosen.subject
     if subject is None or subject.is_param or subject.access.side != "write" or len(subject.names) < 2:
@@ -143,19 +179,9 @@ def _align(chosen: Chosen) -> dict[str, Any] | None:
     axis = len(subject.names) - 2
     asked = next((a for a in _alignments(chosen) if a[1] == axis), None)
     call = _call("storage_align", subject.access.row, ("buffer_index", subject.access.position), ("axis", axis))
-    return {
-        "id": "align",
-        "label": "Row stride",
-        "type": "ints",
-        "value": "" if asked is None else f"{asked[2]}, {asked[3]}",
-        "placeholder": "factor, offset",
-        "count": 2,
-        "fields": ["factor", "offset"],
-        "call": call,
-        "help": f"The stride of {subject.names[axis]} becomes a multiple of `factor` plus `offset` elements: 32, 1",
-        "blocked": "",
-        "options": [],
-    }
+    value = "" if asked is None else f"{asked[2]}, {asked[3]}"
+    about = f"The stride of {subject.names[axis]} becomes a multiple of `factor` plus `offset` elements: 32, 1"
+    return NumbersControl("align", "Row stride", value, 2, "factor, offset", ["factor", "offset"], call, about)
 
 
 def _alignments(chosen: Chosen) -> list[tuple[int, ...]]:
@@ -174,7 +200,7 @@ def _alignments(chosen: Chosen) -> list[tuple[int, ...]]:
     return found
 
 
-def _swizzle(chosen: Chosen) -> dict[str, Any] | None:
+def _swizzle(chosen: Chosen) -> ChoiceControl | None:
     if chosen.subject is None:
         return None
     offered = [c for c in candidates_of(chosen.subject) if c.key == "swizzled"]
@@ -202,22 +228,11 @@ def _last_map(chosen: Chosen) -> str | None:
     return None
 
 
-def _strides(chosen: Chosen) -> dict[str, Any] | None:
+def _strides(chosen: Chosen) -> NumbersControl | None:
     subject = chosen.subject
     if subject is None or not subject.names or len(subject.buffer_placement.shape) != len(subject.names):
         return None
     value = ", ".join(map(str, subject.buffer_placement.strides))
     call = _call("set_layout", subject.access.row, ("buffer", subject.access.argument))
-    return {
-        "id": "strides",
-        "label": "Strides",
-        "type": "ints",
-        "value": value,
-        "count": len(subject.names),
-        "call": call,
-        "placeholder": "",
-        "fields": ["order_or_strides"],
-        "help": f"Strides of {', '.join(subject.names)} in elements; or the order of the axes, outermost first",
-        "blocked": "",
-        "options": [],
-    }
+    about = f"Strides of {', '.join(subject.names)} in elements; or the order of the axes, outermost first"
+    return NumbersControl("strides", "Strides", value, len(subject.names), "", ["order_or_strides"], call, about)

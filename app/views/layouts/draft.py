@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,17 @@ from ....engine.ir import Refusal, TilewrightError
 from ....engine.schedule import Schedule
 from ...actions.call_arguments import read_index_map
 from ..labels.buffer_ids import BlockAccess
+from ..labels.values import Value
 from .trials import applied
+
+
+class LayoutError(Value, frozen=True):
+    """A refused layout."""
+
+    code: str
+    message: str
+    found: str
+    expected: str
 
 
 class Reading(msgspec.Struct, frozen=True, eq=False):
@@ -73,6 +82,6 @@ def with_padding(candidate: Candidate, value: float = 0.0) -> Candidate:
     return msgspec.structs.replace(candidate, arguments=(*candidate.arguments, ("pad_value", value)))
 
 
-def error_value(error: TilewrightError) -> dict[str, Any]:
+def error_value(error: TilewrightError) -> LayoutError:
     refusal = error.refusal
-    return {"code": refusal.code, "message": refusal.message, "found": refusal.found, "expected": refusal.expected}
+    return LayoutError(refusal.code, refusal.message, refusal.found, refusal.expected)

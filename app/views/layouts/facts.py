@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from ....engine.hwsim import Report, distribution_of
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.sizes import plain_text
+from ..labels.values import Value
 from .subject import Chosen
 from .trials import BufferFigures
 
 Row = tuple[str, str, str]
+
+
+class BufferUser(Value, frozen=True):
+    """A block that writes or reads the buffer, and its row of the tree."""
+
+    row: str
+    block: str
+    side: Literal["read", "write"]
 
 
 def fact_rows(chosen: Chosen, figures: BufferFigures | None) -> list[Row]:
@@ -87,7 +96,6 @@ def _traffic_rows(report: Report, name: str) -> list[Row]:
     return rows
 
 
-def accessing_blocks(chosen: Chosen) -> list[dict[str, Any]]:
-    """The blocks that write and read the buffer: {row, block, side}, `row` in the tree."""
-    every = dict.fromkeys((a.row, a.block, a.side) for a in chosen.accesses)
-    return [{"row": row, "block": block, "side": side} for row, block, side in every]
+def accessing_blocks(chosen: Chosen) -> list[BufferUser]:
+    """The blocks that write and read the buffer."""
+    return list(dict.fromkeys(BufferUser(a.row, a.block, a.side) for a in chosen.accesses))

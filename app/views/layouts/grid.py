@@ -5,16 +5,19 @@ A buffer of any rank is shown as rows of its last axis. In a large window, a cel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from ....engine.cancellation import checkpoint
 from ....engine.explore.space.layout_choices import Candidate
 from ....engine.hwsim import BufferAccess, BufferPlacement, ElementAddresses, Report, accesses_of
 from ...state.model import Look
+from ..labels.values import Value
 from .trials import LayoutTrial, placed, run_of
 
 CELLS = 64
@@ -31,19 +34,90 @@ MIXED = -1
 UNIT_WORDS = {"bank": "bank", "block": "block", "set": "cache set", "burst": "burst", "memory": "memory"}
 
 
+class MemoryUnit(Value, frozen=True, kw_only=True):
+    """The part of a memory that serves one row at a time: its kind, how many there are, and the bytes of a row."""
+
+    unit: Literal["bank", "block", "set", "burst", "memory"]
+    unit_word: str
+    unit_count: int
+    row_bytes: int
+    memory: str
+    scope: str
+    unit_text: str
+
+
+class LayoutGrid(MemoryUnit, frozen=True, kw_only=True):
+    """A window of the buffer's elements; its cells have `scale` × `scale` elements. `rows`, `columns` and `shape`
+    are those of the buffer, `row` and `column` the first ones of the window, `height` and `width` its size in cells,
+    `across` the requested width in elements. `base` is the address of the first element; `addresses` and `units` are
+    those of the cells, row by row, a unit -1 for several. `preview` is the title of a previewed layout, `axes` are
+    the names of the axes."""
+
+    rows: int
+    columns: int
+    shape: list[int]
+    row: int
+    column: int
+    height: int
+    width: int
+    scale: int
+    across: int
+    widest: int
+    addresses: list[int]
+    units: list[int]
+    slot: int
+    slots: int
+    element_bytes: int
+    base: int
+    preview: str
+    axes: tuple[str, ...] = ()
+
+
+class LayoutThumb(Value, frozen=True):
+    """A picture of a layout, one character per element: `shades` encodes the bank, else the address, from 0 to z;
+    `blocks` the physical block. `own_axes`: its elements do not correspond to those of the current tile."""
+
+    height: int
+    width: int
+    shades: str
+    blocks: str
+    own_axes: bool
+
+
+class LayoutAccess(Value, frozen=True):
+    """One access. `taken` has the positions of its elements as runs: start, step, count. `hits` are the units with
+    its rows and those of other operands at the same time, which `others` names."""
+
+    taken: list[int]
+    size: int
+    degree: int
+    hits: list[tuple[int, int, int]]
+    others: list[str]
+
+
+class LayoutUse(Value, frozen=True, kw_only=True):
+    """The accesses of one operand; `all`: `count` is their number, and not only a part; `worst` is the highest degree."""
+
+    block: str
+    engine: str
+    kind: str
+    written: bool
+    takes: str
+    run_bytes: int
+    count: int = 0
+    all: bool = False
+    worst: int = 1
+    steps: Sequence[LayoutAccess] = ()
+    note: str = ""
+
+
 def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     """The numbers of rows and columns of the grid for a buffer."""
     return (prod(shape[:-1]), shape[-1]) if shape else (1, 1)
 
 
-def grid_value(
-    buffer_placement: BufferPlacement, look: Look, trial: LayoutTrial | None = None
-) -> dict[str, Any] | None:
-    """The grid's value. rows, columns: of the buffer; row, column: the window's origin in elements; height, width: its size in cells of
-    `scale` × `scale` elements; `base`: the address of the first element; addresses and units (MIXED if a cell's elements differ), row by
-    row; `slots`, `slot`; a description of the unit. With a `trial`, the addresses of the same elements in the trial; None if the elements
-    do not correspond.
-    """
+def grid_value(buffer_placement: BufferPlacement, look: Look, trial: LayoutTrial | None = None) -> LayoutGrid | None:
+    """The grid. With a `trial`, the addresses of the same elements in the trial; None if the elements do not correspond."""
     rows, columns = plane(buffer_placement.shape)
     across = _across(buffer_placement, look, rows, columns)
     scale = max(1, -(-across // CELLS))
@@ -63,26 +137,26 @@ def grid_value(
         return None
     units = _joined(addresses.unit, scale)
     addresses = addresses.address[::scale, ::scale]
-    return {
-        "rows": rows,
-        "columns": columns,
-        "shape": list(buffer_placement.shape),
-        "row": row,
-        "column": column,
-        "height": height,
-        "width": width,
-        "scale": scale,
-        "across": across,
-        "widest": _widest(rows, columns),
-        "addresses": addresses.reshape(-1).tolist(),
-        "units": units.reshape(-1).tolist(),
-        "slot": slot,
-        "slots": buffer_placement.placement.slots,
-        "element_bytes": buffer_placement.element_bytes,
-        "base": _base(there, min(slot, there.placement.slots - 1)),
-        "preview": "" if trial is None else trial.candidate.title,
-        **unit_value(there),
-    }
+    return LayoutGrid(
+        rows=rows,
+        columns=columns,
+        shape=list(buffer_placement.shape),
+        row=row,
+        column=column,
+        height=height,
+        width=width,
+        scale=scale,
+        across=across,
+        widest=_widest(rows, columns),
+        addresses=addresses.reshape(-1).tolist(),
+        units=units.reshape(-1).tolist(),
+        slot=slot,
+        slots=buffer_placement.placement.slots,
+        element_bytes=buffer_placement.element_bytes,
+        base=_base(there, min(slot, there.placement.slots - 1)),
+        preview="" if trial is None else trial.candidate.title,
+        **asdict(unit_value(there)),
+    )
 
 
 def _base(buffer_placement: BufferPlacement, slot: int) -> int:
@@ -106,7 +180,7 @@ def _widest(rows: int, columns: int) -> int:
     return widest
 
 
-def unit_value(buffer_placement: BufferPlacement) -> dict[str, Any]:
+def unit_value(buffer_placement: BufferPlacement) -> MemoryUnit:
     unit, memory = buffer_placement.unit, buffer_placement.placement.memory
     words = {
         "bank": f"{unit.count} banks of {unit.row_bytes} B rows",
@@ -115,15 +189,15 @@ def unit_value(buffer_placement: BufferPlacement) -> dict[str, Any]:
         "burst": f"bursts of {unit.row_bytes} B",
         "memory": "one bank",
     }[unit.kind]
-    return {
-        "unit": unit.kind,
-        "unit_word": UNIT_WORDS[unit.kind],
-        "unit_count": unit.count,
-        "row_bytes": unit.row_bytes,
-        "memory": memory.name,
-        "scope": memory.scope,
-        "unit_text": words,
-    }
+    return MemoryUnit(
+        unit=unit.kind,
+        unit_word=UNIT_WORDS[unit.kind],
+        unit_count=unit.count,
+        row_bytes=unit.row_bytes,
+        memory=memory.name,
+        scope=memory.scope,
+        unit_text=words,
+    )
 
 
 def _addresses(buffer_placement: BufferPlacement, rows: np.ndarray, columns: np.ndarray, slot: int) -> ElementAddresses:
@@ -164,15 +238,13 @@ class Thumb(msgspec.Struct, frozen=True, eq=False):
     """A thumbnail of a layout. `places` are the element addresses and units, for comparison; None if the elements do not correspond to
     those of the current tile."""
 
-    value: dict[str, Any]
+    value: LayoutThumb
     places: bytes | None
 
 
 def thumb(candidate: Candidate, trial: BufferPlacement, now: BufferPlacement) -> Thumb:
-    """The thumbnail of a candidate: the first elements of the current tile for banks and cache sets, else elements spread evenly over it.
-
-    The texts have one character per element: `shades` encodes the bank, else the address, from 0 to z; `blocks` the physical block.
-    """
+    """The thumbnail of a candidate: the first elements of the current tile for banks and cache sets, else elements
+    spread evenly over it."""
     near = trial.unit.kind in ("bank", "set")
     rows, columns = (_picked(n, near=near) for n in plane(now.shape))
     moved = placed(candidate, trial, now.shape, points(now.shape, rows, columns) if now.shape else ())
@@ -181,13 +253,9 @@ def thumb(candidate: Candidate, trial: BufferPlacement, now: BufferPlacement) ->
     addresses = _addresses(trial, rows, columns, 0) if moved is None else trial.addresses(moved)
     low, high = int(addresses.address.min(initial=0)), int(addresses.address.max(initial=0))
     level = addresses.unit / max(trial.unit.count - 1, 1) if near else (addresses.address - low) / max(high - low, 1)
-    value = {
-        "height": len(rows),
-        "width": len(columns),
-        "shades": _characters(level * (len(DIGITS) - 1)),
-        "blocks": _characters(addresses.unit % len(DIGITS)) if trial.unit.kind == "block" else "",
-        "own_axes": moved is None,
-    }
+    blocks = _characters(addresses.unit % len(DIGITS)) if trial.unit.kind == "block" else ""
+    shades = _characters(level * (len(DIGITS) - 1))
+    value = LayoutThumb(len(rows), len(columns), shades, blocks, own_axes=moved is None)
     return Thumb(value, None if moved is None else addresses.address.tobytes() + addresses.unit.tobytes())
 
 
@@ -200,29 +268,25 @@ def _characters(levels: np.ndarray) -> str:
     return "".join(DIGITS[n] for n in levels.astype(int).reshape(-1).tolist())
 
 
-def uses_value(report: Report, buffer_placement: BufferPlacement) -> list[dict[str, Any]]:
+def uses_value(report: Report, buffer_placement: BufferPlacement) -> list[LayoutUse]:
     """The uses of the buffer: block, engine, kind; the first accesses with their elements, the rows in each bank, and the degree."""
     return [_use_value(use) for use in accesses_of(report.program, buffer_placement)]
 
 
-def _use_value(use: BufferAccess) -> dict[str, Any]:
+def _use_value(use: BufferAccess) -> LayoutUse:
     listing = use.listing()
-    value: dict[str, Any] = {
-        "block": use.block,
-        "engine": use.engine,
-        "kind": use.engine_kind,
-        "written": use.written,
-        "takes": _takes(use),
-        "run_bytes": run_of(use),
-        "count": 0,
-        "all": False,
-        "worst": 1,
-        "steps": [],
-    }
+    value = LayoutUse(
+        block=use.block,
+        engine=use.engine,
+        kind=use.engine_kind,
+        written=use.written,
+        takes=_takes(use),
+        run_bytes=run_of(use),
+    )
     if listing is None:
-        return {**value, "note": "its elements depend on data, or are unknown"}
+        return replace(value, note="its elements depend on data, or are unknown")
     ends = np.searchsorted(listing.access, np.arange(listing.count), "right").tolist()
-    steps: list[dict[str, Any]] = []
+    steps: list[LayoutAccess] = []
     begin = taken = 0
     for number, end in enumerate(ends[:MOST_ACCESSES]):
         positions = listing.position[begin : min(end, begin + MOST_TAKEN)]
@@ -233,25 +297,24 @@ def _use_value(use: BufferAccess) -> dict[str, Any]:
         steps.append(_step(use, positions, beside, int(listing.lost[number]) + 1, end - begin))
         begin = end
     worst = int(listing.lost.max(initial=0)) + 1
-    return {**value, "count": listing.count, "all": listing.whole, "worst": worst, "steps": steps, "note": ""}
+    return replace(value, count=listing.count, all=listing.whole, worst=worst, steps=steps)
 
 
 def _step(
     use: BufferAccess, positions: np.ndarray, beside: list[tuple[str, np.ndarray]], degree: int, size: int
-) -> dict[str, Any]:
-    """One access. `hits`: [unit, rows in it, rows of other operands in it at the same time]; `others` are the names of those operands."""
+) -> LayoutAccess:
     checkpoint()
     buffer_placement = use.buffer_placement
-    hits: list[list[int]] = []
+    hits: list[tuple[int, int, int]] = []
     if buffer_placement.shape and buffer_placement.unit.kind in ("bank", "block", "set"):
         addresses = buffer_placement.addresses(np.unravel_index(positions, buffer_placement.shape))
         own = _rows_of(addresses.unit, addresses.row)
         rows = [address // buffer_placement.unit.row_bytes for _, address in beside]
         other = [_rows_of(row % buffer_placement.unit.count, row // buffer_placement.unit.count) for row in rows]
         units = sorted({*own, *(unit for found in other for unit in found)})
-        hits = [[unit, own.get(unit, 0), sum(found.get(unit, 0) for found in other)] for unit in units]
+        hits = [(unit, own.get(unit, 0), sum(found.get(unit, 0) for found in other)) for unit in units]
     others = list(dict.fromkeys(name for name, _ in beside))
-    return {"taken": _runs(positions), "size": size, "degree": degree, "hits": hits, "others": others}
+    return LayoutAccess(_runs(positions), size, degree, hits, others)
 
 
 def _rows_of(units: np.ndarray, rows: np.ndarray) -> dict[int, int]:

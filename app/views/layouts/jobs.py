@@ -12,7 +12,7 @@ from ....engine.explore.space.layout_choices import NOW, Candidate
 from ...state.derived import Store
 from ...state.model import State
 from .draft import Reading, read_draft
-from .grid import uses_value
+from .grid import LayoutUse, uses_value
 from .subject import Chosen, chosen_buffer
 from .trials import LayoutTrial, figures_of, try_out
 
@@ -20,7 +20,7 @@ from .trials import LayoutTrial, figures_of, try_out
 class LayoutResults(msgspec.Struct, frozen=True, eq=False):
     """The current results for a buffer's layouts: accesses (None: not computed yet), and trials by candidate key."""
 
-    uses: list[dict[str, Any]] | None = None
+    uses: list[LayoutUse] | None = None
     trials: Mapping[str, LayoutTrial] = {}
     is_complete: bool = False
 

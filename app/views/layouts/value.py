@@ -2,21 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.explore.space.layout_choices import NOW, Candidate, by_map
 from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
-from .controls import call_value, control_values
-from .draft import error_value, with_padding
-from .facts import accessing_blocks, fact_rows
-from .grid import Thumb, grid_value, thumb
+from ..labels.values import Trend, Value
+from .controls import Control, LayoutCall, call_value, control_values
+from .draft import LayoutError, error_value, with_padding
+from .facts import BufferUser, accessing_blocks, fact_rows
+from .grid import LayoutGrid, LayoutThumb, LayoutUse, Thumb, grid_value, thumb
 from .jobs import LayoutResults, draft_key, draft_reading, found_layouts
 from .subject import Chosen, axis_words, chosen_buffer
 from .trials import BufferFigures, LayoutTrial
 
-Card = dict[str, Any]
+
+class LayoutCard(Value, frozen=True, kw_only=True):
+    """A candidate layout with its simulated figures: name, value, meaning, "bad" for a costly value. `call` is None for the current layout;
+    `map` is the index map, or ""; `rank` are cycles, conflict cycles and bytes."""
+
+    key: str
+    title: str
+    note: str
+    call: LayoutCall | None
+    map: str
+    current: bool
+    waiting: bool
+    refused: LayoutError | None = None
+    thumb: LayoutThumb | None = None
+    rank: tuple[int, int, int] | None = None
+    overflows: bool = False
+    best: bool = False
+    figures: Sequence[tuple[str, str, str, str]] = ()
+    change: str = ""
+    trend: Trend = "same"
+
+
+class LayoutDraft(Value, frozen=True, kw_only=True):
+    """The custom index map: its text, the names and extents of the axes, the error with its column (0 without one), the trial's card, and
+    the same map with padding."""
+
+    text: str
+    example: str
+    names: tuple[str, ...]
+    extents: tuple[int, ...] | None
+    status: Literal["empty", "wrong", "checking", "right"] = "empty"
+    error: LayoutError | None = None
+    column: int = 0
+    card: LayoutCard | None = None
+    padded: LayoutCall | None = None
+
+
+class LayoutPicker(Value, frozen=True, kw_only=True):
+    """A buffer: facts (name, value, meaning), the blocks that access it, and its layouts. Without a simulation
+    `grid` is None, and `uses` and `draft` are not used; `uses` is None until they are computed. `fixed` is the
+    reason why no layout can be applied."""
+
+    id: str
+    name: str
+    dtype: str
+    scope: str
+    colour: int
+    facts: list[tuple[str, str, str]]
+    accesses: list[BufferUser]
+    controls: list[Control]
+    fixed: str
+    grid: LayoutGrid | None = None
+    uses: list[LayoutUse] | None = None
+    use: int = 0
+    cards: Sequence[LayoutCard] = ()
+    draft: LayoutDraft | None = None
+    note: str = ""
+
 
 HALF = 0.5
 """The share of used burst bytes below which bursts are marked as wasteful."""
@@ -24,41 +85,38 @@ ALL_USED = 0.995
 """The share that rounds to 100 % and is not shown."""
 
 
-def layout_value(state: State, store: Store, colour: int) -> dict[str, Any] | None:
+def layout_value(state: State, store: Store, colour: int) -> LayoutPicker | None:
     """The picker's value; None if no buffer is chosen. `colour` is the buffer's index in the palette."""
     chosen = chosen_buffer(state, store)
     if chosen is None:
         return None
     found = found_layouts(chosen, store)
     now = found.trials.get(NOW.key)
-    value: dict[str, Any] = {
-        "id": chosen.name,
-        "name": chosen.buffer.name,
-        "dtype": chosen.buffer.dtype,
-        "scope": chosen.buffer.scope,
-        "colour": colour,
-        "facts": fact_rows(chosen, None if now is None else now.figures),
-        "accesses": accessing_blocks(chosen),
-        "grid": None,
-        "uses": None,
-        "cards": [],
-        "controls": control_values(chosen),
-        "draft": None,
-        "fixed": "an earlier step is shown; new calls are appended at the end" if state.looks_back else "",
-        "note": "",
-    }
+    value = LayoutPicker(
+        id=chosen.name,
+        name=chosen.buffer.name,
+        dtype=chosen.buffer.dtype,
+        scope=chosen.buffer.scope,
+        colour=colour,
+        facts=fact_rows(chosen, None if now is None else now.figures),
+        accesses=accessing_blocks(chosen),
+        controls=control_values(chosen),
+        fixed="an earlier step is shown; new calls are appended at the end" if state.looks_back else "",
+    )
     if chosen.buffer_placement is None or chosen.subject is None:
-        return {**value, "note": _why_not(chosen, state, store)}
+        return replace(value, note=_why_not(chosen, state, store))
     previewed = _previewed(state, store, chosen, found)
     grid = (previewed and grid_value(chosen.buffer_placement, state.look, previewed)) or grid_value(
         chosen.buffer_placement, state.look
     )
-    value["grid"] = grid and {**grid, "axes": axis_words(chosen)}
-    value["uses"] = found.uses
-    value["use"] = state.look.use
-    value["cards"] = _cards(chosen, store, found)
-    value["draft"] = _draft(state, store, chosen, now)
-    return value
+    return replace(
+        value,
+        grid=grid and replace(grid, axes=axis_words(chosen)),
+        uses=found.uses,
+        use=state.look.use,
+        cards=_cards(chosen, store, found),
+        draft=_draft(state, store, chosen, now),
+    )
 
 
 def _previewed(state: State, store: Store, chosen: Chosen, found: LayoutResults) -> LayoutTrial | None:
@@ -81,19 +139,19 @@ def _why_not(chosen: Chosen, state: State, store: Store) -> str:
     return f"Its placement is unknown: {refusal.message}." if refusal is not None else "It is not allocated."
 
 
-def _cards(chosen: Chosen, store: Store, found: LayoutResults) -> list[Card]:
+def _cards(chosen: Chosen, store: Store, found: LayoutResults) -> list[LayoutCard]:
     """The cards of the candidates, without those equivalent to the current layout."""
-    cards: list[Card] = []
+    cards: list[LayoutCard] = []
     now = found.trials.get(NOW.key)
     for candidate in chosen.candidates:
         trial = found.trials.get(candidate.key)
         if trial is not None and candidate is not NOW and _is_same(chosen, trial, store):
             continue
         cards.append(_card(chosen, candidate, trial, now, store))
-    done = [c for c in cards if c["rank"] is not None and not c["overflows"]]
-    if found.is_complete and len(done) > 1:
-        # Of equal ranks, `min` chooses the first card, which is the current layout.
-        min(done, key=lambda c: c["rank"])["best"] = True
+    ranks = [(card.rank, n) for n, card in enumerate(cards) if card.rank is not None and not card.overflows]
+    if found.is_complete and len(ranks) > 1:
+        best = min(ranks)[1]  # of equal ranks the first card, which is the current layout
+        cards[best] = replace(cards[best], best=True)
     return cards
 
 
@@ -121,39 +179,31 @@ def _thumb(chosen: Chosen, trial: LayoutTrial, store: Store) -> Thumb:
 
 def _card(
     chosen: Chosen, candidate: Candidate, trial: LayoutTrial | None, now: LayoutTrial | None, store: Store
-) -> Card:
-    card: Card = {
-        "key": candidate.key,
-        "title": candidate.title,
-        "note": candidate.note,
-        "call": call_value(candidate) if candidate.method else None,
-        "map": candidate.index_map,
-        "current": candidate is NOW,
-        "waiting": trial is None,
-        "refused": None,
-        "thumb": None,
-        "rank": None,
-        "overflows": False,
-        "best": False,
-        "figures": [],
-        "change": "",
-        "trend": "same",
-    }
+) -> LayoutCard:
+    card = LayoutCard(
+        key=candidate.key,
+        title=candidate.title,
+        note=candidate.note,
+        call=call_value(candidate) if candidate.method else None,
+        map=candidate.index_map,
+        current=candidate is NOW,
+        waiting=trial is None,
+    )
     if trial is None:
         return card
     if trial.error is not None:
-        return {**card, "refused": error_value(trial.error)}
+        return replace(card, refused=error_value(trial.error))
     if trial.buffer_placement is not None:
-        card["thumb"] = _thumb(chosen, trial, store).value
+        card = replace(card, thumb=_thumb(chosen, trial, store).value)
     figures = trial.figures
     if figures is None:
         return card
-    card["rank"] = (figures.cycles, figures.conflict_cycles, figures.footprint_bytes)
-    card["overflows"] = figures.overflows
-    card["figures"] = _figures(chosen, figures)
-    if now is not None and now.figures is not None and candidate is not NOW:
-        card["change"], card["trend"] = change_of(now.figures.cycles, figures.cycles)
-    return card
+    rank = figures.cycles, figures.conflict_cycles, figures.footprint_bytes
+    card = replace(card, rank=rank, overflows=figures.overflows, figures=_figures(chosen, figures))
+    if now is None or now.figures is None or candidate is NOW:
+        return card
+    change, trend = change_of(now.figures.cycles, figures.cycles)
+    return replace(card, change=change, trend=trend)
 
 
 def _figures(chosen: Chosen, figures: BufferFigures) -> list[tuple[str, str, str, str]]:
@@ -185,22 +235,16 @@ def _lost(figures: BufferFigures) -> str:
     return f"{grouped(figures.conflict_cycles)} cycles lost to bank conflicts; highest conflict degree {figures.degree}"
 
 
-def _draft(state: State, store: Store, chosen: Chosen, now: LayoutTrial | None) -> dict[str, Any]:
-    """The custom map: text, names and extents of the axes, status ("empty", "wrong", "checking", "right"), error with its column, and the
-    trial's card."""
+def _draft(state: State, store: Store, chosen: Chosen, now: LayoutTrial | None) -> LayoutDraft:
+    """The custom map and its trial."""
     assert chosen.subject is not None
     names = ", ".join(chosen.subject.names)
-    value: dict[str, Any] = {
-        "text": state.look.draft,
-        "example": f"lambda {names}: [{', '.join(reversed(chosen.subject.names))}]",
-        "names": chosen.subject.names,
-        "extents": chosen.subject.extents,
-        "status": "empty",
-        "error": None,
-        "column": 0,
-        "card": None,
-        "padded": None,
-    }
+    value = LayoutDraft(
+        text=state.look.draft,
+        example=f"lambda {names}: [{', '.join(reversed(chosen.subject.names))}]",
+        names=chosen.subject.names,
+        extents=chosen.subject.extents,
+    )
     reading = draft_reading(state, store, chosen)
     if reading is None:
         return value
@@ -208,15 +252,15 @@ def _draft(state: State, store: Store, chosen: Chosen, now: LayoutTrial | None) 
         assert reading.error is not None
         if reading.error.refusal.code == "layout-needs-padding":
             plain = _by_text(chosen, state.look.draft)
-            value["padded"] = call_value(with_padding(plain))
-        return {**value, "status": "wrong", "error": error_value(reading.error), "column": reading.column}
+            value = replace(value, padded=call_value(with_padding(plain)))
+        return replace(value, status="wrong", error=error_value(reading.error), column=reading.column)
     trial: LayoutTrial | None = store.known(*draft_key(chosen, reading.candidate))
     card = _card(chosen, reading.candidate, trial, now, store)
     if trial is None:
-        return {**value, "status": "checking", "card": None if reading.doubtful else card}
+        return replace(value, status="checking", card=None if reading.doubtful else card)
     if trial.error is not None:
-        return {**value, "status": "wrong", "error": error_value(trial.error)}
-    return {**value, "status": "right", "card": card}
+        return replace(value, status="wrong", error=error_value(trial.error))
+    return replace(value, status="right", card=card)
 
 
 def _by_text(chosen: Chosen, text: str) -> Candidate:

@@ -3,58 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ....engine.hwsim import DmaEngine, Machine, Report, operations_per_cycle
 from ....engine.ir import TilewrightError
 from ...state.derived import Store
 from ...state.model import State
-from ..labels.blank import blank_value
 from ..labels.numbers import grouped, percent_text
-from .traffic import traffic_value
-
-Value = dict[str, Any]
-
-BLANK = "This pane shows the bytes copied between memories, their lower bounds, and the roofline."
+from ..labels.values import Value
 
 
-def pictures_value(state: State, store: Store) -> Value:
-    """The value of the traffic pane: traffic and roofline, or the reason why there are none."""
-    return {
-        "traffic": traffic_value(state, store),
-        "roofline": roofline_value(state, store),
-        "blank": blank_value(state, store, BLANK),
-    }
+class EngineRoof(Value, frozen=True):
+    """The peak operations per cycle of a compute engine; one with tasks is `used`."""
+
+    name: str
+    peak: float
+    used: bool
 
 
-def roofline_value(state: State, store: Store) -> Value:
-    """The roofline's value: flat roofs {name, peak, used}; slope {name, bytes_per_cycle}; points {key, label, x, y, …}; ridge, clock_hz,
-    note, words.
+class MemorySlope(Value, frozen=True):
+    """The bandwidth of the largest memory."""
 
-    x is operations per byte of the largest memory, y operations per cycle. Points without operations or without bytes are left out.
-    """
+    name: str
+    bytes_per_cycle: float
+
+
+class RooflinePoint(Value, frozen=True):
+    """A version of the program: `x` operations per byte of the largest memory, `y` operations per cycle, `share` of its `roof`."""
+
+    key: str
+    label: str
+    x: float
+    y: float
+    roof: float
+    share: float
+    operations: str
+    bytes: str
+    cycles: str
+
+
+class Roofline(Value, frozen=True, kw_only=True):
+    """The machine's roofs and the program's points; those without operations or without bytes are left out. `ridge` is the x of the highest
+    roof's end, `words` is a sentence about the present point."""
+
+    roofs: Sequence[EngineRoof] = ()
+    slope: MemorySlope | None = None
+    points: Sequence[RooflinePoint] = ()
+    ridge: float | None = None
+    clock_hz: int = 0
+    note: str
+    words: str = ""
+
+
+def roofline_value(state: State, store: Store) -> Roofline:
+    """The roofline of the displayed program, or the reason why there is none."""
     report, machine = store.report_now(state), store.machine(state)
     if state.shown is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
-        note = store.no_report(state)
-        return {"roofs": [], "slope": None, "points": [], "ridge": None, "clock_hz": 0, "note": note}
+        return Roofline(note=store.no_report(state))
     return value_of(machine, _reports(state, store, report))
 
 
-def value_of(machine: Machine, versions: Sequence[tuple[str, str, Report]]) -> Value:
+def value_of(machine: Machine, versions: Sequence[tuple[str, str, Report]]) -> Roofline:
     """The roofline of versions of a program: (key, label, report) of each, the present one last."""
     points = [_point(key, label, found) for key, label, found in versions]
-    shown = [p for p in points if p["x"] > 0 and p["y"] > 0]
+    shown = [p for p in points if p.x > 0 and p.y > 0]
     report = versions[-1][2]
     peak, width = report.roofline.peak_operations_per_cycle, report.roofline.bytes_per_cycle
-    return {
-        "roofs": _roofs(machine, report),
-        "slope": {"name": machine.far.name, "bytes_per_cycle": width},
-        "points": shown,
-        "ridge": peak / width if peak and width else None,
-        "clock_hz": machine.clock_hz,
-        "note": "" if shown else "The program has no operations, or does not access the largest memory",
-        "words": _words(report) if shown else "",
-    }
+    return Roofline(
+        roofs=_roofs(machine, report),
+        slope=MemorySlope(machine.far.name, width),
+        points=shown,
+        ridge=peak / width if peak and width else None,
+        clock_hz=machine.clock_hz,
+        note="" if shown else "The program has no operations, or does not access the largest memory",
+        words=_words(report) if shown else "",
+    )
 
 
 def _reports(state: State, store: Store, now: Report) -> list[tuple[str, str, Report]]:
@@ -71,25 +93,16 @@ def _reports(state: State, store: Store, now: Report) -> list[tuple[str, str, Re
     return [*found, ("now", "now", now)]
 
 
-def _point(key: str, label: str, report: Report) -> Value:
+def _point(key: str, label: str, report: Report) -> RooflinePoint:
     line = report.roofline
-    return {
-        "key": key,
-        "label": label,
-        "x": line.intensity,
-        "y": line.attained,
-        "roof": line.roof,
-        "share": line.attained / line.roof if line.roof else 0.0,
-        "operations": grouped(line.operations),
-        "bytes": grouped(line.bytes),
-        "cycles": grouped(line.cycles),
-    }
+    share = line.attained / line.roof if line.roof else 0.0
+    texts = map(grouped, (line.operations, line.bytes, line.cycles))
+    return RooflinePoint(key, label, line.intensity, line.attained, line.roof, share, *texts)
 
 
-def _roofs(machine: Machine, report: Report) -> list[Value]:
-    """The compute engines with their peak operations per cycle; engines with tasks are `used`."""
+def _roofs(machine: Machine, report: Report) -> list[EngineRoof]:
     return [
-        {"name": e.name, "peak": operations_per_cycle(e), "used": bool(report.engines[e.name].tasks)}
+        EngineRoof(e.name, operations_per_cycle(e), bool(report.engines[e.name].tasks))
         for e in machine.engines
         if not isinstance(e, DmaEngine)
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from ....engine.hwsim import Improvement, Machine, MachineParameter, Report, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
@@ -14,6 +14,7 @@ from ...actions.machine_parameters import meaning_of
 from ...state.derived import MAX_TASKS, Store, attempt
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text
+from ..labels.values import Trend, Value
 from .parameters import spoken
 
 LEAST = 0.01
@@ -34,6 +35,35 @@ class SensitivityProgress(msgspec.Struct, frozen=True):
     @property
     def is_complete(self) -> bool:
         return self.done == self.total
+
+
+class MachineLimit(Value, frozen=True):
+    """The parameter at `path` that limits the program, "" for none; `done` of `total` while the parameters are tried."""
+
+    text: str
+    detail: str = ""
+    path: str = ""
+    done: int = 0
+    total: int = 0
+
+
+class ParameterGain(Value, frozen=True, kw_only=True):
+    """The gain of a parameter that is made twice as good: its `better` value, and the saved `share` of all cycles; `width` is that share
+    relative to the largest one."""
+
+    better: str
+    change: str
+    trend: Trend
+    share: float
+    hint: str
+    width: float = 0.0
+
+
+class SensitiveParameter(ParameterGain, frozen=True, kw_only=True):
+    """A parameter with its gain."""
+
+    path: str
+    name: str
 
 
 def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[SensitivityProgress]:
@@ -60,20 +90,20 @@ def tried_now(state: State, store: Store) -> SensitivityProgress | None:
     return store.known("sensitivity", (store.costed(state, state.moment.schedule), store.machine(state)))
 
 
-def limit_value(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> dict[str, Any]:
-    """The limit: text, detail, path of the limiting parameter ("" for none), done and total."""
+def limit_value(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> MachineLimit:
+    """What limits the program, as far as it is known."""
     if not isinstance(report, Report):
-        return _limit("The machine cannot run the program", "" if report is None else report.refusal.message)
+        return MachineLimit("The machine cannot run the program", "" if report is None else report.refusal.message)
     if report.unknown is not None:
-        return _limit("The limit is unknown", report.unknown.reason)
+        return MachineLimit("The limit is unknown", report.unknown.reason)
     if found is None or not found.is_complete:
         done, total = (found.done, found.total) if found is not None else (0, 0)
-        return _limit(
+        return MachineLimit(
             "Simulating with each parameter improved…", f"{done} of {total}" if total else "", done=done, total=total
         )
     best = found.parameters[0] if found.parameters else None
     if best is None or best.saved < LEAST * report.cycles:
-        return _limit(
+        return MachineLimit(
             "No single parameter limits this program",
             f"Improving one of the {found.total} parameters by a factor of two saves less than {percent_text(LEAST)} of the cycles",
         )
@@ -84,32 +114,26 @@ def limit_value(found: SensitivityProgress | None, report: Report | TilewrightEr
         f"With {spoken(field_of(best), best.better)} instead of {spoken(field_of(best), best.value)}: "
         f"{grouped(best.cycles)} cycles, {text}{also}"
     )
-    return _limit(f"{name_of(best)} limits this program", detail, best.path)
+    return MachineLimit(f"{name_of(best)} limits this program", detail, best.path)
 
 
-def gain_value(parameter: MachineParameter, cycles: int) -> dict[str, Any]:
-    """The gain of one parameter: better (value with unit), change, trend, share (of all cycles), hint."""
+def gain_value(parameter: MachineParameter, cycles: int) -> ParameterGain:
+    """The gain of one parameter."""
     text, trend = change_of(cycles, parameter.cycles)
     better = spoken(field_of(parameter), parameter.better)
-    return {
-        "better": better,
-        "change": text,
-        "trend": trend,
-        "share": parameter.saved / cycles if cycles else 0.0,
-        "hint": f"With {better}: {grouped(parameter.cycles)} cycles instead of {grouped(cycles)}",
-    }
+    hint = f"With {better}: {grouped(parameter.cycles)} cycles instead of {grouped(cycles)}"
+    share = parameter.saved / cycles if cycles else 0.0
+    return ParameterGain(better=better, change=text, trend=trend, share=share, hint=hint)
 
 
-def _limit(text: str, detail: str = "", path: str = "", done: int = 0, total: int = 0) -> dict[str, Any]:
-    return {"text": text, "detail": detail, "path": path, "done": done, "total": total}
-
-
-def sensitivities(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> list[dict[str, Any]]:
-    """The parameters with the largest gain, at most MOST: path, name and the fields of `gain_value`."""
+def sensitivities(
+    found: SensitivityProgress | None, report: Report | TilewrightError | None
+) -> list[SensitiveParameter]:
+    """The parameters with the largest gain, at most MOST."""
     if found is None or not isinstance(report, Report):
         return []
     return [
-        {"path": k.path, "name": name_of(k), **gain_value(k, report.cycles)}
+        SensitiveParameter(path=k.path, name=name_of(k), **asdict(gain_value(k, report.cycles)))
         for k in found.parameters[:MOST]
         if k.saved > 0
     ]

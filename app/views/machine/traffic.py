@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import CacheCounts, EngineAccess, Machine, Report, Traffic
 from ....engine.ir import TilewrightError
@@ -11,26 +13,84 @@ from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import colours_by_name
+from ..labels.values import Value
 
-Value = dict[str, Any]
+
+class TrafficFlow(Value, frozen=True, kw_only=True):
+    """The bytes of a buffer from one column to another: a copy, or the access of an engine. `least` is the lower bound of a copy in bytes,
+    `times` the ratio to it as text; `round_trip`: the copy is avoidable."""
+
+    kind: Literal["copy", "access"]
+    buffer: str
+    colour: int
+    source: str
+    destination: str
+    bytes: int
+    text: str
+    exact: str
+    least: int | None = None
+    least_text: str = ""
+    times: str = ""
+    round_trip: bool = False
+
+
+class TrafficColumn(Value, frozen=True):
+    """A memory or an engine."""
+
+    name: str
+    short: str
+    kind: Literal["memory", "engine"]
+    hint: str
+
+
+class RoundTrip(Value, frozen=True):
+    """An intermediate buffer that is copied to a larger memory and back."""
+
+    buffer: str
+    scope: str
+    bytes: int
+    text: str
+
+
+class CacheLevel(Value, frozen=True):
+    """The accesses and misses of a cache, and the block and buffer with the most misses; `prefetched` is "" if no cache prefetches."""
+
+    name: str
+    size: str
+    asked: str
+    missed: str
+    share: str
+    prefetched: str
+    worst: str
+
+
+class TrafficDiagram(Value, frozen=True):
+    """The memories, largest first, and the compute engines; the flows between them, copies first; the round trips, and the caches."""
+
+    columns: list[TrafficColumn]
+    flows: list[TrafficFlow]
+    trips: list[RoundTrip]
+    caches: list[CacheLevel]
+    total: str
+    note: str
+
 
 GREY = 9
 """The colour index of buffers without a colour in the program, such as an engine's copies."""
 
 
-def traffic_value(state: State, store: Store) -> Value:
-    """The traffic's value. columns: the memories, largest first, and the compute engines. flows: rows, copies first, each with its source
-    and destination column and its bytes. trips: off-chip round trips. caches: a row for each level. total, note."""
+def traffic_value(state: State, store: Store) -> TrafficDiagram:
+    """The traffic of the displayed program, or the reason why there is none."""
     report, machine = store.report_now(state), store.machine(state)
     if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
-        return {"columns": [], "flows": [], "trips": [], "caches": [], "total": "", "note": note}
+        return TrafficDiagram([], [], [], [], "", note)
     func = state.moment.schedule.func
     colours = colours_by_name(func, store.colours)
     return store.remember("traffic", (report, func, machine), lambda: value_of(report, machine, colours))
 
 
-def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value:
+def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> TrafficDiagram:
     """The traffic of a report."""
     trips = round_trips(report, machine)
     buffers = {buffer for buffer, _ in trips}
@@ -41,14 +101,8 @@ def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> Value
     flows = [*copies, *accesses]
     moved, least = (sum(getattr(row, name) for row in report.traffic) for name in ("bytes", "least_bytes"))
     total = f"{size_text(moved)} copied; lower bound {size_text(least)}" if copies else "No copies between memories"
-    return {
-        "columns": _columns(machine, flows),
-        "flows": flows,
-        "trips": [_trip(buffer, scope, report.traffic) for buffer, scope in trips],
-        "caches": _caches(machine, report.caches),
-        "total": total,
-        "note": "",
-    }
+    drawn = [_trip(buffer, scope, report.traffic) for buffer, scope in trips]
+    return TrafficDiagram(_columns(machine, flows), flows, drawn, _caches(machine, report.caches), total, "")
 
 
 def round_trips(report: Report, machine: Machine) -> tuple[tuple[str, str], ...]:
@@ -84,45 +138,41 @@ def _ordered(report: Report, machine: Machine, trips: set[str]) -> list[Traffic]
     return sorted(report.traffic, key=place)
 
 
-def _trip(buffer: str, scope: str, rows: Iterable[Traffic]) -> Value:
+def _trip(buffer: str, scope: str, rows: Iterable[Traffic]) -> RoundTrip:
     moved = sum(r.bytes for r in rows if r.buffer == buffer and scope in (r.source, r.destination))
     text = f"{buffer} is copied to {scope} and back: {size_text(moved)} of avoidable traffic"
-    return {"buffer": buffer, "scope": scope, "bytes": moved, "text": text}
+    return RoundTrip(buffer, scope, moved, text)
 
 
-def _columns(machine: Machine, flows: list[Value]) -> list[Value]:
+def _columns(machine: Machine, flows: list[TrafficFlow]) -> list[TrafficColumn]:
     """Memories by falling capacity, then engines; only those that are an end of a flow."""
-    used = {flow["source"] for flow in flows} | {flow["destination"] for flow in flows}
+    used = {flow.source for flow in flows} | {flow.destination for flow in flows}
     memories = sorted((m for m in machine.memories if m.scope in used), key=lambda m: -m.capacity_bytes)
     engines = [e.name for e in machine.engines if e.name in used]
     return [
         *(
-            {
-                "name": m.scope,
-                "short": m.scope.removeprefix("local."),
-                "kind": "memory",
-                "hint": size_text(m.capacity_bytes),
-            }
+            TrafficColumn(m.scope, m.scope.removeprefix("local."), "memory", size_text(m.capacity_bytes))
             for m in memories
         ),
-        *({"name": name, "short": name, "kind": "engine", "hint": "compute engine"} for name in engines),
+        *(TrafficColumn(name, name, "engine", "compute engine") for name in engines),
     ]
 
 
-def _copy(row: Traffic, colour: int, is_trip: bool) -> Value:
+def _copy(row: Traffic, colour: int, is_trip: bool) -> TrafficFlow:
     flow = _flow("copy", row.buffer, row.source, row.destination, row.bytes, colour)
     times = f"×{row.bytes / row.least_bytes:.3g}" if row.least_bytes and row.bytes != row.least_bytes else ""
-    return flow | {
-        "least": row.least_bytes,
-        "least_text": size_text(row.least_bytes) if row.least_bytes else "none",
-        "times": times,
-        "round_trip": is_trip and not row.least_bytes,
-    }
+    return replace(
+        flow,
+        least=row.least_bytes,
+        least_text=size_text(row.least_bytes) if row.least_bytes else "none",
+        times=times,
+        round_trip=is_trip and not row.least_bytes,
+    )
 
 
-def _accesses(row: EngineAccess, colour: int) -> list[Value]:
+def _accesses(row: EngineAccess, colour: int) -> list[TrafficFlow]:
     """The flows of an engine's accesses: reads from the memory, writes to it."""
-    found: list[Value] = []
+    found: list[TrafficFlow] = []
     if row.read_bytes:
         found.append(_flow("access", row.buffer, row.scope, row.engine, row.read_bytes, colour))
     if row.written_bytes:
@@ -130,10 +180,10 @@ def _accesses(row: EngineAccess, colour: int) -> list[Value]:
     return found
 
 
-def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
+def _caches(machine: Machine, counts: CacheCounts | None) -> list[CacheLevel]:
     """The accesses and misses of each cache level, nearest first, and the block and buffer with the most misses. `prefetched` is empty if
     no level prefetches."""
-    found: list[Value] = []
+    found: list[CacheLevel] = []
     if counts is None:
         return found
     prefetches = any(cache.prefetch_lines for cache in machine.caches)
@@ -144,31 +194,29 @@ def _caches(machine: Machine, counts: CacheCounts | None) -> list[Value]:
             worst = max(rows, key=lambda r: r.read_misses + r.write_misses)
             most = worst.read_misses + worst.write_misses
             found.append(
-                {
-                    "name": cache.name,
-                    "size": size_text(cache.size_bytes),
-                    "asked": grouped(asked),
-                    "missed": grouped(missed),
-                    "share": percent_text(missed / asked),
-                    "prefetched": grouped(sum(r.prefetches for r in rows)) if prefetches else "",
-                    "worst": f"{worst.buffer} in {worst.block}, {grouped(most)}" if most else "",
-                }
+                CacheLevel(
+                    cache.name,
+                    size_text(cache.size_bytes),
+                    grouped(asked),
+                    grouped(missed),
+                    percent_text(missed / asked),
+                    grouped(sum(r.prefetches for r in rows)) if prefetches else "",
+                    f"{worst.buffer} in {worst.block}, {grouped(most)}" if most else "",
+                )
             )
     return found
 
 
-def _flow(kind: str, buffer: str, source: str, destination: str, size: int, colour: int) -> Value:
-    return {
-        "kind": kind,
-        "buffer": buffer,
-        "colour": colour,
-        "source": source,
-        "destination": destination,
-        "bytes": size,
-        "text": size_text(size),
-        "exact": f"{grouped(size)} bytes",
-        "least": None,
-        "least_text": "",
-        "times": "",
-        "round_trip": False,
-    }
+def _flow(
+    kind: Literal["copy", "access"], buffer: str, source: str, destination: str, size: int, colour: int
+) -> TrafficFlow:
+    return TrafficFlow(
+        kind=kind,
+        buffer=buffer,
+        colour=colour,
+        source=source,
+        destination=destination,
+        bytes=size,
+        text=size_text(size),
+        exact=f"{grouped(size)} bytes",
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import Machine, MachineError, Report, load_machine
 from ....engine.hwsim.machine.model import engine_of_channel
@@ -15,11 +17,71 @@ from ...document.editing.machine_parameters import named_machine, overridden_pat
 from ...document.machine import read_machine
 from ...state.derived import Store, attempt
 from ...state.model import State
+from ..labels.values import Value
 from .capacities import offers
 from .parameters import figure_text, steps
-from .sensitivity import SensitivityProgress, gain_value, limit_value, sensitivities, tried_now
+from .sensitivity import (
+    MachineLimit,
+    ParameterGain,
+    SensitiveParameter,
+    SensitivityProgress,
+    gain_value,
+    limit_value,
+    sensitivities,
+    tried_now,
+)
 
-Value = dict[str, Any]
+
+class SizeOffer(Value, frozen=True):
+    """A size to set with one click; `chosen`: it is the present one."""
+
+    text: str
+    value: str
+    hint: str
+    chosen: bool
+    possible: bool
+
+
+class EditableParameter(Value, frozen=True, kw_only=True):
+    """A parameter with its editable text and its source; `was` is its value in the machine file, `less` and `more`
+    are the next values, None for those that the machine refuses."""
+
+    path: str
+    label: str
+    meaning: str
+    unit: str
+    text: str
+    source: str
+    changed: bool
+    was: str
+    choices: tuple[str, ...]
+    less: str | None
+    more: str | None
+    offers: list[SizeOffer]
+    gain: ParameterGain | None = None
+
+
+class PartPanel(Value, frozen=True, kw_only=True):
+    """A part of the machine with its parameters; `used`: by the program."""
+
+    path: str
+    name: str
+    kind: str
+    about: str
+    figures: list[EditableParameter]
+    used: bool = True
+
+
+class MachinePanel(Value, frozen=True, kw_only=True):
+    """The machine, how many parameters the notebook changes, what limits the program, and the parts."""
+
+    name: str = ""
+    description: str
+    changed: int = 0
+    limit: MachineLimit | None = None
+    sensitivities: Sequence[SensitiveParameter] = ()
+    parts: Sequence[PartPanel] = ()
+
 
 FIXED = frozenset(
     {
@@ -40,33 +102,33 @@ FIXED = frozenset(
 """Fields for identity and connections of parts, which are no parameters."""
 
 
-def machine_value(state: State, store: Store) -> Value:
-    """The panel's value: name, description, changed (count), limit (`limit_value`), sensitivities, parts with their parameters."""
+def machine_value(state: State, store: Store) -> MachinePanel:
+    """The panel's value."""
     machine = store.machine(state)
     if isinstance(machine, TilewrightError) or state.notebook is None:
         message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
-        return {"name": "", "description": message, "changed": 0, "limit": None, "sensitivities": [], "parts": []}
+        return MachinePanel(description=message)
     base = store.remember("machine-file", (state.notebook.document, machine), lambda: _base(state, machine))
     report = store.report_now(state)
     found = tried_now(state, store)
     parts = store.remember("machine-parts", (machine, base), lambda: _parts(machine, base))
     used = _used(machine, report)
     gains = _gains(found, report)
-    return {
-        "name": machine.name,
-        "description": machine.description,
-        "changed": len(overridden_paths(state.notebook.document, machine)),
-        "limit": limit_value(found, report),
-        "sensitivities": sensitivities(found, report),
-        "parts": [
-            {
-                **part,
-                "used": part["path"] in used or not part["path"],
-                "figures": [f | {"gain": gains.get(f["path"])} for f in part["figures"]],
-            }
+    return MachinePanel(
+        name=machine.name,
+        description=machine.description,
+        changed=len(overridden_paths(state.notebook.document, machine)),
+        limit=limit_value(found, report),
+        sensitivities=sensitivities(found, report),
+        parts=[
+            replace(
+                part,
+                used=part.path in used or not part.path,
+                figures=[replace(figure, gain=gains.get(figure.path)) for figure in part.figures],
+            )
             for part in parts
         ],
-    }
+    )
 
 
 def _base(state: State, machine: Machine) -> Machine:
@@ -82,12 +144,12 @@ def _names(machine: Machine) -> list[tuple[str, str, type[Part]]]:
     return [(group, part.name, type(part)) for group in GROUPS for part in machine.parts(group)]
 
 
-def _gains(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> dict[str, Value]:
+def _gains(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> dict[str, ParameterGain]:
     if found is None or not isinstance(report, Report):
         return {}
     gains = {k.path: gain_value(k, report.cycles) for k in found.parameters}
-    most = max((abs(g["share"]) for g in gains.values()), default=0.0) or 1.0
-    return {path: gain | {"width": abs(gain["share"]) / most} for path, gain in gains.items()}
+    most = max((abs(gain.share) for gain in gains.values()), default=0.0) or 1.0
+    return {path: replace(gain, width=abs(gain.share) / most) for path, gain in gains.items()}
 
 
 def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]:
@@ -103,15 +165,10 @@ def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]
     }
 
 
-def _parts(machine: Machine, base: Machine) -> list[Value]:
+def _parts(machine: Machine, base: Machine) -> list[PartPanel]:
     """The machine's global parameters, then memories, caches, buses and engines."""
-    whole = {
-        "path": "",
-        "name": machine.name,
-        "kind": "machine",
-        "about": "",
-        "figures": [_figure(machine, base, meanings(Machine), "clock_hz")],
-    }
+    clock = _figure(machine, base, meanings(Machine), "clock_hz")
+    whole = PartPanel(path="", name=machine.name, kind="machine", about="", figures=[clock])
     groups = (("memories", "memory"), ("caches", "cache"), ("buses", "bus"), ("engines", ""))
     return [
         whole,
@@ -119,16 +176,16 @@ def _parts(machine: Machine, base: Machine) -> list[Value]:
     ]
 
 
-def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) -> Value:
+def _part(machine: Machine, base: Machine, group: str, kind: str, part: Part) -> PartPanel:
     path = f"{group}.{part.name}"
     fields, descriptions = [f for f in part.__struct_fields__ if f not in FIXED and f != "kind"], meanings(type(part))
-    return {
-        "path": path,
-        "name": part.name,
-        "kind": kind or f"{KINDS[type(part)]} engine",
-        "about": _about(part),
-        "figures": [_figure(machine, base, descriptions, f"{path}.{field}") for field in fields],
-    }
+    return PartPanel(
+        path=path,
+        name=part.name,
+        kind=kind or f"{KINDS[type(part)]} engine",
+        about=_about(part),
+        figures=[_figure(machine, base, descriptions, f"{path}.{field}") for field in fields],
+    )
 
 
 def _about(part: Part) -> str:
@@ -141,28 +198,26 @@ def _about(part: Part) -> str:
     return ""
 
 
-def _figure(machine: Machine, base: Machine, descriptions: Mapping[str, str], path: str) -> Value:
-    """A parameter: path, label, meaning, unit, text, source, changed, was, choices, less and more (texts; None for values that the machine
-    refuses), offers."""
+def _figure(machine: Machine, base: Machine, descriptions: Mapping[str, str], path: str) -> EditableParameter:
     field = path.rpartition(".")[2]
     value, before = machine.figure(path), base.figure(path)
     words = meaning_of(field)
     less, more = steps(field, value)
     choices = ("no", "yes") if isinstance(value, bool) else CHOICES.get(field, ())
-    return {
-        "path": path,
-        "label": words.label,
-        "meaning": descriptions[field],
-        "unit": words.unit,
-        "text": figure_text(field, value),
-        "source": _source(base, path),
-        "changed": value != before,
-        "was": figure_text(field, before),
-        "choices": choices,
-        "less": _step(machine, path, less),
-        "more": _step(machine, path, more),
-        "offers": _offers(machine, base, path) if words.scale == "bytes" else [],
-    }
+    return EditableParameter(
+        path=path,
+        label=words.label,
+        meaning=descriptions[field],
+        unit=words.unit,
+        text=figure_text(field, value),
+        source=_source(base, path),
+        changed=value != before,
+        was=figure_text(field, before),
+        choices=choices,
+        less=_step(machine, path, less),
+        more=_step(machine, path, more),
+        offers=_offers(machine, base, path) if words.scale == "bytes" else [],
+    )
 
 
 def _step(machine: Machine, path: str, value: Any) -> str | None:
@@ -180,16 +235,16 @@ def _accepts(machine: Machine, path: str, value: Any) -> bool:
     return True
 
 
-def _offers(machine: Machine, base: Machine, path: str) -> list[Value]:
+def _offers(machine: Machine, base: Machine, path: str) -> list[SizeOffer]:
     field = path.rpartition(".")[2]
     return [
-        {
-            "text": offer.text,
-            "value": figure_text(field, offer.size_bytes),
-            "hint": offer.hint,
-            "chosen": machine.figure(path) == offer.size_bytes,
-            "possible": _accepts(machine, path, offer.size_bytes),
-        }
+        SizeOffer(
+            offer.text,
+            figure_text(field, offer.size_bytes),
+            offer.hint,
+            machine.figure(path) == offer.size_bytes,
+            _accepts(machine, path, offer.size_bytes),
+        )
         for offer in offers(base.name, path, base.figure(path))
     ]
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from ....engine.ir import Block, BufferRegion, uses_var
-from .entry import Entry, Field, field
+from .entry import Choice, Field, field
 from .facts import Facts
 
 
-def buffer_choices(block: Block, *, written: bool) -> list[Entry]:
+def buffer_choices(block: Block, *, written: bool) -> list[Choice]:
     regions = block.writes if written else block.reads
-    return [{"value": n, "label": f"{r.buffer.name}  ({r.buffer.scope})"} for n, r in enumerate(regions)]
+    return [Choice(n, f"{r.buffer.name}  ({r.buffer.scope})") for n, r in enumerate(regions)]
 
 
 def cache_fields(side: str) -> Callable[[Facts, Block], list[Field]]:
@@ -31,19 +33,19 @@ def in_place(block: Block) -> list[int]:
 
 def inplace_fields(facts: Facts, block: Block) -> list[Field]:
     own = in_place(block)
-    choices = [c for c in buffer_choices(block, written=False) if c["value"] in own]
+    choices = [c for c in buffer_choices(block, written=False) if c.value in own]
     return [field("read_buffer_index", "Buffer", "choice", own[0], choices), scope_field(facts)]
 
 
 def reindex_fields(_: Facts, block: Block) -> list[Field]:
     sides = (("read", "read", block.reads), ("write", "written", block.writes))
     choices = [
-        {"value": [side, n], "label": f"{r.buffer.name}  ({word})"}
+        Choice([side, n], f"{r.buffer.name}  ({word})")
         for side, word, regions in sides
         for n, r in enumerate(regions)
         if side == "write" or n not in in_place(block)
     ]
-    return [field("buffer", "Buffer", "choice", choices[0]["value"], choices)]
+    return [field("buffer", "Buffer", "choice", choices[0].value, choices)]
 
 
 def mapped_fields(side: str) -> Callable[[Facts, Block], list[Field]]:
@@ -54,8 +56,8 @@ def mapped_fields(side: str) -> Callable[[Facts, Block], list[Field]]:
     def fields(facts: Facts, block: Block) -> list[Field]:
         maps = [map_of(block, region) for region in (block.writes if side == "write" else block.reads)]
         buffer, scope = cache_fields(side)(facts, block)
-        for choice, text in zip(buffer["choices"], maps, strict=True):
-            choice["sets"] = {"index_map": text}
+        pairs = zip(buffer.choices, maps, strict=True)
+        buffer = replace(buffer, choices=[replace(choice, sets={"index_map": text}) for choice, text in pairs])
         about = "the position of each element, as a function of the iterators"
         return [buffer, scope, field("index_map", "Index map", "index_map", maps[0], help=about)]
 
@@ -71,9 +73,14 @@ def scope_field(facts: Facts) -> Field:
     return field("storage_scope", "Scope", "text", facts.scopes[0], facts.scopes, help="a memory of the machine")
 
 
+def own_writes(facts: Facts, block: Block) -> list[int]:
+    """The positions of a block's writes to intermediate buffers."""
+    return [n for n, w in enumerate(block.writes) if not facts.index.is_param(w.buffer)]
+
+
 def scope_fields(facts: Facts, block: Block) -> list[Field]:
-    own = [n for n, w in enumerate(block.writes) if not facts.index.is_param(w.buffer)]
-    choices = [c for c in buffer_choices(block, written=True) if c["value"] in own]
+    own = own_writes(facts, block)
+    choices = [c for c in buffer_choices(block, written=True) if c.value in own]
     return [field("buffer_index", "Buffer", "choice", own[0], choices), scope_field(facts)]
 
 

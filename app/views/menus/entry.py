@@ -3,14 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from ..labels.values import Answer, Value
 from .facts import Facts
 
-Field = dict[str, Any]
-Entry = dict[str, Any]
+FieldType = Literal["choice", "text", "index_map", "int", "ints", "names", "words", "literal"]
+
+
+FieldValue = str | int | float | bool | list[str | int | list[int]] | None
+
+
+class Choice(Value, frozen=True, omit_defaults=True):
+    """A value of a field; `sets` are the defaults of other fields with this choice."""
+
+    value: FieldValue
+    label: str
+    sets: dict[str, str] | None = None
+
+
+class Chip(Value, frozen=True):
+    """A value that is chosen with a press, with its predicted effect."""
+
+    label: str
+    value: str
+
+
+class Field(Value, frozen=True, omit_defaults=True):
+    """A form field; its name is the keyword of the Schedule method. Types: "ints" ("None, 16"), "names" ("io, ii"),
+    "words" (texts), "literal" (a number or text), "index_map" (a lambda). With `spread`, a choice's value is a list
+    with one item for each of these arguments; names follow the number of factors with `stem`; `empty`: whether an
+    empty list is a value."""
+
+    name: str
+    label: str
+    type: FieldType
+    choices: list[Choice]
+    default: FieldValue
+    optional: bool
+    help: str
+    placeholder: str = ""
+    stem: str = ""
+    spread: tuple[str, ...] = ()
+    empty: bool = False
+    chips: list[Chip] | None = None
+
+
+class Entry(Value, frozen=True, omit_defaults=True):
+    """A menu entry. `disabled` is the reason why the program's structure rules out the call; the engine checks the
+    other calls when they are applied. One that `revises` a step of the notebook has the row of the message as its
+    `target`."""
+
+    method: str
+    label: str
+    key: str
+    help: str
+    group: str
+    rare: bool
+    disabled: str
+    fields: list[Field]
+    revises: bool = False
+    target: str = ""
+
+
+class Menu(Answer, frozen=True, tag="menu"):
+    """The menu of a row."""
+
+    row: str
+    entries: list[Entry]
 
 
 class MenuItem(msgspec.Struct, frozen=True):
@@ -42,33 +104,24 @@ def entries(groups: Sequence[MenuGroup], facts: Facts, node: Any) -> list[Entry]
 
 def _entry(item: MenuItem, group: str, facts: Facts, node: Any) -> Entry:
     blocked = item.blocked(facts, node)
-    return {
-        "method": item.method,
-        "label": item.label,
-        "key": item.key,
-        "help": item.help,
-        "group": group,
-        "rare": item.rare,
-        "disabled": blocked,
-        "fields": [] if blocked else item.fields(facts, node),
-    }
+    fields = [] if blocked else item.fields(facts, node)
+    return Entry(item.method, item.label, item.key, item.help, group, item.rare, blocked, fields)
 
 
-def field(name: str, label: str, kind: str, default: Any = "", choices: Sequence[Any] = (), **more: Any) -> Field:
-    """A form field. `choices` are values, or {value, label, sets}, where `sets` are the defaults of other fields for that choice. With
-    `spread`, a choice's value is a list with one item for each of these arguments.
-    """
-    options = [c if isinstance(c, dict) else {"value": c, "label": str(c)} for c in choices]
-    return {
-        "name": name,
-        "label": label,
-        "type": kind,
-        "choices": options,
-        "default": default,
-        "optional": False,
-        "help": "",
-        **more,
-    }
+def field(
+    name: str,
+    label: str,
+    kind: FieldType,
+    default: Any = "",
+    choices: Sequence[Any] = (),
+    *,
+    optional: bool = False,
+    help: str = "",  # noqa: A002 - the field has this name
+    **more: Any,
+) -> Field:
+    """A form field; `choices` are `Choice`s, or values."""
+    options = [c if isinstance(c, Choice) else Choice(c, str(c)) for c in choices]
+    return Field(name, label, kind, options, default, optional, help, **more)
 
 
 def no_fields(_: Facts, __: Any) -> list[Field]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from ....engine.ir import Block, BlockRealize, Buffer, For, Stmt
-from .copies import scope_fields
-from .entry import Entry, Field, field
+from .copies import own_writes, scope_fields
+from .entry import Choice, Field, field
 from .facts import Facts
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
@@ -15,14 +17,14 @@ DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32",
 def layout_buffers(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> tuple[Field, str]:
     """The field that chooses a buffer, intermediates before parameters, and the `default` of field `name` for the first choice."""
     sides = (("write", "written", block.writes), ("read", "read", block.reads))
-    found: dict[Buffer, Entry] = {}
+    found: dict[Buffer, Choice] = {}
     for side, word, regions in sides:
         for n, region in enumerate(regions):
             if region.buffer.shape:
-                found.setdefault(region.buffer, {"value": [side, n], "label": f"{region.buffer.name}  ({word})"})
+                found.setdefault(region.buffer, Choice([side, n], f"{region.buffer.name}  ({word})"))
     buffers = sorted(found, key=facts.index.is_param)
-    choices = [{**found[b], "sets": {name: default(b)}} for b in buffers]
-    return field("buffer", "Buffer", "choice", choices[0]["value"], choices), default(buffers[0])
+    choices = [replace(found[b], sets={name: default(b)}) for b in buffers]
+    return field("buffer", "Buffer", "choice", choices[0].value, choices), default(buffers[0])
 
 
 def layout_fields(facts: Facts, block: Block) -> list[Field]:
@@ -53,30 +55,28 @@ def separator_fields(facts: Facts, block: Block) -> list[Field]:
 
 
 def align_fields(facts: Facts, block: Block) -> list[Field]:
-    buffer = own_buffer(facts, block, "axis", lambda b: str(max(0, len(b.shape) - 2)))
+    buffer, axis = own_buffer(facts, block, "axis", lambda b: str(max(0, len(b.shape) - 2)))
     return [
         buffer,
-        field(
-            "axis", "Axis", "int", int(buffer["choices"][0]["sets"]["axis"]), help="the axis whose stride is aligned"
-        ),
+        field("axis", "Axis", "int", int(axis), help="the axis whose stride is aligned"),
         field("factor", "Factor", "int", 32, help="in elements"),
         field("offset", "Offset", "int", 1, help="stride modulo factor, in elements"),
     ]
 
 
 def dtype_fields(facts: Facts, block: Block) -> list[Field]:
-    buffer = own_buffer(facts, block, "dtype", lambda b: b.dtype)
-    now = buffer["choices"][0]["sets"]["dtype"]
+    buffer, now = own_buffer(facts, block, "dtype", lambda b: b.dtype)
     about = "values are rounded, so results may differ"
     return [buffer, field("dtype", "Type", "choice", now, tuple(dict.fromkeys((now, *DTYPES))), help=about)]
 
 
-def own_buffer(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> Field:
-    """The field that chooses an intermediate buffer written by the block; each choice sets the `default` of field `name`."""
+def own_buffer(facts: Facts, block: Block, name: str, default: Callable[[Buffer], str]) -> tuple[Field, str]:
+    """The field that chooses an intermediate buffer written by the block, and the `default` of field `name` for the first choice."""
+    numbers = own_writes(facts, block)
+    defaults = [default(block.writes[n].buffer) for n in numbers]
     buffer = scope_fields(facts, block)[0]
-    for choice in buffer["choices"]:
-        choice["sets"] = {name: default(block.writes[choice["value"]].buffer)}
-    return buffer
+    choices = [replace(choice, sets={name: text}) for choice, text in zip(buffer.choices, defaults, strict=True)]
+    return replace(buffer, choices=choices), defaults[0]
 
 
 def iterator_map_fields(_: Facts, block: Block) -> list[Field]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ....engine.arith import divisors
 from ....engine.ir import For, SeqStmt, build
 from .copies import scope_field
-from .entry import Entry, Field, field
+from .entry import Chip, Choice, Field, field
 from .facts import THREADS, Facts
 
 
@@ -31,32 +31,35 @@ def split_fields(_: Facts, loop: For) -> list[Field]:
 MAX_CHIPS = 8
 
 
-def factor_chips(extent: int | None, place: int) -> list[Entry]:
-    """Divisors of an extent as choices for a split in two, where `place` has the number: {label, value}. Powers of two take precedence,
+def factor_chips(extent: int | None, place: int) -> list[Chip]:
+    """Divisors of an extent as choices for a split in two, where `place` has the number. Powers of two take precedence,
     since a form has room for few."""
     if extent is None or extent < 1:
         return []
     between = divisors(extent)[1:-1]
     chosen = sorted(sorted(between, key=lambda d: (d & (d - 1) != 0, abs(d.bit_length() - 5)))[:MAX_CHIPS])
     texts = (("None", str(d)) if place else (str(d), "None") for d in chosen)
-    return [{"label": str(d), "value": ", ".join(text)} for d, text in zip(chosen, texts, strict=True)]
+    return [Chip(str(d), ", ".join(text)) for d, text in zip(chosen, texts, strict=True)]
 
 
 def fuse_fields(facts: Facts, loop: For) -> list[Field]:
+    return nest_fields(facts, loop)
+
+
+def nest_fields(facts: Facts, loop: For, *, sized: bool = False) -> list[Field]:
+    """The field that chooses how many of the nested loops; each choice sets their tile sizes if they are `sized`."""
     chain = [facts.ids.of(loop.loop_var)]
-    choices: list[Entry] = []
+    choices: list[Choice] = []
     for inner in facts.inner_chain(loop):
         chain.append(inner)
-        choices.append({"value": list(chain), "label": " \u00d7 ".join(chain)})
-    return [field("loops", "Loops", "choice", choices[0]["value"], choices)]
+        sizes = {"factors": ", ".join("16" for _ in chain)} if sized else None
+        choices.append(Choice([*chain], " \u00d7 ".join(chain), sizes))
+    return [field("loops", "Loops", "choice", choices[0].value, choices)]
 
 
 def tile_fields(facts: Facts, loop: For) -> list[Field]:
-    (loops,) = fuse_fields(facts, loop)
-    for choice in loops["choices"]:
-        choice["sets"] = {"factors": ", ".join("16" for _ in choice["value"])}
     return [
-        loops,
+        *nest_fields(facts, loop, sized=True),
         field("factors", "Tile sizes", "ints", "16, 16", help="one per loop; a remainder is guarded by a condition"),
     ]
 
@@ -83,8 +86,8 @@ def too_short(_: Facts, loop: For) -> str:
 
 def merge_fields(facts: Facts, loop: For) -> list[Field]:
     own = facts.ids.of(loop.loop_var)
-    choices = [{"value": [own, other], "label": other} for other in facts.mergeable_loops(loop)]
-    return [field("loops", "With loop", "choice", choices[0]["value"], choices)]
+    choices = [Choice([own, other], other) for other in facts.mergeable_loops(loop)]
+    return [field("loops", "With loop", "choice", choices[0].value, choices)]
 
 
 def no_mergeable_loop(facts: Facts, loop: For) -> str:
@@ -134,9 +137,9 @@ def copy_at_fields(side: str) -> Callable[[Facts, For], list[Field]]:
     def fields(facts: Facts, loop: For) -> list[Field]:
         found = touched_below(facts, loop, side)
         word = "read" if side == "read" else "written"
-        choices = [{"value": [block, buffer], "label": f"{buffer}  ({word} by {block})"} for block, buffer in found]
-        spread = ["block", f"{side}_buffer_index"]
-        return [field("copied", "Buffer", "choice", choices[0]["value"], choices, spread=spread), scope_field(facts)]
+        choices = [Choice([block, buffer], f"{buffer}  ({word} by {block})") for block, buffer in found]
+        spread = ("block", f"{side}_buffer_index")
+        return [field("copied", "Buffer", "choice", choices[0].value, choices, spread=spread), scope_field(facts)]
 
     return fields
 

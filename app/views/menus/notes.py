@@ -6,7 +6,7 @@ from typing import Any
 
 from ....engine.export import region_map_text
 from ....engine.ir import Block, BufferRegion, For, RegionMap, build
-from .entry import Field, field
+from .entry import Choice, Field, field
 from .facts import Facts
 
 
@@ -29,17 +29,14 @@ def no_annotations(_: Facts, node: For | Block) -> str:
 def access_fields(_: Facts, block: Block) -> list[Field]:
     sides = (("read", "read", block.reads), ("write", "written", block.writes))
     choices = [
-        {
-            "value": [side, n],
-            "label": f"{region.buffer.name}  ({word})",
-            "sets": {"gen_new_ranges": region_text(block, region)},
-        }
+        Choice([side, n], f"{region.buffer.name}  ({word})", {"gen_new_ranges": region_text(block, region)})
         for side, word, regions in sides
         for n, region in enumerate(regions)
     ]
-    text, about = choices[0]["sets"]["gen_new_ranges"], "an index or (begin, end) per axis"
+    text = region_text(block, next(iter((*block.reads, *block.writes))))
+    about = "an index or (begin, end) per axis"
     return [
-        field("access", "Buffer", "choice", choices[0]["value"], choices, spread=["buf_type", "buffer_index"]),
+        field("access", "Buffer", "choice", choices[0].value, choices, spread=("buf_type", "buffer_index")),
         field("gen_new_ranges", "Region", "index_map", text, help=about),
     ]
 
@@ -51,8 +48,8 @@ def region_text(block: Block, region: BufferRegion) -> str:
 
 
 def hidden_fields(facts: Facts, block: Block) -> list[Field]:
-    choices = [{"value": ["read", [n]], "label": block.reads[n].buffer.name} for n in _only_read(facts, block)]
-    return [field("access", "Buffer", "choice", choices[0]["value"], choices, spread=["buf_type", "buf_index_array"])]
+    choices = [Choice(["read", [n]], block.reads[n].buffer.name) for n in _only_read(facts, block)]
+    return [field("access", "Buffer", "choice", choices[0].value, choices, spread=("buf_type", "buf_index_array"))]
 
 
 def reads_no_constant(facts: Facts, block: Block) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ....engine.ir import Block, BlockRealize, BufferStore, Call, FloatImm, For, IntImm, Stmt, uses_var
 from .copies import no_consumer, scope_fields, writes_params_only
 from .entry import Field, field
@@ -56,7 +58,7 @@ def not_reduced(facts: Facts, loop: For) -> str:
 
 
 def rolling_fields(facts: Facts, block: Block) -> list[Field]:
-    return [{**scope_fields(facts, block)[0], "name": "write_buffer_index"}]
+    return [replace(scope_fields(facts, block)[0], name="write_buffer_index")]
 
 
 def not_rolling(facts: Facts, block: Block) -> str:

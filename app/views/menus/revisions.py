@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
+
+from msgspec.structs import replace
 
 from ....engine.ir import ScheduleCall, Var
 from ...document import Notebook
@@ -10,7 +12,7 @@ from ...document import State as Moment
 from ...document.editing.revisions.steps import last_step, traced_steps
 from ...state.row_ids import Handle
 from .copies import scope_field, slot_field
-from .entry import Entry, Field, field
+from .entry import Chip, Entry, Field, field
 from .facts import Facts
 from .loops import factor_chips
 
@@ -51,7 +53,7 @@ def _rows_of(step: ScheduleCall) -> dict[Handle, Handle]:
 
 
 def revision_entries(facts: Facts, notebook: Notebook, count: int, row: str) -> list[Entry]:
-    """The menu entries of a row that change a step of the program after `count` lines: {…, target, revises}, where `target` is the row of
+    """The menu entries of a row that change a step of the program after `count` lines: `target` is the row of
     the message "revise"."""
     handles = revisions_of(notebook.states[count]).get(facts.ids[row], {})
     made: list[Entry] = []
@@ -64,26 +66,14 @@ def revision_entries(facts: Facts, notebook: Notebook, count: int, row: str) -> 
             continue
         label, key = LABELS.get(method, ("Change scope…", "G"))
         text = f"{step.text}: the later steps are applied again"
-        made.append(
-            {
-                "method": method,
-                "label": label,
-                "key": key,
-                "help": text,
-                "group": "Steps",
-                "rare": False,
-                "disabled": "",
-                "fields": fields,
-                "revises": True,
-                "target": facts.ids.of(handle),
-            }
-        )
+        target = facts.ids.of(handle)
+        made.append(Entry(method, label, key, text, "Steps", False, "", fields, revises=True, target=target))
     return made
 
 
 def _fields(facts: Facts, step: ScheduleCall) -> list[Field]:
     """The fields of the arguments that can change; none for arguments that a form cannot show."""
-    arguments: dict[str, Any] = dict(step.arguments)
+    arguments = dict(step.arguments)
     match step.method:
         case "split":
             factors = cast("tuple[object, ...]", tuple(arguments["factors"]))
@@ -96,13 +86,13 @@ def _fields(facts: Facts, step: ScheduleCall) -> list[Field]:
         case "double_buffer":
             return [slot_field(arguments.get("slots", 2))]
         case _:
-            return [{**scope_field(facts), "default": arguments["storage_scope"]}]
+            return [replace(scope_field(facts), default=arguments["storage_scope"])]
 
 
-def _chips(facts: Facts, step: ScheduleCall, factors: tuple[object, ...]) -> list[Entry]:
+def _chips(facts: Facts, step: ScheduleCall, factors: tuple[object, ...]) -> list[Chip] | None:
     """Other divisors for a split in two: the factor that is a number changes."""
     places = [n for n, factor in enumerate(factors) if isinstance(factor, int)]
     loops = [loop for loop in step.results if isinstance(loop, Var) and facts.index.has_loop(loop)]
     if len(factors) != 2 or len(places) != 1 or len(loops) != 2:
-        return []
+        return None
     return factor_chips(facts.extent_product(loops), places[0])

@@ -125,13 +125,8 @@ BLOCK_ITEMS = tuple(item for group in BLOCK_MENU for item in group.items)
 def row_menus(
     func: PrimFunc, scopes: Sequence[str] = SCOPES, *, machine: Machine | None = None, intrinsics: Sequence[str] = ()
 ) -> dict[str, list[Entry]]:
-    """Row id -> [{method, label, key, help, group, rare, disabled, fields: [{name, label, type, choices, default, optional, help}]}].
-
-    `disabled` is the reason why the program's structure rules out a call; the engine checks the other calls when they are applied. A
-    field's name is the keyword of the Schedule method. Types: "int", "text", "choice", "ints" ("None, 16"), "names" ("io, ii"), "words"
-    (texts), "literal" (a number or text), "index_map" (a lambda). `scopes` are the choices for memories, the first as the default;
-    `intrinsics` are the names of registered intrinsics.
-    """
+    """The menu of each row by its id. `scopes` are the choices for memories, the first as the default; `intrinsics` are the names of
+    registered intrinsics."""
     facts = Facts(func, scopes, machine, intrinsics)
     return {row: menu_of(facts, row) for row in facts.ids}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal
 
 import msgspec
 
@@ -15,8 +15,35 @@ from ...state.derived import Store
 from ...state.model import State
 from ...state.open_model import OpenModel
 from ..labels.palette import BUFFER_COLOURS
+from ..labels.values import Value
 
-Value = dict[str, Any]
+
+class GraphNode(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """A node of the graph. A call also has its position in the graph, the `key` of its kernel, and the tensors that it reads and writes."""
+
+    id: str
+    kind: Literal["input", "call", "result"]
+    label: str
+    shape: str
+    call: int | None = None
+    key: str = ""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+class GraphEdge(Value, frozen=True):
+    """A tensor from one node to another, by their ids."""
+
+    source: str = msgspec.field(name="from")
+    target: str = msgspec.field(name="to")
+    shape: str
+
+
+class ModelGraph(Value, frozen=True):
+    """The calls of an inference, its inputs and its results."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
 
 
 def graph_now(state: State, store: Store) -> str:
@@ -29,52 +56,51 @@ def graph_now(state: State, store: Store) -> str:
     )
 
 
-def graph_value(model: OpenModel) -> Value:
-    """`nodes` of the kinds "input", "call" and "result", each with its id, a label, its shape and the tensors that it reads and writes; a
-    call also has its position in the graph and the `key` of its kernel. `edges` have the ids of two nodes and a shape."""
+def graph_value(model: OpenModel) -> ModelGraph:
+    """The graph of a model."""
     graph, sizes = model.network.graph, model.sizes
     keys = {at: entry.key for entry in model.kernels for at in entry.kernel.calls}
-    nodes: list[Value] = []
-    edges: list[Value] = []
+    nodes: list[GraphNode] = []
+    edges: list[GraphEdge] = []
     made: dict[GraphTensor, str] = {}
     for number, tensor in enumerate(graph.inputs):
         made[tensor] = f"in{number}"
-        nodes.append({"id": made[tensor], "kind": "input", "label": tensor.name, "shape": tensor_text(tensor, sizes)})
+        shape = tensor_text(tensor, sizes)
+        nodes.append(GraphNode(id=made[tensor], kind="input", label=tensor.name, shape=shape))
     for at, call in enumerate(graph.calls):
         if at in model.prepared:
             continue
         nodes.append(
-            {
-                "id": f"call{at}",
-                "kind": "call",
-                "label": operators_of(call.kernel),
-                "shape": ", ".join(tensor_text(t, sizes) for t in call.results),
-                "call": at,
-                "key": keys[at],
-                "reads": [f"{t.name} {tensor_text(t, sizes)}" for t in call.arguments],
-                "writes": [f"{t.name} {tensor_text(t, sizes)}" for t in call.results],
-            }
+            GraphNode(
+                id=f"call{at}",
+                kind="call",
+                label=operators_of(call.kernel),
+                shape=", ".join(tensor_text(t, sizes) for t in call.results),
+                call=at,
+                key=keys[at],
+                reads=tuple(f"{t.name} {tensor_text(t, sizes)}" for t in call.arguments),
+                writes=tuple(f"{t.name} {tensor_text(t, sizes)}" for t in call.results),
+            )
         )
         edges += _edges(call.arguments, made, f"call{at}", model)
         made.update(dict.fromkeys(call.results, f"call{at}"))
     for number, tensor in enumerate(graph.results):
-        nodes.append(
-            {"id": f"out{number}", "kind": "result", "label": tensor.name, "shape": tensor_text(tensor, sizes)}
-        )
+        shape = tensor_text(tensor, sizes)
+        nodes.append(GraphNode(id=f"out{number}", kind="result", label=tensor.name, shape=shape))
         edges += _edges((tensor,), made, f"out{number}", model)
-    return {"nodes": nodes, "edges": edges}
+    return ModelGraph(nodes, edges)
 
 
 def _edges(
     tensors: tuple[GraphTensor, ...], made: dict[GraphTensor, str], target: str, model: OpenModel
-) -> Iterator[Value]:
+) -> Iterator[GraphEdge]:
     """An edge from each node that makes a tensor, once for each node."""
     sources: dict[str, GraphTensor] = {}
     for tensor in tensors:
         if tensor in made:
             sources.setdefault(made[tensor], tensor)
     for source, tensor in sources.items():
-        yield {"from": source, "to": target, "shape": tensor_text(tensor, model.sizes)}
+        yield GraphEdge(source, target, tensor_text(tensor, model.sizes))
 
 
 def operators_of(kernel: str) -> str:

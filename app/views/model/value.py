@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from ....engine.ir import TilewrightError
 from ....engine.network import Kernel, KernelCost, NetworkReport, engine_loads, inference_spans, on_chip_bytes
 from ...state.derived import Store
-from ...state.model import State
+from ...state.model import State, Theme
 from ...state.model_results import (
     KernelResult,
     kernel_status,
@@ -20,11 +23,102 @@ from ...state.model_results import (
 )
 from ...state.open_model import ModelKernel, OpenModel
 from ..labels.numbers import grouped, size_text
+from ..labels.values import Value
 from .graph import hues_of, operators_of
 
-Value = dict[str, Any]
+Status = Literal["pending", "error", "wrong", "unscheduled", "scheduled", "tested", "proved"]
 
-STATUSES = {
+
+class KernelRow(Value, frozen=True, kw_only=True):
+    """A kernel of the list. `hue` is the colour of one that is called more than once; `bound` are the cycles of all
+    its calls, `share` is its part of the inference, `over` are the bytes over capacity; `loads` has the busy part of
+    each engine, `peaks` the used part and the bytes of each on-chip memory."""
+
+    key: str
+    name: str
+    label: str
+    functions: int
+    hue: int | None
+    calls: int
+    status: Status
+    cycles: int = 0
+    cycles_text: str = ""
+    each: str = ""
+    share: float = 0.0
+    bound: int = 0
+    bound_text: str = ""
+    ratio: str = ""
+    engine: str = ""
+    over: str = ""
+    detail: str = ""
+    lines: int = 0
+    loads: dict[str, float] = msgspec.field(default_factory=dict)
+    peaks: dict[str, tuple[float, str]] = msgspec.field(default_factory=dict)
+
+
+class ModelHead(Value, frozen=True, kw_only=True):
+    """The figures of the whole: `done` of `total` kernels have a cost, `count` are the cycles as a number, `on_chip`
+    counts the tensors that stay on chip between kernels, `waits` are the cycles of waits for their copies, and
+    `misfit` says why they do not fit."""
+
+    title: str
+    machine: str
+    done: int
+    total: int
+    cycles: str
+    count: int
+    bound: str
+    ratio: str
+    calls: int
+    kernels: int
+    prepared: int
+    preparation: str
+    failed: list[str]
+    on_chip: int
+    waits: str
+    misfit: str
+
+
+class KernelFilter(Value, frozen=True):
+    """A status with the number of its kernels."""
+
+    key: str
+    label: str
+    count: int
+
+
+class MemoryCapacity(Value, frozen=True):
+    """An on-chip memory."""
+
+    name: str
+    capacity: str
+
+
+class Inference(Value, frozen=True, kw_only=True):
+    """One inference: for each call its position in the graph, its kernel, and its first and last cycle; the rows of
+    engines and memories."""
+
+    cycles: int
+    calls: list[int]
+    keys: list[str]
+    starts: list[int]
+    ends: list[int]
+    engines: list[str]
+    memories: list[MemoryCapacity]
+
+
+class ModelPage(Value, frozen=True, kw_only=True):
+    """A model: its figures, its kernels, those with most cycles first, and one inference over time."""
+
+    name: str
+    head: ModelHead
+    filters: list[KernelFilter]
+    kernels: list[KernelRow]
+    timeline: Inference
+    theme: Theme
+
+
+STATUSES: dict[Status, str] = {
     "pending": "not simulated yet",
     "error": "error",
     "wrong": "wrong result",
@@ -38,54 +132,54 @@ STATUSES = {
 OVER = "over capacity"
 
 
-def model_value(state: State, store: Store) -> Value | None:
-    """The model's figures (`head`), the kernels of an inference, those with most cycles first, and the `timeline`; None without a model."""
+def model_value(state: State, store: Store) -> ModelPage | None:
+    """The page of the open model; None without a model."""
     model = state.model
     if model is None:
         return None
     report = network_report(model, store)
     bounds: list[int] = []
-    rows: list[Value] = []
+    rows: list[KernelRow] = []
     hues = hues_of(model)
     for entry in model.running:
         result = known_result(model, entry, store)
         rows.append(_row(model, entry, result, report, hues.get(entry.key), store))
-        bounds.append(rows[-1]["bound"])
-    ranked = sorted(rows, key=lambda row: -row["cycles"])
-    return {
-        "name": model.name,
-        "head": _head(model, report, rows, sum(bounds), store),
-        "filters": _filters(rows),
-        "kernels": ranked,
-        "timeline": _timeline(model, report, store),
-        "theme": state.theme,
-    }
+        bounds.append(rows[-1].bound)
+    ranked = sorted(rows, key=lambda row: -row.cycles)
+    return ModelPage(
+        name=model.name,
+        head=_head(model, report, rows, sum(bounds), store),
+        filters=_filters(rows),
+        kernels=ranked,
+        timeline=_timeline(model, report, store),
+        theme=state.theme,
+    )
 
 
-def _head(model: OpenModel, report: NetworkReport, rows: Sequence[Value], bound: int, store: Store) -> Value:
+def _head(model: OpenModel, report: NetworkReport, rows: Sequence[KernelRow], bound: int, store: Store) -> ModelHead:
     """The figures of the whole: texts, and how many kernels have a cost."""
-    known = sum(row["status"] != "pending" for row in rows)
-    calls = sum(row["calls"] for row in rows)
-    failed = [row["name"] for row in rows if row["status"] == "error"]
+    known = sum(row.status != "pending" for row in rows)
+    calls = sum(row.calls for row in rows)
+    failed = [row.name for row in rows if row.status == "error"]
     planned = planned_report(model, store)
-    return {
-        "title": model.title,
-        "machine": machine_of(model, store).name,
-        "done": known,
-        "total": len(rows),
-        "cycles": grouped(report.cycles),
-        "count": report.cycles,
-        "bound": grouped(bound) if bound else "",
-        "ratio": _ratio(report.cycles, bound) if known == len(rows) and not failed else "",
-        "calls": calls,
-        "kernels": len(rows),
-        "prepared": len(model.prepared),
-        "preparation": grouped(report.preparation_cycles),
-        "failed": failed,
-        "on_chip": len(model.on_chip),
-        "waits": grouped(report.plan.wait_cycles) if report.plan.wait_cycles else "",
-        "misfit": planned.refusal.message if isinstance(planned, TilewrightError) else "",
-    }
+    return ModelHead(
+        title=model.title,
+        machine=machine_of(model, store).name,
+        done=known,
+        total=len(rows),
+        cycles=grouped(report.cycles),
+        count=report.cycles,
+        bound=grouped(bound) if bound else "",
+        ratio=_ratio(report.cycles, bound) if known == len(rows) and not failed else "",
+        calls=calls,
+        kernels=len(rows),
+        prepared=len(model.prepared),
+        preparation=grouped(report.preparation_cycles),
+        failed=failed,
+        on_chip=len(model.on_chip),
+        waits=grouped(report.plan.wait_cycles) if report.plan.wait_cycles else "",
+        misfit=planned.refusal.message if isinstance(planned, TilewrightError) else "",
+    )
 
 
 def _row(
@@ -95,46 +189,43 @@ def _row(
     report: NetworkReport,
     hue: int | None,
     store: Store,
-) -> Value:
-    """A kernel of the list. `bound` are the cycles of all its calls, `share` its part of the inference, `loads` the busy part of each
-    engine, `peaks` the used part of each on-chip memory."""
+) -> KernelRow:
     calls = sum(at not in model.prepared for at in entry.kernel.calls)
     cycles = sum(cost.cycles for cost in report.kernels if _is_of(cost, entry.kernel))
     found = result.cost.report if result is not None else None
-    row: Value = {
-        "key": entry.key,
-        "name": entry.kernel.name,
-        "label": operators_of(entry.kernel.name),
-        "functions": len(entry.kernel.names),
-        "hue": hue,
-        "calls": calls,
-        "status": kernel_status(entry, result, store),
-        "cycles": 0, "cycles_text": "", "each": "", "share": 0.0, "bound": 0, "bound_text": "", "ratio": "", "engine": "", "over": "",
-        "detail": "", "lines": 0, "loads": {}, "peaks": {},
-    }  # fmt: skip
+    row = KernelRow(
+        key=entry.key,
+        name=entry.kernel.name,
+        label=operators_of(entry.kernel.name),
+        functions=len(entry.kernel.names),
+        hue=hue,
+        calls=calls,
+        status=kernel_status(entry, result, store),
+    )
     if result is None:
         return row
     bound = result.bound * calls
-    row |= {"bound": bound, "bound_text": grouped(bound), "lines": len(result.notebook.steps)}
     verdict = verdict_of_kernel(entry, result, store)
+    detail = "" if verdict is None else verdict.detail
     if result.refusal is not None:
-        row["detail"] = result.refusal.message
-    elif verdict is not None:
-        row["detail"] = verdict.detail
+        detail = result.refusal.message
+    lines = len(result.notebook.steps)
+    row = replace(row, bound=bound, bound_text=grouped(bound), lines=lines, detail=detail)
     if found is None:
         return row
     peaks = on_chip_bytes(found, report.machine)
-    return row | {
-        "cycles": cycles,
-        "cycles_text": grouped(cycles),
-        "each": grouped(cycles // calls),
-        "share": cycles / report.cycles if report.cycles else 0.0,
-        "ratio": _ratio(cycles, bound),
-        "engine": found.bounds[0].name if found.bounds else "",
-        "over": size_text(found.overflow_bytes) if found.overflow_bytes else "",
-        "loads": {name: round(load, 4) for name, load in engine_loads(found).items()},
-        "peaks": {name: [round(peak / capacity, 4), size_text(peak)] for name, (peak, capacity) in peaks.items()},
-    }
+    return replace(
+        row,
+        cycles=cycles,
+        cycles_text=grouped(cycles),
+        each=grouped(cycles // calls),
+        share=cycles / report.cycles if report.cycles else 0.0,
+        ratio=_ratio(cycles, bound),
+        engine=found.bounds[0].name if found.bounds else "",
+        over=size_text(found.overflow_bytes) if found.overflow_bytes else "",
+        loads={name: round(load, 4) for name, load in engine_loads(found).items()},
+        peaks={name: (round(peak / capacity, 4), size_text(peak)) for name, (peak, capacity) in peaks.items()},
+    )
 
 
 def _is_of(cost: KernelCost, kernel: Kernel) -> bool:
@@ -142,19 +233,18 @@ def _is_of(cost: KernelCost, kernel: Kernel) -> bool:
     return cost.kernel.name == kernel.name and cost.kernel.sizes == kernel.sizes
 
 
-def _filters(rows: Sequence[Value]) -> list[Value]:
+def _filters(rows: Sequence[KernelRow]) -> list[KernelFilter]:
     """The statuses that occur, with the number of kernels, and the kernels over capacity."""
     found = [
-        {"key": status, "label": label, "count": count}
+        KernelFilter(status, label, count)
         for status, label in STATUSES.items()
-        if (count := sum(row["status"] == status for row in rows))
+        if (count := sum(row.status == status for row in rows))
     ]
-    over = sum(bool(row["over"]) for row in rows)
-    return [*found, {"key": "over", "label": OVER, "count": over}] if over else found
+    over = sum(bool(row.over) for row in rows)
+    return [*found, KernelFilter("over", OVER, over)] if over else found
 
 
-def _timeline(model: OpenModel, report: NetworkReport, store: Store) -> Value:
-    """One inference: for each call its position, kernel, and first and last cycle; the rows of engines and on-chip memories."""
+def _timeline(model: OpenModel, report: NetworkReport, store: Store) -> Inference:
     spans = inference_spans(report)
     keys = {at: entry.key for entry in model.kernels for at in entry.kernel.calls}
     machine = machine_of(model, store)
@@ -164,15 +254,15 @@ def _timeline(model: OpenModel, report: NetworkReport, store: Store) -> Value:
         if cost.report is not None
         for name, (_, capacity) in on_chip_bytes(cost.report, machine).items()
     )
-    return {
-        "cycles": report.cycles,
-        "calls": [span.call for span in spans],
-        "keys": [keys[span.call] for span in spans],
-        "starts": [span.start for span in spans],
-        "ends": [span.end for span in spans],
-        "engines": [engine.name for engine in machine.engines],
-        "memories": [{"name": name, "capacity": size_text(capacity)} for name, capacity in memories],
-    }
+    return Inference(
+        cycles=report.cycles,
+        calls=[span.call for span in spans],
+        keys=[keys[span.call] for span in spans],
+        starts=[span.start for span in spans],
+        ends=[span.end for span in spans],
+        engines=[engine.name for engine in machine.engines],
+        memories=[MemoryCapacity(name, size_text(capacity)) for name, capacity in memories],
+    )
 
 
 def _ratio(cycles: int, bound: int) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import Machine, Report, load_machine, preset_names
 from ....engine.hwsim.machine.parts import KINDS
@@ -15,71 +17,117 @@ from ...state.row_ids import row_ids
 from ..labels.fitness import cycles_text
 from ..labels.holes import tiles_text
 from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.values import Value
 from ..problems.lints import lints_now
-from ..problems.value import fix_value
+from ..problems.value import ProposedFix, fix_value
 from .suggestions import bound_now, ranked_now, suggested_now
-
-Value = dict[str, Any]
 
 MOST_SHOWN = 24
 """Suggestions beyond the best ones are not sent."""
 
 
-def next_value(state: State, store: Store) -> Value:
-    """The pane's value: `looking` (suggestions are still being tried), `limit` {text, detail}, `bound` (the distance from the lower
-    bound of the program, as text), `heaviest` {row, name, text}, `machines` to choose from while the schedule has no steps, `tiles` of the
-    schedule that a derivation can keep, as text, and `suggestions`, the best first: rule, title, `decisions` (what the calls do), `fix` as
-    in `problems_value`."""
+class ProgramLimit(Value, frozen=True):
+    """The cycles of the program, and what bounds them."""
+
+    text: str
+    detail: str
+
+
+class HeaviestBlock(Value, frozen=True):
+    """The block with the most busy cycles."""
+
+    row: str
+    name: str
+    text: str
+
+
+class DrawnMemory(Value, frozen=True):
+    """A memory in a machine's drawing."""
+
+    name: str
+    size: str
+
+
+class DrawnEngine(Value, frozen=True):
+    """An engine in a machine's drawing."""
+
+    name: str
+    kind: str
+
+
+class MachineChoice(Value, frozen=True):
+    """A preset with its memories from the farthest to the nearest, and its engines."""
+
+    name: str
+    description: str
+    memories: list[DrawnMemory]
+    engines: list[DrawnEngine]
+    chosen: bool = False
+
+
+class SuggestedStep(Value, frozen=True):
+    """A suggestion of a rule; `decisions` say what its calls do."""
+
+    rule: str
+    title: str
+    decisions: list[str]
+    fix: ProposedFix
+
+
+class NextSteps(Value, frozen=True, kw_only=True):
+    """What limits the program, and suggestions, the best first. `looking`: suggestions are still being tried;
+    `bound` is the distance from the lower bound of the program, `machines` are to choose from while the schedule has
+    no steps, `tiles` are those that a derivation can keep."""
+
+    looking: bool = False
+    limit: ProgramLimit | None = None
+    bound: str = ""
+    heaviest: HeaviestBlock | None = None
+    machines: Sequence[MachineChoice] = ()
+    tiles: str = ""
+    suggestions: Sequence[SuggestedStep] = ()
+
+
+def next_value(state: State, store: Store) -> NextSteps:
+    """The pane's value."""
     if state.notebook is None or state.moment is None:
-        return {
-            "looking": False,
-            "limit": None,
-            "bound": "",
-            "heaviest": None,
-            "machines": [],
-            "tiles": "",
-            "suggestions": [],
-        }
+        return NextSteps()
     report = store.report_now(state)
     suggested, linted = suggested_now(state, store), lints_now(state, store)
     is_done = isinstance(report, TilewrightError) or state.looks_back
     is_done = is_done or bool(suggested and suggested.is_complete and linted and linted.is_complete)
-    return {
-        "looking": not is_done,
-        "limit": _limit(report),
-        "bound": bound_text(report, bound_now(state, store)),
-        "heaviest": _heaviest(state, report),
-        "machines": _machines(state, store) if len(state.notebook.steps) == 0 else [],
-        "tiles": store.remember("tiles", (state.shown,), lambda: tiles_text(state)),
-        "suggestions": [_suggestion(state, one) for one in ranked_now(state, store)[:MOST_SHOWN]],
-    }
+    return NextSteps(
+        looking=not is_done,
+        limit=_limit(report),
+        bound=bound_text(report, bound_now(state, store)),
+        heaviest=_heaviest(state, report),
+        machines=_machines(state, store) if len(state.notebook.steps) == 0 else [],
+        tiles=store.remember("tiles", (state.shown,), lambda: tiles_text(state)),
+        suggestions=[_suggestion(state, one) for one in ranked_now(state, store)[:MOST_SHOWN]],
+    )
 
 
-def _suggestion(state: State, one: Suggestion) -> Value:
+def _suggestion(state: State, one: Suggestion) -> SuggestedStep:
     before, now = one.fix.copied_before, one.fix.copied
     moved = f"{size_text(before)} → {size_text(now)} copied" if before != now else ""
     fix = fix_value(state, one.fix)
-    return {
-        "rule": one.rule,
-        "title": one.title,
-        "decisions": list(one.decisions),
-        "fix": fix | {"detail": ", ".join(text for text in (fix["detail"], moved) if text)},
-    }
+    detail = ", ".join(text for text in (fix.detail, moved) if text)
+    return SuggestedStep(one.rule, one.title, list(one.decisions), replace(fix, detail=detail))
 
 
-def _limit(report: Report | TilewrightError | None) -> Value | None:
+def _limit(report: Report | TilewrightError | None) -> ProgramLimit | None:
     """The cycles of the program, and the engine or port that bounds them."""
     if report is None:
         return None
     if isinstance(report, TilewrightError):
-        return {"text": "The machine cannot run the program", "detail": report.refusal.message}
+        return ProgramLimit("The machine cannot run the program", report.refusal.message)
     bound = report.bounds[0] if report.bounds else None
     if bound is None or report.overflow_bytes:
-        return {"text": cycles_text(report), "detail": ""}
+        return ProgramLimit(cycles_text(report), "")
     what = f"{bound.name} is busy for {grouped(bound.cycles)} of them, {percent_text(bound.cycles / report.cycles)}"
     kind = {"engine": "less work on it", "port": "fewer bytes through it"}.get(bound.kind, "")
     rest = f"; only {kind} makes the program faster" if kind and bound.cycles * 1.05 >= report.cycles else ""
-    return {"text": cycles_text(report), "detail": f"{what}{rest}"}
+    return ProgramLimit(cycles_text(report), f"{what}{rest}")
 
 
 def bound_text(report: Report | TilewrightError | None, bound: int | None) -> str:
@@ -93,7 +141,7 @@ def bound_text(report: Report | TilewrightError | None, bound: int | None) -> st
     return f"{text}; this one {grouped(round(ratio)) if ratio >= 100 else f'{ratio:.2f}'} times as many"
 
 
-def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | None:
+def _heaviest(state: State, report: Report | TilewrightError | None) -> HeaviestBlock | None:
     """The block with the most busy cycles."""
     if not isinstance(report, Report) or state.moment is None:
         return None
@@ -109,24 +157,23 @@ def _heaviest(state: State, report: Report | TilewrightError | None) -> Value | 
     text = (
         f"{grouped(cycles)} cycles of {engines[name]}, {percent_text(cycles / max(1, sum(spent.values())))} of all work"
     )
-    return {"row": ids.of(name), "name": name, "text": text}
+    return HeaviestBlock(ids.of(name), name, text)
 
 
-def _machines(state: State, store: Store) -> list[Value]:
+def _machines(state: State, store: Store) -> list[MachineChoice]:
     """The presets, each with its memories and engines for a small drawing."""
     chosen = store.machine(state)
     name = chosen.name if isinstance(chosen, Machine) else ""
     presets = store.remember("machine-drawings", (), lambda: [_drawing(load_machine(n)) for n in preset_names()])
-    return [drawing | {"chosen": drawing["name"] == name} for drawing in presets]
+    return [replace(drawing, chosen=drawing.name == name) for drawing in presets]
 
 
-def _drawing(machine: Machine) -> Value:
-    """The memories of a machine from the farthest to the nearest, and its engines."""
+def _drawing(machine: Machine) -> MachineChoice:
     far = machine.far
     near = [m for m in machine.memories if m is not far]
-    return {
-        "name": machine.name,
-        "description": machine.description,
-        "memories": [{"name": m.name, "size": size_text(m.capacity_bytes)} for m in (far, *near)],
-        "engines": [{"name": e.name, "kind": KINDS[type(e)]} for e in machine.engines],
-    }
+    return MachineChoice(
+        machine.name,
+        machine.description,
+        [DrawnMemory(m.name, size_text(m.capacity_bytes)) for m in (far, *near)],
+        [DrawnEngine(e.name, KINDS[type(e)]) for e in machine.engines],
+    )

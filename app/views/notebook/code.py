@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.ir import TilewrightError
 from ...document.files.merging import alike
 from ...state.derived import Store
 from ...state.model import State
+from ..labels.values import Value
 
 MAX_LINES = 4_000
 """The maximum number of lines; a browser lays out more too slowly. Downloads are complete."""
@@ -15,22 +18,35 @@ MAX_LINES = 4_000
 EXPORT_FILE = "schedule_tvm.py"
 
 
-def script_value(state: State, store: Store) -> dict[str, Any]:
+class CodeLine(Value, frozen=True):
+    """A line; one that was removed has no number. "gap" stands for lines that are left out."""
+
+    number: int | None
+    text: str
+    mark: Literal["added", "removed", "gap"] | None = None
+
+
+class Code(Value, frozen=True):
+    """A program text. `file` is its name as a download; `reveal`: the view scrolls to the first mark; `playhead`: it
+    follows the timeline."""
+
+    caption: str
+    file: str | None
+    reveal: bool
+    lines: list[CodeLine]
+    playhead: bool = False
+
+
+def script_value(state: State, store: Store) -> Code:
     """The program at the chosen step; lines that are new since the program before it are "added", lines that went "removed"."""
     if state.moment is None:
         return _plain("TVMScript", "")
     text = store.script(state.moment.schedule)
     if state.before is None:
-        return _plain("TVMScript", text) | {"playhead": True}
+        return replace(_plain("TVMScript", text), playhead=True)
     old = store.script(state.before.schedule)
     lines = store.remember("marks", (state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
-    return {
-        "caption": _caption(state),
-        "file": None,
-        "reveal": True,
-        "playhead": True,
-        "lines": lines,
-    }
+    return Code(_caption(state), None, reveal=True, lines=lines, playhead=True)
 
 
 def _caption(state: State) -> str:
@@ -42,33 +58,29 @@ def _caption(state: State) -> str:
     return f"Marked: changes by {' '.join(step.split())}"
 
 
-def python_value(state: State, store: Store) -> dict[str, Any]:
+def python_value(state: State, store: Store) -> Code:
     """The schedule as a Python file for TVM."""
     if state.moment is None:
         return _plain("Python", "")
     exported = store.exported(state.moment)
     if isinstance(exported, TilewrightError):
         return _plain(f"The schedule cannot be exported: {exported.refusal.message}", "")
-    return _plain("Python for Apache TVM 0.26 or newer", exported) | {"file": EXPORT_FILE}
+    return replace(_plain("Python for Apache TVM 0.26 or newer", exported), file=EXPORT_FILE)
 
 
-def _plain(caption: str, text: str) -> dict[str, Any]:
-    lines = [_line(number, line) for number, line in enumerate(text.splitlines()[:MAX_LINES], 1)]
-    return {"caption": caption, "file": None, "reveal": False, "lines": lines}
+def _plain(caption: str, text: str) -> Code:
+    lines = [CodeLine(number, line) for number, line in enumerate(text.splitlines()[:MAX_LINES], 1)]
+    return Code(caption, None, reveal=False, lines=lines)
 
 
-def marked(old: str, new: str) -> list[dict[str, Any]]:
+def marked(old: str, new: str) -> list[CodeLine]:
     """The lines of `new` with marks against `old`."""
     before, after = old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES]
-    lines: list[dict[str, Any]] = []
+    lines: list[CodeLine] = []
     old_line = new_line = 0
     for from_old, from_new, length in (*alike(before, after), (len(before), len(after), 0)):
-        lines += [_line(None, text, "removed") for text in before[old_line:from_old]]
-        lines += [_line(n + 1, after[n], "added") for n in range(new_line, from_new)]
-        lines += [_line(n + 1, after[n]) for n in range(from_new, from_new + length)]
+        lines += [CodeLine(None, text, "removed") for text in before[old_line:from_old]]
+        lines += [CodeLine(n + 1, after[n], "added") for n in range(new_line, from_new)]
+        lines += [CodeLine(n + 1, after[n]) for n in range(from_new, from_new + length)]
         old_line, new_line = from_old + length, from_new + length
     return lines
-
-
-def _line(number: int | None, text: str, mark: str | None = None) -> dict[str, Any]:
-    return {"number": number, "text": text, "mark": mark, "error": None}

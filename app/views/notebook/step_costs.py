@@ -12,49 +12,63 @@ from ...state.derived import Store
 from ...state.model import State
 from ..labels.fitness import effect_of
 from ..labels.numbers import change_of, grouped, percent_text, size_text
+from ..labels.values import Trend, Value
 
-Figure = dict[str, str]
+
+class StepFigure(Value, frozen=True):
+    """A figure before and after a step."""
+
+    label: str
+    before: str
+    after: str
+    change: str
+    trend: Trend
+
+
+class StepCosts(Value, frozen=True):
+    """The effect of a step on the cycles, None if they stay the same; and all figures that changed."""
+
+    change: str | None = None
+    trend: Trend | None = None
+    hint: str | None = None
+    figures: Sequence[StepFigure] = ()
+
 
 OVERLAP_STEP = 0.005
 """The smallest reported difference of the overlap."""
 
 
-def known_changes(state: State, store: Store) -> dict[int, dict[str, Any]]:
-    """By step: change, trend and hint of the cycles, `figures` of all that changed ({label, before, after, change, trend}); only for steps
-    whose programs are simulated already."""
+def known_changes(state: State, store: Store) -> dict[int, StepCosts]:
+    """The costs of each step whose programs are simulated already."""
     if state.shown is None:
         return {}
     return dict(_changes([store.known_report(state, moment.schedule) for moment in state.shown.states], store))
 
 
-def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -> Iterator[tuple[int, dict[str, Any]]]:
+def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -> Iterator[tuple[int, StepCosts]]:
     """`reports[n]` is of the moment before step n."""
     for step, (before, after) in enumerate(itertools.pairwise(reports)):
         if not isinstance(after, Report) or before is after:
             continue
         if isinstance(before, TilewrightError):
             hint = f"From this step on, the machine can run the program: {grouped(after.cycles)} cycles"
-            yield step, {"change": "runs", "trend": "better", "hint": hint, "figures": []}
+            yield step, StepCosts("runs", "better", hint)
         elif isinstance(before, Report):
             figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
             if figures:
                 yield step, _row(figures, *effect_of(before, after))
 
 
-def _row(figures: list[Figure], effect: str, trend: str) -> dict[str, Any]:
+def _row(figures: list[StepFigure], effect: str, trend: Trend) -> StepCosts:
     """The costs next to a step's line: its effect, and all figures in a tooltip and below the chosen step."""
-    lines = [f"{f['label']} {f['before']} → {f['after']}, {f['change']} ({f['trend']})" for f in figures]
-    return {
-        "change": effect if trend != "same" else None,
-        "trend": trend if trend != "same" else "",
-        "hint": "\n".join(lines),
-        "figures": figures,
-    }
+    hint = "\n".join(f"{f.label} {f.before} → {f.after}, {f.change} ({f.trend})" for f in figures)
+    is_same = trend == "same"
+    return StepCosts(None if is_same else effect, "" if is_same else trend, hint, figures)
 
 
-def cost_figures(before: Report, after: Report) -> list[Figure]:
+def cost_figures(before: Report, after: Report) -> list[StepFigure]:
     """The figures that differ in `after`."""
-    found: list[Figure] = []
+    found: list[StepFigure] = []
     if before.cycles != after.cycles:
         found.append(_figure("Cycles", before.cycles, after.cycles, grouped))
     if before.copied_bytes != after.copied_bytes:
@@ -63,17 +77,16 @@ def cost_figures(before: Report, after: Report) -> list[Figure]:
     if peaks[0] != peaks[1]:
         found.append(_figure("On-chip peak", *peaks, size_text))
     if abs(before.overlap - after.overlap) >= OVERLAP_STEP:
-        trend = "better" if after.overlap > before.overlap else "worse"
+        trend: Trend = "better" if after.overlap > before.overlap else "worse"
         points = round(100 * (after.overlap - before.overlap))
         change = f"{'+' if points > 0 else '−'}{abs(points)} points"
         texts = percent_text(before.overlap), percent_text(after.overlap)
-        found.append({"label": "Overlap", "before": texts[0], "after": texts[1], "change": change, "trend": trend})
+        found.append(StepFigure("Overlap", *texts, change, trend))
     return found
 
 
-def _figure(label: str, before: int, after: int, text_of: Any) -> Figure:
-    change, trend = change_of(before, after)
-    return {"label": label, "before": text_of(before), "after": text_of(after), "change": change, "trend": trend}
+def _figure(label: str, before: int, after: int, text_of: Any) -> StepFigure:
+    return StepFigure(label, text_of(before), text_of(after), *change_of(before, after))
 
 
 def _peak(report: Report) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec.structs import asdict, replace
 
 from ....engine.adopt import hole_of, is_hole
 from ....engine.ir import TilewrightError
@@ -15,21 +17,99 @@ from ...document.editing.suggestions import culprit, suggestion
 from ...document.items import Item, schedule_items
 from ...state.derived import Store, attempt
 from ...state.model import State
-from ..labels.holes import axis_of
-from ..tree.structure import WORDS, chosen_changes
+from ..labels.holes import Axis, axis_of
+from ..labels.values import Trend, Value
+from ..tree.structure import WORDS, Sign, chosen_changes
+from .step_costs import StepCosts, StepFigure
 
-Row = dict[str, Any]
+
+class StepHole(Axis, frozen=True, kw_only=True):
+    """A parameter in a line, and the variable that the line assigns; the first value is the default."""
+
+    target: str
+
+
+class TreeChange(Value, frozen=True):
+    """A change of the tree by a step."""
+
+    sign: Sign
+    word: str
+    text: str
+    rows: tuple[str, ...]
+
+
+class StepDetails(Value, frozen=True):
+    """What the chosen step changed."""
+
+    figures: Sequence[StepFigure]
+    changes: list[TreeChange]
+
+
+class ConflictText(Value, frozen=True):
+    """A missing name, or an edit that caused a conflict."""
+
+    text: str
+
+
+class ConflictChoice(Value, frozen=True):
+    """A way to continue: the message that does it; the view itself performs one of the kind "edit"."""
+
+    label: str
+    hint: str
+    message: dict[str, object]
+
+
+class StepConflict(Value, frozen=True, kw_only=True):
+    """Why a step does not apply: what it needs, the edits that caused it, and the ways to continue; `waiting` counts the later steps."""
+
+    title: str
+    why: str
+    found: str
+    expected: str
+    code: str
+    needs: list[ConflictText]
+    changes: list[ConflictText]
+    waiting: int
+    choices: list[ConflictChoice]
+
+
+class ScheduleNote(Value, frozen=True):
+    """A comment between the lines of the schedule."""
+
+    text: str
+    kind: Literal["note"] = "note"
+
+
+class ScheduleLine(Value, frozen=True, kw_only=True):
+    """A line of the schedule, or a disabled one ("off"). `item` is its number among all lines, `line` that in the
+    file, `index` that among the enabled lines, `number` that of the step, `count` the number of lines up to it;
+    `comment` stands behind it, `query`: it changes nothing; `underline` is the part of the text that the error is
+    about. The chosen step has `details`, the one that does not apply a `conflict`."""
+
+    kind: Literal["step", "off"]
+    text: str
+    item: int
+    line: int
+    comment: str
+    hole: StepHole | None = None
+    index: int = 0
+    number: int = 0
+    count: int = 0
+    status: Literal["", "applied", "failed", "skipped"] = ""
+    query: bool = False
+    error: str | None = None
+    underline: tuple[int, int] | None = None
+    change: str | None = None
+    trend: Trend | None = None
+    hint: str | None = None
+    details: StepDetails | None = None
+    conflict: StepConflict | None = None
 
 
 def schedule_rows(
-    cell: Cell, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]], items: Iterable[Item]
-) -> list[Row]:
-    """The rows of a cell in the text's order.
-
-    kind is "step", "off", or "note" (a comment). A step: item, line (of the file), index, number, count (of steps up to it), text, hole,
-    comment (behind it), status, query, error, underline, change, trend, hint; the chosen one `details`, the one that does not
-    apply `conflict`.
-    """
+    cell: Cell, state: State, store: Store, changes: Mapping[int, StepCosts], items: Iterable[Item]
+) -> list[ScheduleLine | ScheduleNote]:
+    """The rows of a cell in the text's order."""
     notebook = state.notebook
     assert notebook is not None
     document = notebook.document
@@ -37,15 +117,10 @@ def schedule_rows(
     mine = [item for item in items if cell.first_line <= item.place.line < end]
     numbers = notebook.step_numbers
     lines = lines_of(document.text)
-    rows: list[tuple[int, Row]] = [(item.place.line, _row(item, lines, notebook, numbers)) for item in mine]
-    for _, row in rows:
-        if row["kind"] == "step":
-            row |= _findings(row, state, store, changes)
-        if row["kind"] == "step" and state.draft_of is not None:
-            row |= {"status": "applied", "error": None, "underline": None}  # the editor reports the errors itself
-    rows += _notes(cell, mine, notebook)
-    rows.sort(key=lambda row: row[0])
-    return [row for _, row in rows]
+    rows = [(item.place.line, _row(item, lines, notebook, numbers)) for item in mine]
+    found = [(line, _findings(row, state, store, changes) if row.kind == "step" else row) for line, row in rows]
+    found = [*found, *_notes(cell, mine, notebook)]
+    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 
 def items_of(notebook: Notebook, store: Store) -> tuple[Item, ...] | None:
@@ -60,24 +135,22 @@ def items_of(notebook: Notebook, store: Store) -> tuple[Item, ...] | None:
     return None if notebook.unread else store.remember("items", (notebook.document,), read)
 
 
-def conflict_value(conflict: Conflict, notebook: Notebook) -> dict[str, Any]:
-    """Why a step does not apply: title, why, found, expected, needs and changes [{text, step}], and what can be done about it.
-
-    A choice: label, hint, message (of kind "edit": the view does it).
-    """
+def conflict_value(conflict: Conflict, notebook: Notebook) -> StepConflict:
+    """Why a step does not apply, and what can be done about it."""
     refusal = conflict.error.refusal
     was = "no longer applies" if conflict.applied_before else "does not apply"
-    return {
-        "title": f"This step {was}",
-        "why": refusal.message,
-        "found": refusal.found,
-        "expected": refusal.expected,
-        "code": refusal.code,
-        "needs": [{"text": text} for text in _needs_text(conflict)],
-        "changes": [{"text": _change_text(change)} for change in conflict.changes] if conflict.applied_before else [],
-        "waiting": conflict.waiting,
-        "choices": list(_choices(conflict, notebook)),
-    }
+    edits = conflict.changes if conflict.applied_before else ()
+    return StepConflict(
+        title=f"This step {was}",
+        why=refusal.message,
+        found=refusal.found,
+        expected=refusal.expected,
+        code=refusal.code,
+        needs=[ConflictText(text) for text in _needs_text(conflict)],
+        changes=[ConflictText(_change_text(change)) for change in edits],
+        waiting=conflict.waiting,
+        choices=list(_choices(conflict, notebook)),
+    )
 
 
 def _needs_text(conflict: Conflict) -> Iterator[str]:
@@ -87,7 +160,7 @@ def _needs_text(conflict: Conflict) -> Iterator[str]:
         yield f"{names}, created by `{_one_line(made_by)}`" if made_by else f"{names}, which no line creates"
 
 
-def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]:
+def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[ConflictChoice]:
     near = suggestion(notebook, conflict.error)
     repair = conflict.error.refusal.repair
     if near is not None and not any(need.made_by for need in conflict.needs):
@@ -116,8 +189,8 @@ def _choices(conflict: Conflict, notebook: Notebook) -> Iterator[dict[str, Any]]
         yield _choice("stop_here", "Stop here", f"Disable this step and the {conflict.waiting} after it")
 
 
-def _choice(kind: str, label: str, hint: str, **message: object) -> dict[str, Any]:
-    return {"label": label, "hint": hint, "message": {"kind": kind, **message}}
+def _choice(kind: str, label: str, hint: str, **message: object) -> ConflictChoice:
+    return ConflictChoice(label, hint, {"kind": kind, **message})
 
 
 _CHANGES = {"removed": "removed", "off": "disabled", "edited": "edited", "moved": "moved", "added": "added"}
@@ -138,40 +211,35 @@ def _short(text: str) -> str:
     return text if len(text) <= 48 else f"{text[:46]} …"
 
 
-def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int, int]) -> Row:
-    row: Row = {
-        "kind": "off",
-        "item": item.index,
-        "line": item.place.line,
-        "text": item.text,
-        "comment": _comment(item, lines),
-    }
+def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int, int]) -> ScheduleLine:
+    comment = _comment(item, lines)
+    row = ScheduleLine(kind="off", item=item.index, line=item.place.line, text=item.text, comment=comment)
     if item.step is None:
         return row
     # Without a program there are lines, but no steps.
     step = notebook.steps[item.step] if item.step < len(notebook.steps) else None
     error = None if step is None else step.error
-    return row | {
-        "kind": "step",
-        "hole": None if step is None else _hole_value(step),
-        "index": item.step,
-        "number": numbers.get(item.step, 0),
-        "count": item.step + 1,
-        "status": "skipped" if step is None else step.status,
-        "query": item.method not in PRIMITIVES,
-        "error": error.refusal.message if error is not None else None,
-        "underline": _underline(item, error, notebook),
-    }
+    return replace(
+        row,
+        kind="step",
+        hole=None if step is None else _hole_value(step),
+        index=item.step,
+        number=numbers.get(item.step, 0),
+        count=item.step + 1,
+        status="skipped" if step is None else step.status,
+        query=item.method not in PRIMITIVES,
+        error=error.refusal.message if error is not None else None,
+        underline=_underline(item, error, notebook),
+    )
 
 
-def _hole_value(step: NotebookStep) -> dict[str, Any] | None:
-    """The hole of a line: its variable, its name and its values; the first one is the default."""
+def _hole_value(step: NotebookStep) -> StepHole | None:
     if not is_hole(step.call):
         return None
     found = attempt("hole", lambda: hole_of(step.call))
     if isinstance(found, TilewrightError):
         return None
-    return {"target": found.target, **axis_of(found)}
+    return StepHole(**asdict(axis_of(found)), target=found.target)
 
 
 def _underline(item: Item, error: TilewrightError | None, notebook: Notebook) -> tuple[int, int] | None:
@@ -190,38 +258,36 @@ def _comment(item: Item, lines: list[str]) -> str:
     return behind.lstrip("#").strip() if behind.startswith("#") else ""
 
 
-def _findings(row: Row, state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> Row:
-    """The known results of a step: its cost; its changes if it is selected; its conflict if it fails."""
+def _findings(row: ScheduleLine, state: State, store: Store, changes: Mapping[int, StepCosts]) -> ScheduleLine:
+    """A step with its known results: its cost; its changes if it is selected; its conflict if it fails. While something is being typed, the
+    editor reports the errors itself."""
     assert state.notebook is not None
-    change = changes.get(row["index"], {}) if _is_shown(row, state) else {}
-    found: Row = {name: change.get(name) for name in ("change", "trend", "hint")}
-    if state.chosen_step == row["count"] and row["status"] == "applied":
-        differences = [
-            {"sign": c.sign, "word": WORDS[c.sign], "text": c.text, "rows": c.rows}
-            for c in chosen_changes(state, store)
-        ]
-        found["details"] = {"figures": change.get("figures", []), "changes": differences}
-    if row["status"] == "failed" and state.draft_of is None:
-        conflict = conflict_of(state.notebook, state.good)
-        found["conflict"] = None if conflict is None else conflict_value(conflict, state.notebook)
-    return found
+    costs = changes.get(row.index, StepCosts()) if _is_shown(row, state) else StepCosts()
+    row = replace(row, change=costs.change, trend=costs.trend, hint=costs.hint)
+    if state.chosen_step == row.count and row.status == "applied":
+        differences = [TreeChange(c.sign, WORDS[c.sign], c.text, c.rows) for c in chosen_changes(state, store)]
+        row = replace(row, details=StepDetails(costs.figures, differences))
+    if state.draft_of is not None:
+        return replace(row, status="applied", error=None, underline=None)
+    conflict = conflict_of(state.notebook, state.good) if row.status == "failed" else None
+    return row if conflict is None else replace(row, conflict=conflict_value(conflict, state.notebook))
 
 
-def _is_shown(row: Row, state: State) -> bool:
+def _is_shown(row: ScheduleLine, state: State) -> bool:
     """Whether the displayed schedule has this step; while the text is invalid, another schedule may be displayed."""
-    if state.shown is None or row["index"] >= len(state.shown.steps):
+    if state.shown is None or row.index >= len(state.shown.steps):
         return False
-    return state.shown.steps[row["index"]].text == row["text"]
+    return state.shown.steps[row.index].text == row.text
 
 
-def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, Row]]:
+def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, ScheduleNote]]:
     """The comments between the lines; those of several lines as one."""
     document: Document = notebook.document
     taken = {line for item in items for line in range(item.place.line, item.place.end_line + 1)}
     for number, line in enumerate(lines_of(document.text)[cell.body_line - 1 : _end_line(cell) - 1], cell.body_line):
         text = line.strip()
         if number not in taken and text.startswith("#") and text.strip("# \t"):
-            yield number, {"kind": "note", "text": text.removeprefix("#").strip()}
+            yield number, ScheduleNote(text.removeprefix("#").strip())
 
 
 def _end_line(cell: Cell) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from ....engine.ir import TilewrightError
 from ...document import Cell, Notebook
@@ -15,22 +16,70 @@ from ...document.notebook import GIVEN_UP, revision_of
 from ...document.posts import Post
 from ...state.derived import Store
 from ...state.model import State
-from .file_status import file_banners
-from .step_costs import known_changes
-from .steps import items_of, schedule_rows
+from ..labels.values import Value
+from .file_status import Banner, OtherProgram, file_banners
+from .step_costs import StepCosts, known_changes
+from .steps import ScheduleLine, ScheduleNote, items_of, schedule_rows
 
 __all__ = ["known_changes", "notebook_value"]
 
 
-def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-    """Cells in the file's order. `changes` is what `known_changes` found so far, by step.
+class NotebookBranch(Value, frozen=True):
+    """A branch, and how many of the first steps it shares with the current one; None for that one, or if its text cannot be read."""
 
-    banners [{kind, text, count, others [{number, label}]}], branches [{name, current, steps, shared}], problems [{line, column, end_line,
-    end_column, message, found, expected, code, mend}] with the file's lines; `draft`: something is being typed; `revision`: by this the
-    text is known that is shown.
-    """
+    name: str
+    current: bool
+    shared: int | None
+
+
+class TextProblem(Value, frozen=True, kw_only=True):
+    """An error of the text. Lines of the file and columns count from 1; `mend` is the replacement text of the fix."""
+
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    message: str
+    found: str
+    expected: str
+    code: str
+    mend: str | None
+
+
+class NotebookCell(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """A cell. `first_line` is that of its body, `lines` counts them; one of Markdown has `prose`, a schedule that
+    can be read its `rows`; one without steps may take the steps of drags."""
+
+    index: int
+    kind: str
+    title: str
+    body: str
+    first_line: int
+    lines: int
+    prose: str | None = None
+    rows: list[ScheduleLine | ScheduleNote] | None = None
+    takes_steps: bool = False
+
+
+class NotebookColumn(Value, frozen=True, kw_only=True):
+    """The cells in the order of the file. `chosen` is the number of lines that the displayed program has,
+    `examined`: a step was selected; `draft`: something is being typed; `revision` identifies the text that is shown."""
+
+    title: str = ""
+    revision: int = 0
+    cells: Sequence[NotebookCell] = ()
+    chosen: int = 0
+    examined: bool = False
+    banners: Sequence[Banner] = ()
+    branches: Sequence[NotebookBranch] = ()
+    problems: Sequence[TextProblem] = ()
+    draft: bool = False
+
+
+def notebook_value(state: State, store: Store, changes: Mapping[int, StepCosts]) -> NotebookColumn:
+    """The column's value. `changes` is what `known_changes` found so far, by step."""
     if state.notebook is None:
-        return {"title": "", "cells": [], "chosen": 0, "banners": [], "branches": [], "problems": [], "draft": False}
+        return NotebookColumn()
     notebook = state.notebook
     items = items_of(notebook, store)
     cells = [
@@ -38,24 +87,24 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, Mapping[str
         for index, cell in enumerate(notebook.document.cells)
         if cell.kind != "branch" and (cell.kind != "preamble" or cell.text.strip())
     ]
-    return {
-        "title": state.title,
-        "revision": revision_of(notebook),
-        "cells": cells,
-        "chosen": state.step_count,
-        "examined": state.chosen_step is not None,
-        "banners": [*file_banners(state), *_banners(state)],
-        "branches": store.remember("branches", (notebook.document,), lambda: _branches(notebook)),
-        "problems": _problems(notebook),
-        "draft": state.draft_of is not None,
-    }
+    return NotebookColumn(
+        title=state.title,
+        revision=revision_of(notebook),
+        cells=cells,
+        chosen=state.step_count,
+        examined=state.chosen_step is not None,
+        banners=[*file_banners(state), *_banners(state)],
+        branches=store.remember("branches", (notebook.document,), lambda: _branches(notebook)),
+        problems=_problems(notebook),
+        draft=state.draft_of is not None,
+    )
 
 
-def _banners(state: State) -> list[dict[str, Any]]:
+def _banners(state: State) -> list[Banner]:
     """The banners about the displayed program: it is one of several, of an earlier step, or of the last valid text."""
     notebook, shown = state.notebook, state.shown
     assert notebook is not None
-    found: list[dict[str, Any]] = []
+    found: list[Banner] = []
     if state.post is not None and (len(state.post.labels) > 1 or state.post.has_graph):
         found.append(_choice_banner(state.post, state.folder))
     if state.looks_back and shown is not None:
@@ -63,7 +112,7 @@ def _banners(state: State) -> list[dict[str, Any]]:
         here = sum(index < state.step_count for index in numbers)
         there = sum(index < len(shown.states) - 1 for index in numbers)
         text = f"The page shows the program after step {here} of {there}."
-        found.append({"kind": "back", "text": text, "count": state.step_count})
+        found.append(Banner("back", text, state.step_count))
     error = notebook.error
     if error is None:
         return found
@@ -72,15 +121,15 @@ def _banners(state: State) -> list[dict[str, Any]]:
     if shown is None or shown.document.text != notebook.document.text:
         fault = "was not evaluated" if error.code == GIVEN_UP else "has an error"
         text = f"{where} {fault}. The views show the last valid program."
-        found.append({"kind": "stale", "text": text, "count": None})
+        found.append(Banner("stale", text, None))
     elif any(step.status == "failed" for step in notebook.steps):
         applied = len(notebook.states) - 1
         text = f"{where} does not apply. The views show the program after the {applied} line{'s' * (applied != 1)} before it."
-        found.append({"kind": "stopped", "text": text, "count": None})
+        found.append(Banner("stopped", text, None))
     return found
 
 
-def _choice_banner(post: Post, folder: str) -> dict[str, Any]:
+def _choice_banner(post: Post, folder: str) -> Banner:
     """The other programs of the text that was opened, and the model that it describes; a model needs a `folder`."""
     count, can_be_model = len(post.labels), post.has_graph and bool(folder)
     text = (
@@ -88,12 +137,11 @@ def _choice_banner(post: Post, folder: str) -> dict[str, Any]:
     )
     if post.has_graph and not can_be_model:
         text += " tilewright import FILE -o FOLDER makes a model of its graph."
-    others = [{"number": n, "label": label} for n, label in enumerate(post.labels, 1) if n != post.number]
-    return {"kind": "programs", "text": text, "count": post.number, "others": others, "model": can_be_model}
+    others = tuple(OtherProgram(n, label) for n, label in enumerate(post.labels, 1) if n != post.number)
+    return Banner("programs", text, post.number, others, can_be_model)
 
 
-def _branches(notebook: Notebook) -> list[dict[str, Any]]:
-    """Name, whether it is the current one, and how many of the first steps it shares with that."""
+def _branches(notebook: Notebook) -> list[NotebookBranch]:
 
     def shared(name: str) -> int | None:
         try:
@@ -102,30 +150,29 @@ def _branches(notebook: Notebook) -> list[dict[str, Any]]:
             return None
 
     return [
-        {"name": branch.name, "current": branch.current, "shared": None if branch.current else shared(branch.name)}
+        NotebookBranch(branch.name, branch.current, None if branch.current else shared(branch.name))
         for branch in branches(notebook.document)
     ]
 
 
-def _problems(notebook: Notebook) -> list[dict[str, Any]]:
+def _problems(notebook: Notebook) -> list[TextProblem]:
     errors = [notebook.error, *(step.error for step in notebook.steps)]
     return [_problem(notebook, error) for error in dict.fromkeys(errors) if error is not None]
 
 
-def _problem(notebook: Notebook, error: TilewrightError) -> dict[str, Any]:
-    """An error with its place; `mend` is the replacement text of the fix, if any."""
+def _problem(notebook: Notebook, error: TilewrightError) -> TextProblem:
     refusal, place, near = error.refusal, culprit(notebook, error), suggestion(notebook, error)
-    return {
-        "line": place.line if place is not None else None,
-        "column": place.column if place is not None else None,
-        "end_line": place.end_line if place is not None else None,
-        "end_column": place.end_column if place is not None else None,
-        "message": refusal.message,
-        "found": refusal.found,
-        "expected": refusal.expected,
-        "code": refusal.code,
-        "mend": near.new if near is not None else None,
-    }
+    return TextProblem(
+        line=place.line if place is not None else None,
+        column=place.column if place is not None else None,
+        end_line=place.end_line if place is not None else None,
+        end_column=place.end_column if place is not None else None,
+        message=refusal.message,
+        found=refusal.found,
+        expected=refusal.expected,
+        code=refusal.code,
+        mend=near.new if near is not None else None,
+    )
 
 
 def _cell(
@@ -133,25 +180,21 @@ def _cell(
     cell: Cell,
     state: State,
     store: Store,
-    changes: Mapping[int, Mapping[str, Any]],
+    changes: Mapping[int, StepCosts],
     items: tuple[Item, ...] | None,
-) -> dict[str, Any]:
-    """index, kind, title, body, first_line (of the body), lines (of it); prose of markdown; rows of a schedule that can be read;
-    of one without steps whether it `takes_steps`."""
-    value: dict[str, Any] = {
-        "index": index,
-        "kind": cell.kind,
-        "title": cell.title,
-        "body": cell.body,
-        "first_line": cell.body_line,
-        "lines": len(lines_of(cell.body)),
-    }
-    if cell.kind == "markdown":
-        value["prose"] = cell.prose
-    if cell.kind == "schedule":
-        rows = None if items is None else schedule_rows(cell, state, store, changes, items)
-        value["rows"] = rows
-        if rows is not None and all(row["kind"] == "note" for row in rows):
-            assert state.notebook is not None
-            value["takes_steps"] = takes_steps(state.notebook.document, cell)
-    return value
+) -> NotebookCell:
+    value = NotebookCell(
+        index=index,
+        kind=cell.kind,
+        title=cell.title,
+        body=cell.body,
+        first_line=cell.body_line,
+        lines=len(lines_of(cell.body)),
+        prose=cell.prose if cell.kind == "markdown" else None,
+    )
+    if cell.kind != "schedule" or items is None:
+        return value
+    assert state.notebook is not None
+    rows = schedule_rows(cell, state, store, changes, items)
+    is_empty = all(row.kind == "note" for row in rows)
+    return replace(value, rows=rows, takes_steps=is_empty and takes_steps(state.notebook.document, cell))

@@ -4,37 +4,49 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from ...document.files.history import Version
 from ...state.model import State
-from .code import marked
+from ..labels.values import Value
+from .code import CodeLine, marked
 
 AROUND = 2
 """Lines that stay, above and below those that would change."""
 
 
-def versions_value(state: State) -> dict[str, Any] | None:
-    """name of the file, versions (number, time in milliseconds, changes, whether it is the current text) and lines: the diff of the
-    selected version against the notebook. None while the versions are hidden."""
+class FileVersion(Value, frozen=True):
+    """A version with its time in milliseconds since 1970 and its changes; `now`: it is the current text."""
+
+    number: int
+    at: int
+    what: str
+    now: bool
+
+
+class FileVersions(Value, frozen=True):
+    """The earlier versions of the file `name`, and the diff of the chosen one against the notebook."""
+
+    name: str
+    chosen: int
+    versions: list[FileVersion]
+    lines: list[CodeLine]
+
+
+def versions_value(state: State) -> FileVersions | None:
+    """The versions; None while they are hidden."""
     if state.looked_back is None or state.notebook is None:
         return None
     found, chosen = state.looked_back.versions, state.looked_back.version
     now = state.notebook.document.text
-    return {
-        "name": state.file.name if state.file is not None else "",
-        "chosen": state.looked_back.chosen,
-        "versions": [
-            {
-                "number": version.number,
-                "at": round(version.at * 1000),
-                "what": what,
-                "now": version.text == now,
-            }
+    return FileVersions(
+        state.file.name if state.file is not None else "",
+        state.looked_back.chosen,
+        [
+            FileVersion(version.number, round(version.at * 1000), what, version.text == now)
             for version, what in zip(found, state.looked_back.changes, strict=True)
         ],
-        "lines": [] if chosen is None else _changes(now, chosen.text),
-    }
+        [] if chosen is None else _changes(now, chosen.text),
+    )
 
 
 def changes_of(versions: Sequence[Version]) -> tuple[str, ...]:
@@ -68,14 +80,14 @@ def _only_in(lines: list[str], others: list[str]) -> list[str]:
     return found
 
 
-def _changes(now: str, then: str) -> list[dict[str, Any]]:
-    """The lines that a restoration would change, their neighbours, and a gap (None for its number and mark) for omitted lines."""
+def _changes(now: str, then: str) -> list[CodeLine]:
+    """The lines that a restoration would change, their neighbours, and a gap for omitted lines."""
     lines = marked(now, then)
-    near = {m for n, line in enumerate(lines) if line["mark"] for m in range(n - AROUND, n + AROUND + 1)}
-    shown: list[dict[str, Any]] = []
+    near = {m for n, line in enumerate(lines) if line.mark for m in range(n - AROUND, n + AROUND + 1)}
+    shown: list[CodeLine] = []
     for n, line in enumerate(lines):
         if n in near:
-            shown.append({"number": line["number"], "text": line["text"], "mark": line["mark"]})
-        elif shown and shown[-1]["mark"] != "gap":
-            shown.append({"number": None, "text": "", "mark": "gap"})
-    return shown[:-1] if shown and shown[-1]["mark"] == "gap" else shown
+            shown.append(line)
+        elif shown and shown[-1].mark != "gap":
+            shown.append(CodeLine(None, "", "gap"))
+    return shown[:-1] if shown and shown[-1].mark == "gap" else shown

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import Machine, Report
 from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightError, Var
@@ -15,22 +17,64 @@ from ...state.model import State
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.fitness import DOES_NOT_FIT
 from ..labels.numbers import change_of, grouped, size_text
+from ..labels.values import Change, Trend, Value
 from .lints import Linted, lints_now
 
-Problem = dict[str, Any]
+Severity = Literal["error", "warning", "info"]
 
-RANK = {"error": 0, "warning": 1, "info": 2}
+RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
-def problems_value(state: State, store: Store) -> dict[str, Any]:
-    """The pane's value. `problems`, most severe first, then by the cycles that the best fix saves: severity, code, message, found,
-    expected, place, `rows` (of the tree), `fixes`, `no_fix` (why a lint has none). `looking`: lints are running.
+class ProposedFix(Value, frozen=True):
+    """Calls as texts; `replaces` is the call that they replace or that is removed; `applicable`: they apply to the
+    displayed schedule. Tried ones have the `change` of the cycles and a `detail`."""
 
-    A fix: `calls` as texts, `replaces` (the call that they replace or that is removed), `applicable` (whether it applies to the displayed
-    schedule), and for tried fixes `change` {text, trend} of the cycles and `detail`.
-    """
+    calls: tuple[str, ...]
+    replaces: str
+    applicable: bool
+    change: Change | None = None
+    detail: str = ""
+
+
+class Problem(Value, frozen=True, kw_only=True):
+    """An error, a lint or a note; `rows` are those of the tree, `no_fix` is the reason why a lint has no fixes."""
+
+    severity: Severity
+    code: str
+    message: str
+    found: str = ""
+    expected: str = ""
+    place: str
+    rows: list[str]
+    fixes: Sequence[ProposedFix] = ()
+    no_fix: str = ""
+
+
+class Problems(Value, frozen=True):
+    """The problems, most severe first, then by the cycles that the best fix saves; `looking`: lints are running."""
+
+    problems: list[Problem]
+    looking: bool
+
+
+class MarkText(Value, frozen=True):
+    """A problem of a row."""
+
+    severity: Severity
+    text: str
+
+
+class RowMark(Value, frozen=True):
+    """The problems of a row, most severe first, and the highest severity."""
+
+    severity: Severity
+    messages: list[MarkText]
+
+
+def problems_value(state: State, store: Store) -> Problems:
+    """The pane's value."""
     if state.notebook is None or state.moment is None:
-        return {"problems": [], "looking": False}
+        return Problems([], looking=False)
     report, linted = store.report_now(state), lints_now(state, store)
     ids = row_ids(state.moment.schedule.func)
     problems: list[Problem] = []
@@ -42,28 +86,22 @@ def problems_value(state: State, store: Store) -> dict[str, Any]:
         problems.append(_refused(state, report.refusal, linted, ids))
     problems += _verdict(state, store, report)
     for finding in sorted(_findings(state, store, report, linted), key=_saved, reverse=True):
-        problems.append(
-            _finding(finding, ids)
-            | {
-                "fixes": [fix_value(state, fix) for fix in finding.fixes],
-                "no_fix": finding.no_fix,
-            }
-        )
+        problems.append(_finding(state, finding, ids))
     is_done = (
         report is None
         or isinstance(store.machine(state), TilewrightError)
         or (linted is not None and linted.is_complete)
     )
-    return {"problems": sorted(problems, key=lambda p: RANK[p["severity"]]), "looking": not is_done}
+    return Problems(sorted(problems, key=lambda problem: RANK[problem.severity]), looking=not is_done)
 
 
-def problem_marks(problems: Sequence[Problem]) -> dict[str, Problem]:
-    """The mark of each tree row with problems: the highest severity, and `messages` {severity, text}, most severe first."""
-    marks: dict[str, Problem] = {}
+def problem_marks(problems: Sequence[Problem]) -> dict[str, RowMark]:
+    """The mark of each tree row with problems."""
+    marks: dict[str, RowMark] = {}
     for problem in problems:
-        for row in problem["rows"]:
-            mark = marks.setdefault(row, {"severity": problem["severity"], "messages": []})
-            mark["messages"].append({"severity": problem["severity"], "text": problem["message"]})
+        for row in problem.rows:
+            mark = marks.setdefault(row, RowMark(problem.severity, []))
+            mark.messages.append(MarkText(problem.severity, problem.message))
     return marks
 
 
@@ -90,11 +128,11 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
     fixes = [fix for f in (linted.findings if linted is not None else ()) if f.code == "refused" for fix in f.fixes]
     problem = _problem("error", refusal, ids)
     if fixes:
-        return problem | {"fixes": [fix_value(state, fix) for fix in fixes]}
+        return replace(problem, fixes=[fix_value(state, fix) for fix in fixes])
     if not refusal.fix:
         return problem
     applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
-    return problem | {"fixes": [_untried(refusal.fix, applicable=applicable)]}
+    return replace(problem, fixes=[ProposedFix(tuple(refusal.fix), "", applicable)])
 
 
 def _can_add(state: State) -> bool:
@@ -108,7 +146,7 @@ def _verdict(state: State, store: Store, report: Report | TilewrightError | None
     waits = isinstance(report, TilewrightError) and report.code == "missing-sizes"  # verification needs the sizes, too
     if verdict is None or verdict.status not in ("failed", "unknown") or (verdict.status == "unknown" and waits):
         return []
-    severity = "error" if verdict.status == "failed" else "info"
+    severity: Severity = "error" if verdict.status == "failed" else "info"
     return [_problem(severity, Refusal(f"verification-{verdict.status}", verdict.detail))]
 
 
@@ -128,50 +166,39 @@ def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
             yield node
 
 
-def _problem(severity: str, refusal: Refusal, ids: RowIds | None = None) -> Problem:
+def _problem(severity: Severity, refusal: Refusal, ids: RowIds | None = None) -> Problem:
     """The entry of a refusal; `ids` are the tree's row ids, for a refusal that may concern rows."""
     place = f"line {refusal.place.line}" if refusal.place is not None else ""
-    return {
-        "severity": severity,
-        "code": refusal.code,
-        "message": refusal.message,
-        "found": refusal.found,
-        "expected": refusal.expected,
-        "place": place,
-        "rows": [] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
-        "fixes": [_untried(refusal.fix, applicable=False)] if refusal.fix else [],
-        "no_fix": "",
-    }
+    return Problem(
+        severity=severity,
+        code=refusal.code,
+        message=refusal.message,
+        found=refusal.found,
+        expected=refusal.expected,
+        place=place,
+        rows=[] if ids is None else _rows_of(_handles_in(refusal.nodes), ids),
+        fixes=[ProposedFix(tuple(refusal.fix), "", applicable=False)] if refusal.fix else [],
+    )
 
 
-def _untried(calls: Sequence[str], *, applicable: bool) -> Problem:
-    """A fix of untried calls."""
-    return {"calls": list(calls), "replaces": "", "applicable": applicable, "change": None, "detail": ""}
+def _finding(state: State, finding: LintFinding, ids: RowIds) -> Problem:
+    return Problem(
+        severity=finding.severity if finding.severity in RANK else "warning",
+        code=finding.code,
+        message=LONG_NUMBER.sub(lambda found: grouped(int(found[0])), finding.message),
+        place=", ".join(finding.buffers) or finding.memory,
+        rows=_rows_of((*finding.blocks, *finding.loops), ids),
+        fixes=[fix_value(state, fix) for fix in finding.fixes],
+        no_fix=finding.no_fix,
+    )
 
 
-def _finding(finding: LintFinding, ids: RowIds) -> Problem:
-    return {
-        "severity": finding.severity if finding.severity in RANK else "warning",
-        "code": finding.code,
-        "message": LONG_NUMBER.sub(lambda found: grouped(int(found[0])), finding.message),
-        "found": "",
-        "expected": "",
-        "place": ", ".join(finding.buffers) or finding.memory,
-        "rows": _rows_of((*finding.blocks, *finding.loops), ids),
-    }
-
-
-def fix_value(state: State, fix: Fix) -> Problem:
-    """A fix that was tried, as in `problems_value`."""
+def fix_value(state: State, fix: Fix) -> ProposedFix:
+    """A fix that was tried."""
     effect = _effect(fix)
     peaks = [f"{p.memory.removeprefix('local.')} {size_text(p.before)} → {size_text(p.after)}" for p in fix.peaks]
-    return {
-        "calls": list(fix.calls),
-        "replaces": fix.replaces,
-        "applicable": _can_add(state),
-        "change": None if effect is None else {"text": effect[0], "trend": effect[1]},
-        "detail": ", ".join([*_cycles(fix), *peaks, *([] if fix.fits else [f"still {DOES_NOT_FIT}"])]),
-    }
+    detail = ", ".join([*_cycles(fix), *peaks, *([] if fix.fits else [f"still {DOES_NOT_FIT}"])])
+    return ProposedFix(fix.calls, fix.replaces, _can_add(state), None if effect is None else Change(*effect), detail)
 
 
 def _saved(finding: LintFinding) -> int:
@@ -180,7 +207,7 @@ def _saved(finding: LintFinding) -> int:
     return max(((f.cycles_before or 0) - f.cycles if f.fitted else f.cycles for f in compared), default=0)
 
 
-def _effect(fix: Fix) -> tuple[str, str] | None:
+def _effect(fix: Fix) -> tuple[str, Trend] | None:
     """The effect as text, and its trend; None if the machine could not run the program before. Fitting counts before cycles."""
     if fix.cycles_before is None:
         return None

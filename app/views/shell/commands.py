@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import preset_names
 from ...state.model import State
 from ..labels.buffer_ids import buffer_ids
+from ..labels.values import Answer, Value
 from ..menus import BLOCK_ITEMS, LOOP_ITEMS
 from ..menus.entry import MenuItem
 from .export_kinds import EXPORT_KINDS
 from .gallery import Example
 
-Command = dict[str, Any]
+
+class Command(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry of the palette; the view sends `message`. A primitive has its `method`; `disabled` names the action
+    that it requires first."""
+
+    label: str
+    group: str
+    help: str
+    key: str
+    message: dict[str, str | int]
+    method: str = ""
+    disabled: str = ""
+
+
+class Commands(Answer, frozen=True, tag="commands"):
+    """The commands of the palette."""
+
+    commands: list[Command]
+
 
 MOST_BUFFERS = 200
 MOST_STEPS = 200
 
 
 def commands_value(state: State, examples: Sequence[Example]) -> list[Command]:
-    """[{label, group, help, key, message}]: the view sends `message` when the user chooses the command. Primitives also have `method`, and
-    `disabled` names the action that they require first."""
+    """The commands of the page that is shown."""
     known = [e for e in examples if e.obstacle is None]
     opening = [_command(f"Open: {e.title}", "Examples", e.sentence, {"kind": "open", "name": e.name}) for e in known]
     theme = "light" if state.theme == "dark" else "dark"
@@ -45,7 +64,7 @@ def _primitives(kind: str, items: Sequence[MenuItem]) -> list[Command]:
     """Disabled entries for all primitives, so that a search finds each. The entries of the selected row replace them."""
     why = f"select a {kind} in the tree"
     return [
-        {**_command(i.label, f"{kind.capitalize()} primitives", i.help, {}), "method": i.method, "disabled": why}
+        replace(_command(i.label, f"{kind.capitalize()} primitives", i.help, {}), method=i.method, disabled=why)
         for i in items
     ]
 
@@ -120,9 +139,9 @@ def _step_commands(state: State) -> list[Command]:
     ]
 
 
-def _view(count: int) -> dict[str, Any]:
+def _view(count: int) -> dict[str, str | int]:
     return {"kind": "view", "count": count}
 
 
-def _command(label: str, group: str, text: str, message: dict[str, Any], key: str = "") -> Command:
-    return {"label": label, "group": group, "help": text, "key": key, "message": message}
+def _command(label: str, group: str, text: str, message: Mapping[str, str | int], key: str = "") -> Command:
+    return Command(label=label, group=group, help=text, key=key, message=dict(message))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from ...state.derived import Store, attempt, report_of, sizes_of
 from ...state.model import State
 from ..labels.fitness import cycles_text, effect_of
 from ..labels.numbers import size_text
+from ..labels.values import Change, Value
 from .export_kinds import EXPORT_KINDS, TVM_VERSIONS
 
 TITLES: Mapping[LossKind, str] = {
@@ -52,6 +52,43 @@ class ReviewedExport(msgspec.Struct, frozen=True, eq=False):
     is_complete: bool = False
 
 
+class ExportLoss(Value, frozen=True):
+    """What an export leaves out, and its effect; None while it is simulated."""
+
+    title: str
+    items: list[str]
+    message: str
+    effect: Change | None
+
+
+class ExportTotal(Value, frozen=True):
+    """The cycles of what TVM runs, and the effect of all losses."""
+
+    text: str
+    effect: Change | None
+
+
+class KeepSlots(Value, frozen=True):
+    """Calls that keep the slots, and their effect on what TVM runs."""
+
+    calls: tuple[str, ...]
+    text: str
+    effect: Change
+    applicable: bool
+
+
+class ExportReview(Value, frozen=True, kw_only=True):
+    """The open review of an export of the kind `to`; `not_kept` is the reason why nothing keeps the slots."""
+
+    to: str
+    label: str
+    losses: list[ExportLoss]
+    total: ExportTotal | None
+    keep: KeepSlots | None
+    not_kept: str
+    working: bool
+
+
 class ReviewWork(msgspec.Struct, frozen=True, eq=False):
     """The simulations of a review. Each value from `pieces` is stored under `what` and `of`."""
 
@@ -78,10 +115,8 @@ def needs_review(state: State, key: str, store: Store) -> bool:
     return state.moment is not None and any(loss.kind in COSTLY for loss in losses_of(state.moment, key, store))
 
 
-def export_review_value(state: State, store: Store) -> dict[str, Any] | None:
-    """The open review: `to`, `label`, `losses` [{title, items, message, effect}], `total` {text, effect}, `keep` {calls, text, effect,
-    applicable}, `not_kept` (why nothing keeps the slots), `working`. An effect is {text, trend}; None while it is simulated. None if no
-    review is open."""
+def export_review_value(state: State, store: Store) -> ExportReview | None:
+    """The open review; None if none is open."""
     key, moment = state.export_review, state.moment
     if not key or moment is None:
         return None
@@ -89,15 +124,15 @@ def export_review_value(state: State, store: Store) -> dict[str, Any] | None:
     reviewed = _known(state, store) or ReviewedExport()
     now = store.known_report(state)
     there = reviewed.there
-    return {
-        "to": key,
-        "label": next(kind.label for kind in EXPORT_KINDS if kind.key == key),
-        "losses": [_loss(loss, now, reviewed) for loss in losses],
-        "total": {"text": cycles_text(there), "effect": _effect(now, there)} if isinstance(there, Report) else None,
-        "keep": _keep(state, moment, reviewed),
-        "not_kept": _not_kept(reviewed, losses, there),
-        "working": work is not None and not reviewed.is_complete,
-    }
+    return ExportReview(
+        to=key,
+        label=next(kind.label for kind in EXPORT_KINDS if kind.key == key),
+        losses=[_loss(loss, now, reviewed) for loss in losses],
+        total=ExportTotal(cycles_text(there), _effect(now, there)) if isinstance(there, Report) else None,
+        keep=_keep(state, moment, reviewed),
+        not_kept=_not_kept(reviewed, losses, there),
+        working=work is not None and not reviewed.is_complete,
+    )
 
 
 def review_work(state: State, store: Store) -> ReviewWork | None:
@@ -153,34 +188,28 @@ def _known(state: State, store: Store) -> ReviewedExport | None:
     return None if question is None else store.known(*question)
 
 
-def _loss(loss: Loss, now: Outcome | None, reviewed: ReviewedExport) -> dict[str, Any]:
+def _loss(loss: Loss, now: Outcome | None, reviewed: ReviewedExport) -> ExportLoss:
     items = [*loss.items[:MAX_ITEMS]]
     if len(loss.items) > MAX_ITEMS:
         items.append(f"{len(loss.items) - MAX_ITEMS} more")
-    return {
-        "title": TITLES[loss.kind],
-        "items": items,
-        "message": loss.message,
-        "effect": _effect(now, reviewed.without.get(loss.kind)),
-    }
+    return ExportLoss(TITLES[loss.kind], items, loss.message, _effect(now, reviewed.without.get(loss.kind)))
 
 
-def _effect(before: Outcome | None, after: Outcome | None) -> dict[str, str] | None:
+def _effect(before: Outcome | None, after: Outcome | None) -> Change | None:
     if not isinstance(before, Report) or not isinstance(after, Report):
         return None
-    text, trend = effect_of(before, after)
-    return {"text": text, "trend": trend}
+    return Change(*effect_of(before, after))
 
 
-def _keep(state: State, moment: Moment, reviewed: ReviewedExport) -> dict[str, Any] | None:
+def _keep(state: State, moment: Moment, reviewed: ReviewedExport) -> KeepSlots | None:
     kept, there = reviewed.kept, reviewed.there
     if kept is None or not isinstance(kept.report, Report) or not isinstance(there, Report):
         return None
     effect = _effect(there, kept.report)
-    if effect is None or effect["trend"] != "better":
+    if effect is None or effect.trend != "better":
         return None
     applicable = not state.looks_back and is_applicable(moment, kept.calls)
-    return {"calls": kept.calls, "text": cycles_text(kept.report), "effect": effect, "applicable": applicable}
+    return KeepSlots(kept.calls, cycles_text(kept.report), effect, applicable)
 
 
 def _not_kept(reviewed: ReviewedExport, losses: tuple[Loss, ...], there: Outcome | None) -> str:

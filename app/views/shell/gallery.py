@@ -9,7 +9,6 @@ import stat
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -18,8 +17,9 @@ from ...document import Document, DocumentError, load_document, read_document
 from ...document.files.read_write import MAX_BYTES, real_path, shown_path
 from ...document.title import heading_of, plain, title_of
 from ...state.addresses import Address
-from ...state.model import State
+from ...state.model import Notice, State, Theme
 from ..labels.numbers import grouped, percent_text
+from ..labels.values import Value
 from .thumbnails import Thumbnail, digest
 
 FOLDER = Path(__file__).resolve().parents[3] / "static" / "examples"
@@ -240,30 +240,62 @@ def _first_sentences(text: str) -> str:
     return f"{text[:-1]}." if text.endswith(":") else text
 
 
+class ExampleCard(Value, frozen=True, kw_only=True):
+    """A card. `words` is its search index in lower case, `changed` the time of a user's file in seconds since 1970;
+    a draft has the `path` of its address; `obstacle` is the reason why the file cannot be opened, or ""."""
+
+    name: str
+    title: str
+    sentence: str
+    facts: tuple[str, ...]
+    figures: list[str]
+    discussion: str
+    question: str
+    machine: str
+    model: str
+    words: str
+    changed: float | None
+    obstacle: str
+    thumbnail: Thumbnail | None
+    path: str = ""
+
+
+class Gallery(Value, frozen=True, kw_only=True):
+    """The start screen: its cards, the error of a text that failed to open, and the served folder."""
+
+    drafts: list[ExampleCard]
+    examples: list[ExampleCard]
+    theme: Theme
+    problem: Notice | None
+    folder: str
+    can_make: bool
+
+
 def gallery_value(
     state: State,
     examples: tuple[Example, ...],
     thumbnails: Mapping[str, Thumbnail] | None = None,
     folder: str = "",
     drafts: tuple[Example, ...] = (),
-) -> dict[str, Any]:
-    """Cards, theme, the error of a text that failed to open, and the served folder. `thumbnails` maps a text's digest to its thumbnail."""
+) -> Gallery:
+    """The start screen. `thumbnails` maps a text's digest to its thumbnail."""
     known = thumbnails or {}
-    return {
-        "drafts": [_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
-        "examples": [_card(example, known.get(digest(example.text))) for example in examples],
-        "theme": state.theme,
-        "problem": state.notice if state.screen == "gallery" else None,
-        "folder": folder,
-        "can_make": bool(state.folder),
-    }
+    return Gallery(
+        drafts=[_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
+        examples=[_card(example, known.get(digest(example.text))) for example in examples],
+        theme=state.theme,
+        problem=state.notice if state.screen == "gallery" else None,
+        folder=folder,
+        can_make=bool(state.folder),
+    )
 
 
-def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
+def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> ExampleCard:
     """The card of a draft; `name` is the draft's name in its address."""
     name = draft.name.removesuffix(".py")
     title = title_of(read_document(draft.text)) if draft.title == draft.name and draft.text else draft.title
-    return {**_card(draft, thumbnail), "name": name, "title": title, "path": Address("draft", name).path}
+    card = _card(draft, thumbnail)
+    return msgspec.structs.replace(card, name=name, title=title, path=Address("draft", name).path)
 
 
 def _obstacle_text(example: Example) -> str:
@@ -274,26 +306,25 @@ def _obstacle_text(example: Example) -> str:
     return f"{example.sentence}; expected: {obstacle.expected}" if obstacle.expected else example.sentence
 
 
-def _card(example: Example, thumbnail: Thumbnail | None) -> dict[str, Any]:
-    """The value of a card; `words` is its search index in lower case."""
+def _card(example: Example, thumbnail: Thumbnail | None) -> ExampleCard:
     figures: list[str] = []
     if thumbnail is not None and thumbnail.cycles is not None:
         figures = [f"{grouped(thumbnail.cycles)} cycles"]
         if thumbnail.overlap is not None:
             figures.append(f"{percent_text(thumbnail.overlap)} overlap")
     words = (example.name, example.title, example.sentence, example.question, example.discussion, example.machine)
-    return {
-        "name": example.name,
-        "title": example.title,
-        "sentence": example.sentence,
-        "facts": example.facts,
-        "figures": figures,
-        "discussion": example.discussion,
-        "question": example.question,
-        "machine": example.machine,
-        "model": example.model,
-        "words": " ".join((*words, *example.calls)).lower(),
-        "changed": example.changed if example.path is not None else None,
-        "obstacle": _obstacle_text(example),
-        "thumbnail": thumbnail,
-    }
+    return ExampleCard(
+        name=example.name,
+        title=example.title,
+        sentence=example.sentence,
+        facts=example.facts,
+        figures=figures,
+        discussion=example.discussion,
+        question=example.question,
+        machine=example.machine,
+        model=example.model,
+        words=" ".join((*words, *example.calls)).lower(),
+        changed=example.changed if example.path is not None else None,
+        obstacle=_obstacle_text(example),
+        thumbnail=thumbnail,
+    )

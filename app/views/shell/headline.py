@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
@@ -12,46 +14,101 @@ from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import overridden_paths
 from ...state.baselines import baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
-from ...state.model import State
+from ...state.model import State, Theme
 from ..labels.fitness import DOES_NOT_FIT, cycle_count, cycles_text, effect_of
 from ..labels.numbers import grouped, percent_text, size_text, use_text
-from ..notebook.file_status import file_value
+from ..labels.values import Trend, Value
+from ..notebook.file_status import FileLabel, file_value
 from .export_kinds import EXPORT_KINDS
-from .export_review import export_review_value
-
-Figure = dict[str, Any]
-
-MENU = [{"key": k.key, "label": k.label, "help": k.help, "group": k.group} for k in EXPORT_KINDS]
-"""The entries of the export menu."""
+from .export_review import ExportReview, export_review_value
 
 
-def headline_value(state: State, store: Store) -> dict[str, Any]:
-    """Title, machines, verdict, figures, and whether undo, redo and save are possible.
+class ExportEntry(Value, frozen=True):
+    """An entry of the export menu."""
 
-    A figure: label, value, hint, level ("bad": over capacity), changes [{text, trend, against, hint}].
-    """
+    key: str
+    label: str
+    help: str
+    group: str
+
+
+class FigureChange(Value, frozen=True):
+    """The change of a figure against a baseline."""
+
+    text: str
+    trend: Trend
+    against: str
+    hint: str
+
+
+class HeadFigure(Value, frozen=True):
+    """A figure of the top bar; the level "bad" is over capacity."""
+
+    label: str
+    value: str
+    hint: str
+    level: Literal["", "bad", "none"]
+    changes: Sequence[FigureChange] = ()
+
+
+class VerdictLine(Value, frozen=True):
+    """The verdict on correctness with a sentence; `stopped`: the user stopped the check."""
+
+    status: Literal["checking", "tested", "proved", "failed", "unknown"]
+    detail: str
+    stopped: bool = False
+
+
+class Headline(Value, frozen=True, kw_only=True):
+    """The top bar. `changed_figures` counts the machine parameters that the notebook changes; `saves`: Save does
+    something; `leaving`: leaving the page loses edits."""
+
+    title: str
+    model: str
+    machine: str
+    machines: Sequence[str]
+    verdict: VerdictLine
+    figures: list[HeadFigure]
+    can_undo: bool
+    can_redo: bool
+    changed_figures: int
+    comparing: bool
+    theme: Theme
+    unsaved: bool
+    saves: bool
+    leaving: bool
+    exports: list[ExportEntry]
+    review: ExportReview | None
+    file: FileLabel
+
+
+MENU = [ExportEntry(k.key, k.label, k.help, k.group) for k in EXPORT_KINDS]
+
+
+def headline_value(state: State, store: Store) -> Headline:
+    """The top bar's value."""
     machine = store.machine(state)
     name = DEFAULT_MACHINE if isinstance(machine, TilewrightError) else machine.name
     presets = preset_names()
-    return {
-        "title": state.title,
-        "model": "" if state.model is None else state.model.title,
-        "machine": name,
-        "machines": presets if name in presets else (*presets, name),
-        "verdict": verdict_value(state, store),
-        "figures": figures(state, store),
-        "can_undo": bool(state.past),
-        "can_redo": bool(state.future),
-        "changed_figures": len(_overridden(state, store)),
-        "comparing": state.comparison is not None,
-        "theme": state.theme,
-        "unsaved": state.unsaved,
-        "saves": state.unsaved or state.is_draft,
-        "leaving": state.loses_work,
-        "exports": MENU,
-        "review": export_review_value(state, store),
-        "file": file_value(state),
-    }
+    return Headline(
+        title=state.title,
+        model="" if state.model is None else state.model.title,
+        machine=name,
+        machines=presets if name in presets else (*presets, name),
+        verdict=verdict_value(state, store),
+        figures=figures(state, store),
+        can_undo=bool(state.past),
+        can_redo=bool(state.future),
+        changed_figures=len(_overridden(state, store)),
+        comparing=state.comparison is not None,
+        theme=state.theme,
+        unsaved=state.unsaved,
+        saves=state.unsaved or state.is_draft,
+        leaving=state.loses_work,
+        exports=MENU,
+        review=export_review_value(state, store),
+        file=file_value(state),
+    )
 
 
 def _overridden(state: State, store: Store) -> tuple[str, ...]:
@@ -63,21 +120,17 @@ def _overridden(state: State, store: Store) -> tuple[str, ...]:
     return () if isinstance(found, TilewrightError) else found
 
 
-def verdict_value(state: State, store: Store) -> dict[str, Any]:
-    """status ("checking", "tested", "proved", "failed", "unknown"), a sentence, and whether the user stopped the check."""
+def verdict_value(state: State, store: Store) -> VerdictLine:
+    """The verdict on the displayed program."""
     if state.moment is None:
-        return {"status": "unknown", "detail": "The notebook has no program"}
+        return VerdictLine("unknown", "The notebook has no program")
     verdict = store.verdict(state, state.moment.schedule)
     if verdict is None:
-        return {
-            "status": "checking",
-            "detail": "Running the scheduled and the original program on the same random inputs",
-        }
-    stopped = verdict.detail == CHECK_STOPPED
-    return {"status": verdict.status, "detail": verdict.detail, "stopped": stopped}
+        return VerdictLine("checking", "Running the scheduled and the original program on the same random inputs")
+    return VerdictLine(verdict.status, verdict.detail, stopped=verdict.detail == CHECK_STOPPED)
 
 
-def figures(state: State, store: Store) -> list[Figure]:
+def figures(state: State, store: Store) -> list[HeadFigure]:
     """Cycles with the changes against the baselines, bound, overlap, peak of each memory; a single figure with the reason if there is no
     report."""
     report = store.report_now(state)
@@ -105,7 +158,7 @@ def figures(state: State, store: Store) -> list[Figure]:
     return found + peak_figures(data["memory"])
 
 
-def _cycles(state: State, store: Store, report: Report) -> Figure:
+def _cycles(state: State, store: Store, report: Report) -> HeadFigure:
     known = [(b.against, store.known_report(b.state)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
     if report.unknown is not None:
@@ -115,23 +168,17 @@ def _cycles(state: State, store: Store, report: Report) -> Figure:
         hint = f"{full}: capacity exceeded. With larger memories the program would take {grouped(report.cycles)} cycles"
         figure = _figure("Cycles", DOES_NOT_FIT, hint=hint, level="bad")
     if known and isinstance(known[0][1], TilewrightError):
-        return figure | {"hint": f"The machine cannot run the program of {known[0][0]}"}
-    return figure | {
-        "changes": [_change(before, report, against) for against, before in known if isinstance(before, Report)]
-    }
+        return replace(figure, hint=f"The machine cannot run the program of {known[0][0]}")
+    changes = [_change(before, report, against) for against, before in known if isinstance(before, Report)]
+    return replace(figure, changes=changes)
 
 
-def _change(before: Report, now: Report, against: str) -> dict[str, str]:
+def _change(before: Report, now: Report, against: str) -> FigureChange:
     text, trend = effect_of(before, now)
-    return {
-        "text": text,
-        "trend": trend,
-        "against": against,
-        "hint": f"Compared with {against}: {cycles_text(before)}",
-    }
+    return FigureChange(text, trend, against, f"Compared with {against}: {cycles_text(before)}")
 
 
-def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
+def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[HeadFigure]:
     """One figure for each used memory with a capacity; banks of one memory share a figure. Global memory is left out."""
     groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for name, entry in memory.items():
@@ -142,7 +189,7 @@ def peak_figures(memory: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
     return [_peak(scope, rows) for scope, rows in groups.items() if any(entry["peak_bytes"] for _, entry in rows)]
 
 
-def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> Figure:
+def _peak(scope: str, rows: list[tuple[str, Mapping[str, Any]]]) -> HeadFigure:
     capacity = max(entry["capacity_bytes"] for _, entry in rows)
     unit, scale = ("KiB", 1024) if capacity >= 1024 else ("B", 1)
     each = [_scaled(entry["peak_bytes"], scale) for _, entry in rows]
@@ -166,5 +213,5 @@ def _scaled(size_bytes: int, scale: int) -> str:
     return str(size_bytes // scale) if size_bytes % scale == 0 else f"{size_bytes / scale:.1f}"
 
 
-def _figure(label: str, value: str, *, hint: str = "", level: str = "") -> Figure:
-    return {"label": label, "value": value, "changes": [], "hint": hint, "level": level}
+def _figure(label: str, value: str, *, hint: str = "", level: Literal["", "bad", "none"] = "") -> HeadFigure:
+    return HeadFigure(label, value, hint, level)

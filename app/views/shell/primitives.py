@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
-import msgspec
-
 from ....engine.schedule import PRIMITIVES, Primitive
+from ..labels.values import Answer, Value
 
 LABELS = ("Requires", "Returns", "Errors", "Source")
 
@@ -16,7 +15,7 @@ _LABEL = re.compile(rf"^((?:{'|'.join(LABELS)})(?:, (?:{'|'.join(LABELS)}))*): ?
 ARROW = "=>"
 
 
-class Drawing(msgspec.Struct, frozen=True):
+class Drawing(Value, frozen=True):
     """A rewrite: the lines of the program before and after, and the notes below them."""
 
     before: tuple[str, ...] = ()
@@ -24,7 +23,7 @@ class Drawing(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class PrimitiveDoc(msgspec.Struct, frozen=True):
+class PrimitiveDoc(Value, frozen=True):
     """A primitive's page. `call` is its signature on a schedule; `about` holds further paragraphs."""
 
     name: str
@@ -36,6 +35,12 @@ class PrimitiveDoc(msgspec.Struct, frozen=True):
     returns: str = ""
     errors: str = ""
     source: str = ""
+
+
+class PrimitiveDocs(Answer, frozen=True, tag="primitives"):
+    """The pages of all primitives."""
+
+    pages: tuple[PrimitiveDoc, ...]
 
 
 def primitive_docs() -> tuple[PrimitiveDoc, ...]:

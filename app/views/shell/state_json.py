@@ -18,28 +18,17 @@ from ..notebook.file_status import file_state
 from ..notebook.steps import items_of
 from ..problems.lints import lints_now
 from ..problems.value import problems_value
-from ..tree.rows import tree_rows
+from ..tree.rows import Row, tree_rows
 
-ROW_FACTS = (
-    "id",
-    "parent",
-    "depth",
-    "kind",
-    "name",
-    "extent",
-    "loop_kind",
-    "reduces",
-    "iters",
-    "reads",
-    "writes",
-    "variable",
-)
+ROW_FACTS = ("id", "parent", "depth", "kind", "name")
+FACTS_OF = {"loop": ("extent", "loop_kind", "reduces"), "block": ("iters", "reads", "writes")}
+"""What the part `tree` has of each row, and of a loop or a block."""
 
 Known = Any | None
 """A part, or None while its analysis is pending."""
 
 
-def summary(state: State) -> dict[str, Any]:
+def summary(state: State) -> dict[str, object]:
     """The entry of one session in the list of sessions."""
     notebook = state.notebook
     return {
@@ -50,7 +39,7 @@ def summary(state: State) -> dict[str, Any]:
     }
 
 
-def state_parts(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+def state_parts(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, object], list[str]]:
     """The requested parts of `PARTS`, and the names of the pending ones."""
     values = {part: PARTS[part](state, store) for part in parts}
     return values, [part for part, value in values.items() if value is None and state.notebook is not None]
@@ -95,7 +84,7 @@ def _steps(state: State, store: Store) -> Known:
     ("applied", "failed", "skipped", "off") and the error of the failed line."""
     notebook = state.notebook
     items = () if notebook is None else items_of(notebook, store) or ()
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for item in items:
         assert notebook is not None
         step = notebook.steps[item.step] if item.step is not None and item.step < len(notebook.steps) else None
@@ -120,7 +109,12 @@ def _tree(state: State, store: Store) -> Known:
     if func is None:
         return []
     rows = store.remember("api-rows", (func, state.moment), lambda: tree_rows(func, moment=state.moment))
-    return [{name: row[name] for name in ROW_FACTS if name in row} for row in rows]
+    return [_row_facts(row) for row in rows]
+
+
+def _row_facts(row: Row) -> dict[str, object]:
+    facts: dict[str, object] = {name: getattr(row, name) for name in (*ROW_FACTS, *FACTS_OF[row.kind])}
+    return facts | {"variable": row.variable} if row.variable else facts
 
 
 def _script(state: State, store: Store) -> Known:
@@ -163,7 +157,7 @@ def _problems(state: State, store: Store) -> Known:
     report = store.known_report(state)
     if report is None or (isinstance(report, Report) and (linted is None or not linted.is_complete)):
         return None
-    return problems_value(state, store)["problems"]
+    return problems_value(state, store).problems
 
 
 def _rows(state: State, _: Store) -> Known:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,7 +21,7 @@ from ...state.derived import Store
 from ...state.model import State
 from ..labels.palette import buffer_colours, colours_by_name
 from ..timeline.data import TimelineData
-from ..timeline.window import memory_lines, window
+from ..timeline.window import ExactWindow, MemoryLine, TaskColumns, memory_lines, window
 
 Column = npt.NDArray[np.int64]
 
@@ -145,17 +144,18 @@ def _lanes(data: TimelineData, colours: dict[str, int]) -> Iterator[Lane]:
     edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
     bands = [n for n, (what, _) in enumerate(data.bands) if what == "task"]
     cycles = np.diff(data.real_time_density.before(edges.tolist()), axis=0)[:, bands]
-    tasks = window(data, 0, last, folded=False, most=MAX_TASKS).get("tasks")
+    shown = window(data, 0, last, folded=False, most=MAX_TASKS)
+    tasks = shown.tasks if isinstance(shown, ExactWindow) else None
     for number, name in enumerate(data.engines):
         bars = None if tasks is None else _bars(*_tasks_of(data, tasks, engines == number), shades, last)
         own = np.flatnonzero(engines == number)
         yield Lane(name, tuple(bars or _columns(cycles[:, own], shades[own], edges, last)))
 
 
-def _tasks_of(data: TimelineData, tasks: dict[str, Any], own: npt.NDArray[np.bool_]) -> tuple[Column, Column, Column]:
+def _tasks_of(data: TimelineData, tasks: TaskColumns, own: npt.NDArray[np.bool_]) -> tuple[Column, Column, Column]:
     """Starts, ends and templates of the tasks whose templates are `own`."""
-    templates = data.template_of_kind[np.array(tasks["kind"], np.int64)]
-    starts, lengths = (np.array(tasks[name], np.int64)[own[templates]] for name in ("start", "length"))
+    templates = data.template_of_kind[np.array(tasks.kind, np.int64)]
+    starts, lengths = (np.array(column, np.int64)[own[templates]] for column in (tasks.start, tasks.length))
     return starts, starts + lengths, templates[own[templates]]
 
 
@@ -219,10 +219,10 @@ def _levels(data: TimelineData) -> Iterator[FillLevel]:
         yield FillLevel(name, _fill(line, last, shown), limit, needed > capacity)
 
 
-def _fill(line: dict[str, Any], last: int, scale: int) -> tuple[int, ...]:
+def _fill(line: MemoryLine, last: int, scale: int) -> tuple[int, ...]:
     """The maximum allocation in each column, in units of `scale` / HEIGHT bytes."""
     edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
-    times, sizes = (np.array(line[name], np.int64) for name in ("at", "allocated"))
+    times, sizes = (np.array(column, np.int64) for column in (line.at, line.allocated))
     firsts = np.maximum(0, np.searchsorted(times, edges[:-1], "right") - 1)
     behind = np.maximum(firsts + 1, np.searchsorted(times, edges[1:], "left"))
     highest = [int(sizes[a:b].max()) for a, b in zip(firsts.tolist(), behind.tolist(), strict=True)]

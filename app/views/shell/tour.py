@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -21,6 +20,7 @@ from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, size_text
 from ..labels.sizes import buffer_bytes
+from ..labels.values import Value
 from .gallery import FOLDER
 
 EXAMPLE = "what_moves_what"
@@ -94,27 +94,40 @@ def is_tour(document: Document) -> bool:
     return document.text.startswith(PROSE)
 
 
-def tour_value(state: State, store: Store) -> dict[str, Any] | None:
-    """The steps: title, text, anchors, task, keys, notice, calls, done, result. None if another notebook is open."""
+class TourStep(Value, frozen=True):
+    """A step of the tour, as in `_Step`; `done`: the program passes its test."""
+
+    title: str
+    text: str
+    anchors: tuple[str, ...]
+    task: str
+    keys: str
+    notice: str
+    calls: tuple[str, ...]
+    done: bool
+    result: str
+
+
+class Tour(Value, frozen=True):
+    """The tour of an example."""
+
+    steps: list[TourStep]
+    example: str
+
+
+def tour_value(state: State, store: Store) -> Tour | None:
+    """The tour with its progress; None if another notebook is open."""
     if state.notebook is None or state.shown is None or not is_tour(state.notebook.document):
         return None
     moments = state.shown.states
-    return {"steps": [_step_value(step, moments, state, store) for step in STEPS], "example": EXAMPLE}
+    return Tour([_step_value(step, moments, state, store) for step in STEPS], EXAMPLE)
 
 
-def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> dict[str, Any]:
+def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> TourStep:
     change = _change(step, moments, state, store)
-    return {
-        "title": step.title,
-        "text": step.text,
-        "anchors": step.anchors,
-        "task": step.task,
-        "keys": step.keys,
-        "notice": step.notice,
-        "calls": step.calls,
-        "done": change is not None,
-        "result": step.result(change) if step.result is not None and change is not None else "",
-    }
+    result = step.result(change) if step.result is not None and change is not None else ""
+    texts = step.title, step.text, step.anchors, step.task, step.keys, step.notice
+    return TourStep(*texts, step.calls, change is not None, result)
 
 
 def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> _Change | None:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....engine.hwsim import Report
 from ...state.derived import Store
-from .lanes import Colours, lanes_of
+from ..labels.values import Answer
+from .lanes import Colours, EngineWork, lanes_of
 from .value import timeline_data
-from .window import memory_lines
+from .window import MemoryLine, memory_lines
 
 
-def timeline_after(report: Report, store: Store, colours: Colours, start: int, end: int) -> dict[str, Any]:
-    """`cycles` of the run, `lanes` by engine from `start` to `end`, and `bytes`, the line of each memory by its scope."""
+class TimelineAfter(Answer, frozen=True, tag="timeline_after"):
+    """The run after a drop of `rows` on `loop`, of so many `cycles`: from `start` to `end` the work by engine, and
+    the bytes by the scope of the memory."""
+
+    rows: tuple[str, ...]
+    loop: str
+    primitive: str
+    cycles: int
+    start: int
+    end: int
+    lanes: dict[str, EngineWork]
+    bytes: dict[str, MemoryLine]
+
+
+def timeline_after(
+    drop: tuple[tuple[str, ...], str, str], report: Report, store: Store, colours: Colours, start: int, end: int
+) -> TimelineAfter:
+    """The timeline of the report after a drop: its rows, loop and primitive."""
     end = min(end, report.cycles)
-    found: dict[str, Any] = {"cycles": report.cycles, "start": start, "end": end, "lanes": {}, "bytes": {}}
     if start >= end:
-        return found
+        return TimelineAfter(*drop, report.cycles, start, end, {}, {})
     data = timeline_data(report, store)
-    lines = memory_lines(data, data.time_map, start, end)
-    return found | {"lanes": lanes_of(report, colours, start, end), "bytes": dict(zip(data.rows, lines, strict=True))}
+    lines = dict(zip(data.rows, memory_lines(data, data.time_map, start, end), strict=True))
+    return TimelineAfter(*drop, report.cycles, start, end, lanes_of(report, colours, start, end), lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,8 +12,12 @@ from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.exclusive import CAUSES
+from ..labels.values import Value
 
 Column = npt.NDArray[np.int64]
+
+Cause = Literal["data", "slot", "port", "issue", "unit", "idle"]
+"""The causes of stalls: those of the replay, the turn of another engine of a unit, and the time after an engine's last task."""
 
 
 class Spans(NamedTuple):
@@ -36,11 +40,11 @@ class BufferCell(msgspec.Struct, frozen=True):
     shared: bool
 
 
-class WaitKind(msgspec.Struct, frozen=True):
+class WaitKind(Value, frozen=True):
     """A kind of wait of an engine (lane `lane`): `what` is a cell, a port, a queue or another engine; `block` holds it."""
 
     lane: int
-    cause: str
+    cause: Cause
     what: str = ""
     buffer: str = ""
     block: str = ""
@@ -240,7 +244,7 @@ def _before(data: TimelineData) -> Column:
 
 def _wait_kind(data: TimelineData, lane: int, cause: int, cell: int, blamed: int) -> WaitKind:
     program = data.report.program
-    name = str(CAUSES[cause])
+    name = CAUSES[cause]
     if name == "issue":
         return WaitKind(lane, name, f"queue of {program.machine.unit_names[blamed]}")
     if name == "port":

@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
 
 import msgspec
 
@@ -27,6 +26,7 @@ from ...state.comparison import side_state
 from ...state.derived import Store, attempt, report_of
 from ...state.model import State
 from ..labels.numbers import grouped
+from ..labels.values import Trend, Value
 from ..machine.parameters import spoken
 
 MOST_STEPS = 60
@@ -75,8 +75,30 @@ class Explained(msgspec.Struct, frozen=True):
     pairs: tuple[StepEffect, ...] = ()
 
 
-def explanation_value(state: State, store: Store) -> dict[str, Any]:
-    """text, how (it was decided), effects {side, number, text, change, part, trend}, done and total while the study runs."""
+class ExplainedStep(Value, frozen=True):
+    """The effect of a step, or of two: the `change` in cycles as text, its `size`, and the `part` of the difference, 0 if unknown."""
+
+    side: str
+    number: str
+    text: str
+    change: str
+    trend: Trend
+    part: float
+    size: int
+
+
+class Explanation(Value, frozen=True):
+    """A sentence, how it was decided, the largest effects; `done` of `total` trials while the study runs."""
+
+    text: str
+    how: str
+    effects: Sequence[ExplainedStep] = ()
+    done: int = 0
+    total: int = 0
+
+
+def explanation_value(state: State, store: Store) -> Explanation:
+    """The attribution of the difference between the two sides of the comparison, as far as it is known."""
     assert state.comparison is not None
     a, b = (side_state(state, side) for side in (state.comparison.a, state.comparison.b))
     known = between(a, b, store) if a.shown is b.shown else explained_now(a, b, store)
@@ -86,9 +108,9 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
     first, second = (store.known_report(side) for side in (a, b))
     how += f"; {known.more} more steps were not tried" if known is not None and known.more else ""
     if known is None or not isinstance(first, Report) or not isinstance(second, Report):
-        return _value("", how)
+        return Explanation("", how)
     if known.done < known.total:
-        return _value(
+        return Explanation(
             f"Searching for the {'steps' if known.pairs else 'step'} with the largest effect…",
             how,
             done=known.done,
@@ -96,15 +118,13 @@ def explanation_value(state: State, store: Store) -> dict[str, Any]:
         )
     difference = second.cycles - first.cycles
     if difference and not known.total and machines[0] is not machines[1]:
-        return _value(f"The steps are equal; the machines differ: {_machine_differences(*machines)}", "")
+        return Explanation(f"The steps are equal; the machines differ: {_machine_differences(*machines)}", "")
     return _conclusion(known, difference, how, one_schedule=a.shown is b.shown, is_reversed=a.step_count > b.step_count)
 
 
-def _conclusion(
-    known: Explained, difference: int, how: str, *, one_schedule: bool, is_reversed: bool
-) -> dict[str, Any]:
+def _conclusion(known: Explained, difference: int, how: str, *, one_schedule: bool, is_reversed: bool) -> Explanation:
     if not difference:
-        return _value("Both have the same cycles", how if known.effects else "")
+        return Explanation("Both have the same cycles", how if known.effects else "")
     sign = -1 if is_reversed else 1
     singles, pairs = _ranked(known.effects, difference, sign), _ranked(known.pairs, difference, sign)
     best = next(iter(singles), None)
@@ -123,9 +143,9 @@ def _conclusion(
     effects = [_effect(e, difference, sign if one_schedule else None) for e in shown]
     named = both if together else best
     if named is None:
-        return _value("No single step explains the difference", how, effects)
+        return Explanation("No single step explains the difference", how, effects)
     word = "explains most" if explains_most([named], difference, sign) else "has the largest effect"
-    return _value(
+    return Explanation(
         _sentence(named, "together explain most" if together else word, difference, sign, one_schedule), how, effects
     )
 
@@ -179,25 +199,13 @@ def _parameter_change(path: str, a: Machine, b: Machine) -> str:
     return f"{meaning_of(field).label}{of} {spoken(field, a.figure(path))} → {spoken(field, b.figure(path))}"
 
 
-def _effect(effect: StepEffect, difference: int, sign: int | None) -> dict[str, Any]:
+def _effect(effect: StepEffect, difference: int, sign: int | None) -> ExplainedStep:
     change = effect.change
-    trend = "better" if change < 0 else "worse" if change > 0 else "same"
+    trend: Trend = "better" if change < 0 else "worse" if change > 0 else "same"
     mark = "−" if change < 0 else "+" if change > 0 else "±"
-    return {
-        "side": effect.side,
-        "number": effect.number,
-        "text": effect.text,
-        "change": f"{mark}{grouped(abs(change))}",
-        "trend": trend,
-        "part": 0.0 if sign is None else sign * change / difference,
-        "size": abs(change),
-    }
-
-
-def _value(
-    text: str, how: str, effects: list[dict[str, Any]] | None = None, done: int = 0, total: int = 0
-) -> dict[str, Any]:
-    return {"text": text, "how": how, "effects": effects or [], "done": done, "total": total}
+    part = 0.0 if sign is None else sign * change / difference
+    text = f"{mark}{grouped(abs(change))}"
+    return ExplainedStep(effect.side, effect.number, effect.text, text, trend, part, abs(change))
 
 
 # Two states of one schedule.

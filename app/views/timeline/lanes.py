@@ -5,21 +5,27 @@ the live bytes of a memory.
 from __future__ import annotations
 
 from itertools import islice, pairwise
-from typing import Any
 
 import numpy as np
 
 from ....engine.hwsim import Density, Report, Segment, TimeMap
 from ..labels.numbers import grouped
+from ..labels.values import Value
 
 MOST_BARS = 400
 """More tasks in the range than this are shown as stretches."""
 
 STRETCHES = 240
 
-Value = dict[str, Any]
 Colours = dict[str, int]
 GREY = 9
+
+
+class EngineWork(Value, frozen=True):
+    """The work of an engine: bars with start, end, colour and words; or colours with the busy share of each stretch."""
+
+    bars: list[tuple[int, int, int, str]]
+    stretches: list[tuple[int, list[float]]]
 
 
 def live_levels(report: Report, name: str, start: int, end: int, scale: float) -> list[float]:
@@ -41,17 +47,17 @@ def live_levels(report: Report, name: str, start: int, end: int, scale: float) -
     return found
 
 
-def lanes_of(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
-    """Engine -> bars [start, end, colour, words] or stretches [[colour, share of each stretch]]."""
+def lanes_of(report: Report, colours: Colours, start: int, end: int) -> dict[str, EngineWork]:
+    """The work of each engine."""
     # A task whose result is still in flight no longer occupies its engine.
     at_work = (task for task in report.segments.between(start, end) if task.end > start)
     tasks = list(islice(at_work, MOST_BARS + 1))
     if len(tasks) > MOST_BARS:
         return _stretches(report, colours, start, end)
-    found: dict[str, Value] = {}
+    found: dict[str, EngineWork] = {}
     for task in tasks:
-        lane = found.setdefault(task.engine, {"bars": [], "stretches": []})
-        lane["bars"].append([task.start, task.end, _colour(task, colours), _words(task)])
+        lane = found.setdefault(task.engine, EngineWork([], []))
+        lane.bars.append((task.start, task.end, _colour(task, colours), _words(task)))
     return found
 
 
@@ -65,7 +71,7 @@ def _words(task: Segment) -> str:
     return f"{task.block}  {indices}  {grouped(task.start)} to {grouped(task.end)}: {grouped(task.end - task.start)} cycles"
 
 
-def _stretches(report: Report, colours: Colours, start: int, end: int) -> dict[str, Value]:
+def _stretches(report: Report, colours: Colours, start: int, end: int) -> dict[str, EngineWork]:
     """How much of each of many stretches every engine is at work, by colour: exact, repeats included."""
     line = report.timeline
     first_of = dict(zip(line.numbers.tolist()[::-1], range(len(line.numbers) - 1, -1, -1), strict=True))
@@ -76,10 +82,10 @@ def _stretches(report: Report, colours: Colours, start: int, end: int) -> dict[s
     density = Density(line.starts, line.ends, bands.reshape(-1), keys.shape[1], TimeMap(line.repeats, length))
     edges = np.linspace(start, end, STRETCHES + 1).astype(np.int64).tolist()
     shares = density.shares(edges)
-    found: dict[str, Value] = {}
+    found: dict[str, EngineWork] = {}
     names = list(report.engines)
     for band, (engine, colour) in enumerate(keys.T.tolist()):
         column = [round(share, 3) for share in shares[:, band].tolist()]
         if any(column):
-            found.setdefault(names[engine], {"bars": [], "stretches": []})["stretches"].append([colour, column])
+            found.setdefault(names[engine], EngineWork([], [])).stretches.append((colour, column))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
@@ -11,7 +10,24 @@ from ....engine.lint import Fix, LintFinding, Stall, Subject, reason, remedies
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ..labels.numbers import grouped
+from ..labels.values import Answer, Value
 from ..problems.lints import Linted, LintWork, question, simulated
+
+
+class StallFix(Value, frozen=True):
+    """Calls that end a stall, the call that they replace, and what they save."""
+
+    calls: tuple[str, ...]
+    replaces: str
+    text: str
+
+
+class Remedy(Answer, frozen=True, tag="remedy"):
+    """What would end the selected stall: its figures, and the best of the calls that were tried; `looking` while others are tried."""
+
+    reason: str
+    looking: bool
+    fix: StallFix | None
 
 
 def remedy_work(state: State, store: Store) -> LintWork | None:
@@ -30,18 +46,15 @@ def remedy_work(state: State, store: Store) -> LintWork | None:
     return LintWork(*found, lambda: _pieces(subject, _stall(state)))
 
 
-def remedy_value(state: State, store: Store) -> dict[str, Any]:
-    """`reason` in figures, `looking` while calls are tried, and the best of them: `calls`, `replaces`, `text`."""
+def remedy_value(state: State, store: Store) -> Remedy:
+    """What would end the selected stall, as far as it is known."""
     found, report = _question(state, store), store.report_now(state)
     if found is None or not isinstance(report, Report):
-        return {"reason": "", "looking": False, "fix": None}
+        return Remedy("", looking=False, fix=None)
     linted = store.known(*found)
     fixes = fixes_now(state, store)
-    return {
-        "reason": f"{reason(report, _stall(state))}.",
-        "looking": linted is None or not linted.is_complete,
-        "fix": _fix(fixes[0]) if fixes else None,
-    }
+    looking = linted is None or not linted.is_complete
+    return Remedy(f"{reason(report, _stall(state))}.", looking, _fix(fixes[0]) if fixes else None)
 
 
 def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
@@ -51,9 +64,9 @@ def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
     return () if linted is None else tuple(fix for finding in linted.findings for fix in finding.fixes)
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix) -> StallFix:
     saved = (fix.cycles_before or fix.cycles) - fix.cycles
-    return {"calls": list(fix.calls), "replaces": fix.replaces, "text": f"saves {grouped(saved)} cycles"}
+    return StallFix(fix.calls, fix.replaces, f"saves {grouped(saved)} cycles")
 
 
 def _stall(state: State) -> Stall:

@@ -6,26 +6,29 @@ tables, so that an event travels as a few numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import cast
 
-import msgspec
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import MemoryReport, Report
 from ....engine.hwsim.replay.repeats import runs_of
+from ....engine.hwsim.replay.series import Orders
+from ....engine.hwsim.report.critical_path import PathPart
 from ....engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
 from ....engine.schedule import Schedule
 from ...state.derived import Store
 from ...state.model import State
 from ...state.row_ids import RowIds, row_ids
-from ..labels.blank import blank_value
+from ..labels.blank import Blank, blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import colours_by_name
-from .data import BufferCell, TimelineData, WaitKind
-from .window import BINS, MAX_EVENTS, edges_of, packed, window
+from ..labels.values import Answer, Value
+from .data import BufferCell, Cause, TimelineData, WaitKind
+from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, window
 
 HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
@@ -37,37 +40,209 @@ OVERVIEW_BINS = 240
 OTHER = 9
 """The colour of what belongs to no buffer."""
 
-LISTS = ("repeats", "engines", "rows", "cells", "templates", "kinds", "waits", "figures", "buffers")
 
-NOTHING: dict[str, Any] = {
-    "report": 0,
-    "cycles": 0,
-    "length": 0,
-    "note": "",
-    "blank": None,
-    "lines": {},
-    **{name: [] for name in LISTS},
-}
+class TimelineRepeat(Value, frozen=True, kw_only=True):
+    """An interval of compressed time that occurs `extra` more times in real time, `cycles` apart; as in the engine's
+    `Repeat`. `level` counts the repeats around it, `names` and `extents` are those of its loops, `base` their
+    indices in the first copy, `iterations` those in one copy; `length` has the terms of a copy's cycles, a factor
+    and the orders of repeats each; `runs` counts the copies in the whole run."""
+
+    start: int
+    end: int
+    cycles: int
+    extra: int
+    first: int
+    last: int
+    depth: int
+    extents: tuple[int, ...]
+    iterations: int
+    level: int
+    names: list[str]
+    base: tuple[int, ...]
+    length: tuple[tuple[int, Orders], ...]
+    more: Mapping[int, int]
+    runs: int
+    moves: Mapping[int, tuple[int, ...]]
+
+
+class EngineLane(Value, frozen=True):
+    """An engine with its busy cycles, its tasks, and its stalled cycles by cause."""
+
+    name: str
+    kind: str
+    busy: int
+    tasks: int
+    waits: dict[Cause, int]
+
+
+class MemoryRow(Value, frozen=True):
+    """A memory: `scale` are the bytes that the row's height represents, `limit` is the capacity as a part of the
+    height, 0 if beyond the scale; `over`: whether the capacity is exceeded."""
+
+    name: str
+    scope: str
+    scale: int
+    capacity: int
+    limit: float
+    text: str
+    over: bool
+
+
+class MemoryCell(Value, frozen=True):
+    """A slot of a buffer at a byte `address`; `low` and `high` are parts of its row's height. Other slots use the
+    addresses of a `shared` one at other times."""
+
+    row: int
+    label: str
+    buffer: str
+    colour: int
+    bytes: str
+    address: str
+    shared: bool
+    low: float
+    high: float
+
+
+class LoopAround(Value, frozen=True):
+    """A loop around tasks, and its row of the tree."""
+
+    name: str
+    row: str
+    extent: int
+
+
+class TaskTemplate(Value, frozen=True):
+    """The tasks of one block: the loops around, and the rows of the tree for both."""
+
+    lane: int
+    block: str
+    rows: list[str]
+    loops: list[LoopAround]
+    colour: int
+
+
+class TaskKind(Value, frozen=True):
+    """`reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels."""
+
+    template: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    inputs: list[tuple[int, str]]
+    outputs: list[tuple[int, str]]
+
+
+class StallKind(WaitKind, frozen=True, kw_only=True):
+    """A kind of stall: `what` is the awaited slot, port, queue or engine; `block` holds it, and `row` is its row of the tree."""
+
+    colour: int
+    row: str
+
+
+class Overview(Value, frozen=True):
+    """The whole run in real time: the busy share of each engine by bin, and the share with at least two busy
+    engines, as bytes in base 64."""
+
+    count: int
+    lanes: list[str]
+    overlap: str
+
+
+class ColouredBuffer(Value, frozen=True):
+    """A buffer that bars represent."""
+
+    name: str
+    colour: int
+
+
+class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """The tables and the first window. Times are in cycles: `cycles` of the run in real time, `length` in compressed
+    time, which contains each repeat once. Lanes and rows are numbered as they are listed; `lines` has the line of
+    the program's text by row of the tree. Without a report `cycles` is 0, the tables are empty, and there is no
+    overview and no window."""
+
+    report: int
+    cycles: int
+    length: int
+    repeats: list[TimelineRepeat]
+    engines: list[EngineLane]
+    rows: list[MemoryRow]
+    cells: list[MemoryCell]
+    templates: list[TaskTemplate]
+    kinds: list[TaskKind]
+    waits: list[StallKind]
+    lines: dict[str, int]
+    figures: list[tuple[str, str]]
+    buffers: list[ColouredBuffer]
+    note: str
+    blank: Blank | None = None
+    overview: Overview | None = None
+    window: ExactWindow | BinnedWindow | None = None
+
+
+class PathSteps(Value, frozen=True):
+    """The steps of the path, backward in time and relative to its start."""
+
+    lane: list[int]
+    start: list[int]
+    length: list[int]
+
+
+class PathAnswer(Answer, frozen=True, tag="path"):
+    """The critical path from cycle `start` to `end`: its steps, or the share of each bin on each lane; and its parts by cause."""
+
+    ticket: int
+    report: int
+    start: int
+    end: int
+    parts: Sequence[PathPart]
+    steps: PathSteps | None
+    lanes: list[str]
+
+
+class FoundAnswer(Answer, frozen=True, tag="found"):
+    """The cycle at which a task starts; None if it does not run."""
+
+    ticket: int
+    report: int
+    cycle: int | None
+
+
+NOTHING = Timeline(
+    report=0,
+    cycles=0,
+    length=0,
+    repeats=[],
+    engines=[],
+    rows=[],
+    cells=[],
+    templates=[],
+    kinds=[],
+    waits=[],
+    lines={},
+    figures=[],
+    buffers=[],
+    note="",
+)
 
 BLANK = "This pane shows the tasks and stalls of each engine over time, and the contents of each memory."
 
 
-def timeline_value(state: State, store: Store) -> dict[str, Any]:
+def timeline_value(state: State, store: Store) -> Timeline:
     """All that the timeline shows of the picture; the same object as long as nothing changed but the theme. Without a report: why."""
     report = store.report_now(state)
     if isinstance(report, TilewrightError):
         refusal = report.refusal
         expected = f" Expected: {refusal.expected}." if refusal.expected else ""
         blank = blank_value(state, store, BLANK)
-        return {**NOTHING, "note": f"{refusal.message}.{expected}", "blank": blank}
+        return replace(NOTHING, note=f"{refusal.message}.{expected}", blank=blank)
     if state.moment is None:
         return NOTHING
     if report is None:
-        return {**NOTHING, "note": "Simulation in progress"}
+        return replace(NOTHING, note="Simulation in progress")
     return timeline_of(report, state.moment.schedule, store)
 
 
-def timeline_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
+def timeline_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
     """The value of a report, made once."""
     return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
 
@@ -77,40 +252,37 @@ def timeline_data(report: Report, store: Store) -> TimelineData:
     return store.remember("timeline-data", (report,), lambda: TimelineData(report))
 
 
-def value_of(report: Report, schedule: Schedule, store: Store) -> dict[str, Any]:
+def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
     """The value of a report, in the names and colours of the schedule's program."""
     func = schedule.func
     data = timeline_data(report, store)
     colours = colours_by_name(func, store.colours)
     ids = store.remember("row-ids", (func,), lambda: row_ids(func))
     scales = [_scale(report.memory[name]) for name in data.rows]
-    return {
-        "report": id(report),
-        "cycles": report.cycles,
-        "length": data.length,
-        "repeats": _repeats(data),
-        "engines": [_engine(report, name) for name in data.engines],
-        "rows": [_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)],
-        "cells": [_cell(cell, scales[cell.row], colours) for cell in data.cells],
-        "templates": _templates(data, ids, store.index(func), colours),
-        "kinds": [
-            {
-                "template": int(t), "reads": k.reads, "writes": k.writes,
-                "inputs": _cells_of(v.reads, data), "outputs": _cells_of(v.writes, data),
-            }
+    return Timeline(
+        report=id(report),
+        cycles=report.cycles,
+        length=data.length,
+        repeats=list(_repeats(data)),
+        engines=[_engine(report, name) for name in data.engines],
+        rows=[_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)],
+        cells=[_cell(cell, scales[cell.row], colours) for cell in data.cells],
+        templates=_templates(data, ids, store.index(func), colours),
+        kinds=[
+            TaskKind(t, k.reads, k.writes, _cells_of(v.reads, data), _cells_of(v.writes, data))
             for k, t, v in zip(data.kinds, data.template_of_kind.tolist(), data.variants, strict=True)
         ],
-        "waits": [_wait(wait, ids, colours) for wait in data.waits],
-        "lines": store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
-        "overview": _overview(data),
-        "window": window(data, 0, report.cycles, folded=False),
-        "figures": _figures(report),
-        "buffers": _buffers(report, data, colours),
-        "note": "",
-    }  # fmt: skip
+        waits=[_wait(wait, ids, colours) for wait in data.waits],
+        lines=store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
+        overview=_overview(data),
+        window=window(data, 0, report.cycles, folded=False),
+        figures=_figures(report),
+        buffers=_buffers(report, data, colours),
+        note="",
+    )
 
 
-def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> ExactWindow | BinnedWindow:
     """Another window of the timeline."""
     return window(timeline_data(report, store), start, end, folded=folded)
 
@@ -121,24 +293,19 @@ def _cells_of(cells: tuple[int, ...], data: TimelineData) -> list[tuple[int, str
     return [(cell, places.of_cell[cell].label(cell)) for cell in cells]
 
 
-def path_value(report: Report, store: Store, start: int, end: int) -> dict[str, Any]:
-    """The critical path from cycle `start` to `end`: its steps backward in time, or the share of each bin on each lane; and its parts."""
+def path_value(report: Report, store: Store, start: int, end: int, ticket: int = 0) -> PathAnswer:
+    """The critical path from cycle `start` to `end`."""
     data, path = timeline_data(report, store), report.critical_path
     end = max(start + 1, min(end, report.cycles))
     steps = list(islice(path.steps(start, end), MAX_EVENTS + 1))
-    found: dict[str, Any] = {
-        "start": start,
-        "end": end,
-        "parts": msgspec.to_builtins(path.parts),
-        "steps": None,
-        "lanes": [],
-    }
+    found = PathAnswer(ticket, id(report), start, end, path.parts, None, [])
     if len(steps) > MAX_EVENTS:
         shares = path.shares(edges_of(start, end, BINS))
-        return found | {"lanes": [packed(shares[:, n]) for n in np.argsort(data.lane_of) if data.lane_of[n] >= 0]}
+        lanes = [packed(shares[:, n]) for n in np.argsort(data.lane_of) if data.lane_of[n] >= 0]
+        return replace(found, lanes=lanes)
     lanes = [int(data.lane_of[data.line.engines[step.row]]) for step in steps]
     lengths = [step.until - step.start for step in steps]
-    return found | {"steps": {"lane": lanes, "start": [step.start - start for step in steps], "length": lengths}}
+    return replace(found, steps=PathSteps(lanes, [step.start - start for step in steps], lengths))
 
 
 def start_of_task(report: Report, store: Store, template: int, place: tuple[int, ...]) -> int | None:
@@ -150,35 +317,25 @@ def start_of_task(report: Report, store: Store, template: int, place: tuple[int,
     return data.line.find(np.array([segments.kind(n).template == wanted for n in variants], bool), place)
 
 
-def _repeats(data: TimelineData) -> list[dict[str, Any]]:
-    """The repeats: each is drawn once and occurs `extra` more times. `level` counts its outer repeats, `names` and `extents` are
-    those of its loops."""
-    found: list[dict[str, Any]] = []
+def _repeats(data: TimelineData) -> Iterator[TimelineRepeat]:
     levels = data.time_map.levels()
     runs = runs_of(data.line.repeats)
     for number, repeat in enumerate(data.line.repeats):
         first = data.kind_of[repeat.first] if repeat.first < repeat.last else None
         loops = data.kinds[first].loops[repeat.depth :][: len(repeat.extents)] if first is not None else ()
         base = data.line.places[repeat.first][repeat.depth :][: len(repeat.extents)] if first is not None else ()
-        found.append(
-            {
-                "start": repeat.start, "end": repeat.end, "cycles": repeat.cycles, "extra": repeat.extra, "first": repeat.first,
-                "last": repeat.last, "depth": repeat.depth, "extents": repeat.extents, "iterations": repeat.iterations,
-                "level": levels.get(number, 0), "names": [loop.name for loop in loops], "base": base,
-                "length": repeat.length.terms, "more": {str(around): more for around, more in repeat.more.items()},
-                "runs": runs[number],
-                "moves": {str(row): move for row, move in repeat.moves.items()},
-            }
+        yield TimelineRepeat(
+            start=repeat.start, end=repeat.end, cycles=repeat.cycles, extra=repeat.extra, first=repeat.first, last=repeat.last,
+            depth=repeat.depth, extents=repeat.extents, iterations=repeat.iterations, level=levels.get(number, 0),
+            names=[loop.name for loop in loops], base=base, length=repeat.length.terms, more=repeat.more, runs=runs[number],
+            moves=repeat.moves,
         )  # fmt: skip
-    return found
 
 
-def _engine(report: Report, name: str) -> dict[str, Any]:
+def _engine(report: Report, name: str) -> EngineLane:
     engine = report.engines[name]
-    return {
-        "name": name, "kind": engine.kind, "busy": engine.busy, "tasks": engine.tasks,
-        "waits": {cause: cycles for cause, cycles in engine.stall.items() if cycles},
-    }  # fmt: skip
+    waits = cast("dict[Cause, int]", {cause: cycles for cause, cycles in engine.stall.items() if cycles})
+    return EngineLane(name, engine.kind, engine.busy, engine.tasks, waits)
 
 
 def _scale(memory: MemoryReport) -> int:
@@ -188,56 +345,41 @@ def _scale(memory: MemoryReport) -> int:
     return max(memory.capacity_bytes, memory.peak_bytes)
 
 
-def _row(report: Report, name: str, scale: int) -> dict[str, Any]:
-    """A memory: `limit` is its capacity as a fraction of the row's height, 0 if beyond the scale."""
+def _row(report: Report, name: str, scale: int) -> MemoryRow:
     memory = report.memory[name]
     peak, capacity = size_text(memory.peak_bytes), size_text(memory.capacity_bytes)
     over = memory.overflow_bytes > 0
     near = scale >= memory.capacity_bytes
-    return {
-        "name": name.removeprefix("local."), "scope": name, "scale": scale, "capacity": memory.capacity_bytes,
-        "limit": memory.capacity_bytes / scale if near else 0.0, "text": f"{peak} of {capacity}", "over": over,
-    }  # fmt: skip
+    limit = memory.capacity_bytes / scale if near else 0.0
+    short = name.removeprefix("local.")
+    return MemoryRow(short, name, scale, memory.capacity_bytes, limit, f"{peak} of {capacity}", over)
 
 
-def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> dict[str, Any]:
-    """A kind of wait; `row` is the tree row of the block that holds the resource."""
-    return {
-        "lane": wait.lane, "cause": wait.cause, "what": wait.what, "buffer": wait.buffer, "block": wait.block,
-        "colour": colours.get(wait.buffer, OTHER), "row": ids.of(wait.block) if ids.has(wait.block) else "",
-    }  # fmt: skip
+def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> StallKind:
+    row = ids.of(wait.block) if ids.has(wait.block) else ""
+    return StallKind(**asdict(wait), colour=colours.get(wait.buffer, OTHER), row=row)
 
 
-def _cell(cell: BufferCell, scale: int, colours: Mapping[str, int]) -> dict[str, Any]:
-    """A slot of a buffer; `low` and `high`, its addresses, are parts of its row's height."""
-    return {
-        "row": cell.row, "label": cell.label, "buffer": cell.buffer, "colour": colours.get(cell.buffer, OTHER),
-        "bytes": size_text(cell.size_bytes), "address": grouped(cell.low), "shared": cell.shared,
-        "low": cell.low / scale, "high": (cell.low + cell.size_bytes) / scale,
-    }  # fmt: skip
+def _cell(cell: BufferCell, scale: int, colours: Mapping[str, int]) -> MemoryCell:
+    low, high = cell.low / scale, (cell.low + cell.size_bytes) / scale
+    size, colour = size_text(cell.size_bytes), colours.get(cell.buffer, OTHER)
+    return MemoryCell(cell.row, cell.label, cell.buffer, colour, size, grouped(cell.low), cell.shared, low, high)
 
 
-def _templates(
-    data: TimelineData, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]
-) -> list[dict[str, Any]]:
+def _templates(data: TimelineData, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[TaskTemplate]:
     """The templates of tasks: their block, the loops around, and the rows of the tree for both."""
     rows = {handle: row for row, handle in ids.items()}
-    found: list[dict[str, Any]] = []
+    found: list[TaskTemplate] = []
     for kind in data.templates:
         touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
         blocks = [name for name in kind.blocks if name in rows]
         # Passes recreate some loops: these are matched by name among the loops around the block.
         above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
         around = {var.name: rows[var] for var in above if var in rows}
-        loops = [
-            {"name": x.name, "row": rows.get(x.var) or around.get(x.name, ""), "extent": x.extent} for x in kind.loops
-        ]
-        found.append(
-            {
-                "lane": data.engines.index(kind.engine), "block": kind.block, "rows": [rows[name] for name in blocks], "loops": loops,
-                "colour": next((colours[name] for name in touched if name in colours), OTHER),
-            }
-        )  # fmt: skip
+        loops = [LoopAround(x.name, rows.get(x.var) or around.get(x.name, ""), x.extent) for x in kind.loops]
+        colour = next((colours[name] for name in touched if name in colours), OTHER)
+        lane = data.engines.index(kind.engine)
+        found.append(TaskTemplate(lane, kind.block, [rows[name] for name in blocks], loops, colour))
     return found
 
 
@@ -254,11 +396,10 @@ def _lines(schedule: Schedule, ids: RowIds, store: Store) -> dict[str, int]:
     return found
 
 
-def _overview(data: TimelineData) -> dict[str, Any]:
-    """The whole run in real time: the busy share of each engine by bin, and the share with at least two busy engines."""
+def _overview(data: TimelineData) -> Overview:
     edges = edges_of(0, max(1, data.report.cycles), OVERVIEW_BINS)
     *lanes, both = map(packed, data.busy.shares(edges).T)
-    return {"count": len(edges) - 1, "lanes": lanes, "overlap": both}
+    return Overview(len(edges) - 1, lanes, both)
 
 
 def _figures(report: Report) -> list[tuple[str, str]]:
@@ -271,8 +412,8 @@ def _figures(report: Report) -> list[tuple[str, str]]:
     return figures
 
 
-def _buffers(report: Report, data: TimelineData, colours: Mapping[str, int]) -> list[dict[str, Any]]:
+def _buffers(report: Report, data: TimelineData, colours: Mapping[str, int]) -> list[ColouredBuffer]:
     """The buffers that the bars represent."""
     names = {cell.buffer for cell in data.cells}
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
-    return [{"name": name, "colour": index} for name, index in colours.items() if name in names]
+    return [ColouredBuffer(name, index) for name, index in colours.items() if name in names]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ....engine.export import step_of, steps_of
-from ....engine.hwsim import Origin, Report
+from ....engine.hwsim import EngineReport, Origin, Report, Wait
 from ...document import NotebookStep
 from ...document import State as Moment
 from ...state.derived import Store
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text
+from ..labels.section import Section
+from ..labels.values import Answer
 
 CAUSES = {
     "data": "operand not ready",
@@ -32,43 +33,49 @@ def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
 
 
 def wait_rows(
-    engines: Mapping[str, Any], moments: Sequence[Moment], steps: Sequence[NotebookStep], store: Store
+    engines: Mapping[str, EngineReport], moments: Sequence[Moment], steps: Sequence[NotebookStep], store: Store
 ) -> list[tuple[str, str, str]]:
-    """(engine and resource, cycles, description) of the longest waits; `engines` is from a report's JSON."""
-    waits = [(name, wait) for name, engine in engines.items() for wait in engine["waits"]]
-    waits.sort(key=lambda entry: -entry[1]["cycles"])
+    """(engine and resource, cycles, description) of the longest waits."""
+    waits = [(name, wait) for name, engine in engines.items() for wait in engine.waits]
+    waits.sort(key=lambda entry: -entry[1].cycles)
     made = made_by(moments, store) if waits else {}
     rows: list[tuple[str, str, str]] = []
     for engine, wait in waits[:MOST]:
-        what = wait["buffer"] or wait["block"]
-        rows.append((f"{engine} ← {what}", grouped(wait["cycles"]), _explanation(wait, made, steps)))
-    rest = sum(wait["cycles"] for _, wait in waits[MOST:])
+        what = wait.buffer or wait.block
+        rows.append((f"{engine} ← {what}", grouped(wait.cycles), _explanation(wait, made, steps)))
+    rest = sum(wait.cycles for _, wait in waits[MOST:])
     if rest:
         rows.append((f"{len(waits) - MOST} more", grouped(rest), "Shorter stalls"))
     return rows
 
 
-def step_to_blame(state: State, store: Store, buffer: str, block: str) -> tuple[int, str]:
-    """The step that introduced the awaited block or buffer, with its text; 0 for those of the original program. Without a schedule, the
-    step stored in the report."""
+class StepToBlame(Answer, frozen=True, tag="blamed"):
+    """The step that introduced an awaited block or buffer, with its text; 0 for those of the original program."""
+
+    step: int
+    text: str
+
+
+def step_to_blame(state: State, store: Store, buffer: str, block: str) -> StepToBlame:
+    """The step that introduced the awaited block or buffer. Without a schedule, the step stored in the report."""
     if state.shown is None:
-        return 0, ""
+        return StepToBlame(0, "")
     if not state.shown.steps:
         return _known_origin(store.report_now(state), buffer, block)
     moments = state.shown.states[: state.step_count + 1]
     step = step_of(made_by(moments, store), buffer, block) or 0
     steps = state.shown.steps
-    return (step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else (0, "")
+    return StepToBlame(step, " ".join(steps[step - 1].text.split())) if 0 < step <= len(steps) else StepToBlame(0, "")
 
 
-def _known_origin(report: object, buffer: str, block: str) -> tuple[int, str]:
+def _known_origin(report: object, buffer: str, block: str) -> StepToBlame:
     engines = report.engines.values() if isinstance(report, Report) else ()
     found = (w.origin for e in engines for w in e.waits if (w.buffer, w.block) == (buffer, block))
     origin = next((o for o in found if o is not None), Origin(0))
-    return origin.step, " ".join(origin.text.split())
+    return StepToBlame(origin.step, " ".join(origin.text.split()))
 
 
-def blame_section(state: State, report: Report) -> dict[str, Any] | None:
+def blame_section(state: State, report: Report) -> Section | None:
     """The selected stall over the whole run, for the inspector; None once the report has no such stall."""
     blamed = state.blamed
     engine = report.engines.get(blamed.engine) if blamed is not None else None
@@ -86,18 +93,18 @@ def blame_section(state: State, report: Report) -> dict[str, Any] | None:
         *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
     ]
     title = f"{blamed.engine} stalls"
-    return {"title": title, "kind": "timeline", "swatch": None, "rows": rows, "note": "", "buffer": blamed.buffer}
+    return Section(title, "timeline", None, rows, buffer=blamed.buffer)
 
 
-def _explanation(wait: Mapping[str, Any], made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
-    block, buffer = wait["block"], wait["buffer"]
+def _explanation(wait: Wait, made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
+    block, buffer = wait.block, wait.buffer
     why = {
         "data": f"Operand not ready: {block} is still filling {buffer}",
         "slot": f"No free slot: {block} still uses {buffer}",
         "issue": f"Queue full: the task could not be issued to the {block}",
         "unit": f"Unit busy: {block} runs on the same unit",
         "port": f"Port contention: other engines transfer bursts through the {block}",
-    }[wait["cause"]]
+    }[wait.cause]
     step = step_of(made, buffer, block) or 0
     if not 0 < step <= len(steps):
         return why

@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ....engine.hwsim import TimeMap
 from ....engine.hwsim.replay.time_map import TimeInterval
+from ..labels.values import Answer, Value
 from .data import Column, Spans, TimelineData
 
 MAX_EVENTS = 1_500
@@ -30,33 +31,111 @@ MAX_NUMBERS = 24_000
 CORNERS = 600
 """The maximum number of corners in a memory's line; a line with more is sent as the minimum and maximum of each bin."""
 
-Window = dict[str, Any]
+
+class TaskColumns(Value, frozen=True):
+    """Tasks by start, relative to the window. `place` has the iterations of the loops around, `row` numbers in compressed time."""
+
+    kind: list[int]
+    start: list[int]
+    length: list[int]
+    place: list[tuple[int, ...]]
+    row: list[int]
 
 
-def window(data: TimelineData, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS) -> Window:
-    """The window from `start` to `end`, exclusive. `exact`: all events are included; with more than `most` tasks, bins replace them."""
+class Intervals(Value, frozen=True):
+    """Intervals relative to the window, and the entry of a table that each is of."""
+
+    start: list[int]
+    length: list[int]
+    of: list[int]
+
+
+class MemoryLine(Value, frozen=True):
+    """The bytes of a memory from each of `at` on; `least` if a bin covers several values."""
+
+    at: list[int]
+    live: list[int]
+    allocated: list[int]
+    least: list[int]
+
+
+Band = tuple[int, str]
+"""The number of a template, stall or cell, and its share of each bin, as bytes in base 64."""
+
+
+class Bins(Value, frozen=True):
+    """The bands of a window; empty ones are left out."""
+
+    count: int
+    task: list[Band]
+    wait: list[Band]
+    overlap: list[Band]
+    fill: list[Band]
+    live: list[Band]
+
+
+class Window(Value, frozen=True, kw_only=True):
+    """A window from cycle `start` to `end`; `folded`: in compressed time."""
+
+    folded: bool
+    start: int
+    end: int
+    bytes: list[MemoryLine]
+
+
+class ExactWindow(Window, frozen=True, kw_only=True):
+    """A window with all its events."""
+
+    exact: Literal[True] = True
+    tasks: TaskColumns
+    waits: Intervals
+    fills: Intervals
+    lives: Intervals
+
+
+class BinnedWindow(Window, frozen=True, kw_only=True):
+    """A window with too many tasks, as bins."""
+
+    exact: Literal[False] = False
+    bins: Bins
+
+
+class WindowAnswer(Answer, frozen=True, tag="window"):
+    """A requested window of the report."""
+
+    ticket: int
+    report: int
+    window: ExactWindow | BinnedWindow
+
+
+def window(
+    data: TimelineData, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS
+) -> ExactWindow | BinnedWindow:
+    """The window from `start` to `end`, exclusive. With more than `most` tasks, bins replace the events."""
     time_map = data.identity_map if folded else data.time_map
     total = data.length if folded else data.report.cycles
     start = min(max(0, start), max(0, total - 1))
     end = min(max(start + 1, end), max(total, start + 1))
-    exact = data.tasks_between(start, end, folded=folded) <= most
-    found: Window = {"folded": folded, "start": start, "end": end, "exact": exact}
-    if exact:
-        intervals = list(time_map.stretches(start, end))
-        fills, lives = data.tile_spans
-        found |= {
-            "tasks": _tasks(data, start, end, folded=folded),
-            "waits": _pieces(data.wait_spans, intervals, start),
-            "fills": _pieces(fills, intervals, start),
-            "lives": _pieces(lives, intervals, start),
-        }
-    else:
-        found["bins"] = _bins(data, start, end, folded=folded)
-    return found | {"bytes": memory_lines(data, time_map, start, end)}
+    lines = memory_lines(data, time_map, start, end)
+    if data.tasks_between(start, end, folded=folded) > most:
+        bins = _bins(data, start, end, folded=folded)
+        return BinnedWindow(folded=folded, start=start, end=end, bytes=lines, bins=bins)
+    intervals = list(time_map.stretches(start, end))
+    fills, lives = (_pieces(spans, intervals, start) for spans in data.tile_spans)
+    return ExactWindow(
+        folded=folded,
+        start=start,
+        end=end,
+        bytes=lines,
+        tasks=_tasks(data, start, end, folded=folded),
+        waits=_pieces(data.wait_spans, intervals, start),
+        fills=fills,
+        lives=lives,
+    )
 
 
-def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[str, Any]:
-    """kind, start, length, place (iterations of the loops around), and folded the row: so that iterations of a repeat can be counted on."""
+def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> TaskColumns:
+    """The tasks; in compressed time with their rows, so that iterations of a repeat can be counted on."""
     line = data.line
     if folded:
         rows = np.flatnonzero((line.starts < end) & (np.maximum(line.there, line.starts + 1) > start))
@@ -69,16 +148,16 @@ def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[st
         places = [r.place for r in found]
     order = np.argsort(line.starts[rows] + later, kind="stable")
     rows, later = rows[order], later[order]
-    return {
-        "kind": data.kind_of[rows].tolist(),
-        "start": (line.starts[rows] + later - start).tolist(),
-        "length": (line.ends[rows] - line.starts[rows]).tolist(),
-        "place": [places[n] for n in order.tolist()],
-        "row": rows.tolist() if folded else [],
-    }
+    return TaskColumns(
+        data.kind_of[rows].tolist(),
+        (line.starts[rows] + later - start).tolist(),
+        (line.ends[rows] - line.starts[rows]).tolist(),
+        [places[n] for n in order.tolist()],
+        rows.tolist() if folded else [],
+    )
 
 
-def _pieces(spans: Spans, intervals: Iterable[TimeInterval], origin: int) -> dict[str, list[int]]:
+def _pieces(spans: Spans, intervals: Iterable[TimeInterval], origin: int) -> Intervals:
     """The spans within the intervals; pieces that were cut at the seam between two intervals are joined again."""
     reach = np.maximum.accumulate(spans.ends) if len(spans.ends) else spans.ends
     found: list[tuple[npt.NDArray[Any], ...]] = []
@@ -91,7 +170,7 @@ def _pieces(spans: Spans, intervals: Iterable[TimeInterval], origin: int) -> dic
         low, high = np.maximum(starts, x.start) + later, np.minimum(ends, x.end) + later
         found.append((low, high, of, starts < x.start, ends > x.end))
     if not found:
-        return {"start": [], "length": [], "of": []}
+        return Intervals([], [], [])
     low, high, of, goes_before, goes_on = (np.concatenate(c) for c in zip(*found, strict=True))
     order = np.lexsort((low, of))
     low, high, of, goes_before, goes_on = (c[order] for c in (low, high, of, goes_before, goes_on))
@@ -100,7 +179,7 @@ def _pieces(spans: Spans, intervals: Iterable[TimeInterval], origin: int) -> dic
     until = np.concatenate([begins[1:], [len(low)]])[: len(begins)] - 1
     starts, ends, of = low[begins], high[until], of[begins]
     order = np.argsort(starts, kind="stable")
-    return {"start": starts[order].tolist(), "length": (ends - starts)[order].tolist(), "of": of[order].tolist()}
+    return Intervals(starts[order].tolist(), (ends - starts)[order].tolist(), of[order].tolist())
 
 
 def edges_of(start: int, end: int, bins: int) -> list[int]:
@@ -109,16 +188,16 @@ def edges_of(start: int, end: int, bins: int) -> list[int]:
     return [start + (end - start) * n // bins for n in range(bins + 1)]
 
 
-def _bins(data: TimelineData, start: int, end: int, *, folded: bool) -> dict[str, Any]:
+def _bins(data: TimelineData, start: int, end: int, *, folded: bool) -> Bins:
     """Each band's share of each bin, as bytes in base 64; empty bands are left out."""
     bands = data.bands
     edges = edges_of(start, end, min(BINS, max(60, MAX_NUMBERS // max(1, len(bands)))))
     shares = (data.compressed_density if folded else data.real_time_density).shares(edges)
-    found: dict[str, list[tuple[int, str]]] = {"task": [], "wait": [], "overlap": [], "fill": [], "live": []}
+    found: dict[str, list[Band]] = {"task": [], "wait": [], "overlap": [], "fill": [], "live": []}
     for n, (what, number) in enumerate(bands):
         if shares[:, n].any():
             found[what].append((number, packed(shares[:, n])))
-    return {"count": len(edges) - 1, **found}
+    return Bins(len(edges) - 1, **found)
 
 
 def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> str:
@@ -128,11 +207,11 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[dict[str, Any]]:
-    """The bytes of each memory: from each of `at` on, `live` and `allocated` ones; `least` if a bin covers several values."""
+def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[MemoryLine]:
+    """The bytes of each memory."""
     intervals = list(islice(time_map.stretches(start, end), CORNERS + 1))
     binned: _Binned | None = None
-    found: list[dict[str, Any]] = []
+    found: list[MemoryLine] = []
     for columns in data.steps:
         exact = _corners(*columns, intervals, start) if len(intervals) <= CORNERS else None
         if exact is None:
@@ -144,7 +223,7 @@ def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) ->
 
 def _corners(
     times: Column, live: Column, allocated: Column, intervals: Sequence[TimeInterval], origin: int
-) -> dict[str, Any] | None:
+) -> MemoryLine | None:
     """Every corner of the lines; None if there are more than CORNERS."""
     cuts: list[tuple[Column, Column]] = []
     count = 0
@@ -156,11 +235,11 @@ def _corners(
         if count > CORNERS:
             return None
     if not count:
-        return {"at": [0], "live": [0], "allocated": [0], "least": []}
+        return MemoryLine([0], [0], [0], [])
     at, numbers = (np.concatenate(c) for c in zip(*cuts, strict=True))
     changes = np.concatenate([[True], (np.diff(live[numbers]) != 0) | (np.diff(allocated[numbers]) != 0)])
     at, numbers = at[changes], numbers[changes]
-    return {"at": at.tolist(), "live": live[numbers].tolist(), "allocated": allocated[numbers].tolist(), "least": []}
+    return MemoryLine(at.tolist(), live[numbers].tolist(), allocated[numbers].tolist(), [])
 
 
 class _Binned:
@@ -172,7 +251,7 @@ class _Binned:
         self._bins, self._from, self._until = np.array(seen, np.int64).T
         self._at = [edge - start for edge in edges[:-1]]
 
-    def of(self, times: Column, live: Column, allocated: Column) -> dict[str, Any]:
+    def of(self, times: Column, live: Column, allocated: Column) -> MemoryLine:
         first = np.maximum(np.searchsorted(times, self._from, "right") - 1, 0)
         last = np.maximum(np.searchsorted(times, self._until), first + 1)
         most, least, held = (np.zeros(len(self._at), np.int64) for _ in range(3))
@@ -181,4 +260,4 @@ class _Binned:
         for how, column, into in ((np.maximum, live, most), (np.minimum, live, least), (np.maximum, allocated, held)):
             # Every second slice of `reduceat` is a requested one; the extra entry lets the last slice end at the end of the column.
             how.at(into, self._bins, how.reduceat(np.append(column, column[-1:]), pairs)[::2])
-        return {"at": self._at, "live": most.tolist(), "allocated": held.tolist(), "least": least.tolist()}
+        return MemoryLine(self._at, most.tolist(), held.tolist(), least.tolist())

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from ....engine.analysis import ProgramIndex
 from ....engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, Var, children
 from ...state.row_ids import Handle, row_ids
 from ..labels.palette import colours_by_name
 from ..labels.sizes import plain_text
+from ..labels.values import Answer, Value
 
-Value = dict[str, Any]
+
+class AppearingRow(Value, frozen=True):
+    """A row that a drop adds or moves; `colour` is that of the written buffer."""
+
+    kind: Literal["loop", "block"]
+    name: str
+    extent: str
+    depth: int
+    colour: int | None
+    new: bool
+
+
+class AppearingRows(Value, frozen=True):
+    """Consecutive rows that appear below the displayed row `above`, "" at the top."""
+
+    above: str
+    rows: list[AppearingRow]
+
+
+class TreeAfter(Answer, frozen=True, tag="tree_after"):
+    """The tree after a drop of `rows` on `loop`: the rows that appear, and the displayed rows that end or move."""
+
+    rows: Sequence[str]
+    loop: str
+    primitive: str
+    groups: list[AppearingRows]
+    leaving: list[str]
 
 
 class _Row(NamedTuple):
@@ -23,16 +50,17 @@ class _Row(NamedTuple):
     above: tuple[Var, ...]
 
 
-def tree_after(before: PrimFunc, after: PrimFunc, dragged: Sequence[str], colours: dict[str, int]) -> Value:
-    """`groups` of consecutive rows that appear: the displayed row `above` them ("" at the top) and `rows` with kind, name, extent, depth,
-    colour and whether they are `new`. `leaving` are the displayed rows that end or move; `dragged` are the displayed rows of the drag."""
+def tree_after(
+    before: PrimFunc, after: PrimFunc, dragged: Sequence[str], loop: str, primitive: str, colours: dict[str, int]
+) -> TreeAfter:
+    """The tree after a drop of the rows `dragged`."""
     ids = row_ids(before)
     moved = {ids[row] for row in dragged if row in ids}
     old, new = {row.handle: row for row in _rows(before)}, list(_rows(after))
     known = _counterparts(before, after, moved)
     kept = set(known.values())
     names = colours_by_name(after, colours)
-    groups: list[Value] = []
+    groups: list[AppearingRows] = []
     staying: set[Handle] = set()
     above, is_open = "", False
     for row in new:
@@ -42,10 +70,11 @@ def tree_after(before: PrimFunc, after: PrimFunc, dragged: Sequence[str], colour
             above, is_open = ids.of(handle), False
             continue
         if not is_open:
-            groups.append({"above": above, "rows": []})
+            groups.append(AppearingRows(above, []))
         is_open = True
-        groups[-1]["rows"].append(_value(row, names) | {"new": handle is None})
-    return {"groups": groups, "leaving": [row for row, handle in ids.items() if handle not in staying]}
+        groups[-1].rows.append(_appearing(row, names, new=handle is None))
+    leaving = [row for row, handle in ids.items() if handle not in staying]
+    return TreeAfter(dragged, loop, primitive, groups, leaving)
 
 
 def _rows(func: PrimFunc) -> Iterator[_Row]:
@@ -95,11 +124,9 @@ def _stays(old: _Row, new: _Row, known: dict[Handle, Handle], kept: set[Handle])
     return before == now if isinstance(old.node, For) else set(before) == set(now)
 
 
-def _value(row: _Row, colours: dict[str, int]) -> Value:
+def _appearing(row: _Row, colours: dict[str, int], *, new: bool) -> AppearingRow:
     node = row.node
     if isinstance(node, For):
-        extent = plain_text(node.extent)
-        return {"kind": "loop", "name": node.loop_var.name, "extent": extent, "depth": row.depth, "colour": None}
+        return AppearingRow("loop", node.loop_var.name, plain_text(node.extent), row.depth, None, new)
     written = next((region.buffer.name for region in node.block.writes), "")
-    place = {"depth": row.depth, "colour": colours.get(written)}
-    return {"kind": "block", "name": node.block.name, "extent": "", **place}
+    return AppearingRow("block", node.block.name, "", row.depth, colours.get(written), new)

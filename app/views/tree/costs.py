@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Report, Traffic
 from ....engine.ir import Block, BlockRealize, For, PrimFunc, loops_and_blocks
 from ...state.row_ids import row_ids
 from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.values import Value
 from .targets import iterations
 
 COMPACT = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
-def row_costs(func: PrimFunc, report: Report) -> dict[str, Any]:
-    """Row id -> {cycles, bytes: {share (0 to 1), text, tip}}; rows without cycles and bytes are left out.
+class CostPart(Value, frozen=True):
+    """A share from 0 to 1, its amount, and a sentence."""
+
+    share: float
+    text: str
+    tip: str
+
+
+class Cost(Value, frozen=True):
+    """What a row costs with all rows below it."""
+
+    cycles: CostPart
+    bytes: CostPart
+
+
+def row_costs(func: PrimFunc, report: Report) -> dict[str, Cost]:
+    """The cost of each row by its id; rows without cycles and bytes are left out.
 
     A block has the cycles of its tasks and the bytes that it copies; a loop sums the blocks below it. `share` is the part of the run's
     cycles or of all copied bytes. Engines work in parallel, so shares may add up to more than 1.
@@ -48,20 +63,14 @@ def compact(number: int) -> str:
     return str(number)
 
 
-def _cost(cycles: int, copied: int, all_cycles: int, all_bytes: int) -> dict[str, Any]:
+def _cost(cycles: int, copied: int, all_cycles: int, all_bytes: int) -> Cost:
     part, moved = cycles / max(1, all_cycles), copied / max(1, all_bytes)
-    return {
-        "cycles": {
-            "share": round(min(1.0, part), 4),
-            "text": compact(cycles),
-            "tip": f"{grouped(cycles)} busy cycles of engines, {percent_text(part)} of the run",
-        },
-        "bytes": {
-            "share": round(min(1.0, moved), 4),
-            "text": size_text(copied),
-            "tip": f"{size_text(copied)} copied, {percent_text(moved)} of all bytes",
-        },
-    }
+    busy = f"{grouped(cycles)} busy cycles of engines, {percent_text(part)} of the run"
+    size = f"{size_text(copied)} copied, {percent_text(moved)} of all bytes"
+    return Cost(
+        CostPart(round(min(1.0, part), 4), compact(cycles), busy),
+        CostPart(round(min(1.0, moved), 4), size_text(copied), size),
+    )
 
 
 def _cycles_of_blocks(report: Report) -> dict[str, int]:

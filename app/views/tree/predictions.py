@@ -2,34 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
+from ...actions.drops import FindRepair
 from ..labels.fitness import effect_of
 from ..labels.numbers import change_of, grouped, size_text
+from ..labels.values import Answer, Trend, Value
 from .targets import TIMES, iterations, ratio_text
 
-Line = dict[str, str]
 
-Answer = Report | TilewrightError | None
+class PredictedFigure(Value, frozen=True):
+    """A figure before and after a call; `sign` is the trend of its number, `trend` and `word` are the judgement."""
+
+    name: str
+    text: str
+    change: str
+    sign: Trend
+    trend: Trend
+    word: str
+
+
+class Brief(Value, frozen=True):
+    """The effect of a call in a few characters for a menu; `memory` is the peak of the on-chip memory that changes
+    most, else of the fullest one."""
+
+    cycles: str
+    trend: Trend
+    memory: str
+
+
+class Prediction(Value, frozen=True, omit_defaults=True):
+    """The predicted effect of a legal call. `costly`: it is worse, with more cycles, a block with more iterations,
+    or a memory over capacity; `why` lists the reasons as sentences. `label` is a short text for the row, `others`
+    are the blocks that move too."""
+
+    costly: bool
+    trend: Trend
+    label: str
+    lines: list[PredictedFigure]
+    why: list[str]
+    others: Sequence[str] = ()
+
+
+class CallEffect(Prediction, frozen=True, kw_only=True, omit_defaults=True):
+    """The predicted effect of a call of a menu or form."""
+
+    brief: Brief
+
+
+class RefusedCall(Value, frozen=True, omit_defaults=True):
+    """The prediction for a call that is refused when it is tried."""
+
+    refused: str
+    code: str = ""
+
+
+class PredictedDrop(Answer, frozen=True, tag="predicted"):
+    """The prediction for a drop of `rows` on `loop`."""
+
+    rows: tuple[str, ...]
+    loop: str
+    primitive: str
+    value: Prediction | RefusedCall
+
+
+class PredictedCall(Answer, frozen=True, tag="tried"):
+    """The prediction for the call at `index` of the request `ticket`."""
+
+    ticket: int
+    index: int
+    value: CallEffect | RefusedCall
+
+
+class DropRepair(Answer, frozen=True, tag="repair"):
+    """What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to
+    move too. Both are empty if no repair is known."""
+
+    request: FindRepair
+    calls: list[str]
+    blocks: list[str]
+
+
+Simulated = Report | TilewrightError | None
 
 MOST_TIMES = 2
 """The factor in cycles up to which a drop that brings a program nearer to fitting counts as an improvement (exclusive)."""
 
-SAID = {"better": "better", "worse": "worse", "same": "no change", "": ""}
+SAID: dict[Trend, str] = {"better": "better", "worse": "worse", "same": "no change", "": ""}
 
 
 def prediction_value(
-    now: Answer, then: Answer, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
-) -> dict[str, Any]:
-    """The figures of a legal drop: {costly, trend, label, lines: [{name, text, change, sign, trend, word}], why}.
-
-    `costly` marks a legal but worse drop: more cycles, a block with more iterations, or a memory over capacity. A drop that brings a
-    program nearer to fitting is better, unless its cycles at least double. `why` lists the reasons as sentences. `label` is a short text
-    for the row.
-    """
+    now: Simulated, then: Simulated, before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]
+) -> Prediction:
+    """The effect of a legal call. One that brings a program nearer to fitting is better, unless its cycles at least double."""
     runs = _recompute(before, after, blocks)
     why = [f"{name} runs {ratio_text(b, a)}{TIMES} as often" for name, a, b in runs if b > a]
     parts = _often([ratio_text(b, a) for _, a, b in runs if b > a])
@@ -45,33 +116,33 @@ def prediction_value(
     cycles = _change("Cycles", now.cycles, then.cycles, grouped)
     moved = _change("Bytes moved", now.copied_bytes, then.copied_bytes, size_text)
     peaks, over, fits = _peaks(now, then)
-    lines = [cycles, moved, *lines, *peaks]
     if then.overflow_bytes != now.overflow_bytes > 0:
         effect, trend = effect_of(now, then)
-        cycles |= {"trend": "", "sign": "", "word": "with larger memories"}
+        cycles = replace(cycles, trend="", sign="", word="with larger memories")
+        lines = [cycles, moved, *lines, *peaks]
         label = [f"fits {', '.join(fits)}"] if fits else [effect]
         if trend == "better" and then.cycles < MOST_TIMES * now.cycles:
             # Without the drop, the program cannot run at all.
-            return {**_value(why, [*label, *parts], lines, trend), "costly": False}
+            return replace(_value(why, [*label, *parts], lines, trend), costly=False)
         return _value(why + [text for _, text in over], [*label, *parts], lines, "worse" if why else trend)
-    if cycles["trend"] == "worse":
-        why.insert(0, f"{cycles['change']} cycles")
-    label = [f"{cycles['change']} cycles", *parts]
-    if moved["trend"] != "same":
-        label.append(f"{moved['change']} bytes")
+    lines = [cycles, moved, *lines, *peaks]
+    if cycles.trend == "worse":
+        why.insert(0, f"{cycles.change} cycles")
+    label = [f"{cycles.change} cycles", *parts]
+    if moved.trend != "same":
+        label.append(f"{moved.change} bytes")
     label += [f"over {name}" for name, _ in over]
-    return _value(why + [text for _, text in over], label, lines, cycles["trend"])
+    return _value(why + [text for _, text in over], label, lines, cycles.trend)
 
 
-def brief_value(now: Answer, then: Answer) -> dict[str, str]:
-    """The effect of a call in a few characters for a menu: {cycles, trend, memory}, where `memory` is the peak of the on-chip memory that
-    changes most, else of the fullest one."""
+def brief_value(now: Simulated, then: Simulated) -> Brief:
+    """The effect of a call in a few characters."""
     if not isinstance(then, Report):
-        return {"cycles": "not runnable", "trend": "worse", "memory": ""}
+        return Brief("not runnable", "worse", "")
     cycles, trend = ("", "") if not isinstance(now, Report) else change_of(now.cycles, then.cycles)
     if isinstance(now, Report) and now.overflow_bytes:
         effect, trend = effect_of(now, then)
-        return {"cycles": effect, "trend": trend, "memory": ""}
+        return Brief(effect, trend, "")
     limited = [(name, m) for name, m in then.memory.items() if m.capacity_bytes and name != "global" and m.peak_bytes]
 
     def rank(item: tuple[str, Any]) -> tuple[int, float]:
@@ -80,15 +151,15 @@ def brief_value(now: Answer, then: Answer) -> dict[str, str]:
         return abs(memory.peak_bytes - was), memory.peak_bytes / memory.capacity_bytes
 
     if not limited:
-        return {"cycles": cycles or grouped(then.cycles), "trend": trend, "memory": ""}
+        return Brief(cycles or grouped(then.cycles), trend, "")
     name, memory = max(limited, key=rank)
     over = memory.peak_bytes > memory.capacity_bytes
     text = f"{name.removeprefix('local.')} {size_text(memory.peak_bytes)}"
-    return {
-        "cycles": "same cycles" if trend == "same" else cycles or grouped(then.cycles),
-        "trend": "worse" if over else trend,
-        "memory": f"{text} of {size_text(memory.capacity_bytes)}" if over else text,
-    }
+    return Brief(
+        "same cycles" if trend == "same" else cycles or grouped(then.cycles),
+        "worse" if over else trend,
+        f"{text} of {size_text(memory.capacity_bytes)}" if over else text,
+    )
 
 
 def _often(times: list[str]) -> list[str]:
@@ -98,8 +169,8 @@ def _often(times: list[str]) -> list[str]:
     return [f"run {TIMES}{', '.join(times)}"]
 
 
-def _value(why: list[str], parts: list[str], lines: list[Line], trend: str) -> dict[str, Any]:
-    return {"costly": bool(why), "trend": trend, "label": " · ".join(parts), "lines": lines, "why": why}
+def _value(why: list[str], parts: list[str], lines: list[PredictedFigure], trend: Trend) -> Prediction:
+    return Prediction(bool(why), trend, " · ".join(parts), lines, why)
 
 
 def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...]) -> list[tuple[str, int, int]]:
@@ -110,25 +181,25 @@ def _recompute(before: ProgramIndex, after: ProgramIndex, blocks: tuple[str, ...
     return [(name, now, then) for name, now, then in pairs if now is not None and then is not None]
 
 
-def _run_line(name: str, now: int, then: int) -> Line:
+def _run_line(name: str, now: int, then: int) -> PredictedFigure:
     change = f"{TIMES}{ratio_text(then, now)}" if now else ""
     trend = "same" if then == now else "worse" if then > now else "better"
     return _line(name, f"{grouped(now)} → {grouped(then)}", change, trend)
 
 
-def _change(name: str, now: int, then: int, text: Any) -> Line:
+def _change(name: str, now: int, then: int, text: Any) -> PredictedFigure:
     change, trend = change_of(now, then)
     return _line(name, f"{text(now)} → {text(then)}", change, trend)
 
 
-def _line(name: str, text: str, change: str = "", trend: str = "") -> Line:
-    return {"name": name, "text": text, "change": change, "sign": trend, "trend": trend, "word": SAID[trend]}
+def _line(name: str, text: str, change: str = "", trend: Trend = "") -> PredictedFigure:
+    return PredictedFigure(name, text, change, trend, trend, SAID[trend])
 
 
-def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]], list[str]]:
+def _peaks(now: Report, then: Report) -> tuple[list[PredictedFigure], list[tuple[str, str]], list[str]]:
     """A line for each used memory; (memory, sentence) for memories that the drop pushes over capacity or further over it; the names of
     memories over capacity now that would fit."""
-    lines: list[Line] = []
+    lines: list[PredictedFigure] = []
     over: list[tuple[str, str]] = []
     fits: list[str] = []
     for name, memory in then.memory.items():
@@ -141,13 +212,13 @@ def _peaks(now: Report, then: Report) -> tuple[list[Line], list[tuple[str, str]]
         if not limit or name == "global" or not (was or peak):
             continue
         line = _change(f"Peak {short}", was, peak, size_text)
-        line["text"] += f" of {size_text(limit)}"
-        lines.append(line)
+        line = replace(line, text=f"{line.text} of {size_text(limit)}")
         if peak > limit:
-            line |= {"word": "over capacity", "trend": "worse"}
+            line = replace(line, word="over capacity", trend="worse")
             if peak > was or was <= limit:
                 over.append((short, f"{name} would hold {size_text(peak)} of {size_text(limit)}"))
         elif was > limit:
-            line |= {"word": "fits", "trend": "better"}
+            line = replace(line, word="fits", trend="better")
             fits.append(short)
+        lines.append(line)
     return lines, over, fits

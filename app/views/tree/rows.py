@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Literal
+
+from msgspec.structs import replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.ir import (
@@ -29,19 +31,70 @@ from ....engine.ir import (
 )
 from ....engine.lower import DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
 from ...document import State as Moment
-from ...state.row_ids import RowIds, row_ids
+from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import size_text
 from ..labels.palette import buffer_colours
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
+from ..labels.values import Value
 from ..menus import revisions_of, row_menus
 from .targets import drop_targets
 
 __all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "tree_rows"]
 
-Row = dict[str, Any]
-
 _KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
+
+
+class Badge(Value, frozen=True, omit_defaults=True):
+    """A mark in a row. `revises` is the call whose argument it shows."""
+
+    text: str
+    tone: Literal["", "accent", "warn", "good", "bad"]
+    tip: str
+    revises: str = ""
+
+
+class IterName(Value, frozen=True):
+    """An iterator of a block, and its type: "spatial", "reduce", ..."""
+
+    name: str
+    type: str
+
+
+class BufferChip(Value, frozen=True):
+    """A buffer that a block reads or writes; `bytes` is the size as text."""
+
+    id: str
+    name: str
+    scope: str
+    bytes: str
+    colour: int
+
+
+class Row(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """A loop or a block of the tree; `parent` is "" at the top. A loop has `extent`, `loop_kind` and `reduces`; a
+    block `iters`, `reads` and `writes`. In a notebook, a row also has `by`, the primitives called on it or that made
+    it (then also `made`); `revises`, the calls whose arguments the row can change; and `variable` if the notebook
+    uses another name for it."""
+
+    id: str
+    parent: str
+    depth: int
+    kind: Literal["loop", "block"]
+    name: str
+    detail: str
+    badges: tuple[Badge, ...]
+    tooltip: str
+    extent: str = ""
+    loop_kind: str = ""
+    reduces: bool = False
+    iters: tuple[IterName, ...] = ()
+    reads: tuple[BufferChip, ...] = ()
+    writes: tuple[BufferChip, ...] = ()
+    by: tuple[str, ...] = ()
+    made: bool = False
+    revises: tuple[str, ...] = ()
+    variable: str = ""
 
 
 Known = dict[Node, tuple[object, Row]]
@@ -57,12 +110,8 @@ def tree_rows(
 ) -> list[Row]:
     """The loops and blocks below the root, parents first in text order.
 
-    Every row: id, parent ("" at the top), depth, kind ("loop" or "block"), name, detail, badges [{text, tone, tip}], tooltip.
-    A loop has `extent`, `loop_kind`, `reduces`; a block `iters` [{name, type}], `reads` and `writes` [{name, scope, bytes, colour}].
-    `live_bytes` are the known sizes of buffers after compaction, the memory really held. With the `moment` of a notebook, a row also has
-    `by`, the primitives called on it or that made it (then also `made`); `revises`, the calls whose arguments the row can change; and
-    `variable` if the notebook uses another name for it. `known` is the cache from the previous program, updated in place for this one;
-    `colours` are those of the session's buffers.
+    `live_bytes` are the known sizes of buffers after compaction, the memory really held. `known` is the cache from the previous program,
+    updated in place for this one; `colours` are those of the session's buffers.
     """
     rows = _Rows(func, live_bytes or {}, moment, known or {}, buffer_colours(func, colours))
     made = list(rows.below(func.body, parent="", depth=0))
@@ -106,18 +155,20 @@ class _Rows:
                 yield from self.below(child, parent, depth)
             else:
                 yield row
-                yield from self.below(child, row["id"], depth + 1)
+                yield from self.below(child, row.id, depth + 1)
 
     def _row(self, node: Node, parent: str, depth: int) -> Row | None:
-        place = {"parent": parent, "depth": depth}
         if isinstance(node, For):
             said = self._said(node, None, lambda: self._loop(node))
-            return {"id": self.ids.of(node.loop_var), **place, **said, **self._told(node.loop_var)}
+            return self._placed(said, node.loop_var, parent, depth)
         if isinstance(node, BlockRealize):
             block = node.block
             held = [self.live_bytes.get(b) for b in _buffers((*block.writes, *block.reads))]
             said = self._said(node, held, lambda: self._block(node))
-            return {"id": self.ids.of(block.name), **place, **said, **self._flow(block), **self._told(block.name)}
+            # Not cached: the colours and ids of buffers depend on the whole program.
+            reads = tuple(self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b))
+            writes = tuple(map(self._buffer, _buffers(block.writes)))
+            return replace(self._placed(said, block.name, parent, depth), reads=reads, writes=writes)
         return None
 
     def _said(self, node: Node, of: object, make: Callable[[], Row]) -> Row:
@@ -127,19 +178,19 @@ class _Rows:
         self.now_known[node] = entry
         return entry[1]
 
-    def _told(self, handle: Var | str) -> Row:
-        """The entries `by`, `made`, `revises` and `variable` of a loop or block, as far as the notebook has them."""
-        told: Row = {}
-        if by := self.calls.get(handle):
-            told["by"] = by
-        if handle in self.made:
-            told["made"] = True
-        if handle in self.revisions:
-            told["revises"] = list(self.revisions[handle])
-        name = handle.name if isinstance(handle, Var) else handle
-        if (variable := self.variables.get(handle, name)) != name:
-            told["variable"] = variable
-        return told
+    def _placed(self, said: Row, handle: Handle, parent: str, depth: int) -> Row:
+        """The row of a statement at its place in the tree, with what the notebook tells about it."""
+        variable = self.variables.get(handle, said.name)
+        return replace(
+            said,
+            id=self.ids.of(handle),
+            parent=parent,
+            depth=depth,
+            by=tuple(self.calls.get(handle, ())),
+            made=handle in self.made,
+            revises=tuple(self.revisions.get(handle, ())),
+            variable="" if variable == said.name else variable,
+        )
 
     def _loop(self, loop: For) -> Row:
         extent = plain_text(loop.extent)
@@ -152,43 +203,37 @@ class _Rows:
             lines[0] += f"  {kind}"
         lines.append(f"iterates {', '.join(iterates)}" if iterates else "no block below uses it")
         lines.extend(f"{key} = {annotation_text(value)}" for key, value in loop.annotations)
-        return {
-            "kind": "loop",
-            "name": loop.loop_var.name,
-            "extent": extent,
-            "detail": kind,
-            "loop_kind": loop.kind,
-            "reduces": any(_driven(r, loop.loop_var, "reduce") for r in below),
-            "badges": [_annotation_badge(key, value) for key, value in loop.annotations],
-            "tooltip": "\n".join(lines),
-        }
+        return Row(
+            id="",
+            parent="",
+            depth=0,
+            kind="loop",
+            name=loop.loop_var.name,
+            extent=extent,
+            detail=kind,
+            loop_kind=loop.kind,
+            reduces=any(_driven(r, loop.loop_var, "reduce") for r in below),
+            badges=tuple(_annotation_badge(key, value) for key, value in loop.annotations),
+            tooltip="\n".join(lines),
+        )
 
     def _block(self, realize: BlockRealize) -> Row:
         block = realize.block
-        return {
-            "kind": "block",
-            "name": block.name,
-            "detail": _what_it_does(block),
-            "iters": [{"name": iv.var.name, "type": iv.iter_type} for iv in block.iter_vars],
-            "badges": _block_badges(realize),
-            "tooltip": self._block_tooltip(realize),
-        }
+        return Row(
+            id="",
+            parent="",
+            depth=0,
+            kind="block",
+            name=block.name,
+            detail=_what_it_does(block),
+            iters=tuple(IterName(iv.var.name, iv.iter_type) for iv in block.iter_vars),
+            badges=tuple(_block_badges(realize)),
+            tooltip=self._block_tooltip(realize),
+        )
 
-    def _flow(self, block: Block) -> Row:
-        """The buffers of a block. Not cached: their colours and ids depend on the whole program."""
-        return {
-            "reads": [self._buffer(b) for b in _buffers(block.reads) if not _is_written(block, b)],
-            "writes": [self._buffer(b) for b in _buffers(block.writes)],
-        }
-
-    def _buffer(self, buffer: Buffer) -> Row:
-        return {
-            "id": self.buffer_names.get(buffer, ""),
-            "name": buffer.name,
-            "scope": buffer.scope,
-            "bytes": size_text(self._bytes(buffer)),
-            "colour": self.colours.get(buffer, 0),
-        }
+    def _buffer(self, buffer: Buffer) -> BufferChip:
+        size, name = size_text(self._bytes(buffer)), self.buffer_names.get(buffer, "")
+        return BufferChip(name, buffer.name, buffer.scope, size, self.colours.get(buffer, 0))
 
     def _bytes(self, buffer: Buffer) -> int | None:
         return self.live_bytes.get(buffer, buffer_bytes(buffer))
@@ -277,33 +322,25 @@ def _has_blocks(stmt: Stmt) -> bool:
     return any(isinstance(n, BlockRealize) for n in walk(stmt))
 
 
-def _block_badges(realize: BlockRealize) -> list[Row]:
-    badges: list[Row] = []
+def _block_badges(realize: BlockRealize) -> Iterator[Badge]:
     if realize.block.init is not None:
-        badges.append(
-            {"text": "init", "tone": "", "tip": "the result is initialized in the first iteration of the reduction"}
-        )
+        yield Badge("init", "", "the result is initialized in the first iteration of the reduction")
     if not build.is_true(realize.predicate):
-        badges.append({"text": "if", "tone": "warn", "tip": f"only where {plain_text(realize.predicate)}"})
-    badges.extend(_slots_badge(slots.count) for slots in marks_of(realize.block).values())
+        yield Badge("if", "warn", f"only where {plain_text(realize.predicate)}")
+    yield from (_slots_badge(slots.count) for slots in marks_of(realize.block).values())
     shown = (note for note in realize.block.annotations if note[0] not in (DOUBLE_BUFFER_KEY, SLOTS_KEY))
-    badges.extend(_annotation_badge(key, value) for key, value in shown)
-    return badges
+    yield from (_annotation_badge(key, value) for key, value in shown)
 
 
-def _slots_badge(count: int) -> Row:
+def _slots_badge(count: int) -> Badge:
     tip = "double buffered: two slots alternate" if count == 2 else f"{count} slots, used in turn"
-    return {"text": f"×{count}", "tone": "accent", "tip": tip, "revises": "double_buffer"}
+    return Badge(f"×{count}", "accent", tip, "double_buffer")
 
 
-def _annotation_badge(key: str, value: Annotation) -> Row:
+def _annotation_badge(key: str, value: Annotation) -> Badge:
     text = annotation_text(value)
     short = key.rsplit(".", 1)[-1]
-    return {
-        "text": short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32],
-        "tone": "",
-        "tip": f"{key} = {text}",
-    }
+    return Badge(short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32], "", f"{key} = {text}")
 
 
 def _region_text(region: BufferRegion) -> str:

@@ -4,9 +4,10 @@ comparing the two programs: a loop is identified by its variable and a block by 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ....engine.ir import (
     Block,
@@ -27,11 +28,12 @@ from ...state.derived import Store
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.sizes import annotation_text, plain_text, shape_text
+from .rows import Badge, Row
 
 Sign = Literal["+", "−", "→", "~"]
 
 
-TONES: dict[Sign, str] = {"+": "good", "−": "bad", "→": "accent", "~": "warn"}
+TONES: dict[Sign, Literal["good", "bad", "accent", "warn"]] = {"+": "good", "−": "bad", "→": "accent", "~": "warn"}
 WORDS: dict[Sign, str] = {"+": "new", "−": "removed", "→": "moved", "~": "changed"}
 
 
@@ -61,7 +63,7 @@ def chosen_changes(state: State, store: Store) -> tuple[StructureChange, ...]:
     return store.remember("structure", (before, after), lambda: structure_changes(before, after))
 
 
-def marked_rows(rows: list[dict[str, Any]], state: State, store: Store) -> list[dict[str, Any]]:
+def marked_rows(rows: list[Row], state: State, store: Store) -> list[Row]:
     """The tree's rows; those that the selected step added, moved or changed have a badge."""
     changes = chosen_changes(state, store)
     return (
@@ -69,14 +71,14 @@ def marked_rows(rows: list[dict[str, Any]], state: State, store: Store) -> list[
     )
 
 
-def with_change_badges(rows: list[dict[str, Any]], changes: tuple[StructureChange, ...]) -> list[dict[str, Any]]:
+def with_change_badges(rows: list[Row], changes: tuple[StructureChange, ...]) -> list[Row]:
     """The rows, each with the badge of the first change that affects it."""
-    badges: dict[str, dict[str, str]] = {}
+    badges: dict[str, Badge] = {}
     for change in changes:
         for row in change.rows:
             text = f"{change.sign} {WORDS[change.sign]}"
-            badges.setdefault(row, {"text": text, "tone": TONES[change.sign], "tip": f"This step: {change.text}"})
-    return [row | {"badges": [badges[row["id"]], *row["badges"]]} if row["id"] in badges else row for row in rows]
+            badges.setdefault(row, Badge(text, TONES[change.sign], f"This step: {change.text}"))
+    return [replace(row, badges=(badges[row.id], *row.badges)) if row.id in badges else row for row in rows]
 
 
 class _Shape:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.ir import (
@@ -29,10 +29,34 @@ from ...document.editing.revisions.relocation import Relocation
 from ...state.row_ids import RowIds, row_ids
 from ..labels.numbers import grouped, size_text
 from ..labels.sizes import buffer_bytes
-
-Entry = dict[str, Any]
+from ..labels.values import Answer, Value
 
 TIMES = "\u00d7"
+
+
+class DropTarget(Value, frozen=True, omit_defaults=True):
+    """A possible or refused drop on a loop; in an answer to the page, on the `loops` with the same answer. `reason` is the refusal, or the
+    effect of a legal move; `costly`: the block runs more iterations than now; `note` is a few characters, `held` the line about memory;
+    `order` has the arguments of a reorder."""
+
+    legal: bool
+    costly: bool
+    primitive: str
+    note: str
+    reason: str
+    code: str
+    fix: tuple[str, ...]
+    loop: str = ""
+    loops: tuple[str, ...] = ()
+    held: str | None = None
+    order: tuple[str, ...] = ()
+
+
+class DropTargets(Answer, frozen=True, tag="targets"):
+    """The drop targets for `rows` together."""
+
+    rows: Sequence[str]
+    entries: list[DropTarget]
 
 
 class MoveEffect(msgspec.Struct, frozen=True):
@@ -45,23 +69,20 @@ class MoveEffect(msgspec.Struct, frozen=True):
     held: str = ""
 
 
-def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+def drop_targets(schedule: Schedule, blocks: Iterable[str] | None = None) -> dict[str, list[DropTarget]]:
     """Row id of each block (or of each of `blocks`, by name) -> its drop targets, one entry for each loop.
-
-    An entry: {loop, legal, costly, primitive, note, reason, held, code, fix}. `reason` is the refusal, or the effect of a legal move.
-    `schedule` stays unchanged.
-    """
+    `schedule` stays unchanged."""
     ids = row_ids(schedule.func)
     wanted = [name for name in ids.values() if isinstance(name, str)] if blocks is None else list(blocks)
     return {ids.of(block): _targets_of_block(schedule, ids, block, None) for block in wanted}
 
 
-def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: StepPlacement | None) -> list[Entry]:
+def _targets_of_block(schedule: Schedule, ids: RowIds, block: str, placement: StepPlacement | None) -> list[DropTarget]:
     """The entries of one block; with the `placement` of a block that a step has placed, of revisions of that step."""
     runs = iterations(schedule.index, block)
     entries = [_entry(ids, block, verdict, runs) for verdict in _verdicts(schedule, block, placement)]
     present = "" if placement is None else f"sch.{placement.method}({block!r}, {placement.loop.name})"
-    return [{**entry, "fix": [call for call in entry["fix"] if call != present]} for entry in entries]
+    return [replace(entry, fix=tuple(call for call in entry.fix if call != present)) for entry in entries]
 
 
 def _verdicts(schedule: Schedule, block: str, placement: StepPlacement | None) -> Sequence[MoveVerdict]:
@@ -70,18 +91,18 @@ def _verdicts(schedule: Schedule, block: str, placement: StepPlacement | None) -
     return placement.targets()
 
 
-def _entry(ids: RowIds, block: str, verdict: MoveVerdict, runs: int | None) -> Entry:
+def _entry(ids: RowIds, block: str, verdict: MoveVerdict, runs: int | None) -> DropTarget:
     target = verdict.target
     if target.refusal is not None:
         return _answer(ids, verdict.loop, target.primitive, _reason(target.refusal), target.refusal)
     effect = _effect(verdict.schedule.index, block, target, runs)
     entry = _answer(ids, verdict.loop, target.primitive, effect.text)
-    return {**entry, "costly": effect.costly, "note": effect.note, "held": effect.held}
+    return replace(entry, costly=effect.costly, note=effect.note, held=effect.held)
 
 
 def targets_of(
     schedule: Schedule, rows: Sequence[str], relocate: Callable[[Sequence[str]], Relocation] | None = None
-) -> list[Entry]:
+) -> list[DropTarget]:
     """Drop targets of the blocks or the loops of `rows` together: entries as in `drop_targets`; none for a mix of both kinds. `relocate`
     returns the move of blocks of a notebook: a drop revises the steps that placed them."""
     ids = row_ids(schedule.func)
@@ -102,9 +123,9 @@ def targets_of(
 
 def _targets_of_relocation(
     schedule: Schedule, ids: RowIds, relocation: Relocation, placements: Mapping[str, StepPlacement]
-) -> list[Entry]:
+) -> list[DropTarget]:
     """One entry for each loop: legal if the steps of all blocks can get it. A loop that no block can reach alone is not tried."""
-    entries: list[Entry] = []
+    entries: list[DropTarget] = []
     unreached = _unreached(schedule, relocation.blocks, placements)
     for loop in (f.loop_var for f in schedule.index.loops):
         why = unreached.get(loop)
@@ -136,11 +157,11 @@ def _unreached(
     return {loop: refusal for loop, refusal in refusals.items() if loop not in reached}
 
 
-def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[Entry]:
+def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) -> list[DropTarget]:
     """One entry for each loop: legal if all blocks can be moved there, one after the other."""
     single = [[t for t in schedule.legal_targets(block) if t.legal] for block in blocks]
     possible = {target.loop for targets in single for target in targets}
-    entries: list[Entry] = []
+    entries: list[DropTarget] = []
     for loop in schedule.index.loops:
         made = moves_of(schedule, blocks, loop.loop_var) if loop.loop_var in possible else None
         if isinstance(made, list):
@@ -156,10 +177,10 @@ def _targets_of_several(schedule: Schedule, ids: RowIds, blocks: Sequence[str]) 
     return entries
 
 
-def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
+def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[DropTarget]:
     """Drop targets of loops: an entry for each loop; legal ones have `order`. Only perfectly nested loops can be reordered."""
     ids, chain = row_ids(schedule.func), loop_chain(schedule.index, moved[0])
-    entries: list[Entry] = []
+    entries: list[DropTarget] = []
     for loop in (f.loop_var for f in schedule.index.loops):
         if loop in moved:
             continue
@@ -175,7 +196,7 @@ def loop_targets(schedule: Schedule, moved: Sequence[Var]) -> list[Entry]:
             entries.append(_answer(ids, loop, "reorder", _reason(error.refusal), error.refusal))
         else:
             text = f"new order: {', '.join(v.name for v in order)}"
-            entries.append({**_answer(ids, loop, "reorder", text), "order": [ids.of(v) for v in order]})
+            entries.append(replace(_answer(ids, loop, "reorder", text), order=tuple(map(ids.of, order))))
     return entries
 
 
@@ -202,17 +223,18 @@ def reordered(chain: Sequence[Var], moved: Sequence[Var], target: Var) -> list[V
     return order[changed[0] : changed[-1] + 1] if changed else order
 
 
-def _answer(ids: RowIds, loop: Var, primitive: str, reason: str, refusal: Refusal | None = None) -> Entry:
-    return {
-        "loop": ids.of(loop),
-        "legal": refusal is None,
-        "costly": False,
-        "primitive": primitive,
-        "note": "",
-        "reason": reason,
-        "code": "" if refusal is None else refusal.code,
-        "fix": [] if refusal is None else list(refusal.fix),
-    }
+def _answer(ids: RowIds, loop: Var, primitive: str, reason: str, refusal: Refusal | None = None) -> DropTarget:
+    code, fix = ("", ()) if refusal is None else (refusal.code, tuple(refusal.fix))
+    return DropTarget(
+        refusal is None,
+        costly=False,
+        primitive=primitive,
+        note="",
+        reason=reason,
+        code=code,
+        fix=fix,
+        loop=ids.of(loop),
+    )
 
 
 def _reason(refusal: Refusal) -> str:

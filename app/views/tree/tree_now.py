@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....engine.hwsim import Report
 from ....engine.ir import PrimFunc
 from ...state.derived import Store
 from ...state.model import State
 from ..inspector.value import held_buffers
 from ..labels.sizes import buffer_bytes
-from .costs import row_costs
-from .rows import tree_rows
+from .costs import Cost, row_costs
+from .rows import Row, tree_rows
 from .structure import marked_rows
 
 
-def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
+def rows_now(state: State, store: Store) -> list[Row]:
     """`tree_rows` of the displayed program with the selected step's changes marked; the same object while nothing changes."""
     assert state.moment is not None
     shown = state.moment
@@ -29,13 +27,13 @@ def rows_now(state: State, store: Store) -> list[dict[str, Any]]:
     return marked_rows(rows, state, store)
 
 
-def costs_now(state: State, store: Store) -> dict[str, Any]:
+def costs_now(state: State, store: Store) -> dict[str, Cost]:
     """`row_costs` of the displayed program; empty without a report."""
     assert state.moment is not None
     func, report = state.moment.schedule.func, store.report_now(state)
     return costs_of(report, func, store) if isinstance(report, Report) else {}
 
 
-def costs_of(report: Report, func: PrimFunc, store: Store) -> dict[str, Any]:
+def costs_of(report: Report, func: PrimFunc, store: Store) -> dict[str, Cost]:
     """The costs of a program by its report, made once."""
     return store.remember("costs", (func, report), lambda: row_costs(func, report))

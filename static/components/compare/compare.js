@@ -2,7 +2,7 @@
 
 import { bringIntoView, focusIn, follow, h, icon, textOf } from "../core/dom.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {keyof typeof SIGNS} Status */
 /** @typedef {keyof typeof TRENDS} Trend */

@@ -5,7 +5,7 @@ import { follow, h, nodes } from "../core/dom.js";
 import { grouped, ticks } from "../core/numbers.js";
 import { followWidth, svg } from "../core/svg.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {[start: number, end: number, colour: number, words: string]} Bar In cycles. */
 /** @typedef {{ bars: Bar[], stretches: [colour: number, shares: number[]][] }} LaneData `stretches`: busy shares by column of the span. */

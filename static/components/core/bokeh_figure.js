@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-/** @import { Model } from "./types.js" */
+/** @import { Model } from "./dom.js" */
 
 /** @typedef {{ doc: object, root_id: string }} FigureItem The figure as `bokeh.embed.json_item` encodes it. */
 /** @typedef {{ [light: string]: string }} DarkColors The dark colour of each light one. */

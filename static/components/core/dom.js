@@ -2,7 +2,25 @@
 
 import { listen } from "./patch.js";
 
-/** @import { Blank, PayloadModel, Send } from "./types.js" */
+/** @import { Blank } from "../views.js" */
+
+/**
+ * The model of a component: Panel's on the page, the widget's in a notebook (jupyter/host.js). Its parameters are properties.
+ * @typedef {object} Model
+ * @property {(event: string, listener: (message?: any) => void) => void} on Events: the name of a parameter, "msg:custom", "remove".
+ * @property {(message: Message) => void} send_msg Send a message to the server.
+ */
+
+/** @typedef {{ kind: string, [field: string]: unknown }} Message */
+
+/** @typedef {(message: Message) => void} Send */
+
+/**
+ * A model that draws a JSON value.
+ * @typedef {Model & { payload: string }} PayloadModel
+ */
+
+/** @typedef {{ left: number, top: number, right: number, bottom: number }} Rect In CSS pixels of the viewport. */
 
 /** @typedef {string | number | boolean | null | undefined} AttributeValue null, undefined and false omit the attribute. */
 

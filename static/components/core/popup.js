@@ -4,7 +4,7 @@
 import { h, nodes } from "./dom.js";
 
 /** @import { Attributes, Child } from "./dom.js" */
-/** @import { Rect } from "./types.js" */
+/** @import { Rect } from "./dom.js" */
 
 /** @typedef {"below" | "beside" | "inside"} Side */
 

@@ -9,7 +9,7 @@ import { followPointer } from "./pointer.js";
 import { makeScale } from "./scale.js";
 
 /** @import { Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
-/** @import { Model } from "../core/types.js" */
+/** @import { Model } from "../core/dom.js" */
 /** @import { Axis, Brush, HoleAxis, FigureAxis, Outcome, Pane, Row, Search } from "./model.js" */
 
 /**

@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { changeOf } from "./side.js";
 
-/** @import { Send } from "../core/types.js" */
+/** @import { Send } from "../core/dom.js" */
 
 /**
  * @typedef {object} Deriving

@@ -13,7 +13,7 @@ import { Scatter } from "./scatter.js";
 import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 
 /** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
-/** @import { PayloadModel, Rect } from "../core/types.js" */
+/** @import { PayloadModel, Rect } from "../core/dom.js" */
 /** @import { Deriving } from "./deriving.js" */
 /** @import { Axis, ExploreData, Offer, Outcome, Pane, Row, RowsMessage, Search } from "./model.js" */
 

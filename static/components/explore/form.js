@@ -6,7 +6,7 @@ import { readAmount } from "./amounts.js";
 import { MakeFast } from "./deriving.js";
 import { Pins } from "./pins.js";
 
-/** @import { Send } from "../core/types.js" */
+/** @import { Send } from "../core/dom.js" */
 /** @import { Figure, Offer } from "./model.js" */
 
 /** @typedef {{ figure: Figure, objective: HTMLInputElement, budget: HTMLInputElement }} FigureRow */

@@ -2,7 +2,7 @@
 
 import { plainText } from "../core/hole_text.js";
 
-/** @import { Rect } from "../core/types.js" */
+/** @import { Rect } from "../core/dom.js" */
 /** @import { Unit } from "./amounts.js" */
 /** @import { Deriving } from "./deriving.js" */
 

@@ -8,7 +8,7 @@ import { followPointer } from "./pointer.js";
 import { rangeOf } from "./scale.js";
 
 /** @import { Part, Plot, Source } from "../core/bokeh_figure.js" */
-/** @import { Model } from "../core/types.js" */
+/** @import { Model } from "../core/dom.js" */
 /** @import { Axis, FigureAxis, MeasuredRow, Pane, Row, Search } from "./model.js" */
 
 /** @typedef {{ x: FigureAxis, y: FigureAxis }} Plane */

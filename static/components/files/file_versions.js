@@ -2,7 +2,7 @@
 
 import { focusIn, h } from "../core/dom.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ number: number, at: number, what: string, now: boolean }} Version `at`: milliseconds since 1970. */
 /** @typedef {{ number?: number | null, text: string, mark?: keyof typeof MARKS | null }} Line */

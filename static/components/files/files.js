@@ -7,7 +7,7 @@ import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 import { patch } from "../core/patch.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { VersionsData } from "./file_versions.js" */
 

@@ -8,7 +8,8 @@ import { patchChildren } from "../core/patch.js";
 import { helpButton, themeButton } from "../shell/bar_parts.js";
 import { thumbnail } from "./thumbnail.js";
 
-/** @import { Notice, PayloadModel } from "../core/types.js" */
+/** @import { Notice } from "../views.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { Theme } from "../shell/theme.js" */
 /** @import { Thumbnail } from "./thumbnail.js" */
 

@@ -4,8 +4,8 @@ import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
 import { LayoutPicker } from "../layout/picker.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
-/** @import { LayoutValue } from "../layout/types.js" */
+/** @import { LayoutPicker as LayoutValue } from "../views.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /**
  * @typedef {object} InspectorData

@@ -4,7 +4,7 @@
 import { download, h } from "../core/dom.js";
 import { joinGroup } from "../core/playhead.js";
 
-/** @import { Message } from "../core/types.js" */
+/** @import { Message } from "../core/dom.js" */
 
 /**
  * anywidget's model.

@@ -4,7 +4,8 @@ import { h } from "../core/dom.js";
 import { isDark, paintsOf, shade, sized, texture } from "./paint.js";
 
 /** @import { Paints } from "./paint.js" */
-/** @import { Apply, Card, Thumb } from "./types.js" */
+/** @import { Apply } from "./picker.js" */
+/** @import { LayoutCard as Card, LayoutThumb as Thumb } from "../views.js" */
 
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
 const PICTURE = 64;

@@ -3,7 +3,9 @@
 import { SwizzleForm } from "./swizzle.js";
 import { focusIn, h, nodes } from "../core/dom.js";
 
-/** @import { Apply, Card, ChoiceControl, Control, Draft, LayoutCall, NumbersControl, Request } from "./types.js" */
+/** @import { Apply, Control, Request } from "./picker.js" */
+/** @import { ChoiceControl, LayoutCall, LayoutCard as Card, LayoutDraft as Draft } from "../views.js" */
+/** @import { NumbersControl } from "../views.js" */
 
 /** @typedef {{ call?: LayoutCall | null, note?: string, problem?: string }} Reading What a setting would do. */
 

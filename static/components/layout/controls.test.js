@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { caretText, readNumbers } from "./controls.js";
 
-/** @type {import("./types.js").NumbersControl} */
+/** @type {import("../views.js").NumbersControl} */
 const STEP = {
   type: "ints",
   id: "align",
@@ -16,7 +16,7 @@ const STEP = {
   fields: ["factor", "offset"],
   call: { method: "storage_align", target: "B", arguments: { axis: 0 }, text: "sch.storage_align(A, 0, 0)" },
 };
-/** @type {import("./types.js").NumbersControl} */
+/** @type {import("../views.js").NumbersControl} */
 const STRIDES = {
   ...STEP,
   fields: ["order_or_strides"],

@@ -6,7 +6,8 @@ import { keep, kept } from "../core/storage.js";
 import { isDark, paintsOf, shade, sized, texture } from "./paint.js";
 
 /** @import { Paints } from "./paint.js" */
-/** @import { Grid, Request } from "./types.js" */
+/** @import { LayoutGrid as Grid } from "../views.js" */
+/** @import { Request } from "./picker.js" */
 
 /** @typedef {[row: number, column: number]} Place */
 /** @typedef {"unit" | "index" | "offset"} CellText What is written in a cell. */

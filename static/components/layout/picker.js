@@ -7,8 +7,20 @@ import { ElementGrid } from "./grid.js";
 import { AccessSteps } from "./steps.js";
 
 /** @import { Child } from "../core/dom.js" */
-/** @import { Model } from "../core/types.js" */
-/** @import { Apply, Card, LayoutCall, LayoutValue, Request, View } from "./types.js" */
+/** @import { LayoutCall, LayoutCard as Card, LayoutPicker as LayoutValue } from "../views.js" */
+/** @import { Model } from "../core/dom.js" */
+/** @import { Look } from "../messages.js" */
+/** @import { ChoiceControl, NumbersControl } from "../views.js" */
+
+/** @typedef {ChoiceControl | NumbersControl} Control */
+
+/**
+ * What the picker shows of the buffer: a window of elements, a slot, an operand, the custom map, and the previewed card.
+ * @typedef {Required<Look>} View
+ */
+
+/** @typedef {(changes: Partial<View>) => void} Request */
+/** @typedef {(call: LayoutCall) => void} Apply */
 
 const PREVIEW_MS = 160;
 /** @type {View} */

@@ -4,7 +4,8 @@ import { h } from "../core/dom.js";
 import { paintsOf, shade, sized } from "./paint.js";
 
 /** @import { Paints } from "./paint.js" */
-/** @import { Grid, Request, Step, Use } from "./types.js" */
+/** @import { LayoutAccess as Step, LayoutGrid as Grid, LayoutUse as Use } from "../views.js" */
+/** @import { Request } from "./picker.js" */
 
 const FRAME_MS = 220;
 
@@ -274,7 +275,7 @@ function conflictText(step, grid) {
   return ` ${step.degree} turns: ${subject} ${most} rows.`;
 }
 
-const rowsOf = (/** @type {import("./types.js").Hit} */ [, own, others]) => own + others;
+const rowsOf = (/** @type {Step["hits"][number]} */ [, own, others]) => own + others;
 
 /**
  * @param {number} count

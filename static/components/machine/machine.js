@@ -2,7 +2,7 @@
 
 import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ better: string, change: string, trend: "better" | "worse" | "same", hint: string, width: number }} Gain */
 /** @typedef {{ text: string, value: string, hint: string, chosen: boolean, possible: boolean }} Offer */

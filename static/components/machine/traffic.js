@@ -5,7 +5,8 @@ import { blankState, follow, h, keepScroll } from "../core/dom.js";
 import { keepFocus } from "../core/reconcile.js";
 
 /** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
-/** @import { Blank, PayloadModel } from "../core/types.js" */
+/** @import { Blank } from "../views.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /**
  * Bytes of a buffer from one memory to another, or between a memory and an engine.

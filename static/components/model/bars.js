@@ -1,6 +1,6 @@
 // The bars of an inference over time, as columns of data sources.
 
-/** @import { Inference, Kernel } from "./types.js" */
+/** @import { Inference, KernelRow as Kernel } from "../views.js" */
 
 /** @typedef {{ kind: "calls" | "engine" | "memory", name: string, label: string, bottom: number, top: number }} Row */
 /** @typedef {{ left: number[], right: number[], bottom: number[], top: number[], color: string[], alpha: number[] }} Columns */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barsOf, labelsOf, rowsOf } from "./bars.js";
 
-/** @import { Inference, Kernel } from "./types.js" */
+/** @import { Inference, KernelRow as Kernel } from "../views.js" */
 
 /** @type {Inference} */
 const INFERENCE = {

@@ -8,7 +8,8 @@ import { arrowOf, layersOf, pathOf } from "./layout.js";
 import { STATUSES, colorOf, facts, percent } from "./status.js";
 
 /** @import { Layout } from "./layout.js" */
-/** @import { GraphData, GraphNode, Kernel, Page } from "./types.js" */
+/** @import { GraphNode, KernelRow as Kernel, ModelGraph as GraphData } from "../views.js" */
+/** @import { Page } from "./model.js" */
 
 /** @typedef {{ width: number, height: number }} Size */
 

@@ -8,9 +8,10 @@ import { barsOf, labelsOf, rowsOf } from "./bars.js";
 import { facts } from "./status.js";
 
 /** @import { DarkColors, FigureItem, Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
-/** @import { Model } from "../core/types.js" */
+/** @import { Inference, KernelRow as Kernel } from "../views.js" */
+/** @import { Model } from "../core/dom.js" */
+/** @import { Page } from "./model.js" */
 /** @import { Bars } from "./bars.js" */
-/** @import { Inference, Kernel, Page } from "./types.js" */
 
 /** @typedef {{ figure: FigureItem, dark: DarkColors }} Template */
 

@@ -2,7 +2,7 @@
 
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** @import { GraphData, GraphNode } from "./types.js" */
+/** @import { GraphNode, ModelGraph as GraphData } from "../views.js" */
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box The centre and the size. */
 /** @typedef {{ x: number, y: number }} Point */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrowOf, layersOf, pathOf } from "./layout.js";
 
-/** @import { GraphData, GraphNode } from "./types.js" */
+/** @import { GraphNode, ModelGraph as GraphData } from "../views.js" */
 
 /** @type {(id: string) => GraphNode} */
 const node = (id) => ({ id, kind: "call", label: id, shape: "" });

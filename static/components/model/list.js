@@ -4,7 +4,8 @@ import { bringIntoView, focusIn, h } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
 import { STATUSES, colorOf, percent } from "./status.js";
 
-/** @import { Filter, Kernel, ModelData, Page } from "./types.js" */
+/** @import { KernelFilter as Filter, KernelRow as Kernel, ModelPage as ModelData } from "../views.js" */
+/** @import { Page } from "./model.js" */
 
 const COLUMNS = ["Kernel", "Calls", "Cycles", "Time", "Ratio", "Limit", "Status"];
 /** @type {{ [key: string]: number }} */

@@ -8,9 +8,18 @@ import { backButton, figureOf, helpButton, themeButton, topBar } from "../shell/
 import { InferenceView } from "./inference.js";
 import { KernelList } from "./list.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { KernelRow as Kernel, ModelHead as Head, ModelPage as ModelData } from "../views.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { GraphView } from "./graph.js" */
-/** @import { Head, Kernel, ModelData, Page } from "./types.js" */
+
+/**
+ * What the parts of the page share: the kernel under the pointer or the focus, and those that the search and the filter leave.
+ * @typedef {object} Page
+ * @property {(key: string) => Kernel | undefined} kernel
+ * @property {(key: string | null) => void} point
+ * @property {(key: string) => void} open
+ * @property {(key: string) => boolean} fits
+ */
 
 /** @typedef {PayloadModel & { graph: string, figure: string }} ModelModel `graph` and `figure` are JSON. */
 

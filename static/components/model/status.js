@@ -1,6 +1,8 @@
 // The words, the sign and the colour of a kernel. Colour is never the only sign.
 
-/** @import { Kernel, Status } from "./types.js" */
+/** @import { KernelRow as Kernel } from "../views.js" */
+
+/** @typedef {Kernel["status"]} Status */
 
 /** @type {{ [status in Status]: [sign: string, label: string] }} */
 export const STATUSES = {

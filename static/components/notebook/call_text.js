@@ -1,7 +1,7 @@
 // The call, the parameter, the string or the name at the caret, and the completions there. Incomplete Python is read as far as possible and never
 // executed.
 
-/** @import { Call, Parameter, Words } from "./types.js" */
+/** @import { CallParameter as Parameter, KnownCall as Call, Words } from "../views.js" */
 
 /** @typedef {{ char: string, at: number, commas: number, from: number }} Bracket An open bracket; `from`: where its last argument begins. */
 /** @typedef {{ inside: "code" | "comment" | "string", from: number, open: Bracket[] }} Context */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callAt, contextAt, namedArguments, offersAt } from "./call_text.js";
 
-/** @import { Words } from "./types.js" */
+/** @import { Words } from "../views.js" */
 
 const parameter = { default: null, many: false, named: false, takes: "" };
 const split = {
@@ -16,6 +16,7 @@ const split = {
 
 /** @type {Words} */
 const WORDS = {
+  kind: "words",
   schedule: "sch",
   calls: [split],
   handles: [

@@ -4,7 +4,53 @@ import { focusIn, h } from "../core/dom.js";
 import { PlainArea } from "./plain_area.js";
 import { problemLine } from "./problem_line.js";
 
-/** @import { AreaOptions, CellProblem, EditArea, EditorOptions, Range, Words } from "./types.js" */
+/** @import { Words } from "../views.js" */
+/** @import { TextProblem as Problem } from "../views.js" */
+
+/**
+ * A problem with a place, whose lines count from the start of a cell.
+ * @typedef {{ [K in keyof Problem]: K extends "message" | "found" | "expected" | "code" | "mend" ? Problem[K] : number } & { in_file: number }} CellProblem
+ */
+
+/** @typedef {{ from: number, to: number }} Range Offsets in a text. */
+
+/**
+ * @typedef {object} TextOptions
+ * @property {string} label
+ * @property {"python" | "prose" | "line"} kind
+ * @property {string} comment The comment sign.
+ * @property {HTMLElement} host An element on the page that will contain the editor and its tooltips.
+ */
+
+/** @typedef {TextOptions & { changed: () => void, finish: () => void, drop: () => void }} AreaOptions */
+
+/**
+ * The part of an editor that takes the text.
+ * @typedef {object} EditArea
+ * @property {HTMLElement} element
+ * @property {HTMLElement} content The element that takes the keys.
+ * @property {string} text
+ * @property {Range} selection
+ * @property {boolean} isComposing Whether an input method composes a character.
+ * @property {() => void} focus
+ * @property {(range: Range) => void} select
+ * @property {(range: Range, text: string) => void} write Replaces a range as if the user typed `text`.
+ * @property {() => void} show Scrolls to the caret.
+ * @property {(words: Words) => void} setWords
+ * @property {(problems: (Range & { message: string })[]) => void} markProblems
+ * @property {() => void} closeTooltips
+ * @property {() => void} destroy
+ */
+
+/**
+ * @typedef {object} EditorEvents
+ * @property {(text: string) => void} draft Called after a pause.
+ * @property {(text: string, byKey: boolean) => void} done
+ * @property {() => void} dropped
+ * @property {() => void} left Called when the text loses the focus.
+ */
+
+/** @typedef {TextOptions & EditorEvents} EditorOptions */
 
 const PAUSE_MS = 260;
 

@@ -12,7 +12,8 @@ import { python } from "./python_language.js";
 
 /** @import { Extension } from "@codemirror/state" */
 /** @import { KeyBinding } from "@codemirror/view" */
-/** @import { AreaOptions, EditArea, Range, Words } from "./types.js" */
+/** @import { AreaOptions, EditArea, Range } from "./cell_editor.js" */
+/** @import { Words } from "../views.js" */
 
 const INDENT = 4;
 

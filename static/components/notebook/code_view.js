@@ -7,7 +7,7 @@ import { reconcile } from "../core/reconcile.js";
 import { patchChildren } from "../core/patch.js";
 
 /** @import { Moment } from "../core/playhead.js" */
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ number?: number | null, text: string, mark?: keyof typeof SIGN | null, error?: string | null }} Line */
 /** @typedef {{ caption: string, file: string | null, reveal: boolean, playhead?: boolean, lines: Line[] }} CodeData */

@@ -15,9 +15,11 @@ import { followHighlightedSteps } from "../core/playhead.js";
 import { keepTyped, takeTyped } from "./typed_text.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
-/** @import { Message, PayloadModel } from "../core/types.js" */
+/** @import { Banner, NotebookCell as Cell, NotebookColumn as NotebookData } from "../views.js" */
+/** @import { CellProblem } from "./cell_editor.js" */
+/** @import { Message, PayloadModel } from "../core/dom.js" */
+/** @import { ScheduleLine as Step, ScheduleNote as Note } from "../views.js" */
 /** @import { StepActions } from "./steps.js" */
-/** @import { Banner, Cell, CellProblem, NotebookData, Note, Step } from "./types.js" */
 
 /** @typedef {typeof import("./code_area.js")} CodeAreaModule */
 /** @typedef {{ cell: number } | { cell: number, item: number, text: string, line: number }} EditTarget A cell, or a step. */
@@ -36,7 +38,17 @@ import { keepTyped, takeTyped } from "./typed_text.js";
  */
 
 /** @type {NotebookData} */
-const EMPTY = { title: "", cells: [], chosen: 0, banners: [], branches: [], problems: [], draft: false };
+const EMPTY = {
+  title: "",
+  revision: 0,
+  cells: [],
+  chosen: 0,
+  examined: false,
+  banners: [],
+  branches: [],
+  problems: [],
+  draft: false,
+};
 
 /** The most characters of another program's label on a button; longer ones are in a list. */
 const LONGEST_BUTTON = 40;
@@ -290,10 +302,11 @@ export class Notebook {
    */
   problemsOf(first, count) {
     return this.data.problems.flatMap((problem) => {
-      const { line } = problem;
-      if (line === null || line < first - 1 || line >= first + count) return [];
+      const { line, column, end_line, end_column } = problem;
+      if (line === null || column === null || end_line === null || end_column === null) return [];
+      if (line < first - 1 || line >= first + count) return [];
       const from = (/** @type {number} */ n) => Math.max(1, n - first + 1);
-      return [{ ...problem, line: from(line), end_line: from(problem.end_line), in_file: line }];
+      return [{ ...problem, column, end_column, line: from(line), end_line: from(end_line), in_file: line }];
     });
   }
 
@@ -641,7 +654,7 @@ export class Notebook {
       key: (event, line) => this.stepKey(event, cell, line),
       choice: (choice, line) => {
         if (choice.message.kind === "edit") edit(line);
-        else this.send(choice.message);
+        else this.send(/** @type {Message} */ (choice.message));
       },
     };
   }

@@ -19,7 +19,7 @@ import { callAt, contextAt, offersAt } from "./call_text.js";
 /** @import { EditorState, StateEffectType } from "@codemirror/state" */
 /** @import { Command, Tooltip } from "@codemirror/view" */
 /** @import { CallContext, Completion } from "./call_text.js" */
-/** @import { Words } from "./types.js" */
+/** @import { Words } from "../views.js" */
 
 /** @type {Record<string, string>} */
 const KIND_SIGNS = { call: "ƒ", loop: "↻", block: "■", list: "[ ]", argument: "=", name: "x", schedule: "s" };

@@ -4,7 +4,7 @@ import { promptName } from "../core/name_prompt.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Notebook } from "./column.js" */
-/** @import { Cell, Step } from "./types.js" */
+/** @import { NotebookCell as Cell, ScheduleLine as Step } from "../views.js" */
 
 const NEW_CELLS = [
   ["markdown", "Text", "Prose in Markdown"],

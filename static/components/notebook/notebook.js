@@ -2,7 +2,7 @@
 
 import { Notebook } from "./column.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @param {{ model: PayloadModel }} options */
 export function render({ model }) {

@@ -2,7 +2,7 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { AreaOptions, EditArea, Range } from "./types.js" */
+/** @import { AreaOptions, EditArea, Range } from "./cell_editor.js" */
 
 /** @implements {EditArea} */
 export class PlainArea {

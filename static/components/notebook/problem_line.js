@@ -2,7 +2,7 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { CellProblem } from "./types.js" */
+/** @import { CellProblem } from "./cell_editor.js" */
 
 /**
  * A problem with its place and a button for its fix.

@@ -4,8 +4,9 @@ import { h, icon } from "../core/dom.js";
 import { plainText } from "../core/hole_text.js";
 import { highlighted } from "../core/python_text.js";
 
-/** @import { Send } from "../core/types.js" */
-/** @import { Choice, Conflict, Figure, Hole, Note, Step } from "./types.js" */
+/** @import { ConflictChoice as Choice, ScheduleLine as Step, ScheduleNote as Note } from "../views.js" */
+/** @import { Send } from "../core/dom.js" */
+/** @import { StepConflict as Conflict, StepFigure as Figure, StepHole as Hole } from "../views.js" */
 
 /**
  * What a row calls.
@@ -50,7 +51,7 @@ function cost(line) {
           h("span", { class: "tw-hidden" }, line.hint),
         )
       : null;
-  const word = WORD[line.trend];
+  const word = WORD[line.trend ?? ""];
   return h(
     "span",
     { class: `change ${line.trend}`, title: line.hint },

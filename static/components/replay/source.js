@@ -3,25 +3,18 @@
 import { TimeMap, copiesOf } from "../timeline/time_map.js";
 import { decodedLevels } from "../timeline/windows.js";
 
-/** @import { Message } from "../core/types.js" */
+/** @import { Message } from "../core/dom.js" */
+/** @import { FindPath, FindTask, FindWindow, SelectRow, SelectStall } from "../messages.js" */
+/** @import { Band, BinnedWindowOf, SentWindow } from "../timeline/windows.js" */
+/** @import { ExactWindow as SentExactWindow, FoundAnswer, Intervals, MemoryLine, PathAnswer, Recording as SentRecording } from "../views.js" */
+/** @import { StepToBlame, Timeline as TimelineData, TimelineRepeat as Repeat, WindowAnswer } from "../views.js" */
 /** @import { Copies } from "../timeline/time_map.js" */
-/** @import { Band, BinnedWindowOf, StallQuery, BlamedAnswer, FindQuery, FoundAnswer, Intervals, MemoryLine, Repeat } from "../timeline/types.js" */
-/** @import { PathAnswer, PathQuery, Select, SentExactWindow, SentWindow, TimelineData, WindowAnswer, WindowQuery } from "../timeline/types.js" */
 
-/**
- * What app/export/replay.py writes.
- * @typedef {object} Recording
- * @property {TimelineData & { window: SentWindow }} value The timeline's payload.
- * @property {SentWindow} folded The whole run in compressed time.
- * @property {SentExactWindow | null} detail All tasks in compressed time, if `folded` has bins.
- * @property {Partial<Record<string, { step: number, text: string }>>} steps The step that introduced each stall, by "BUFFER BLOCK".
- * @property {Omit<PathAnswer, "kind" | "ticket" | "report">} path The critical path of the whole run.
- * @property {string[]} script The lines of the program.
- */
+/** @typedef {SentRecording & { value: { window: SentWindow } }} Recording What app/export/replay.py writes. */
 
 /** @typedef {{ start: number, end: number, later: number }} TimeInterval An interval of compressed time, `later` in real time. */
 
-/** @typedef {(message: { data: WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer }) => void} AnswerListener */
+/** @typedef {(message: { data: WindowAnswer | FoundAnswer | StepToBlame | PathAnswer }) => void} AnswerListener */
 
 const MAX_TASKS = 6000;
 const MAX_INTERVALS = 4000;
@@ -55,23 +48,23 @@ export class RecordedModel {
 
   /** @param {Message} message */
   send_msg(message) {
-    const answer = this.answer(/** @type {WindowQuery | PathQuery | FindQuery | StallQuery | Select} */ (message));
+    const answer = this.answer(/** @type {FindWindow | FindPath | FindTask | SelectStall | SelectRow} */ (message));
     if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.({ data: answer }));
   }
 
   /**
-   * @param {WindowQuery | PathQuery | FindQuery | StallQuery | Select} query
-   * @returns {WindowAnswer | FoundAnswer | BlamedAnswer | PathAnswer | null}
+   * @param {FindWindow | FindPath | FindTask | SelectStall | SelectRow} query
+   * @returns {WindowAnswer | FoundAnswer | StepToBlame | PathAnswer | null}
    */
   answer(query) {
     const { steps, value } = this.recording;
     const { report } = value;
     if (query.kind === "window") return { kind: "window", ticket: query.ticket, report, window: this.window(query) };
-    if (query.kind === "path") return { kind: "path", ticket: query.ticket, report, ...this.recording.path };
+    if (query.kind === "path") return { ...this.recording.path, ticket: query.ticket, report };
     if (query.kind === "find")
       return { kind: "found", ticket: query.ticket, report, cycle: this.find(query.template, query.place) };
     if (query.kind === "select_stall")
-      return { kind: "blamed", ...(steps[`${query.buffer} ${query.block}`] ?? { step: null, text: "" }) };
+      return steps[`${query.buffer} ${query.block}`] ?? { kind: "blamed", step: 0, text: "" };
     if (query.kind === "select" && query.id) this.select(query.id);
     return null;
   }

@@ -3,14 +3,18 @@ import { test } from "node:test";
 import { binnedWindow, exactWindow, timelineData } from "../timeline/example.js";
 import { RecordedModel } from "./source.js";
 
-/** @import { Message } from "../core/types.js" */
-/** @import { SentWindow } from "../timeline/types.js" */
+/** @import { Message } from "../core/dom.js" */
+/** @import { SentWindow } from "../timeline/windows.js" */
+
+/** @import { StepToBlame } from "../views.js" */
 
 /** @param {SentWindow} folded */
 function recorded(folded = exactWindow()) {
   const value = { ...timelineData(), window: binnedWindow() };
-  const steps = { "A copy": { step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' } };
-  const path = { start: 0, end: 400, steps: null, lanes: ["/w=="], parts: [] };
+  /** @type {Record<string, StepToBlame>} */
+  const steps = { "A copy": { kind: "blamed", step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' } };
+  /** @type {import("../views.js").PathAnswer} */
+  const path = { kind: "path", ticket: 0, report: 1, start: 0, end: 400, steps: null, lanes: ["/w=="], parts: [] };
   /** @type {string[]} */
   const selected = [];
   const recording = { value, folded, detail: null, steps, path, script: [] };
@@ -66,7 +70,7 @@ test("answers have the ticket of their query; a selected row is shown", async ()
   assert.deepEqual(answers, [
     { kind: "found", ticket: 5, report: 7, cycle: 200 },
     { kind: "blamed", step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' },
-    { kind: "blamed", step: null, text: "" },
+    { kind: "blamed", step: 0, text: "" },
   ]);
   assert.deepEqual(selected, ["C"]);
 });

@@ -4,7 +4,7 @@ import { keep } from "../core/storage.js";
 import { TRIES } from "./key.js";
 import { LINK_KEY, rootAddress } from "./links.js";
 
-/** @import { Model } from "../core/types.js" */
+/** @import { Model } from "../core/dom.js" */
 
 /** The path in the address bar after the server's prefix. */
 const currentPath = () => `/${location.pathname.slice(new URL(rootAddress()).pathname.length)}`;

@@ -4,7 +4,7 @@ import { h, icon } from "../core/dom.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ key: string, label: string, help: string, group: string }} ExportKind */
 

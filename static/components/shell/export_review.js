@@ -5,7 +5,7 @@ import { patchChildren } from "../core/patch.js";
 import { Popup } from "../core/popup.js";
 import { highlighted } from "../core/python_text.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ text: string, trend: string }} Effect */
 /** @typedef {{ title: string, items: string[], message: string, effect: Effect | null }} Loss */

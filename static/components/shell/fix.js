@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {keyof typeof TRENDS} Trend */
 /** @typedef {{ calls: string[], replaces: string, applicable: boolean, change: { text: string, trend: Trend } | null, detail: string }} Fix */

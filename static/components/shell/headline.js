@@ -8,7 +8,7 @@ import { backButton, figureOf, helpButton, themeButton, topBar } from "./bar_par
 import { patchChildren } from "../core/patch.js";
 
 /** @import { Attributes } from "../core/dom.js" */
-/** @import { Message, PayloadModel } from "../core/types.js" */
+/** @import { Message, PayloadModel } from "../core/dom.js" */
 /** @import { FileData } from "../files/files.js" */
 /** @import { ExportKind } from "./export_menu.js" */
 /** @import { ReviewData } from "./export_review.js" */

@@ -5,7 +5,7 @@ import { reconcile } from "../core/reconcile.js";
 import { MakeFast } from "../explore/deriving.js";
 import { fixBox } from "./fix.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { Fix } from "./fix.js" */
 
 /** @typedef {{ rule: string, title: string, decisions: string[], fix: Fix }} Suggestion `decisions`: what the calls do. */

@@ -14,7 +14,8 @@ import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** @import { Notice, PayloadModel } from "../core/types.js" */
+/** @import { Notice } from "../views.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { PrimitivePage } from "../core/primitive_card.js" */
 /** @import { Question } from "../files/files.js" */
 /** @import { TourData } from "./tour.js" */

@@ -5,7 +5,7 @@ import { focusedElement, h } from "../core/dom.js";
 import { Popup, pointRect } from "../core/popup.js";
 import { GroupedMenu } from "../core/menu.js";
 
-/** @import { Message, PayloadModel, Rect } from "../core/types.js" */
+/** @import { Message, PayloadModel, Rect } from "../core/dom.js" */
 /** @import { MenuItem } from "../core/menu.js" */
 
 /** @typedef {Omit<MenuItem, "run"> & { message: Message }} Command An action of the server. */

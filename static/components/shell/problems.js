@@ -3,7 +3,7 @@
 import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
 import { fixBox } from "./fix.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 /** @import { Fix } from "./fix.js" */
 
 /**

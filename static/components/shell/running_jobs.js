@@ -3,7 +3,7 @@
 
 import { h, icon } from "../core/dom.js";
 
-/** @import { Send } from "../core/types.js" */
+/** @import { Send } from "../core/dom.js" */
 
 /** @typedef {{ key: string, area: string, text: string, done: number, total: number, stopped: boolean }} JobStatus */
 

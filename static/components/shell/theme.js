@@ -2,7 +2,7 @@
 
 import { keep, kept } from "../core/storage.js";
 
-/** @import { PayloadModel } from "../core/types.js" */
+/** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {"light" | "dark"} Theme */
 

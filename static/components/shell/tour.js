@@ -4,7 +4,7 @@
 import { focusIn, h } from "../core/dom.js";
 import { withCode } from "../core/primitive_card.js";
 
-/** @import { PayloadModel, Rect } from "../core/types.js" */
+/** @import { PayloadModel, Rect } from "../core/dom.js" */
 
 /**
  * A step. `anchors` are selectors through shadow roots; `notice` names a task that only the browser sees; `result` describes the result.

@@ -5,10 +5,10 @@ import { dropKey } from "../core/hovered_drop.js";
 import { grouped } from "../core/numbers.js";
 
 /** @import { HoveredDrop, PredictedDrop } from "../core/hovered_drop.js" */
-/** @import { Send } from "../core/types.js" */
+/** @import { EngineWork as LaneAfter, MemoryLine, TimelineAfter } from "../views.js" */
+/** @import { Send } from "../core/dom.js" */
 /** @import { TimelineModel } from "./model.js" */
 /** @import { Pen } from "./pen.js" */
-/** @import { LaneAfter, MemoryLine, TimelineAfter } from "./types.js" */
 
 const SHARE = 0.5; // of the height of a lane's tasks
 const FAINT = 0.62;

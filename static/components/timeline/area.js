@@ -5,10 +5,10 @@ import { h, icon } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 
 /** @import { Cause } from "../core/colors.js" */
-/** @import { Send } from "../core/types.js" */
+/** @import { Send } from "../core/dom.js" */
+/** @import { TotalsAnswer } from "../views.js" */
 /** @import { TimelineModel } from "./model.js" */
 /** @import { Pen } from "./pen.js" */
-/** @import { TotalsAnswer } from "./types.js" */
 
 export class Area {
   /** @type {{ start: number, end: number } | null} In real cycles. */

@@ -8,7 +8,8 @@ import { advance, copiesOf } from "./time_map.js";
 
 /** @import { Child } from "../core/dom.js" */
 /** @import { TimelineModel } from "./model.js" */
-/** @import { BlamedAnswer, RemedyAnswer, Repeat, TimelineData, WaitKind } from "./types.js" */
+/** @import { Remedy as RemedyAnswer, StallKind as WaitKind, StepToBlame as BlamedAnswer } from "../views.js" */
+/** @import { Timeline as TimelineData, TimelineRepeat as Repeat } from "../views.js" */
 
 /**
  * `seek` moves the playhead to a copy, `expand` shows a copy in real time, `zoom` shows the repeat.

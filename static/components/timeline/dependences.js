@@ -1,6 +1,7 @@
 // The tasks of a window that one of them waits for, and those that wait for it.
 
-/** @import { CellLabel, ExactWindow, TimelineData } from "./types.js" */
+/** @import { CellLabel, ExactWindow } from "./windows.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 /**
  * Task `from` has to end before task `to` starts: because of the data or the slot in a cell. Both are numbers of tasks in the window.

@@ -1,6 +1,7 @@
 // A small timeline for the tests: a copy and a computation, in a loop of four iterations that is drawn once.
 
-/** @import { Repeat, SentWindow, TimelineData } from "./types.js" */
+/** @import { SentWindow } from "./windows.js" */
+/** @import { Timeline as TimelineData, TimelineRepeat as Repeat } from "../views.js" */
 
 /**
  * @param {Partial<Repeat>} [fields]

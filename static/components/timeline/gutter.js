@@ -7,7 +7,7 @@ import { stallOf } from "./texts.js";
 
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Pen } from "./pen.js" */
-/** @import { Cell, TimelineData } from "./types.js" */
+/** @import { MemoryCell as Cell, Timeline as TimelineData } from "../views.js" */
 
 const LEFT = 10;
 const SLOTS = 112; // left edge of the slots

@@ -5,7 +5,7 @@ import { h } from "../core/dom.js";
 import { patchChildren } from "../core/patch.js";
 
 /** @import { Cause } from "../core/colors.js" */
-/** @import { TimelineData } from "./types.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 /** @typedef {{ selectBuffer: (name: string) => void, togglePath: () => void, toggleTables: () => void, fit: () => void }} HeaderActions */
 

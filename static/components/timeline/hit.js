@@ -4,7 +4,8 @@ import { plotWidth } from "./layout.js";
 
 /** @import { Layout } from "./layout.js" */
 /** @import { TimelineModel } from "./model.js" */
-/** @import { BinnedWindow, ExactWindow, Intervals } from "./types.js" */
+/** @import { BinnedWindow, ExactWindow } from "./windows.js" */
+/** @import { Intervals } from "../views.js" */
 
 /**
  * Entry `n` of a window. Of a bin, `lane` or `row` is where the point is; the other is -1.

@@ -1,6 +1,6 @@
 // The places of the timeline's parts: lanes of engines, rows of memories, the time axis.
 
-/** @import { Cell, TimelineData } from "./types.js" */
+/** @import { MemoryCell as Cell, Timeline as TimelineData } from "../views.js" */
 /** @import { View } from "./model.js" */
 
 /** The width of the names beside the lanes. */

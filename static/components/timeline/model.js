@@ -3,9 +3,11 @@
 import { TimeMap } from "./time_map.js";
 import { decodedWindow } from "./windows.js";
 
-/** @import { Send } from "../core/types.js" */
+/** @import { ExactWindow, Window } from "./windows.js" */
+/** @import { Intervals, TaskKind, TaskTemplate as Template, Timeline as TimelineData } from "../views.js" */
+/** @import { Send } from "../core/dom.js" */
+/** @import { WindowAnswer } from "../views.js" */
 /** @import { Copies } from "./time_map.js" */
-/** @import { ExactWindow, Intervals, TaskKind, Template, TimelineData, Window, WindowAnswer } from "./types.js" */
 
 /** @typedef {{ start: number, end: number }} View The visible range: real time, or compressed time in the folded timeline. */
 

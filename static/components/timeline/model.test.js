@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { binnedWindow, exactWindow, timelineData } from "./example.js";
 import { TimelineModel } from "./model.js";
 
-/** @import { Message } from "../core/types.js" */
-/** @import { SentWindow } from "./types.js" */
+/** @import { Message } from "../core/dom.js" */
+/** @import { SentWindow } from "./windows.js" */
 
 /** A model of the example, and the messages that it sent. */
 function opened() {

@@ -7,7 +7,7 @@ import { GUTTER, RIGHT } from "./layout.js";
 import { decodedLevels } from "./windows.js";
 
 /** @import { Colors } from "../core/colors.js" */
-/** @import { TimelineData } from "./types.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 const HEIGHT = 34;
 const MIN_DRAG = 3; // pixels

@@ -11,7 +11,8 @@ import { Pen } from "./pen.js";
 /** @import { Cause, Colors } from "../core/colors.js" */
 /** @import { Layout } from "./layout.js" */
 /** @import { PlayheadState, TimelineModel } from "./model.js" */
-/** @import { BinnedWindow, ExactWindow, MemoryLine, Window } from "./types.js" */
+/** @import { BinnedWindow, ExactWindow, Window } from "./windows.js" */
+/** @import { MemoryLine } from "../views.js" */
 
 const STALL_HEIGHT = 7;
 const TICK_DISTANCE = 95;

@@ -5,10 +5,10 @@ import { grouped } from "../core/numbers.js";
 import { decodedLevels } from "./windows.js";
 
 /** @import { Cause } from "../core/colors.js" */
-/** @import { Send } from "../core/types.js" */
+/** @import { PathAnswer, PathPart } from "../views.js" */
+/** @import { Send } from "../core/dom.js" */
 /** @import { TimelineModel } from "./model.js" */
 /** @import { Pen } from "./pen.js" */
-/** @import { PathAnswer, PathPart } from "./types.js" */
 
 const MARGIN = 0.6; // of the visible range, on each side of a request
 const LINE = 3; // the height of the path on a lane

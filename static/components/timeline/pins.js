@@ -6,7 +6,7 @@ import { h, lineIcon } from "../core/dom.js";
 import { keep, kept } from "../core/storage.js";
 
 /** @import { Layout, Pinned } from "./layout.js" */
-/** @import { TimelineData } from "./types.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 const PIN = "M12 17v5M8 3h8l-1 7 3 4H6l3-4z";
 const BUTTON = { width: 104, height: 26 };

@@ -7,7 +7,7 @@ import { activityText } from "./texts.js";
 
 /** @import { Cause } from "../core/colors.js" */
 /** @import { PlayheadState, TimelineModel } from "./model.js" */
-/** @import { TimelineData } from "./types.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 /** @typedef {{ caption: string, heads: string[], rows: string[][] }} Table */
 

@@ -7,7 +7,7 @@ import { indicesText } from "./texts.js";
 /** @import { Link } from "./dependences.js" */
 /** @import { TimelineModel } from "./model.js" */
 /** @import { Pen } from "./pen.js" */
-/** @import { ExactWindow } from "./types.js" */
+/** @import { ExactWindow } from "./windows.js" */
 
 const MOST = 24; // arrows in each direction
 const HEAD = 4; // pixels of an arrow's head

@@ -8,7 +8,8 @@ import { runsOf } from "./time_map.js";
 /** @import { Cause } from "../core/colors.js" */
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState, Task, TimelineModel } from "./model.js" */
-/** @import { Band, TimelineData, WaitKind } from "./types.js" */
+/** @import { Band } from "./windows.js" */
+/** @import { StallKind as WaitKind, Timeline as TimelineData } from "../views.js" */
 
 /** @type {Record<Cause, (wait: WaitKind) => string>} */
 const REASONS = {

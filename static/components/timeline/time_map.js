@@ -1,6 +1,7 @@
 // The map between compressed time, in which each repeat occurs once, and real time: engine/hwsim/replay/time_map.py in the browser.
 
-/** @import { Repeat, Series } from "./types.js" */
+/** @import { Series } from "./windows.js" */
+/** @import { TimelineRepeat as Repeat } from "../views.js" */
 
 /** @typedef {Record<number, number>} Copies The chosen copy of each repeat; 0, the first one, may be missing. */
 

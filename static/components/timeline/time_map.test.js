@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TimeMap, advance, lastAtMost, runsOf } from "./time_map.js";
 
-/** @import { Repeat } from "./types.js" */
+/** @import { TimelineRepeat as Repeat } from "../views.js" */
 
 /**
  * @param {Partial<Repeat>} fields

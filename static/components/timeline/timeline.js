@@ -25,11 +25,12 @@ import { playheadText } from "./texts.js";
 import { Transport } from "./transport.js";
 
 /** @import { Colors } from "../core/colors.js" */
-/** @import { PayloadModel, Send } from "../core/types.js" */
+/** @import { FoundAnswer, PathAnswer, Remedy as RemedyAnswer, StepToBlame as BlamedAnswer } from "../views.js" */
+/** @import { PayloadModel, Send } from "../core/dom.js" */
+/** @import { Timeline as TimelineData, TimelineAfter, TotalsAnswer, WindowAnswer } from "../views.js" */
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
-/** @import { BlamedAnswer, FoundAnswer, PathAnswer, RemedyAnswer, TimelineAfter, TimelineData, TotalsAnswer, WindowAnswer } from "./types.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +

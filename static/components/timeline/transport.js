@@ -5,7 +5,7 @@ import { grouped } from "../core/numbers.js";
 import { foldNote } from "./texts.js";
 
 /** @import { TimelineModel } from "./model.js" */
-/** @import { TimelineData } from "./types.js" */
+/** @import { Timeline as TimelineData } from "../views.js" */
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // that the visible range takes at speed 1

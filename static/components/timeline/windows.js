@@ -1,6 +1,31 @@
 // Windows of the timeline: their bins decoded, and the intervals of at least two busy engines.
 
-/** @import { Band, SentWindow, Tasks, Window } from "./types.js" */
+/** @import { TaskColumns as Tasks } from "../views.js" */
+/** @import { BinnedWindow as SentBinnedWindow, Bins, ExactWindow as SentExactWindow, TimelineRepeat as Repeat } from "../views.js" */
+
+/** @typedef {Repeat["length"]} Series A polynomial in the copies of repeats: each term is a factor times binomial coefficients. */
+/** @typedef {[number: number, label: string]} CellLabel */
+
+/**
+ * The share of each bin that a template, stall or cell takes, from 0 to 255.
+ * @template Levels
+ * @typedef {[number: number, levels: Levels]} Band
+ */
+
+/**
+ * @template Levels
+ * @typedef {{ count: number } & Record<Exclude<keyof Bins, "count">, Band<Levels>[]>} BinsOf
+ */
+
+/**
+ * @template Levels
+ * @typedef {Omit<SentBinnedWindow, "bins"> & { bins: BinsOf<Levels> }} BinnedWindowOf
+ */
+
+/** @typedef {SentExactWindow | SentBinnedWindow} SentWindow A window with the levels of its bins in base 64. */
+/** @typedef {SentExactWindow & { overlaps: [start: number, end: number][] }} ExactWindow With intervals of at least two busy engines. */
+/** @typedef {BinnedWindowOf<Uint8Array>} BinnedWindow */
+/** @typedef {ExactWindow | BinnedWindow} Window */
 
 /**
  * A window as it is drawn.

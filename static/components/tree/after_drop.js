@@ -5,7 +5,8 @@ import { h } from "../core/dom.js";
 import { announceDrop, dropKey } from "../core/hovered_drop.js";
 
 /** @import { PredictedDrop } from "../core/hovered_drop.js" */
-/** @import { AppearingRow, Offer, TreeAfter } from "./types.js" */
+/** @import { AppearingRow, TreeAfter } from "../views.js" */
+/** @import { Offer } from "./tree.js" */
 /** @import { Tree } from "./tree.js" */
 
 const NEAR = 2; // drops on the nearest loops whose trees are requested in advance

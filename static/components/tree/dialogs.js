@@ -14,7 +14,8 @@ import { Trials, effectElement } from "./trials.js";
 /** @import { CallForm } from "./forms.js" */
 /** @import { CallOnRow, FindRepair, Move, MoveSeveral, ReviseOnRow } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
-/** @import { Anchor, IndexedRow, MenuEntry, Reason, Repair, TreeNotice, Values } from "./types.js" */
+/** @import { Anchor, IndexedRow, Reason, Repair, TreeNotice, Values } from "./tree.js" */
+/** @import { Entry as MenuEntry } from "../views.js" */
 
 /** @typedef {Move | MoveSeveral} DropMessage */
 /** @typedef {DropMessage | ReviseOnRow} Revision A message that revises a step of the notebook. */

@@ -7,7 +7,8 @@ import { AfterDrop } from "./after_drop.js";
 import { icon } from "./rows.js";
 import { MARKS, NO_PRIMITIVE, offersOf, offerText, predictionKey, reasonBody, repairText } from "./offers.js";
 
-/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, Repair, Target } from "./types.js" */
+/** @import { Anchor, Drop, IndexedRow, Offer, OfferState, Point, Prediction, Predictions, Repair } from "./tree.js" */
+/** @import { DropTarget as Target } from "../views.js" */
 /** @import { DropMessage } from "./dialogs.js" */
 /** @import { FindRepair } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */

@@ -5,7 +5,8 @@ import { reasonBody } from "./offers.js";
 import { effectElement } from "./trials.js";
 
 /** @import { Menu } from "../core/menu.js" */
-/** @import { Effect, Field, MenuEntry, TextType, TreeNotice, Value, Values } from "./types.js" */
+/** @import { Effect, TextType, TreeNotice, Value, Values } from "./tree.js" */
+/** @import { Entry as MenuEntry, Field } from "../views.js" */
 
 /** @typedef {HTMLInputElement | HTMLSelectElement} FieldControl */
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readField } from "./forms.js";
 
-/** @import { Field, TextType } from "./types.js" */
+/** @import { Field } from "../views.js" */
+/** @import { TextType } from "./tree.js" */
 
 /**
  * The value of a text in a field.

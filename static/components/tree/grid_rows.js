@@ -6,7 +6,7 @@ import { h } from "../core/dom.js";
 import { keep, kept } from "../core/storage.js";
 import { extentOf } from "./rows.js";
 
-/** @import { IndexedRow, RowElement, RowIndex } from "./types.js" */
+/** @import { IndexedRow, RowElement, RowIndex } from "./tree.js" */
 /** @import { Tree } from "./tree.js" */
 
 const KEY = "tilewright-grid-rows";

@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { rowOf } from "./rows.js";
 
-/** @import { MenuEntry } from "./types.js" */
+/** @import { Entry as MenuEntry } from "../views.js" */
 /** @import { Tree } from "./tree.js" */
 
 const KEYS = [

@@ -2,7 +2,7 @@
 
 import { Tree } from "./tree.js";
 
-/** @import { TreeModel } from "./types.js" */
+/** @import { TreeModel } from "./tree.js" */
 
 /** @param {{ model: TreeModel }} options */
 export function render({ model }) {

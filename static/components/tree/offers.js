@@ -3,7 +3,8 @@
 import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
-/** @import { Drop, FigureLine, Figures, Offer, OfferState, Prediction, Predictions, Reason, Repair, RowIndex, Target } from "./types.js" */
+/** @import { Drop, Offer, OfferState, Prediction, Predictions, Reason, Repair, RowIndex } from "./tree.js" */
+/** @import { DropTarget as Target, PredictedFigure as FigureLine, Prediction as Figures } from "../views.js" */
 
 /** @type {Record<OfferState, import("./rows.js").IconName>} */
 export const MARKS = { legal: "tick", costly: "costly", illegal: "cross" };

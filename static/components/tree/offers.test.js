@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { offersOf, predictionKey } from "./offers.js";
 import { indexRows } from "./rows.js";
 
-/** @import { Predictions, Row, Target } from "./types.js" */
+/** @import { DropTarget as Target, Row } from "../views.js" */
+/** @import { Predictions } from "./tree.js" */
 
 /** @type {Row} */
 const LOOP = { id: "i", parent: "", depth: 0, kind: "loop", name: "i", detail: "", badges: [], tooltip: "" };

@@ -6,7 +6,7 @@ import { markTip } from "./problems.js";
 import { rowOf } from "./rows.js";
 
 /** @import { Grab } from "./drag.js" */
-/** @import { IndexedRow, Point } from "./types.js" */
+/** @import { IndexedRow, Point } from "./tree.js" */
 /** @import { Tree } from "./tree.js" */
 
 /**

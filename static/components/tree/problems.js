@@ -3,7 +3,8 @@
 import { h } from "../core/dom.js";
 import { part } from "./rows.js";
 
-/** @import { Mark, RowElement } from "./types.js" */
+/** @import { RowElement } from "./tree.js" */
+/** @import { RowMark as Mark } from "../views.js" */
 
 const PROBLEM_SIGNS = { error: "✘", warning: "!", info: "i" };
 const PROBLEM_WORDS = { error: "error", warning: "warning", info: "note" };

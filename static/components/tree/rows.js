@@ -2,7 +2,8 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { Badge, BufferChip, Cost, CostMode, CostPart, IndexedRow, Row, RowElement, RowIndex } from "./types.js" */
+/** @import { Badge, BufferChip, Cost, CostPart, Row } from "../views.js" */
+/** @import { CostMode, IndexedRow, RowElement, RowIndex } from "./tree.js" */
 
 /** @import { GridRows } from "./grid_rows.js" */
 

@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { icon } from "./rows.js";
 
-/** @import { IndexedRow } from "./types.js" */
+/** @import { IndexedRow } from "./tree.js" */
 /** @import { IconName } from "./rows.js" */
 /** @import { Tree } from "./tree.js" */
 

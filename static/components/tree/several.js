@@ -1,7 +1,8 @@
 // The actions on several rows: primitives that all of them have with the same fields, and those that take several rows.
 
 /** @import { MenuItem } from "../core/menu.js" */
-/** @import { Anchor, Field, MenuEntry, RowIndex } from "./types.js" */
+/** @import { Anchor, RowIndex } from "./tree.js" */
+/** @import { Entry as MenuEntry, Field } from "../views.js" */
 /** @import { Tree } from "./tree.js" */
 
 const GROUP = "All selected";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sharedEntries } from "./several.js";
 
-/** @import { Field, MenuEntry } from "./types.js" */
+/** @import { Entry as MenuEntry, Field } from "../views.js" */
 
 /** @type {Field} */
 const SCOPE = { name: "scope", label: "Scope", type: "text", choices: [], default: "", optional: false, help: "" };

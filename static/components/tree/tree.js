@@ -26,8 +26,91 @@ import { followMoment, presentMoment } from "../core/playhead.js";
 
 /** @import { Message } from "../messages.js" */
 /** @import { Moment } from "../core/playhead.js" */
-/** @import { Cost, CostMode, IndexedRow, Mark, Menus, Offer, Row, RowElement, RowIndex, Target, TreeMessage, TreeModel } from "./types.js" */
 /** @import { IconName } from "./rows.js" */
+/** @import { Model, Rect } from "../core/dom.js" */
+/** @import { Answered, Cost, DropRepair, DropTarget as Target, DropTargets, Entry as MenuEntry, Field } from "../views.js" */
+/** @import { Menu, PredictedCall, PredictedDrop, PredictedFigure, Prediction as Figures, Row, RowMark as Mark } from "../views.js" */
+/** @import { TreeAfter } from "../views.js" */
+
+/** @typedef {{ packed_rows: string, packed_menus: string, packed_targets: string, packed_costs: string, packed_marks: string }} PackedJson */
+
+/** @typedef {{ selected: string, active: string[] | null, busy: boolean, send_msg: (message: Message) => void }} TreeParameters */
+
+/** @typedef {Omit<Model, "send_msg"> & PackedJson & TreeParameters} TreeModel */
+
+/**
+ * @typedef {object} Derived
+ * @property {Row} own The row as sent.
+ * @property {IndexedRow[]} children
+ * @property {boolean} last Whether it is the last of its siblings.
+ * @property {number} place Among its siblings, from 1.
+ * @property {number} siblings
+ * @property {string} [signature] Equal for rows with equal elements.
+ * @property {string} [searchText]
+ */
+
+/** @typedef {Row & Derived} IndexedRow */
+
+/** @typedef {Map<string, IndexedRow>} RowIndex Parents first, in the order of the text. */
+
+/**
+ * The element of a row; `decorated` are keys of its present decorations, to skip equal updates.
+ * @typedef {HTMLElement & { decorated: { offer?: string, cost?: string, mark?: string } }} RowElement
+ */
+
+/** @typedef {"" | "cycles" | "bytes"} CostMode */
+/** @typedef {PredictedFigure["trend"]} Trend */
+
+/** @typedef {PredictedDrop["value"]} Prediction */
+/** @typedef {PredictedCall["value"]} Effect The prediction for a call of a menu or form. */
+/** @typedef {Pick<DropRepair, "calls" | "blocks">} Repair */
+/** @typedef {Map<string, Prediction>} Predictions By `predictionKey`. */
+
+/** @typedef {Target & { loop: string, value?: Figures }} Drop A target with what was predicted. */
+
+/** @typedef {"legal" | "costly" | "illegal"} OfferState */
+
+/**
+ * @typedef {object} Reason
+ * @property {string} head The primitive, or "".
+ * @property {string} text
+ * @property {string} code
+ * @property {string[]} [fix] Calls that would help.
+ * @property {Figures} [value]
+ * @property {OfferState} [state]
+ */
+
+/**
+ * The result of a drop on one loop.
+ * @typedef {object} Offer
+ * @property {OfferState} state
+ * @property {Drop[]} choices The legal drops.
+ * @property {string} label
+ * @property {Reason[]} reasons
+ * @property {Trend} trend
+ */
+
+/** @typedef {{ x: number, y: number }} Point In CSS pixels of the viewport. */
+
+/** @typedef {Field["default"] | (number | null)[]} Value The value of an argument. */
+
+/** @typedef {Record<string, Value>} Values */
+
+/** @typedef {Exclude<Field["type"], "choice">} TextType */
+
+/** @typedef {{ entries: MenuEntry[], rows: Record<string, number[]> }} Menus Each distinct entry once; by row, its entries. */
+
+/**
+ * `otherwise` is the head of a reason without one, `more` what follows the reasons.
+ * @typedef {{ text: string, reasons?: Reason[], tone?: string, otherwise?: string, more?: HTMLElement | null }} TreeNotice
+ */
+
+/**
+ * What the server sends beside the parameters.
+ * @typedef {Answered | { kind: "notice" } & TreeNotice | DropRepair | DropTargets | TreeAfter | PredictedDrop | PredictedCall | Menu} TreeMessage
+ */
+
+/** @typedef {Rect} Anchor What a popup opens at. */
 
 /** @type {CostMode[]} */
 const COST_MODES = ["cycles", "bytes", ""];

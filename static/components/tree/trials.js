@@ -2,7 +2,7 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { Effect, TreeMessage } from "./types.js" */
+/** @import { Effect, TreeMessage } from "./tree.js" */
 /** @import { CallOnRow, ReviseOnRow } from "../messages.js" */
 /** @import { Tree } from "./tree.js" */
 

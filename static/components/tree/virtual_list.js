@@ -3,7 +3,8 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { Row, RowElement } from "./types.js" */
+/** @import { Row } from "../views.js" */
+/** @import { RowElement } from "./tree.js" */
 
 /** @typedef {Row["kind"]} Kind */
 

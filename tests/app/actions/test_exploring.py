@@ -170,7 +170,7 @@ def test_a_derived_start_is_a_branch_that_is_searched() -> None:
 def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     requested = act(act(State(), OpenText(DOUBLE)), MakeFast(keep_tiles=True))
     assert requested.derivation is not None and requested.derivation.keep == {"tile i": 16}
-    assert explore_value(requested, Store())["offer"]["tiles"] == "i 16"
+    assert explore_value(requested, Store()).offer.tiles == "i 16"
     keep = {"tile i": 16, "tile z": 8}
     derivation = replace(requested.derivation, keep=keep)
     space = derived_start(derivation.notebook, derivation.machine, keep={"tile i": 16}).space
@@ -180,11 +180,11 @@ def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
     assert pins_of(request.space) == {"tile i": ("16",)} and request.space.default == (0,) * len(request.space.holes)
-    lost = explore_value(state, Store())["search"]["lost"]
+    lost = explore_value(state, Store()).search.lost
     assert lost == ["tile z 8: the loop is not tiled"]
     other = replace(derivation, keep={"tile i": 48})
     ended = EndDerivation(other, Derived(space, outcome, 1.0, other.keep))
-    lost = explore_value(act(replace(requested, derivation=other), ended), Store())["search"]["lost"]
+    lost = explore_value(act(replace(requested, derivation=other), ended), Store()).search.lost
     assert len(lost) == 1 and lost[0].startswith("tile i 48: its values are ")
     free = act(act(State(), OpenText(DOUBLE)), MakeFast())
     assert free.derivation is not None and free.derivation.keep == {}

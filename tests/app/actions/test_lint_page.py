@@ -53,13 +53,13 @@ def studied_blur() -> tuple[State, Store]:
 
 
 def problem(state: State, store: Store, code: str) -> dict[str, Any]:
-    (found,) = (p for p in problems_value(state, store)["problems"] if p["code"] == code)
+    (found,) = (p for p in problems_value(state, store).problems if p.code == code)
     return found
 
 
 def applied(state: State, store: Store, fix: dict[str, Any]) -> State:
     """The state after a click on the button of a fix."""
-    intent = decode({"kind": "fix", "calls": fix["calls"], "replaces": fix["replaces"]})
+    intent = decode({"kind": "fix", "calls": fix.calls, "replaces": fix.replaces})
     assert isinstance(intent, ApplyFix)
     found = offered_fix(state, store, intent.calls, intent.replaces)
     return act(state, intent if found is None else ApplyFoundFix(found))
@@ -73,7 +73,7 @@ def text(state: State) -> str:
 @pytest.mark.slow
 def test_a_finding_before_linting_has_no_fix() -> None:
     state, store = example("fused_matmul_relu_roundtrip"), Store()
-    assert problems_value(state, store)["looking"]
+    assert problems_value(state, store).looking
     trip = problem(state, store, "round-trip")
     assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
 
@@ -81,7 +81,7 @@ def test_a_finding_before_linting_has_no_fix() -> None:
 @pytest.mark.slow
 def test_fixes_name_their_changes() -> None:
     state, store = studied_example("fused_matmul_relu_roundtrip")
-    assert not problems_value(state, store)["looking"]
+    assert not problems_value(state, store).looking
     (best, other) = problem(state, store, "round-trip")["fixes"]
     assert best["calls"] == ['sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")']
     assert best["change"] == {"text": "−43\u202f%", "trend": "better"}
@@ -111,7 +111,7 @@ def test_warning_with_the_largest_saving_is_first() -> None:
     )
     fitting = LintFinding("ends-overflow", "warning", "", fixes=(Fix((), 100, 900, (), fits=True, fitted=False),))
     store.keep(work.what, work.of, Linted((small, none, fitting, large), is_complete=True))
-    codes = [p["code"] for p in problems_value(state, store)["problems"] if p["severity"] == "warning"]
+    codes = [p.code for p in problems_value(state, store).problems if p.severity == "warning"]
     assert codes == ["ends-overflow", "saves-60", "saves-5", "saves-0"]
 
 
@@ -143,7 +143,7 @@ def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
     assert "sch.compute_at(x_blur, x)" in text(state) and "sch.compute_at(x_blur, x)" not in text(fixed)
     assert len(text(fixed).splitlines()) == len(text(state).splitlines()) - 1
     studied(fixed, store)
-    assert problems_value(fixed, store)["problems"] == []
+    assert problems_value(fixed, store).problems == []
     assert text(act(fixed, Undo())) == text(state)
 
 
@@ -193,13 +193,13 @@ EXAMPLES = [
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_row_that_a_finding_points_at_is_marked(name: str) -> None:
     state, store = studied_example(name)
-    problems = problems_value(state, store)["problems"]
-    severities = [p["severity"] for p in problems]
+    problems = problems_value(state, store).problems
+    severities = [p.severity for p in problems]
     assert severities == sorted(severities, key=("error", "warning", "info").index), "the worst first"
     marks = problem_marks(problems)
-    assert {row for p in problems for row in p["rows"]} == set(marks)
+    assert {row for p in problems for row in p.rows} == set(marks)
     for mark in marks.values():
-        assert mark["severity"] == mark["messages"][0]["severity"] and all(m["text"] for m in mark["messages"])
+        assert mark.severity == mark.messages[0].severity and all(m.text for m in mark.messages)
 
 
 @pytest.mark.slow
@@ -217,8 +217,8 @@ def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> Non
     assert next_analysis(state, store) is not None, "begun anew"
     studied(state, store)
     assert next_analysis(state, store) is None
-    (overflow,) = problems_value(state, store)["problems"]
-    assert overflow["severity"] == "error" and overflow["fixes"][0]["calls"] == [
+    (overflow,) = problems_value(state, store).problems
+    assert overflow.severity == "error" and overflow.fixes[0].calls == [
         'sch.compute_at("A_local.vtcm", mo)', 'sch.compute_at("B_local.vtcm", no)',
     ]  # fmt: skip
 
@@ -227,11 +227,11 @@ def test_a_scope_unknown_to_the_machine_is_refused_with_fixes() -> None:
     lines = 'A_shared = sch.cache_read(C, 0, "shared")\n'
     state = act(State(), OpenText(MATMUL_NOTEBOOK.replace("\n# %% report", f"{lines}\n# %% report")))
     store = Store()
-    untried = problem(state, store, "unknown-scope")["fixes"]
-    assert [fix["change"] for fix in untried] == [None]
+    untried = problem(state, store, "unknown-scope").fixes
+    assert [fix.change for fix in untried] == [None]
     studied(state, store)
-    fixes = problem(state, store, "unknown-scope")["fixes"]
-    assert fixes and fixes[0]["detail"] and fixes[0]["calls"][0] == 'sch.set_scope("A_shared", 0, "local.vtcm")'
+    fixes = problem(state, store, "unknown-scope").fixes
+    assert fixes and fixes[0].detail and fixes[0].calls[0] == 'sch.set_scope("A_shared", 0, "local.vtcm")'
     fixed = applied(state, store, fixes[0])
     assert isinstance(store.report_now(fixed), Report)
 
@@ -250,6 +250,6 @@ def f(A: T.Buffer((8,), "float32")):
 """
     state, store = act(State(), OpenText(text, "f")), Store()
     store.report_now(state)
-    (found,) = problems_value(state, store)["problems"]
-    assert found["severity"] == "error" and found["code"] == "opaque-part"
-    assert found["message"] == "the while loop is only read and printed, so 'f' cannot be scheduled, run or simulated"
+    (found,) = problems_value(state, store).problems
+    assert found.severity == "error" and found.code == "opaque-part"
+    assert found.message == "the while loop is only read and printed, so 'f' cannot be scheduled, run or simulated"

@@ -14,6 +14,7 @@ from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
+from tilewright.app.views.notebook.file_status import OtherProgram
 from tilewright.app.views.notebook.value import notebook_value
 from tilewright.engine.execute import operation_count
 from tilewright.engine.ir import IRModule, PrimFunc, structural_equal
@@ -45,9 +46,9 @@ def functions_of(text: str) -> tuple[PrimFunc, ...]:
 def test_a_module_opens_its_first_function_and_offers_the_others() -> None:
     state = act(State(), OpenText(MODULE))
     assert name_of(state) == "scale" and state.post is not None and state.post.labels == LABELS
-    (banner,) = notebook_value(state, Store(), {})["banners"]
-    assert banner["text"] == f"The text has 3 functions. This is {LABELS[0]}."
-    assert banner["others"] == [{"number": n, "label": LABELS[n - 1]} for n in (2, 3)] and not banner["model"]
+    (banner,) = notebook_value(state, Store(), {}).banners
+    assert banner.text == f"The text has 3 functions. This is {LABELS[0]}."
+    assert banner.others == tuple(OtherProgram(n, LABELS[n - 1]) for n in (2, 3)) and not banner.model
 
 
 def test_each_function_number_opens_a_notebook_to_schedule() -> None:

@@ -30,14 +30,14 @@ def opened(text: str) -> State:
 
 def test_missing_sizes_offer_the_line_that_sets_them() -> None:
     state, store = opened(NOTEBOOK), Store()
-    (problem,) = [p for p in problems_value(state, store)["problems"] if p["code"] == "missing-sizes"]
-    (fix,) = problem["fixes"]
-    assert fix["applicable"] and fix["calls"] == ['sizes = {"M": 256, "K": 256, "N": 256}']
-    state = act(state, ApplyFix(tuple(fix["calls"])))
+    (problem,) = [p for p in problems_value(state, store).problems if p.code == "missing-sizes"]
+    (fix,) = problem.fixes
+    assert fix.applicable and fix.calls == ('sizes = {"M": 256, "K": 256, "N": 256}',)
+    state = act(state, ApplyFix(tuple(fix.calls)))
     assert state.notebook is not None and dict(state.notebook.sizes) == {"M": 256, "K": 256, "N": 256}
-    assert f'machine("dual-bank-npu")\n{fix["calls"][0]}\n' in state.notebook.document.text
+    assert f'machine("dual-bank-npu")\n{fix.calls[0]}\n' in state.notebook.document.text
     assert isinstance(store.report_now(state), Report)
-    assert figures(state, store)[0]["value"] != "–"
+    assert figures(state, store)[0].value != "–"
 
 
 @pytest.mark.sample(1)
@@ -99,4 +99,4 @@ def test_missing_sizes_are_reported_only_once() -> None:
     assert state.moment is not None
     schedule = state.moment.schedule
     store.verified(schedule.func, {}, schedule.verify())
-    assert [p["code"] for p in problems_value(state, store)["problems"]] == ["missing-sizes"]
+    assert [p.code for p in problems_value(state, store).problems] == ["missing-sizes"]

@@ -58,8 +58,8 @@ def test_unread_lines_are_named_while_the_program_opens() -> None:
     state = act(State(), OpenText(EARLY_MATMUL_POST))
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     assert "# ax0, ax1 = sch.split(...)\n# sch.fuse(...)\n" in state.notebook.document.text
-    shown = problems_value(state, Store())["problems"]
-    assert [p["place"] for p in shown if p["code"] == "posted-text"] == ["line 1", "line 12", "line 19"]
+    shown = problems_value(state, Store()).problems
+    assert [p.place for p in shown if p.code == "posted-text"] == ["line 1", "line 12", "line 19"]
 
 
 def test_lines_before_a_refused_one_are_applied() -> None:

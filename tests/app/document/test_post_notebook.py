@@ -69,9 +69,9 @@ def test_title_is_used_and_quotes_stay_in_prose() -> None:
 @pytest.mark.slow
 def test_second_program_of_a_post_can_be_opened() -> None:
     state = act(State(), OpenText(TWO))
-    (banner,) = notebook_value(state, Store(), {})["banners"]
-    assert banner["kind"] == "programs" and [other["number"] for other in banner["others"]] == [2]
-    assert any("2 programs" in p["message"] for p in problems_value(state, Store())["problems"])
+    (banner,) = notebook_value(state, Store(), {}).banners
+    assert banner.kind == "programs" and [other.number for other in banner.others] == [2]
+    assert any("2 programs" in p.message for p in problems_value(state, Store()).problems)
     other = act(state, OpenProgram(2))
     assert other.notebook is not None and other.notebook.schedule is not None
     assert [step.method for step in other.notebook.schedule.trace.steps] == ["transform_layout"]

@@ -94,8 +94,8 @@ def test_a_long_simulation_is_filled_in_after_the_paint(watch: Watch, slow_repor
     watched.open()
     state, store = watched.session.state, watched.session.store
     assert len(watched.screen.drawn) == 1 and watched.report is None
-    assert headline_value(state, store)["figures"][0]["value"] == "…"
-    assert "Simulation in progress" in timeline_value(state, store)["note"]
+    assert headline_value(state, store).figures[0].value == "…"
+    assert "Simulation in progress" in timeline_value(state, store).note
     assert JobStatus("report", "area-timeline", "Simulating") in watched.doing
     slow_report.may_end.set()
     watched.until(lambda: isinstance(watched.report, Report))
@@ -118,7 +118,7 @@ def test_a_stopped_simulation_is_shown_as_stopped_and_resumes(watch: Watch, slow
     assert slow_report.unwound.wait(60)
     assert isinstance(watched.report, TilewrightError) and watched.report.code == "given-up"
     assert all(entry.stopped for entry in watched.doing) and "report" in watched.names()
-    assert "stopped" in timeline_value(watched.session.state, watched.session.store)["note"]
+    assert "stopped" in timeline_value(watched.session.state, watched.session.store).note
     slow_report.may_end.set()
     watched.session.receive({"kind": "resume"})
     watched.until(lambda: isinstance(watched.report, Report))
@@ -133,7 +133,7 @@ def test_a_stopped_check_leaves_the_verdict_unknown_and_can_resume(watch: Watch,
     watched.session.receive({"kind": "cancel_work"})
     assert slow_check.unwound.wait(60)
     assert watched.verdict == Verdict(status="unknown", detail=CHECK_STOPPED)
-    assert headline_value(watched.session.state, watched.session.store)["verdict"]["stopped"]
+    assert headline_value(watched.session.state, watched.session.store).verdict.stopped
     slow_check.may_end.set()
     watched.session.receive({"kind": "resume"})
     watched.until(lambda: watched.verdict is not None and watched.verdict.status == "proved")

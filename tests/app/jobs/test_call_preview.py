@@ -9,6 +9,7 @@ from support.sessions.paper import PaperClock, PaperScreen
 
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
+from tilewright.app.views.tree.predictions import Brief
 
 EXAMPLES = load_examples()
 
@@ -41,8 +42,8 @@ def tried(session: Session, ticket: int, *calls: dict[str, Any]) -> dict[int, di
     """The value of each call, after all predictions."""
     assert isinstance(session.event_loop, PaperClock)
     session.receive({"kind": "try_calls", "ticket": ticket, "calls": list(calls)})
-    session.event_loop.run_until(lambda: sum(p["ticket"] == ticket for p in shown(session)) == len(calls))
-    return {p["index"]: p["value"] for p in shown(session) if p["ticket"] == ticket}
+    session.event_loop.run_until(lambda: sum(p.ticket == ticket for p in shown(session)) == len(calls))
+    return {p.index: p.value for p in shown(session) if p.ticket == ticket}
 
 
 def factors(inner: int) -> dict[str, Any]:
@@ -55,10 +56,10 @@ def test_previews_have_cycles_and_footprint_and_change_nothing(session: Session)
     values = tried(
         session, 1, factors(64), factors(32), factors(3), {"kind": "call", "method": "parallel", "target": "mo"}
     )
-    assert values[0]["brief"] == {"cycles": "same cycles", "trend": "same", "memory": "vtcm[0] 32\u202fKiB"}
-    assert values[1]["brief"]["memory"] == "vtcm[0] 16\u202fKiB" and values[1]["brief"]["trend"] == "worse"
-    assert {line["name"] for line in values[1]["lines"]} >= {"Cycles", "Bytes moved"}
-    assert "brief" in values[3]
+    assert values[0].brief == Brief("same cycles", "same", "vtcm[0] 32\u202fKiB")
+    assert values[1].brief.memory == "vtcm[0] 16\u202fKiB" and values[1].brief.trend == "worse"
+    assert {line.name for line in values[1].lines} >= {"Cycles", "Bytes moved"}
+    assert values[3].brief
     assert session.state.notebook is before
 
 
@@ -75,14 +76,14 @@ def test_repeated_calls_hit_the_cache(session: Session, monkeypatch: pytest.Monk
     first = tried(session, 1, factors(32))
     monkeypatch.setattr("tilewright.app.jobs.call_preview.try_move", None)
     session.receive({"kind": "try_calls", "ticket": 2, "calls": [factors(32)]})
-    assert [p["value"] for p in shown(session) if p["ticket"] == 2] == list(first.values())
+    assert [p.value for p in shown(session) if p.ticket == 2] == list(first.values())
 
 
 def test_preview_of_a_refused_call_has_the_reason(session: Session) -> None:
     wrong = {"kind": "call", "method": "compute_inline", "target": "C"}
     value = tried(session, 1, wrong, factors(0))
-    assert value[0]["code"] and value[0]["refused"]
-    assert value[1]["refused"]
+    assert value[0].code and value[0].refused
+    assert value[1].refused
 
 
 @pytest.mark.slow

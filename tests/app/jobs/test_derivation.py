@@ -64,11 +64,11 @@ def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     watcher = Watcher()
     watcher.show(act(act(State(), OpenText(FRESH)), MakeFast()))
     assert watcher.searches.running and watcher.state.derivation is not None and watcher.state.pane == "explore"
-    assert explore_value(watcher.state, watcher.store)["deriving"]["cycles"] is None
+    assert explore_value(watcher.state, watcher.store).deriving.cycles is None
     watcher.event_loop.run_until(lambda: bool(watcher.ended))
     assert watcher.better and watcher.better == sorted(watcher.better, reverse=True)
-    deriving = explore_value(watcher.state, watcher.store)["deriving"]
-    assert deriving["cycles"] == watcher.better[-1] and deriving["decisions"] and deriving["machine"] == "dual-bank-npu"
+    deriving = explore_value(watcher.state, watcher.store).deriving
+    assert deriving.cycles == watcher.better[-1] and deriving.decisions and deriving.machine == "dual-bank-npu"
     (end,) = watcher.ended
     assert end.error is None and end.found is not None
     before = watcher.state
@@ -88,8 +88,8 @@ def test_each_faster_schedule_is_reported_and_the_last_opened() -> None:
     found = first()
     assert found is not None and found.trials[0].outcome == end.found.outcome
     assert found.trials[0].point == exploration.request.space.default and found.at[0] >= end.found.seconds > 0
-    search = explore_value(state, watcher.store)["search"]
-    assert search["decisions"] == end.found.space.decisions and search["best"] == 0
+    search = explore_value(state, watcher.store).search
+    assert search.decisions == end.found.space.decisions and search.best == 0
     watcher.searches.close()
     assert act(before, replace(end, derivation=replace(end.derivation))) is before, "a derivation of another press"
 
@@ -216,12 +216,12 @@ def test_a_search_begins_with_the_database_of_the_folder(
     names = FRESH.replace("double", "twice").replace("for i ", "for a ").replace("(64, i)", "(64, a)")
     other = Opened(tmp_path, "other.py", names)
     again = other.ended()
-    search = explore_value(other.session.state, other.session.store)["search"]
+    search = explore_value(other.session.state, other.session.store).search
     other.close()
     assert again.warm_start.exact == 1 and again.trials[0].outcome.figures is not None
     assert again.trials[0].outcome.figures.cycles == best
-    assert search["database"] == {"text": again.warm_start.text, "failed": False}
-    assert search["database"]["text"].startswith("starts from the schedule found before: double(")
+    assert search.database == {"text": again.warm_start.text, "failed": False}
+    assert search.database.text.startswith("starts from the schedule found before: double(")
 
 
 def found_choice(page: Opened) -> object:
@@ -237,8 +237,8 @@ def test_a_damaged_database_does_not_stop_the_search(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"not a database" * 100)
     found = page.ended()
-    search = explore_value(page.session.state, page.session.store)["search"]
+    search = explore_value(page.session.state, page.session.store).search
     page.close()
     assert found.status == "ended" and found.counts["fits"] and found.offers
-    assert search["database"]["failed"] and "the search goes on without it" in search["database"]["text"]
+    assert search.database.failed and "the search goes on without it" in search.database.text
     assert file.read_bytes().startswith(b"not a database")

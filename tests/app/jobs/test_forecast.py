@@ -72,7 +72,7 @@ def page() -> tuple[Session, Queue, Paper]:
 
 
 def legal(session: Session, *rows: str) -> list[str]:
-    return [e["loop"] for e in session.targets(list(rows)) if e["legal"]]
+    return [e.loop for e in session.targets(list(rows)) if e.legal]
 
 
 @pytest.mark.slow
@@ -172,8 +172,8 @@ def test_dragging_a_loop_predicts_new_orders(page: tuple[Session, Queue, Paper])
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": ["ko"], "near": "ko"})
     event_loop.run()
-    assert {entry["primitive"] for entry in screen.predictions} == {"reorder"}
-    order = next(e["order"] for e in session.targets(["ko"]) if e["loop"] == "mi")
+    assert {entry.primitive for entry in screen.predictions} == {"reorder"}
+    order = next(e.order for e in session.targets(["ko"]) if e.loop == "mi")
     session.receive({"kind": "reorder", "loops": order})
     assert session.state.notice is None
     assert session.state.notebook is not None
@@ -187,7 +187,7 @@ def test_one_undo_reverts_a_drop_of_several_blocks(
     rows = ["B_local.vtcm", COPY]
     session.receive({"kind": "begin_drag", "rows": rows, "near": "ko"})
     event_loop.run()
-    assert any(entry["loop"] == "ko" for entry in screen.predictions)
+    assert any(entry.loop == "ko" for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "ko"})
     assert session.state.notebook is not None
     text = session.state.notebook.document.text
@@ -229,8 +229,8 @@ def test_a_rename_updates_the_text_and_a_clash_is_reported(
 
 def test_the_menu_of_a_row_lists_its_primitives(page: tuple[Session, Queue, Paper]) -> None:
     session, _, _ = page
-    assert {e["method"] for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
-    assert {e["method"] for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
+    assert {e.method for e in menu(session.state, session.store, "ko")} >= {"split", "fuse", "vectorize"}
+    assert {e.method for e in menu(session.state, session.store, COPY)} >= {"cache_read", "double_buffer"}
     assert menu(session.state, session.store, "nobody") == []
 
 
@@ -252,14 +252,14 @@ def test_a_predicted_drop_caches_its_tree_and_timeline(page: tuple[Session, Queu
     session.receive({"kind": "tree_after", **place}, answers.append)
     session.receive({"kind": "timeline_after", **place, "start": 0, "end": 100_000}, answers.append)
     tree, timeline = answers
-    assert [row["name"] for row in tree["groups"][0]["rows"]] == ["ax0", "ax1", COPY]
+    assert [row.name for row in tree.groups[0].rows] == ["ax0", "ax1", COPY]
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     report = session.store.report_now(session.state)
     assert isinstance(report, Report)
-    assert timeline["cycles"] == report.cycles
-    assert timeline["end"] == 100_000
-    assert set(timeline["lanes"]) == {name for name, engine in report.engines.items() if engine.tasks}
-    assert all(max(line["live"]) <= report.memory[scope].peak_bytes for scope, line in timeline["bytes"].items())
+    assert timeline.cycles == report.cycles
+    assert timeline.end == 100_000
+    assert set(timeline.lanes) == {name for name, engine in report.engines.items() if engine.tasks}
+    assert all(max(line.live) <= report.memory[scope].peak_bytes for scope, line in timeline.bytes.items())
 
 
 def test_an_evicted_drop_is_predicted_again_on_hover(
@@ -271,13 +271,13 @@ def test_an_evicted_drop_is_predicted_again_on_hover(
     event_loop.run()
     count, first = len(screen.predictions), screen.predictions[0]
     answers: list[dict[str, Any]] = []
-    hovered = {"kind": "tree_after", "rows": [COPY], "loop": first["loop"], "primitive": first["primitive"]}
+    hovered = {"kind": "tree_after", "rows": [COPY], "loop": first.loop, "primitive": first.primitive}
     session.receive(hovered, answers.append)
     assert answers == []
     event_loop.run()
     assert screen.predictions[count:] == [first]
     session.receive(hovered, answers.append)
-    assert [answer["loop"] for answer in answers] == [first["loop"]]
+    assert [answer.loop for answer in answers] == [first.loop]
     assert session.predictions([COPY])[1]
 
 
@@ -343,10 +343,10 @@ def test_a_predicted_relocation_is_one_undo_step(
     text = session.state.notebook.document.text
     event_loop.run()
     screen.predictions.clear()
-    assert {e["loop"] for e in session.targets(rows) if e["legal"]} >= {"mo", "no"}
+    assert {e.loop for e in session.targets(rows) if e.legal} >= {"mo", "no"}
     session.receive({"kind": "begin_drag", "rows": rows, "near": "no"})
     event_loop.run()
-    assert any(entry["loop"] == "no" and entry["value"]["lines"] for entry in screen.predictions)
+    assert any(entry.loop == "no" and entry.value.lines for entry in screen.predictions)
     session.receive({"kind": "moves", "rows": rows, "loop": "no"})
     assert session.state.notice is None
     moved = text.replace("compute_at(AL, ko)", "compute_at(AL, no)").replace("compute_at(BL, ko)", "compute_at(BL, no)")
@@ -360,4 +360,4 @@ def test_no_repair_proposes_the_current_loop(page: tuple[Session, Queue, Paper])
     session, _, _ = page
     session.receive({"kind": "moves", "rows": [COPY], "loop": "ko"})
     entries = session.targets([COPY])
-    assert entries and not any("compute_at('A_local.vtcm', ko)" in call for e in entries for call in e["fix"])
+    assert entries and not any("compute_at('A_local.vtcm', ko)" in call for e in entries for call in e.fix)

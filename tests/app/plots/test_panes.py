@@ -9,7 +9,7 @@ import msgspec
 from support.sessions.pages import opened_example, report_now
 
 from tilewright.app.components.figures import TrafficView, bokeh_script
-from tilewright.app.plots.panes import dark_colours, traffic_pane
+from tilewright.app.plots.panes import TrafficFigures, dark_colours, traffic_pane
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 
@@ -28,7 +28,7 @@ def test_both_figures_of_a_report_are_sent_once() -> None:
 
 
 def test_no_program_has_no_figure() -> None:
-    assert traffic_pane(State(), Store())["figures"] == {}
+    assert traffic_pane(State(), Store()).figures == TrafficFigures()
 
 
 def test_the_notebook_script_is_that_of_the_installed_bokeh() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.record.api import PAGE, api_page
-from support.record.messages import TYPES, message_types
+from support.record.messages import TYPES, VIEWS, message_types, view_types
 from support.sessions.served import served
 
 from tilewright.app.protocol.messages import REQUESTS
@@ -22,7 +22,9 @@ def test_the_page_is_current() -> None:
 
 
 def test_the_types_for_javascript_are_current() -> None:
-    assert TYPES.read_text(encoding="utf-8") == message_types(), "PYTHONPATH=tests python -m support.record.messages"
+    outdated = "PYTHONPATH=tests python -m support.record.messages"
+    assert TYPES.read_text(encoding="utf-8") == message_types(), outdated
+    assert VIEWS.read_text(encoding="utf-8") == view_types(), outdated
 
 
 def test_every_message_and_part_has_a_docstring() -> None:

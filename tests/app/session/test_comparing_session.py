@@ -91,11 +91,11 @@ def test_sensitivity_is_analysed_while_the_machine_pane_is_visible(session: Sess
     wait(session, lambda: tried_now(session.state, session.store) is not None)
     found = tried_now(session.state, session.store)
     assert found is not None and found.done < found.total
-    assert "Simulating" in machine_value(session.state, session.store)["limit"]["text"]
+    assert "Simulating" in machine_value(session.state, session.store).limit.text
     send(session, "pane", pane="script")
     send(session, "pane", pane="machine")
     wait(session, lambda: (now := tried_now(session.state, session.store)) is not None and now.is_complete)
-    assert machine_value(session.state, session.store)["sensitivities"]
+    assert machine_value(session.state, session.store).sensitivities
 
 
 def test_compare_last_change_simulates_after_the_paint(session: Session) -> None:
@@ -103,11 +103,11 @@ def test_compare_last_change_simulates_after_the_paint(session: Session) -> None
     assert keys(state) == ("step:3", "now")
 
     def explained() -> bool:
-        return bool(explanation_value(session.state, session.store)["text"])
+        return bool(explanation_value(session.state, session.store).text)
 
     wait(session, explained)
     value = compare_value(session.state, session.store, EXAMPLES)
-    assert value["table"] and not any(side["waiting"] for side in value["sides"])
+    assert value.table and not any(side.waiting for side in value.sides)
     assert send(session, "end_compare").comparison is None
 
 
@@ -117,7 +117,7 @@ def test_changing_one_operand_keeps_the_other(session: Session) -> None:
     assert keys(send(session, "compare", a="example:box_blur", b="step:0")) == ("example:box_blur", "step:0")
     state = send(session, "compare_text", side="b", name="mine", text=MATMUL_NOTEBOOK)
     assert keys(state) == ("example:box_blur", "file:mine")
-    assert {"Files"} <= {group["title"] for group in choices(state, EXAMPLES)}
+    assert {"Files"} <= {group.title for group in choices(state, EXAMPLES)}
     refused = send(session, "compare", a="step:x")
     assert refused.notice is not None and keys(refused) == keys(state)
 
@@ -132,7 +132,7 @@ def test_each_branch_can_be_compared_as_a_program(session: Session) -> None:
     a, b = (side_state(state, side).moment for side in (state.comparison.a, state.comparison.b))
     assert a is not None and b is not None
     assert len(a.schedule.trace.steps) + 1 == len(b.schedule.trace.steps)
-    groups = {group["title"]: [item["text"] for item in group["items"]] for group in choices(state, EXAMPLES)}
+    groups = {group.title: [item.text for item in group.items] for group in choices(state, EXAMPLES)}
     assert groups["Branches"] == ["main", "wide"]
 
 

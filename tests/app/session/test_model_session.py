@@ -17,7 +17,7 @@ from tilewright.app.state.addresses import Address
 from tilewright.app.state.model_results import known_result, network_report
 from tilewright.app.storage.registry import open_file_registry
 from tilewright.app.views.model.graph import graph_value, operators_of
-from tilewright.app.views.model.value import model_value
+from tilewright.app.views.model.value import KernelFilter, model_value
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.script.relax import parse_network
 
@@ -54,13 +54,13 @@ def value(session: Session) -> dict[str, Any]:
 
 
 def rows(session: Session) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in value(session)["kernels"]}
+    return {row.name: row for row in value(session).kernels}
 
 
 def settle(session: Session) -> None:
     """Wait until all kernels are simulated and verified."""
     assert isinstance(session.event_loop, PaperClock)
-    session.event_loop.run_until(lambda: not session.updater.doing and value(session)["head"]["done"] == 2)
+    session.event_loop.run_until(lambda: not session.updater.doing and value(session).head.done == 2)
 
 
 @pytest.fixture
@@ -74,22 +74,22 @@ def session(begin: Callable[..., Session]) -> Session:
 def test_a_model_in_the_served_folder_opens_with_its_metrics(session: Session, folder: Path) -> None:
     assert session.state.screen == "model" and session.state.address == Address("model", "net")
     first = value(session)
-    assert (first["head"]["title"], first["head"]["done"], first["head"]["total"]) == ("A small model", 0, 2)
-    assert {row["status"] for row in first["kernels"]} == {"pending"} and not first["timeline"]["calls"]
+    assert (first.head.title, first.head.done, first.head.total) == ("A small model", 0, 2)
+    assert {row.status for row in first.kernels} == {"pending"} and not first.timeline.calls
     settle(session)
     report = load_network(folder / "net").simulate()
-    head = value(session)["head"]
-    assert (head["count"], head["calls"], head["kernels"], head["prepared"]) == (report.cycles, 4, 2, 1)
-    assert float(head["ratio"]) > 1 and head["failed"] == []
-    assert [row["name"] for row in value(session)["kernels"]] == [c.kernel.name for c in report.ranked()]
-    assert sum(row["share"] for row in value(session)["kernels"]) == pytest.approx(1)
-    assert rows(session)["both"]["status"] == "unscheduled" and rows(session)["both"]["calls"] == 2
-    assert value(session)["timeline"]["ends"][-1] == report.cycles
+    head = value(session).head
+    assert (head.count, head.calls, head.kernels, head.prepared) == (report.cycles, 4, 2, 1)
+    assert float(head.ratio) > 1 and head.failed == []
+    assert [row.name for row in value(session).kernels] == [c.kernel.name for c in report.ranked()]
+    assert sum(row.share for row in value(session).kernels) == pytest.approx(1)
+    assert rows(session)["both"].status == "unscheduled" and rows(session)["both"].calls == 2
+    assert value(session).timeline.ends[-1] == report.cycles
 
 
 def test_an_edit_of_a_kernel_counts_in_the_model(session: Session, folder: Path) -> None:
     settle(session)
-    before = value(session)["head"]["count"]
+    before = value(session).head.count
     send(session, "open_kernel", kernel="both")
     assert session.state.screen == "notebook" and session.state.address == Address("kernel", "net.both")
     assert session.state.file is not None and session.state.file.name == "both.py"
@@ -100,10 +100,10 @@ def test_an_edit_of_a_kernel_counts_in_the_model(session: Session, folder: Path)
     assert session.state.screen == "model" and session.state.address == Address("model", "net")
     report = network_report(session.state.model, session.store)
     assert len(report.kernels) == 2, "the report of the kernel's page serves the model at once"
-    assert value(session)["head"]["count"] == report.cycles != before
-    assert rows(session)["both"]["lines"] == 2 and rows(session)["both"]["status"] == "scheduled"
+    assert value(session).head.count == report.cycles != before
+    assert rows(session)["both"].lines == 2 and rows(session)["both"].status == "scheduled"
     settle(session)
-    assert rows(session)["both"]["status"] == "proved" and rows(session)["scale"]["status"] == "unscheduled"
+    assert rows(session)["both"].status == "proved" and rows(session)["scale"].status == "unscheduled"
     session.event_loop.run_until(lambda: "cache_write" in (folder / "net" / KERNELS / "both.py").read_text())
     assert load_network(folder / "net").simulate().cycles == report.cycles
 
@@ -117,7 +117,7 @@ def test_a_schedule_written_by_a_search_is_loaded(session: Session, folder: Path
     fresh = {entry.key: entry for entry in session.state.model.kernels}
     assert fresh["scale"] is kernels["scale"] and fresh["both"] is not kernels["both"]
     settle(session)
-    assert rows(session)["both"]["status"] == "proved"
+    assert rows(session)["both"].status == "proved"
     model = session.state.model
     send(session, "refresh_model")
     assert session.state.model is model, "nothing changed"
@@ -132,9 +132,9 @@ def test_a_kernel_with_a_schedule_error_does_not_count(session: Session, folder:
     send(session, "refresh_model")
     settle(session)
     row = rows(session)["both"]
-    assert row["status"] == "error" and row["cycles"] == 0 and row["detail"]
-    assert value(session)["head"]["failed"] == ["both"] and value(session)["head"]["ratio"] == ""
-    assert {"key": "error", "label": "error", "count": 1} in value(session)["filters"]
+    assert row.status == "error" and row.cycles == 0 and row.detail
+    assert value(session).head.failed == ["both"] and value(session).head.ratio == ""
+    assert KernelFilter("error", "error", 1) in value(session).filters
 
 
 def test_addresses_open_the_model_and_its_kernels(begin: Callable[..., Session], folder: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_changed_kernel_program_is_relinked_or_an_error(session: Session, fold
     path.write_text(text.replace("16", "8"))
     send(session, "refresh_model")
     settle(session)
-    assert rows(session)["scale"]["status"] == "error"
+    assert rows(session)["scale"].status == "error"
 
 
 def test_cycles_include_the_plan_of_on_chip_tensors(begin: Callable[..., Session], folder: Path) -> None:
@@ -202,25 +202,25 @@ def test_cycles_include_the_plan_of_on_chip_tensors(begin: Callable[..., Session
     send(session, "open", name="net/model.py")
     settle(session)
     report = load_network(path).simulate()
-    session.event_loop.run_until(lambda: value(session)["head"]["count"] == report.cycles)
-    assert report.plan.tensors and value(session)["head"]["on_chip"] == 1
-    assert sum(row["cycles"] for row in value(session)["kernels"]) == report.cycles - report.plan.wait_cycles
-    assert value(session)["timeline"]["ends"][-1] == report.cycles
+    session.event_loop.run_until(lambda: value(session).head.count == report.cycles)
+    assert report.plan.tensors and value(session).head.on_chip == 1
+    assert sum(row.cycles for row in value(session).kernels) == report.cycles - report.plan.wait_cycles
+    assert value(session).timeline.ends[-1] == report.cycles
     path.write_text(path.read_text().replace("local.vtcm_Block_1", "local.nowhere"))
     other = begin()
     send(other, "open", name="net/model.py")
     settle(other)
-    other.event_loop.run_until(lambda: bool(value(other)["head"]["misfit"]))
-    assert value(other)["head"]["count"] == plain
+    other.event_loop.run_until(lambda: bool(value(other).head.misfit))
+    assert value(other).head.count == plain
 
 
 def test_the_graph_of_a_model_has_the_calls_of_an_inference(session: Session) -> None:
     graph = graph_value(session.state.model)
-    assert [n["id"] for n in graph["nodes"]] == ["in0", "call1", "call2", "call3", "call4", "out0"]
-    assert [(e["from"], e["to"]) for e in graph["edges"]] == [
+    assert [n.id for n in graph.nodes] == ["in0", "call1", "call2", "call3", "call4", "out0"]
+    assert [(e.source, e.target) for e in graph.edges] == [
         ("in0", "call1"), ("call1", "call2"), ("call2", "call3"), ("call3", "call4"), ("call4", "out0"),
     ]  # fmt: skip
-    assert graph["nodes"][2]["reads"] == ["lv 16×16 float32", "ready 16×16 float32"]
+    assert graph.nodes[2].reads == ("lv 16×16 float32", "ready 16×16 float32")
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ def test_opening_a_module_as_a_model_creates_a_folder(
     assert session.state.address == Address("model", name)
     assert sorted(p.stem for p in (folder / name / KERNELS).glob("*.py")) == ["both", "scale"]
     settle(session)
-    assert value(session)["head"]["count"] == load_network(folder / name).simulate().cycles > 0
-    assert value(session)["head"]["title"] == (title or name)
+    assert value(session).head.count == load_network(folder / name).simulate().cycles > 0
+    assert value(session).head.title == (title or name)
     send(session, "go", path="/")
     send(session, "go", path=f"/model/{name}")
     assert session.state.screen == "model" and session.state.notice is None

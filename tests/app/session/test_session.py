@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.programs.sources import ELEMENTWISE_CHAIN
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.paper import PaperClock, PaperScreen
@@ -16,8 +17,10 @@ from tilewright.app.session.queries import repair
 from tilewright.app.session.session import Session
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
+from tilewright.app.views.labels.values import Answer
 from tilewright.app.views.notebook.value import known_changes, notebook_value
 from tilewright.app.views.shell.gallery import Example, load_examples
+from tilewright.app.views.tree.targets import DropTarget, DropTargets
 from tilewright.engine.hwsim import Report
 
 EXAMPLES: tuple[Example, ...] = load_examples()
@@ -70,9 +73,9 @@ def test_a_shown_notebook_is_verified_and_simulated_after_the_paint(session: Ses
     assert verdict is not None and verdict.status == "proved"
     assert all(isinstance(report, Report) for report in reports())
     changes = known_changes(session.state, session.store)
-    assert {change["trend"] for change in changes.values()} == {"better", "worse"}
-    cells = notebook_value(session.state, session.store, changes)["cells"]
-    assert any(row.get("change") for cell in cells for row in cell.get("rows", ()))
+    assert {change.trend for change in changes.values()} == {"better", "worse"}
+    cells = notebook_value(session.state, session.store, changes).cells
+    assert any(row.change for cell in cells for row in cell.rows or () if row.kind == "step")
 
 
 def test_a_closed_page_is_not_drawn(session: Session) -> None:
@@ -102,21 +105,24 @@ def test_repairing_an_impossible_drop_makes_both_calls(session: Session) -> None
     ids = row_ids(session.state.moment.schedule.func)
     loop = ids.of(session.state.moment.schedule.index.loops_of("D")[0].loop_var)
     request = {"block": "B", "loop": loop, "primitive": "compute_at"}
-    calls = repair(session.state, FindRepair(**request))["calls"]
+    calls = repair(session.state, FindRepair(**request)).calls
     assert [call.partition("(")[0] for call in calls] == ["sch.compute_inline", "sch.compute_at"]
-    assert repair(session.state, FindRepair("nobody", loop, "compute_at")) == {"calls": [], "blocks": []}
+    none = repair(session.state, FindRepair(block="nobody", loop=loop, primitive="compute_at"))
+    assert none.calls == none.blocks == []
     send(session, "repair", method="compute_at", target="B", arguments={"loop": loop})
     assert session.state.notice is None
     assert 'sch.compute_inline("C")' in schedule_text(session)
 
 
 def test_equal_menus_of_loops_are_sent_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"legal": False, "primitive": "compute_at", "reason": "not here"}
-    entries = [{**entry, "loop": loop} for loop in ("i", "j")] + [{**entry, "legal": True, "loop": "k"}]
+    entry = DropTarget(False, False, "compute_at", "", "not here", "", ())
+    entries = [replace(entry, loop=loop) for loop in ("i", "j")] + [replace(entry, legal=True, loop="k")]
     monkeypatch.setattr(queries, "targets", lambda state, store, rows: entries)
-    answers: list[dict[str, Any]] = []
+    answers: list[Answer] = []
     session.receive({"kind": "targets", "rows": ["C"]}, answers.append)
-    assert [(e["legal"], e["loops"]) for e in answers[0]["entries"]] == [(False, ["i", "j"]), (True, ["k"])]
+    (answer,) = answers
+    assert isinstance(answer, DropTargets)
+    assert [(e.legal, e.loops) for e in answer.entries] == [(False, ("i", "j")), (True, ("k",))]
 
 
 def test_a_move_computes_the_block_at_the_loop() -> None:
@@ -159,7 +165,7 @@ def test_a_malformed_message_is_refused_and_changes_nothing(session: Session, me
 
 def test_each_query_of_the_tree_is_answered(session: Session) -> None:
     opened(session)
-    answers: list[dict[str, Any]] = []
+    answers: list[Any] = []
     for message in (
         {"kind": "targets", "rows": ["C"]},
         {"kind": "targets", "rows": ["nobody"]},
@@ -170,12 +176,11 @@ def test_each_query_of_the_tree_is_answered(session: Session) -> None:
     ):
         session.receive(message, answers.append)
     targets, no_targets, menu, no_menu, no_repair, answered = answers
-    assert {loop for entry in targets["entries"] for loop in entry["loops"]} == {"i", "j", "ko", "ki"}
-    assert menu["row"] == "i" and menu["entries"]
-    assert no_targets["entries"] == no_menu["entries"] == no_repair["calls"] == []
-    request = {"kind": "find_repair", "block": "C", "loop": "nobody", "primitive": "compute_at"}
-    assert {key: no_repair["request"][key] for key in request} == request
-    assert answered == {"kind": "answered"} and session.state.notice is None
+    assert {loop for entry in targets.entries for loop in entry.loops} == {"i", "j", "ko", "ki"}
+    assert menu.row == "i" and menu.entries
+    assert no_targets.entries == no_menu.entries == no_repair.calls == []
+    assert no_repair.request == FindRepair(block="C", loop="nobody", primitive="compute_at")
+    assert answered == queries.Answered() and session.state.notice is None
 
 
 def test_an_exported_script_has_the_calls(session: Session) -> None:
@@ -188,7 +193,7 @@ def test_an_exported_script_has_the_calls(session: Session) -> None:
 def test_targets_of_a_block_are_its_legal_loops(session: Session) -> None:
     send(session, "open", name="vtcm_double_buffer")
     entries = session.targets(["A_local.vtcm"])
-    assert any(entry["legal"] for entry in entries) and any(not entry["legal"] for entry in entries)
+    assert any(entry.legal for entry in entries) and any(not entry.legal for entry in entries)
     assert session.targets(["nobody"]) == []
 
 

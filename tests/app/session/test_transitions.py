@@ -151,7 +151,7 @@ def test_a_stopped_edit_keeps_its_text_and_resumes(person: Person, slow: Slow) -
     person.send("cancel_work")
     assert "sch.unroll(ki)" in person.text and person.state.shown is shown
     assert person.doing[0].stopped and person.doing[0].text == READING.text
-    assert notebook_value(person.state, person.session.store, {})["problems"][0]["code"] == "given-up"
+    assert notebook_value(person.state, person.session.store, {}).problems[0].code == "given-up"
     person.send("move", block="C", loop="ko", primitive="compute_at")
     person.quiet()
     assert person.state.notice is not None and person.state.notice.code == "broken-text"

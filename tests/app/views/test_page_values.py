@@ -32,17 +32,17 @@ def example(name: str) -> State:
 def test_rows_that_overflow_a_memory_are_marked() -> None:
     state, store = example("place_the_copies"), Store()
     value = timeline_value(state, store)
-    over = [n for n, row in enumerate(value["rows"]) if row["over"]]
-    assert [value["rows"][n]["name"] for n in over] == ["vtcm[0]", "vtcm[1]"]
-    for n, (row, held) in enumerate(zip(value["rows"], value["window"]["bytes"], strict=True)):
-        assert (max(held["allocated"]) > row["capacity"]) == (n in over)
-        assert not row["over"] or 0 < row["limit"] < 1
-    assert not any(row["over"] for row in timeline_value(example("vtcm_double_buffer"), store)["rows"])
+    over = [n for n, row in enumerate(value.rows) if row.over]
+    assert [value.rows[n].name for n in over] == ["vtcm[0]", "vtcm[1]"]
+    for n, (row, held) in enumerate(zip(value.rows, value.window.bytes, strict=True)):
+        assert (max(held.allocated) > row.capacity) == (n in over)
+        assert not row.over or 0 < row.limit < 1
+    assert not any(row.over for row in timeline_value(example("vtcm_double_buffer"), store).rows)
 
 
 def changes_of(state: State, store: Store) -> dict[str, tuple[str, str]]:
-    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    return {c["against"]: (c["text"], c["trend"]) for c in cycles["changes"]}
+    (cycles,) = (f for f in figures(state, store) if f.label == "Cycles")
+    return {c.against: (c.text, c.trend) for c in cycles.changes}
 
 
 @pytest.mark.slow
@@ -74,18 +74,18 @@ def test_an_earlier_step_is_compared_with_its_predecessor() -> None:
     state, store = example("vtcm_double_buffer"), Store()
     assert state.shown is not None
     state = act(state, ViewStep(len(state.shown.states) - 2))
-    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    assert cycles["changes"] == []
+    (cycles,) = (f for f in figures(state, store) if f.label == "Cycles")
+    assert cycles.changes == []
     assert state.looks_back
     machine = store.machine(state)
     assert state.shown is not None and state.before is not None
     assert isinstance(store.report(state.before.schedule.func, machine), Report)
-    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    assert [c["against"] for c in cycles["changes"]] == ["the previous step"]
+    (cycles,) = (f for f in figures(state, store) if f.label == "Cycles")
+    assert [c.against for c in cycles.changes] == ["the previous step"]
     assert isinstance(store.report(state.shown.states[0].schedule.func, machine), Report)
-    (cycles,) = (f for f in figures(state, store) if f["label"] == "Cycles")
-    assert [c["against"] for c in cycles["changes"]] == ["the previous step", "the original"]
-    assert all(c["trend"] == "better" for c in cycles["changes"])
+    (cycles,) = (f for f in figures(state, store) if f.label == "Cycles")
+    assert [c.against for c in cycles.changes] == ["the previous step", "the original"]
+    assert all(c.trend == "better" for c in cycles.changes)
 
 
 def test_every_view_says_that_a_run_has_too_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,10 +101,10 @@ def test_every_view_says_that_a_run_has_too_many_tasks(monkeypatch: pytest.Monke
     report = store.report_now(state)
     assert isinstance(report, TilewrightError) and report.code == "too-many-tasks"
     assert MAX_TASKS < ALL_TASKS
-    assert problems_value(state, store)["problems"][0]["code"] == "too-many-tasks"
-    assert "100 distinct tasks" in timeline_value(state, store)["note"]
-    assert not timeline_value(state, store)["cycles"]
-    assert figures(state, store)[0]["value"] == "–"
+    assert problems_value(state, store).problems[0].code == "too-many-tasks"
+    assert "100 distinct tasks" in timeline_value(state, store).note
+    assert not timeline_value(state, store).cycles
+    assert figures(state, store)[0].value == "–"
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -117,16 +117,16 @@ def test_on_chip_memories_are_the_first_scopes_of_menus(name: str) -> None:
     state = example("place_the_copies")
     assert state.moment is not None
     menus = row_menus(state.moment.schedule.func, scopes)
-    (entry,) = (item for item in menus["C"] if item["method"] == "cache_read")
-    (field,) = (f for f in entry["fields"] if f["name"] == "storage_scope")
-    assert [choice["value"] for choice in field["choices"]] == list(scopes) and field["default"] == scopes[0]
+    (entry,) = (item for item in menus["C"] if item.method == "cache_read")
+    (field,) = (f for f in entry.fields if f.name == "storage_scope")
+    assert [choice.value for choice in field.choices] == list(scopes) and field.default == scopes[0]
 
 
 def test_an_outer_loop_is_a_legal_target_of_a_placed_block() -> None:
     state = example("place_the_copies")
     assert state.moment is not None
     placed = act(state, MakeCall(call_of("compute_at", ("A_local.vtcm", state.moment.names["ko"]))))
-    entries = {entry["loop"]: entry for entry in targets(placed, Store(), ["A_local.vtcm"])}
-    assert entries["mo"]["legal"] and entries["mo"]["primitive"] == "compute_at"
-    assert "as often as before" in entries["mo"]["reason"]
-    assert entries["ko"]["code"] == "same-loop" and not entries["ko"]["legal"]
+    entries = {entry.loop: entry for entry in targets(placed, Store(), ["A_local.vtcm"])}
+    assert entries["mo"].legal and entries["mo"].primitive == "compute_at"
+    assert "as often as before" in entries["mo"].reason
+    assert entries["ko"].code == "same-loop" and not entries["ko"].legal

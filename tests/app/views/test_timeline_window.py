@@ -42,7 +42,7 @@ def pair() -> Iterator[tuple[TimelineData, TimelineData]]:
 
 
 def lists(found: dict[str, list[int]]) -> set[tuple[int, int, int]]:
-    return set(zip(found["start"], found["length"], found["of"], strict=True))
+    return set(zip(found.start, found.length, found.of, strict=True))
 
 
 @given(st.floats(0, 0.99), st.integers(1, 3_000))
@@ -52,24 +52,24 @@ def test_law_a_window_of_skipped_tasks_equals_a_plain_replay(
     every = pair[0]
     start = round(part * every.report.cycles)
     whole, folded = (window(s, start, start + length, folded=False) for s in pair)
-    assert whole["exact"] and folded["exact"]
+    assert whole.exact and folded.exact
     for column in ("start", "length", "place"):
-        assert whole["tasks"][column] == folded["tasks"][column]
+        assert getattr(whole.tasks, column) == getattr(folded.tasks, column)
     expected = [
-        [data.kinds[n].block for n in found["tasks"]["kind"]] for data, found in zip(pair, (whole, folded), strict=True)
+        [data.kinds[n].block for n in found.tasks.kind] for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert expected[0] == expected[1]
     labels = [
-        {(s, n, data.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(found[what])}
+        {(s, n, data.cells[of].label) for what in ("fills", "lives") for s, n, of in lists(getattr(found, what))}
         for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert labels[0] == labels[1]
     waits = [
-        {(s, n, data.waits[of]) for s, n, of in lists(found["waits"])}
+        {(s, n, data.waits[of]) for s, n, of in lists(found.waits)}
         for data, found in zip(pair, (whole, folded), strict=True)
     ]
     assert waits[0] == waits[1]
-    assert whole["bytes"] == folded["bytes"]
+    assert whole.bytes == folded.bytes
 
 
 @given(st.floats(0, 0.9), st.floats(0.02, 0.1))
@@ -105,10 +105,10 @@ def _name(data: TimelineData, what: str, n: int) -> object:
 def test_many_tasks_are_sent_as_bins_of_a_few_kilobytes() -> None:
     data = TimelineData(report(300, whole=10**9))
     found = window(data, 0, data.length, folded=True, most=100)
-    assert not found["exact"] and "tasks" not in found
-    bins = found["bins"]
-    levels = {n: np.frombuffer(base64.b64decode(text), np.uint8) for n, text in bins["task"]}
-    assert all(len(column) == bins["count"] <= lens.BINS for column in levels.values())
+    assert not found.exact
+    bins = found.bins
+    levels = {n: np.frombuffer(base64.b64decode(text), np.uint8) for n, text in bins.task}
+    assert all(len(column) == bins.count <= lens.BINS for column in levels.values())
     busy = {n: float(column.mean()) / 255 for n, column in levels.items()}
     for number, template in enumerate(data.templates):
         spans = data.task_spans
@@ -136,14 +136,14 @@ def test_binned_bytes_keep_their_minimum_and_maximum(
     data = TimelineData(report(300, whole=0))
     memory = data.report.memory[data.rows[0]]
     monkeypatch.setattr(lens, "CORNERS", 10**6)
-    (exact, *_) = window(data, 0, data.report.cycles, folded=False)["bytes"]
+    (exact, *_) = window(data, 0, data.report.cycles, folded=False).bytes
     monkeypatch.setattr(lens, "CORNERS", 10)
-    (binned, *_) = window(data, 0, data.report.cycles, folded=False)["bytes"]
-    assert max(binned["live"]) == max(exact["live"]) == memory.peak_live_bytes
-    assert max(binned["allocated"]) == max(exact["allocated"]) == memory.peak_bytes
-    assert len(binned["least"]) == len(binned["live"]) <= lens.BINS
-    assert all(low <= high for low, high in zip(binned["least"], binned["live"], strict=True))
-    assert not exact["least"]
+    (binned, *_) = window(data, 0, data.report.cycles, folded=False).bytes
+    assert max(binned.live) == max(exact.live) == memory.peak_live_bytes
+    assert max(binned.allocated) == max(exact.allocated) == memory.peak_bytes
+    assert len(binned.least) == len(binned.live) <= lens.BINS
+    assert all(low <= high for low, high in zip(binned.least, binned.live, strict=True))
+    assert not exact.least
 
 
 def test_a_small_share_is_not_rounded_to_zero() -> None:

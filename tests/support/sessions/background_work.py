@@ -77,7 +77,7 @@ def preview(state: State, machine: Machine, blocks: int) -> None:
     for row in [row for row, handle in ids.items() if isinstance(handle, str)][:blocks]:
         drag = Drag(state, machine, [row], [], row)
         for entry in targets_of(schedule, [row]):
-            if entry["legal"]:
+            if entry.legal:
                 after = act(state, move_of(drag, entry))
                 if after.moment is not None:
                     report_of(after.moment.schedule.described, machine)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from tilewright.app.plots.panes import traffic_pane
 from tilewright.app.protocol.messages import MESSAGES
 from tilewright.app.session.session import Session
 from tilewright.app.state.derived import Store
@@ -16,7 +17,6 @@ from tilewright.app.state.model import State
 from tilewright.app.views.compare.value import compare_value, overlay_now
 from tilewright.app.views.explore.value import explore_value
 from tilewright.app.views.inspector.value import inspector_value
-from tilewright.app.views.machine.roofline import pictures_value
 from tilewright.app.views.machine.value import machine_value
 from tilewright.app.views.notebook.code import python_value, script_value
 from tilewright.app.views.notebook.value import known_changes, notebook_value
@@ -54,7 +54,7 @@ def all_views(state: State, store: Store) -> dict[str, Any]:
         "python": python_value(state, store),
         "problems": problems_value(state, store),
         "machine": machine_value(state, store),
-        "traffic": pictures_value(state, store),
+        "traffic": traffic_pane(state, store),
         "explore": explore_value(state, store),
         "compare": compare_value(state, store, EXAMPLES),
         "overlay": overlay_now(state, store),

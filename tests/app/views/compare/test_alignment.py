@@ -46,7 +46,7 @@ def differences(pairs: list[Pair]) -> dict[str, tuple[str, str]]:
     """Name -> (status, description) of the lines that differ; for a moved row, at its new place."""
     different = [pair for pair in pairs if pair.status != "same"]
     rows = [(p, p.b or p.a) for p in sorted(different, key=lambda p: p.b is not None)]
-    return {item.row["name"]: (p.status, "; ".join(p.words)) for p, item in rows if item is not None}
+    return {item.row.name: (p.status, "; ".join(p.words)) for p, item in rows if item is not None}
 
 
 def test_equal_programs_have_equal_lines() -> None:

@@ -72,7 +72,7 @@ def test_table_has_the_metrics_of_both_reports() -> None:
     store = Store()
     state = round_trips(store)
     a, b = reports(state, store)
-    lines = lines_of(compare_value(state, store, EXAMPLES)["table"])
+    lines = lines_of(compare_value(state, store, EXAMPLES).table)
     cycles = lines["Time: Cycles"]
     assert (cycles["a"], cycles["b"], cycles["trend"]) == (grouped(a.cycles), grouped(b.cycles), "better")
     for report, side in ((a, "a"), (b, "b")):
@@ -107,19 +107,19 @@ def test_a_larger_share_is_better() -> None:
 def test_steps_between_two_states_explain_the_difference() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     compared = act(state, Compare(step_side(12), NOW))
-    assert explanation_value(compared, store)["text"] == ""  # not simulated yet
+    assert explanation_value(compared, store).text == ""  # not simulated yet
     simulate_steps(compared, store)
     a, b = reports(compared, store)
     value = explanation_value(compared, store)
-    assert value["how"] == "Each step between A and B was simulated"
-    assert "sch.double_buffer(AL), explains most" in value["text"]
-    assert [e["text"] for e in value["effects"]] == ["sch.double_buffer(AL)", "sch.double_buffer(BL)"]
-    assert sum(e["size"] for e in value["effects"]) == a.cycles - b.cycles
-    assert sum(e["part"] for e in value["effects"]) == pytest.approx(1)
+    assert value.how == "Each step between A and B was simulated"
+    assert "sch.double_buffer(AL), explains most" in value.text
+    assert [e.text for e in value.effects] == ["sch.double_buffer(AL)", "sch.double_buffer(BL)"]
+    assert sum(e.size for e in value.effects) == a.cycles - b.cycles
+    assert sum(e.part for e in value.effects) == pytest.approx(1)
     turned = explanation_value(act(state, Compare(NOW, step_side(12))), store)
-    assert "sch.double_buffer(AL), explains most" in turned["text"]
+    assert "sch.double_buffer(AL), explains most" in turned.text
     alike = explanation_value(act(state, Compare(NOW, NOW)), store)
-    assert alike["text"] == "Both have the same cycles"
+    assert alike.text == "Both have the same cycles"
 
 
 @pytest.mark.slow
@@ -127,20 +127,20 @@ def test_the_most_effective_step_is_named() -> None:
     store = Store()
     state = round_trips(store)
     value = explanation_value(state, store)
-    assert "was removed" in value["how"]
-    best = value["effects"][0]
-    assert (best["side"], best["text"]) == ("B", 'sch.set_scope(matmul, 0, "local")')
-    assert value["text"].startswith(f"Step {best['number']} of B, {best['text']}, explains most: ")
+    assert "was removed" in value.how
+    best = value.effects[0]
+    assert (best.side, best.text) == ("B", 'sch.set_scope(matmul, 0, "local")')
+    assert value.text.startswith(f"Step {best.number} of B, {best.text}, explains most: ")
     # The same by hand: that line removed, the others replayed.
     assert state.comparison is not None and state.comparison.b.notebook is not None
     notebook = state.comparison.b.notebook
-    (step,) = (s for s in notebook.steps if s.text == best["text"])
+    (step,) = (s for s in notebook.steps if s.text == best.text)
     without = remove_steps(notebook, len(notebook.steps), step.index)
     assert not without.dropped
     _, b = reports(state, store)
     machine = machine_now(side_state(state, state.comparison.b), store)
     cycles = simulate(without.moment.schedule.described, machine).cycles
-    assert best["size"] == cycles - b.cycles
+    assert best.size == cycles - b.cycles
 
 
 def without_lines(name: str, *texts: str) -> Side:
@@ -166,11 +166,11 @@ def test_a_pair_of_steps_can_explain_the_difference() -> None:
     compared = act(state, Compare(side_without(text, *lines), NOW))
     study_all(compared, store)
     value, (a, b) = explanation_value(compared, store), reports(compared, store)
-    both, *alone = value["effects"]
-    assert value["text"].startswith("Steps 4 and 11 of B, ") and "together explain most: " in value["text"]
-    assert both["text"] == " and ".join(lines) and both["size"] == a.cycles - b.cycles
-    assert all(2 * effect["size"] < both["size"] for effect in alone)
-    assert value["how"].endswith("pairs of steps were removed")
+    both, *alone = value.effects
+    assert value.text.startswith("Steps 4 and 11 of B, ") and "together explain most: " in value.text
+    assert both.text == " and ".join(lines) and both.size == a.cycles - b.cycles
+    assert all(2 * effect.size < both.size for effect in alone)
+    assert value.how.endswith("pairs of steps were removed")
 
 
 @pytest.mark.slow
@@ -179,8 +179,8 @@ def test_pairs_are_skipped_if_one_step_explains_most() -> None:
     compared = act(state, Compare(without_lines("fused_matmul_relu", "sch.double_buffer(bias_local)"), NOW))
     study_all(compared, store)
     value = explanation_value(compared, store)
-    assert "sch.double_buffer(bias_local), explains most: " in value["text"]
-    assert len(value["effects"]) == 1 and "pairs" not in value["how"]
+    assert "sch.double_buffer(bias_local), explains most: " in value.text
+    assert len(value.effects) == 1 and "pairs" not in value.how
 
 
 @pytest.mark.slow
@@ -195,10 +195,10 @@ def test_the_two_largest_shares_of_the_difference_are_named() -> None:
         assert isinstance(report, Report)
         store.reported(func, machine, replace(report, cycles=cycles))
     value = explanation_value(act(state, Compare(step_side(count - 4), NOW)), store)
-    assert "together explain most: 750 cycles fewer, 75 % of the difference" in value["text"]
-    assert [effect["part"] for effect in value["effects"]] == [0.75, 0.4, 0.35, 0.25]
+    assert "together explain most: 750 cycles fewer, 75 % of the difference" in value.text
+    assert [effect.part for effect in value.effects] == [0.75, 0.4, 0.35, 0.25]
     alone = explanation_value(act(state, Compare(step_side(count - 3), NOW)), store)
-    assert "explains most: 600 → 250 cycles, 58 % of the difference" in alone["text"]
+    assert "explains most: 600 → 250 cycles, 58 % of the difference" in alone.text
 
 
 def test_removing_a_step_removes_its_dependents() -> None:
@@ -217,13 +217,13 @@ def test_few_tasks_are_drawn_as_bars_per_run() -> None:
     state = round_trips(store)
     a, b = reports(state, store)
     value = overlay_now(state, store)
-    assert value["cycles"] == [a.cycles, b.cycles]
-    assert [e["name"] for e in value["engines"]] == [n for n, e in a.engines.items() if e.tasks]
+    assert value.cycles == [a.cycles, b.cycles]
+    assert [e.name for e in value.engines] == [n for n, e in a.engines.items() if e.tasks]
     for report, side in ((a, "a"), (b, "b")):
-        for engine in value["engines"]:
+        for engine in value.engines:
             bars = engine[side]["bars"]
-            assert sum(end - start for start, end, *_ in bars) == report.engines[engine["name"]].busy
-            assert len(bars) == report.engines[engine["name"]].tasks
+            assert sum(end - start for start, end, *_ in bars) == report.engines[engine.name].busy
+            assert len(bars) == report.engines[engine.name].tasks
 
 
 @pytest.mark.slow
@@ -232,13 +232,13 @@ def test_many_tasks_are_drawn_as_intervals_of_equal_busy_cycles() -> None:
     report = report_now(state, store)
     assert sum(e.tasks for e in report.engines.values()) > MOST_BARS
     value = overlay_value(report, report, {}, None)
-    wide = (value["end"] - value["start"]) / 240
-    for engine in value["engines"]:
-        assert not engine["a"]["bars"]
-        shares = [share for _, column in engine["a"]["stretches"] for share in column]
+    wide = (value.end - value.start) / 240
+    for engine in value.engines:
+        assert not engine.a.bars
+        shares = [share for _, column in engine.a.stretches for share in column]
         assert all(0 <= share <= 1.001 for share in shares)
-        at_work = sum(t.end - t.start for t in report.segments.between() if t.engine == engine["name"])
-        assert at_work >= report.engines[engine["name"]].busy
+        at_work = sum(t.end - t.start for t in report.segments.between() if t.engine == engine.name)
+        assert at_work >= report.engines[engine.name].busy
         assert sum(shares) * wide == pytest.approx(at_work, rel=0.001)
 
 
@@ -247,10 +247,10 @@ def test_a_zoomed_interval_draws_its_tasks_as_bars() -> None:
     report = report_now(state, store)
     compared = act(act(state, Compare(NOW, NOW)), ShowSpan(10_000, 20_000))
     value = overlay_now(compared, store)
-    assert (value["start"], value["end"]) == (10_000, 20_001)
-    bars = [bar for engine in value["engines"] for bar in engine["a"]["bars"]]
+    assert (value.start, value.end) == (10_000, 20_001)
+    bars = [bar for engine in value.engines for bar in engine.a.bars]
     assert bars and all(start < 20_001 and end > 10_000 for start, end, *_ in bars)
-    assert overlay_now(act(compared, ShowSpan()), store)["end"] == report.cycles
+    assert overlay_now(act(compared, ShowSpan()), store).end == report.cycles
 
 
 def test_common_names_keep_the_colour_of_b() -> None:
@@ -272,10 +272,10 @@ def test_two_machines_are_compared_with_their_own_metrics() -> None:
     a, b = reports(compared, store)
     assert b.cycles < a.cycles
     value = compare_value(compared, store, ())
-    text = value["explanation"]["text"]
+    text = value.explanation.text
     assert text == ("The steps are equal; the machines differ: read bandwidth of ddr 26\u202fB/cycle → 52\u202fB/cycle")
-    assert value["counts"]["same"] == len(value["lines"])
-    assert [side["label"] for side in value["sides"]] == ["as opened", "now"]
+    assert value.counts["same"] == len(value.lines)
+    assert [side.label for side in value.sides] == ["as opened", "now"]
 
 
 def test_a_machine_that_cannot_run_it_is_named() -> None:
@@ -285,15 +285,15 @@ def test_a_machine_that_cannot_run_it_is_named() -> None:
     compared = act(other, Compare(NOW, Side("file:x", "x", act(State(), OpenText(text)).notebook)))
     study_all(compared, store)
     value = compare_value(compared, store, ())
-    assert value["sides"][1]["error"] and not value["sides"][0]["error"]
-    assert value["lines"] and not value["table"]
-    assert overlay_now(compared, store)["note"].startswith("B: ")
+    assert value.sides[1].error and not value.sides[0].error
+    assert value.lines and not value.table
+    assert overlay_now(compared, store).note.startswith("B: ")
 
 
 def test_without_a_comparison_nothing_is_sent() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
-    assert not compare_value(state, store, EXAMPLES)["sides"]
-    assert not overlay_now(state, store)["engines"]
+    assert not compare_value(state, store, EXAMPLES).sides
+    assert not overlay_now(state, store).engines
     left = act(act(state, Compare(START, NOW)), EndCompare())
     assert left.comparison is None
 
@@ -313,10 +313,10 @@ def test_comparison_keys_decode_and_others_are_refused() -> None:
 def test_the_compared_script_marks_the_different_lines() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
     value = compared_script(act(state, Compare(step_side(14), NOW)), store)
-    marks = [line["text"].strip() for line in value["lines"] if line["mark"]]
+    marks = [line.text.strip() for line in value.lines if line.mark]
     assert len(marks) == 2 and all("double_buffer_scope" in text for text in marks)
     turned = compared_script(act(state, Compare(NOW, step_side(14))), store)
-    assert [line["mark"] for line in turned["lines"] if line["mark"]] == ["removed", "removed"]
+    assert [line.mark for line in turned.lines if line.mark] == ["removed", "removed"]
 
 
 @pytest.mark.sample(1)
@@ -336,18 +336,18 @@ def test_every_example_compares_its_first_runnable_step_with_now(name: str) -> N
     compared = act(state, Compare(step_side(runs.index(True)), NOW))
     a, b = reports(compared, store)
     value = compare_value(compared, store, EXAMPLES)
-    lines = lines_of(value["table"])
+    lines = lines_of(value.table)
     assert (lines["Time: Cycles"]["a"], lines["Time: Cycles"]["b"]) == tuple(
         "does not fit" if r.overflow_bytes else grouped(r.cycles) for r in (a, b)
     )
-    assert sum(value["counts"].values()) >= len({line["b"]["name"] for line in value["lines"] if line["b"]})
-    assert value["explanation"]["text"]
+    assert sum(value.counts.values()) >= len({line.b.name for line in value.lines if line.b})
+    assert value.explanation.text
     shown = overlay_now(compared, store)
-    assert shown["cycles"] == [a.cycles, b.cycles] and shown["end"] == max(a.cycles, b.cycles)
-    for engine in shown["engines"]:
+    assert shown.cycles == [a.cycles, b.cycles] and shown.end == max(a.cycles, b.cycles)
+    for engine in shown.engines:
         for side, report in (("a", a), ("b", b)):
             works = bool(engine[side]["bars"] or engine[side]["stretches"])
-            assert works == (report.engines[engine["name"]].tasks > 0)
+            assert works == (report.engines[engine.name].tasks > 0)
 
 
 @pytest.mark.sample(1)
@@ -356,15 +356,15 @@ def test_memory_peaks_are_those_of_live_bytes(name: str) -> None:
     state, store = opened_example(name), Store()
     report = report_now(state, store)
     value = overlay_value(report, report, {}, None)
-    shown = {f"local.{m['name']}" if f"local.{m['name']}" in report.memory else m["name"]: m for m in value["memories"]}
+    shown = {f"local.{m.name}" if f"local.{m.name}" in report.memory else m.name: m for m in value.memories}
     live = {n: m for n, m in report.memory.items() if m.peak_live_bytes and m.scope != "global"}
     assert list(shown) == list(live)
     for row, memory in live.items():
-        highest = max(shown[row]["a"])
-        assert shown[row]["a"] == shown[row]["b"]
-        if shown[row]["limit"]:
-            scale = memory.capacity_bytes / shown[row]["limit"]
+        highest = max(shown[row].a)
+        assert shown[row].a == shown[row].b
+        if shown[row].limit:
+            scale = memory.capacity_bytes / shown[row].limit
             assert highest == pytest.approx(memory.peak_live_bytes / scale, abs=1e-3)
         else:
             assert highest == pytest.approx(1 / 1.35, abs=1e-3)
-        assert shown[row]["over"] == (memory.peak_live_bytes > memory.capacity_bytes)
+        assert shown[row].over == (memory.peak_live_bytes > memory.capacity_bytes)

@@ -12,7 +12,7 @@ from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.compare.value import compare_value, overlay_now
-from tilewright.app.views.machine.roofline import pictures_value
+from tilewright.app.views.machine.traffic import traffic_value
 from tilewright.app.views.machine.value import machine_value
 from tilewright.engine.hwsim import Report
 
@@ -31,17 +31,17 @@ def test_each_view_of_a_post_shows_it_or_the_reason(case: Case) -> None:
         assert state.notice is not None  # the post is no program
         return
     report = store.report_now(state)
-    pictures = pictures_value(state, store)
-    assert bool(pictures["traffic"]["flows"]) == isinstance(report, Report)
-    assert bool(pictures["traffic"]["note"]) != isinstance(report, Report)
+    traffic = traffic_value(state, store)
+    assert bool(traffic.flows) == isinstance(report, Report)
+    assert bool(traffic.note) != isinstance(report, Report)
     panel = machine_value(state, store)
-    assert panel["parts"] and panel["limit"]["text"]
+    assert panel.parts and panel.limit is not None and panel.limit.text
     compared = act(state, Compare(START, NOW))
     while (study := comparison_analysis(compared, store)) is not None:
         for piece in study.pieces():
             store.keep(study.what, study.of, piece)
     value = compare_value(compared, store, ())
-    assert value["lines"] and not any(side["waiting"] for side in value["sides"])
+    assert value.lines and not any(side.waiting for side in value.sides)
     overlay = overlay_now(compared, store)
-    refused = any(side["error"] for side in value["sides"])
-    assert bool(overlay["note"]) == refused and bool(overlay["engines"]) != refused
+    refused = any(side.error for side in value.sides)
+    assert bool(overlay.note) == refused and bool(overlay.engines) != refused

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 from support.record.address_map import NOTEBOOK, PICTURE, address_map
 from support.sessions.notebooks import with_lines
 
@@ -17,9 +18,10 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.drawings import timeline_svg, tree_svg
 from tilewright.app.views.drawings.inks import inks
-from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.timeline.value import Timeline, timeline_value
+from tilewright.app.views.timeline.window import BinnedWindow, Bins
 from tilewright.app.views.tree.costs import row_costs
-from tilewright.app.views.tree.rows import tree_rows
+from tilewright.app.views.tree.rows import Badge, Row, tree_rows
 from tilewright.engine.hwsim import Report
 
 EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
@@ -48,8 +50,8 @@ def words(root: ElementTree.Element) -> list[str]:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "box_blur", "what_moves_what"])
 def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
     root, report, value = drawn(name, width=20_000)
-    assert value["window"]["exact"] and not value["repeats"]
-    per_cycle = (20_000 - 192 - 12) / value["cycles"]
+    assert value.window.exact and not value.repeats
+    per_cycle = (20_000 - 192 - 12) / value.cycles
     for group in root.iter(f"{SVG}g"):
         if (engine := group.get("data-engine")) is None:
             continue
@@ -68,7 +70,7 @@ def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "fused_matmul_relu_roundtrip"])
 def test_hatched_stall_cycles_equal_those_of_the_report(name: str) -> None:
     root, report, value = drawn(name)
-    assert value["window"]["exact"] and not value["repeats"]
+    assert value.window.exact and not value.repeats
     found: dict[tuple[str, str], int] = {}
     for group in root.iter(f"{SVG}g"):
         if (cause := group.get("data-wait")) is not None:
@@ -85,18 +87,18 @@ def test_metrics_engines_memories_and_slots_are_named(name: str) -> None:
     root, report, value = drawn(name)
     drawn_text = " ".join(words(root)).replace("\u202f", "")
     assert str(report.cycles) in drawn_text
-    for engine in value["engines"]:
-        assert engine["name"] in drawn_text
+    for engine in value.engines:
+        assert engine.name in drawn_text
     memories = [group.attrib["data-memory"] for group in root.iter(f"{SVG}g") if group.get("data-memory")]
-    assert memories == [row["scope"] for row in value["rows"]]
+    assert memories == [row.scope for row in value.rows]
     cells = {group.attrib["data-cell"] for group in root.iter(f"{SVG}g") if group.get("data-cell")}
-    assert cells == {cell["label"] for cell in value["cells"]}
+    assert cells == {cell.label for cell in value.cells}
     assert f"{report.cycles}" in root.attrib["aria-label"].replace("\u202f", "")
 
 
 def test_repeats_are_drawn_to_scale() -> None:
     root, report, value = drawn("gemmini_gemm", width=1000)
-    assert value["repeats"] and value["length"] < report.cycles
+    assert value.repeats and value.length < report.cycles
     labels = [text for text in root.iter(f"{SVG}text") if "".join(text.itertext()).replace("\u202f", "").isdigit()]
     cycles = [int("".join(text.itertext()).replace("\u202f", "")) for text in labels]
     axis = max(float(text.attrib["y"]) for text in labels)
@@ -109,7 +111,7 @@ def test_repeats_are_drawn_to_scale() -> None:
 def test_bins_of_many_tasks_keep_the_busy_share() -> None:
     state, store = opened("place_the_copies")
     value = timeline_value(state, store)
-    many = {**value, "window": _as_bins(value)}
+    many = replace(value, window=_as_bins(value))
     root = ElementTree.fromstring(timeline_svg(many, width=1000))
     shares: dict[str, float] = {}
     for group in root.iter(f"{SVG}g"):
@@ -120,13 +122,15 @@ def test_bins_of_many_tasks_keep_the_busy_share() -> None:
     assert shares["dma"] == pytest.approx(0.5, abs=0.01)
 
 
-def _as_bins(value: dict[str, Any]) -> dict[str, Any]:
+def _as_bins(value: Timeline) -> BinnedWindow:
     """A window of 100 bins, every other one full."""
     levels = base64.b64encode(bytes([255, 0] * 50)).decode()
-    lane = next(n for n, e in enumerate(value["engines"]) if e["name"] == "dma")
-    template = next(n for n, t in enumerate(value["templates"]) if t["lane"] == lane)
-    bins = {"count": 100, "task": [(template, levels)], "wait": [], "overlap": [(0, levels)], "fill": [], "live": []}
-    return {**value["window"], "exact": False, "bins": bins}
+    lane = next(n for n, e in enumerate(value.engines) if e.name == "dma")
+    template = next(n for n, t in enumerate(value.templates) if t.lane == lane)
+    bins = Bins(100, task=[(template, levels)], wait=[], overlap=[(0, levels)], fill=[], live=[])
+    window = value.window
+    assert window is not None
+    return BinnedWindow(folded=False, start=window.start, end=window.end, bytes=window.bytes, bins=bins)
 
 
 def _area(path: str) -> float:
@@ -136,9 +140,9 @@ def _area(path: str) -> float:
 def test_the_drawing_of_an_impossible_run_has_the_reason() -> None:
     state, store = opened(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
     value = timeline_value(state, store)
-    assert value["note"]
+    assert value.note
     drawn_text = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
-    assert value["note"] in drawn_text and "A & B < C" in drawn_text
+    assert value.note in drawn_text and "A & B < C" in drawn_text
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", "bank_conflicts", "what_moves_what"])
@@ -151,16 +155,16 @@ def test_tree_draws_each_row_with_depth_and_costs(name: str) -> None:
     root = ElementTree.fromstring(tree_svg(rows, costs, title=name))
     groups = [group for group in root.iter(f"{SVG}g") if group.get("data-row")]
     assert [(g.attrib["data-row"], g.attrib["data-kind"], int(g.attrib["data-depth"])) for g in groups] == [
-        (row["id"], row["kind"], row["depth"]) for row in rows
+        (row.id, row.kind, row.depth) for row in rows
     ]
     tops: list[float] = []
     for group, row in zip(groups, rows, strict=True):
         drawn_text = " ".join(words(group))
-        assert row["name"] in drawn_text
-        for buffer in [*row.get("reads", ()), *row.get("writes", ())]:
-            assert buffer["name"] in drawn_text
-        if row["id"] in costs and costs[row["id"]]["cycles"]["share"]:
-            assert costs[row["id"]]["cycles"]["text"] in drawn_text
+        assert row.name in drawn_text
+        for buffer in [*row.reads, *row.writes]:
+            assert buffer.name in drawn_text
+        if row.id in costs and costs[row.id].cycles.share:
+            assert costs[row.id].cycles.text in drawn_text
         tops.append(min(float(text.attrib["y"]) for text in group.iter(f"{SVG}text")))
     assert tops == sorted(tops) and len(set(tops)) == len(tops)
     width = float(root.attrib["width"])
@@ -187,11 +191,11 @@ def test_themes_have_their_colours_and_auto_follows_the_reader() -> None:
 
 
 def test_markup_in_names_is_drawn_as_text() -> None:
-    row = {
-        "id": "x", "parent": "", "depth": 0, "kind": "loop", "name": "<script>alert(1)</script>\x00", "extent": "4 & 5",
-        "detail": "", "reduces": False,
-        "badges": [{"text": '"><image href="x"/>', "tone": "warn", "tip": "'&"}], "tooltip": "a < b",
-    }  # fmt: skip
+    badge = Badge('"><image href="x"/>', "warn", "'&")
+    row = Row(
+        id="x", parent="", depth=0, kind="loop", name="<script>alert(1)</script>\x00", extent="4 & 5", detail="",
+        badges=(badge,), tooltip="a < b",
+    )  # fmt: skip
     root = ElementTree.fromstring(tree_svg([row], title="</svg>"))
     assert not list(root.iter(f"{SVG}script")) and not list(root.iter(f"{SVG}image"))
     assert "</svg>" in words(root)

@@ -28,24 +28,24 @@ def example(name: str) -> State:
 
 
 def sections(value: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
-    return {(part["title"], part["kind"]): {name: text for name, text, _ in part["rows"]} for part in value["sections"]}
+    return {(part.title, part.kind): {name: text for name, text, _ in part.rows} for part in value.sections}
 
 
 def test_no_selection_shows_memories_and_their_contents() -> None:
     value = inspector_value(example("place_the_copies"), Store())
-    assert value["kind"] == "nothing" and value["picker"] is None
-    vtcm = next(m for m in value["memories"] if m["name"] == "vtcm")
-    assert [b["name"] for b in vtcm["buffers"]] == ["A_local.vtcm", "B_local.vtcm"]
-    assert all(block["over"] and block["share"] == 1.0 for block in vtcm["blocks"])
+    assert value.kind == "nothing" and value.picker is None
+    vtcm = next(m for m in value.memories if m.name == "vtcm")
+    assert [b.name for b in vtcm.buffers] == ["A_local.vtcm", "B_local.vtcm"]
+    assert all(block.over and block.share == 1.0 for block in vtcm.blocks)
     # The smallest memory comes first.
-    assert value["memories"][-1]["scope"] == "global"
-    assert {"Engines", "Stalls"} <= {part["title"] for part in value["sections"]} and value["traffic"]
+    assert value.memories[-1].scope == "global"
+    assert {"Engines", "Stalls"} <= {part.title for part in value.sections} and value.traffic
 
 
 def test_the_buffer_list_marks_bank_conflicts() -> None:
     value = inspector_value(example("what_moves_what"), Store())
-    (listed,) = (b for m in value["memories"] for b in m["buffers"] if b["id"] == "B")
-    assert listed["note"] == "conflicts ×3" and listed["tone"] == "warn"
+    (listed,) = (b for m in value.memories for b in m.buffers if b.id == "B")
+    assert listed.note == "conflicts ×3" and listed.tone == "warn"
 
 
 def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
@@ -53,7 +53,7 @@ def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
     state = act(example("vtcm_double_buffer"), SelectRow("ko"))
     value = inspector_value(state, store)
     report = store.report_now(state)
-    assert value["kind"] == "loop" and isinstance(report, Report)
+    assert value.kind == "loop" and isinstance(report, Report)
     costs = sections(value)["Costs", "busy cycles"]
     below = {"A_local.vtcm", "B_local.vtcm", "C"}
     for engine, text in costs.items():
@@ -65,19 +65,19 @@ def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
 
 def test_a_block_shows_its_engine_reason_and_buffers() -> None:
     value = inspector_value(act(example("vtcm_double_buffer"), SelectRow("C")), Store())
-    assert value["kind"] == "block"
-    engine = next(part for part in value["sections"] if part["kind"] == "engine")
-    assert engine["title"] == "matrix" and "multiply-accumulate" in engine["note"]
+    assert value.kind == "block"
+    engine = next(part for part in value.sections if part.kind == "engine")
+    assert engine.title == "matrix" and "multiply-accumulate" in engine.note
     assert sections(value)["C", "block"]["writes"] == "C_local.acc[vm, vn]"
-    assert {part["buffer"] for part in value["sections"]} >= {"A_local.vtcm", "B_local.vtcm", "C_local.acc"}
+    assert {part.buffer for part in value.sections} >= {"A_local.vtcm", "B_local.vtcm", "C_local.acc"}
 
 
 def test_a_buffer_keeps_the_row_selected_and_leads_back() -> None:
     state = act(act(example("vtcm_double_buffer"), SelectRow("C")), SelectRow(buffer="A_local.vtcm"))
     assert (state.selected, state.buffer) == ("C", "A_local.vtcm")
     value = inspector_value(state, Store())
-    assert value["kind"] == "buffer" and value["picker"]["name"] == "A_local.vtcm"
-    assert [crumb["row"] for crumb in value["crumbs"]] == ["", "C"]
+    assert value.kind == "buffer" and value.picker.name == "A_local.vtcm"
+    assert [crumb.row for crumb in value.crumbs] == ["", "C"]
     assert act(state, SelectRow("C")).buffer == ""
 
 
@@ -98,9 +98,9 @@ def test_a_buffer_in_an_unknown_scope_keeps_its_facts() -> None:
     text = next(e.text for e in load_examples() if e.name == "bank_conflicts").replace('"gpu-sm"', '"vta"')
     state = act(act(State(), OpenText(text)), SelectRow(buffer="A_shared"))
     value = inspector_value(state, Store())
-    assert value["kind"] == "buffer" and value["picker"]["grid"] is None
-    assert "shared" in value["picker"]["note"] and value["picker"]["facts"]
-    assert inspector_value(act(state, SelectRow()), Store())["memories"]
+    assert value.kind == "buffer" and value.picker.grid is None
+    assert "shared" in value.picker.note and value.picker.facts
+    assert inspector_value(act(state, SelectRow()), Store()).memories
 
 
 TWO_OF_A_NAME = """

@@ -44,7 +44,7 @@ def value_of(state: State, store: Store) -> dict[str, Any]:
 
 
 def applied(state: State, call: dict[str, Any]) -> State:
-    after = act(state, CallOnRow(call["method"], call["target"], call["arguments"]))
+    after = act(state, CallOnRow(call.method, call.target, call.arguments))
     assert after.notice is None, after.notice
     return after
 
@@ -54,11 +54,11 @@ def typed(state: State, text: str) -> State:
 
 
 def card(value: dict[str, Any], key: str) -> dict[str, Any]:
-    return next(c for c in value["cards"] if c["key"] == key)
+    return next(c for c in value.cards if c.key == key)
 
 
 def figure(card: dict[str, Any], name: str) -> str:
-    return next(value for label, value, *_ in card["figures"] if label == name)
+    return next(value for label, value, *_ in card.figures if label == name)
 
 
 def lost(report: Report, name: str) -> tuple[int, int]:
@@ -80,19 +80,19 @@ def lost(report: Report, name: str) -> tuple[int, int]:
 def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: str, without: str) -> None:
     state, store = example(name, buffer, without), Store()
     value = value_of(state, store)
-    assert value["cards"][0]["key"] == "now" and len(value["cards"]) >= 2
+    assert value.cards[0].key == "now" and len(value.cards) >= 2
     tried = 0
-    for shown in value["cards"]:
-        assert not shown["waiting"]
-        if shown["refused"] is not None or shown["call"] is None:
+    for shown in value.cards:
+        assert not shown.waiting
+        if shown.refused is not None or shown.call is None:
             continue
-        after = applied(state, shown["call"])
+        after = applied(state, shown.call)
         report = store.report_now(after)
         assert isinstance(report, Report) and after.moment is not None
         placement = placement_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
         assert placement is not None
         degree, cycles = lost(report, placement.buffer.name)
-        assert tuple(shown["rank"]) == (report.cycles, cycles, placement.placement.total_bytes)
+        assert tuple(shown.rank) == (report.cycles, cycles, placement.placement.total_bytes)
         if report.caches is None:
             assert figure(shown, "conflicts") == ("none" if degree == 1 else f"×{degree}")
         else:
@@ -102,8 +102,8 @@ def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: st
         # The line in the notebook is the shown one, except for the variable of the block.
         assert after.notebook is not None
         line = after.notebook.steps[-1].text.replace("tilewright.", "")
-        assert line.partition("(")[0] == shown["call"]["text"].partition("(")[0]
-        assert line.partition(", ")[2] == shown["call"]["text"].partition(", ")[2]
+        assert line.partition("(")[0] == shown.call.text.partition("(")[0]
+        assert line.partition(", ")[2] == shown.call.text.partition(", ")[2]
     assert tried
 
 
@@ -117,8 +117,8 @@ def test_padding_is_the_fastest_layout_for_a_column_in_one_bank() -> None:
     assert len(set(columns["now"])) == 1
     assert len(set(columns["padded 1"])) == len(set(columns["swizzled"])) == 32
     # A swizzle wastes nothing, padding one float a row.
-    assert swizzled["rank"][2] == now["rank"][2] == 32 * 32 * 4
-    assert padded["rank"][2] == 32 * 33 * 4
+    assert swizzled.rank[2] == now.rank[2] == 32 * 32 * 4
+    assert padded.rank[2] == 32 * 33 * 4
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_piecewise_swizzle_keeps_copies_whole_with_fewer_conflicts() -> None:
     now, fine, wide = (card(value, key) for key in ("now", "swizzled", "swizzled wide"))
     assert wide["key"] == "swizzled wide" and figure(wide, "conflicts") == "×4"
     # Sixteen bytes stay together: the copy is listed in fewer runs than one of single floats.
-    assert wide["rank"][0] < now["rank"][0] < fine["rank"][0]
+    assert wide.rank[0] < now.rank[0] < fine.rank[0]
 
 
 @pytest.mark.slow
@@ -144,11 +144,11 @@ def test_an_access_shows_its_lanes_banks_and_turns() -> None:
 
 def test_rows_of_operands_accessed_together_are_shown() -> None:
     value = value_of(example("what_moves_what", "B"), Store())
-    write = next(use for use in value["uses"] if use["written"])
-    step = write["steps"][0]
-    assert step["degree"] == 2 and step["others"] == ["A_local"]
+    write = next(use for use in value.uses if use.written)
+    step = write.steps[0]
+    assert step.degree == 2 and step.others == ["A_local"]
     # 64 lanes of four bytes are eight rows of 32, of each operand.
-    assert [sum(hit[n] for hit in step["hits"]) for n in (1, 2)] == [8, 8]
+    assert [sum(hit[n] for hit in step.hits) for n in (1, 2)] == [8, 8]
 
 
 @pytest.mark.slow
@@ -161,16 +161,16 @@ def test_each_grid_cell_has_its_address_and_bank() -> None:
 
 def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
     state, store = example("bank_conflicts", "A"), Store()
-    grid = value_of(state, store)["grid"]
-    assert (grid["rows"], grid["columns"], grid["height"], grid["width"], grid["scale"]) == (256, 256, 64, 64, 1)
+    grid = value_of(state, store).grid
+    assert (grid.rows, grid.columns, grid.height, grid.width, grid.scale) == (256, 256, 64, 64, 1)
     moved = act(state, ShowLayout(Look(row=100, column=30)))
-    there = value_of(moved, store)["grid"]
-    assert there["addresses"][0] == (100 * 256 + 30) * 4 and there["addresses"][64] == (101 * 256 + 30) * 4
-    beyond = value_of(act(state, ShowLayout(Look(row=10_000, column=10_000))), store)["grid"]
-    assert (beyond["row"], beyond["column"]) == (192, 192)
-    whole = value_of(act(state, ShowLayout(Look(across=256))), store)["grid"]
-    assert (whole["scale"], whole["height"], whole["width"]) == (4, 64, 64)
-    assert whole["addresses"][1] == 16 and whole["addresses"][64] == 4 * 256 * 4
+    there = value_of(moved, store).grid
+    assert there.addresses[0] == (100 * 256 + 30) * 4 and there.addresses[64] == (101 * 256 + 30) * 4
+    beyond = value_of(act(state, ShowLayout(Look(row=10_000, column=10_000))), store).grid
+    assert (beyond.row, beyond.column) == (192, 192)
+    whole = value_of(act(state, ShowLayout(Look(across=256))), store).grid
+    assert (whole.scale, whole.height, whole.width) == (4, 64, 64)
+    assert whole.addresses[1] == 16 and whole.addresses[64] == 4 * 256 * 4
 
 
 @pytest.mark.slow
@@ -192,9 +192,9 @@ def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
     state, store = unpadded(), Store()
     before = value_of(state, store)
     shown = card(before, key)
-    grid = value_of(act(state, ShowLayout(Look(preview=shown["key"]))), store)["grid"]
-    assert grid["preview"] == shown["title"] and before["grid"]["preview"] == ""
-    after = applied(state, shown["call"])
+    grid = value_of(act(state, ShowLayout(Look(preview=shown.key))), store).grid
+    assert grid.preview == shown.title and before.grid.preview == ""
+    after = applied(state, shown.call)
     real = store.report_now(after)
     assert isinstance(real, Report) and after.moment is not None
     placement = placement_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
@@ -208,18 +208,18 @@ def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
         "order [1, 0]": (j, i),
     }[key]
     addresses = placement.addresses(place)
-    assert grid["addresses"] == addresses.address.reshape(-1).tolist()
-    assert grid["units"] == addresses.unit.reshape(-1).tolist()
+    assert grid.addresses == addresses.address.reshape(-1).tolist()
+    assert grid.units == addresses.unit.reshape(-1).tolist()
 
 
 def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
     state, store = unpadded(), Store()
-    assert value_of(act(state, ShowLayout(Look(preview="no such"))), store)["grid"]["preview"] == ""
+    assert value_of(act(state, ShowLayout(Look(preview="no such"))), store).grid.preview == ""
     # A typed map has a preview, too.
     text = "lambda i, j: [j, i]"
     now = act(state, ShowLayout(Look(draft=text, preview=f"custom {text}")))
-    grid = value_of(now, store)["grid"]
-    assert grid["preview"] == "custom map" and grid["addresses"][1] == 32 * 4
+    grid = value_of(now, store).grid
+    assert grid.preview == "custom map" and grid.addresses[1] == 32 * 4
 
 
 @pytest.mark.slow
@@ -247,12 +247,12 @@ def test_the_chosen_slot_is_shown() -> None:
 )
 def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str) -> None:
     state, store = unpadded(), Store()
-    draft = value_of(typed(state, text), store)["draft"]
-    assert draft["status"] == "wrong" and draft["card"] is None
-    assert code in draft["error"]["code"] and draft["error"]["message"]
+    draft = value_of(typed(state, text), store).draft
+    assert draft.status == "wrong" and draft.card is None
+    assert code in draft.error.code and draft.error.message
     if code == "syntax":
         # The error is the user's open bracket, not one that Tilewright added.
-        assert draft["column"] == text.index("[") + 1 and draft["error"]["message"] == "'[' was never closed"
+        assert draft.column == text.index("[") + 1 and draft.error.message == "'[' was never closed"
 
 
 @pytest.mark.slow
@@ -269,11 +269,11 @@ def test_a_valid_typed_map_has_a_simulated_card() -> None:
     state, store = unpadded(), Store()
     now = typed(state, "lambda i, j: [i // 8, j // 8, i % 8, j % 8]")
     before = layout_value(now, store, 0)
-    assert before is not None and before["draft"]["status"] == "checking"
-    draft = value_of(now, store)["draft"]
-    assert draft["status"] == "right"
-    report = store.report_now(applied(now, draft["card"]["call"]))
-    assert isinstance(report, Report) and draft["card"]["rank"][0] == report.cycles
+    assert before is not None and before.draft.status == "checking"
+    draft = value_of(now, store).draft
+    assert draft.status == "right"
+    report = store.report_now(applied(now, draft.card.call))
+    assert isinstance(report, Report) and draft.card.rank[0] == report.cycles
 
 
 @pytest.mark.slow
@@ -287,18 +287,18 @@ def test_a_typed_swizzle_is_checked_element_by_element() -> None:
 
 def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
     state, store = unpadded(), Store()
-    draft = value_of(state, store)["draft"]
-    names, (rows, columns) = draft["names"], draft["extents"]
+    draft = value_of(state, store).draft
+    names, (rows, columns) = draft.names, draft.extents
     offset = f"({names[0]} * {columns} + {names[1]})"
     swizzled = f"({offset} ^ {offset} // {columns} % 8)"
     text = f"lambda {', '.join(names)}: [{swizzled} // {columns} % {rows}, {swizzled} % {columns}]"
     state = typed(state, text)
     found = value_of(state, store)
-    assert found["draft"]["status"] == "right", found["draft"]
-    assert figure(found["draft"]["card"], "conflicts")
-    grid = found["grid"]
-    assert len(grid["axes"]) == 2 and len(set(grid["axes"])) == 2
-    assert grid["base"] == grid["addresses"][0]
+    assert found.draft.status == "right", found["draft"]
+    assert figure(found.draft.card, "conflicts")
+    grid = found.grid
+    assert len(grid.axes) == 2 and len(set(grid.axes)) == 2
+    assert grid.base == grid.addresses[0]
 
 
 @pytest.mark.parametrize(
@@ -307,17 +307,17 @@ def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
 def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> None:
     state, store = example(name, buffer, without), Store()
     seen = 0
-    for control in value_of(state, store)["controls"]:
-        for option in control["options"]:
-            if option["call"] is None:
+    for control in value_of(state, store).controls:
+        for option in getattr(control, "options", ()):
+            if option.call is None:
                 continue
-            after = act(state, CallOnRow(*(option["call"][k] for k in ("method", "target", "arguments"))))
+            after = act(state, CallOnRow(option.call.method, option.call.target, option.call.arguments))
             assert after.notice is None, (option, after.notice)
-            if control["id"] in ("scope", "slots"):
+            if control.id in ("scope", "slots"):
                 there = layout_value(after, store, 0)
                 assert there is not None
-                again = next(c for c in there["controls"] if c["id"] == control["id"])
-                assert again["value"] == option["value"]
+                again = next(c for c in there.controls if c.id == control.id)
+                assert again.value == option.value
             seen += 1
     assert seen >= 4
 
@@ -326,7 +326,7 @@ def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> N
 def test_the_scope_shows_which_memory_fits() -> None:
     state, store = example("place_the_copies", "A_local.vtcm"), Store()
     (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
-    notes = {option["value"]: option["note"] for option in scope["options"]}
+    notes = {option.value: option.note for option in scope.options}
     assert notes["global"].startswith("fits") and notes["local.acc"].startswith("too large")
     parameter = value_of(act(state, SelectRow(buffer="A")), store)
     (scope,) = (c for c in parameter["controls"] if c["id"] == "scope")
@@ -335,15 +335,15 @@ def test_the_scope_shows_which_memory_fits() -> None:
 
 def test_padding_can_be_removed() -> None:
     state, store = example("bank_conflicts", "A_shared"), Store()
-    (padding,) = (c for c in value_of(state, store)["controls"] if c["id"] == "padding")
-    assert "mod 32" in padding["value"]
-    off = next(o for o in padding["options"] if o["value"] == "none")["call"]
+    (padding,) = (c for c in value_of(state, store).controls if c.id == "padding")
+    assert "mod 32" in padding.value
+    off = next(o for o in padding.options if o.value == "none").call
     report = store.report_now(applied(state, off))
     assert isinstance(report, Report) and lost(report, "A_shared")[0] == 32
 
 
 def test_reuse_and_traffic_cover_the_whole_run() -> None:
-    facts = {name: value for name, value, _ in value_of(example("place_the_copies", "A_local.vtcm"), Store())["facts"]}
+    facts = {name: value for name, value, _ in value_of(example("place_the_copies", "A_local.vtcm"), Store()).facts}
     assert facts["live tile"] == "256 × 512" and facts["reuse"] == "×8"
     assert facts["written"] == "512\u202fKiB" and facts["read"] == "4\u202fMiB"
 
@@ -373,14 +373,14 @@ def main(A: T.Buffer((64, 64), "float32", strides=[128, 1]), B: T.Buffer((64, 64
 
 def test_a_refused_layout_has_a_reason_and_no_metrics() -> None:
     state, store = act(act(State(), OpenText(STRIDED)), SelectRow(buffer="A")), Store()
-    refused = card(value_of(state, store), "order [1, 0]")["refused"]
-    assert refused["code"] == "strided-buffer" and "strides" in refused["message"]
-    assert not card(value_of(state, store), "order [1, 0]")["figures"]
+    refused = card(value_of(state, store), "order [1, 0]").refused
+    assert refused.code == "strided-buffer" and "strides" in refused.message
+    assert not card(value_of(state, store), "order [1, 0]").figures
 
 
 def test_share_of_bursts_of_a_far_column_is_shown() -> None:
     state, store = example("bank_conflicts", "B"), Store()
-    facts = {name: value for name, value, _ in value_of(state, store)["facts"]}
+    facts = {name: value for name, value, _ in value_of(state, store).facts}
     report = store.report_now(state)
     assert isinstance(report, Report)
     rows = [row for row in report.bursts if row.buffer == "B"]

@@ -24,7 +24,7 @@ NAMES = [machine.name for machine in MACHINES]
 
 
 def figures(value: dict[str, object]) -> dict[str, dict[str, object]]:
-    return {f["path"]: f for part in value["parts"] for f in part["figures"]}  # type: ignore[attr-defined]
+    return {f.path: f for part in value.parts for f in part.figures}  # type: ignore[attr-defined]
 
 
 def panel_of(machine: str) -> tuple[State, Store]:
@@ -42,10 +42,10 @@ def test_every_preset_parameter_has_its_source(machine: Machine) -> None:
                 if field in FIXED:
                     continue
                 figure = shown.pop(f"{group}.{part.name}.{field}")
-                assert figure["text"] == figure_text(field, getattr(part, field))
-                assert figure["source"] == sources.get(field, "default value; not set in the machine file")
+                assert figure.text == figure_text(field, getattr(part, field))
+                assert figure.source == sources.get(field, "default value; not set in the machine file")
                 assert field in MEANINGS, f"{field} has no words"
-                assert figure["meaning"] == meanings(type(part))[field] != ""
+                assert figure.meaning == meanings(type(part))[field] != ""
     assert set(shown) == {"clock_hz"}
 
 
@@ -53,12 +53,12 @@ def test_every_preset_parameter_has_its_source(machine: Machine) -> None:
 def test_steppers_offer_only_valid_values(machine: Machine) -> None:
     for path, figure in figures(machine_value(*panel_of(machine.name))).items():
         field = path.rpartition(".")[2]
-        for text in (figure["less"], figure["more"]):
+        for text in (figure.less, figure.more):
             if text is not None:
                 assert isinstance(text, str)
                 machine.replace(path, figure_value(field, text))
         _less, more = steps(field, machine.figure(path))
-        if figure["more"] is None and more is not None:
+        if figure.more is None and more is not None:
             with pytest.raises(MachineError):
                 machine.replace(path, more)
 
@@ -103,12 +103,12 @@ def test_text_that_is_no_number_is_refused(text: str) -> None:
 
 def test_a_changed_parameter_is_marked_with_the_files_value() -> None:
     state, store = opened_example("vtcm_double_buffer"), Store()
-    assert machine_value(state, store)["changed"] == 0
+    assert machine_value(state, store).changed == 0
     turned = act(state, SetParameter("memories.ddr.read_bytes_per_cycle", 52))
     value = machine_value(turned, store)
     figure = figures(value)["memories.ddr.read_bytes_per_cycle"]
-    assert (value["changed"], figure["text"], figure["was"], figure["changed"]) == (1, "52", "26", True)
-    assert "TVM, hexagon bandwidth benchmark" in str(figure["source"])
+    assert (value.changed, figure.text, figure.was, figure.changed) == (1, "52", "26", True)
+    assert "TVM, hexagon bandwidth benchmark" in str(figure.source)
     assert report_now(turned, store).cycles < report_now(state, store).cycles
 
 
@@ -119,7 +119,7 @@ def test_panel_shows_the_results_of_sensitivity() -> None:
     visible = act(state, ShowPane("machine"))
     study = sensitivity_analysis(visible, store)
     assert study is not None and study.what == "sensitivity"
-    assert machine_value(visible, store)["limit"]["text"].startswith("Simulating")
+    assert machine_value(visible, store).limit.text.startswith("Simulating")
     seen: list[int] = []
     for piece in study.pieces():
         store.keep(study.what, study.of, piece)
@@ -129,15 +129,15 @@ def test_panel_shows_the_results_of_sensitivity() -> None:
     assert state.moment is not None
     parameters = sensitivity(state.moment.schedule.described, machine)
     value = machine_value(visible, store)
-    assert value["limit"]["path"] == parameters[0].path == "memories.ddr.read_bytes_per_cycle"
-    assert f"{parameters[0].cycles:,}".replace(",", "\u202f") in value["limit"]["detail"]
-    assert [sensitivity["path"] for sensitivity in value["sensitivities"]] == [k.path for k in parameters[:4]]
+    assert value.limit.path == parameters[0].path == "memories.ddr.read_bytes_per_cycle"
+    assert f"{parameters[0].cycles:,}".replace(",", "\u202f") in value.limit.detail
+    assert [sensitivity.path for sensitivity in value.sensitivities] == [k.path for k in parameters[:4]]
     shown = figures(value)
     for parameter in parameters:
-        gain = shown[parameter.path]["gain"]
-        assert isinstance(gain, dict)
-        assert gain["share"] == pytest.approx(parameter.saved / report.cycles)
-        assert gain["trend"] == ("better" if parameter.saved > 0 else "worse" if parameter.saved else "same")
+        gain = shown[parameter.path].gain
+        assert gain is not None
+        assert gain.share == pytest.approx(parameter.saved / report.cycles)
+        assert gain.trend == ("better" if parameter.saved > 0 else "worse" if parameter.saved else "same")
 
 
 def test_sizes_of_real_parts_have_a_source() -> None:
@@ -147,10 +147,10 @@ def test_sizes_of_real_parts_have_a_source() -> None:
         assert size.source
         assert size.size_bytes in {o.size_bytes for o in offers(size.machine, size.figure, 1024)}
     value = figures(machine_value(*panel_of("dual-bank-npu")))["memories.vtcm.capacity_bytes"]
-    assert isinstance(value["offers"], list)
-    chosen = [o["text"] for o in value["offers"] if o["chosen"]]
+    assert isinstance(value.offers, list)
+    chosen = [o.text for o in value.offers if o.chosen]
     assert chosen == ["×1", "Hexagon V65, V66: 256\u202fKiB"]
-    assert all(o["possible"] for o in value["offers"])
+    assert all(o.possible for o in value.offers)
 
 
 def test_an_unfinished_machine_cell_keeps_the_shown_machine() -> None:
@@ -159,5 +159,5 @@ def test_an_unfinished_machine_cell_keeps_the_shown_machine() -> None:
     index = next(n for n, cell in enumerate(state.notebook.document.cells) if cell.kind == "machine")
     typed = act(state, DraftCell(index, "ko"))
     value = machine_value(typed, Store())
-    assert value["name"] == "gemmini" and value["parts"]
-    assert not any(figure["changed"] for part in value["parts"] for figure in part["figures"])
+    assert value.name == "gemmini" and value.parts
+    assert not any(figure.changed for part in value.parts for figure in part.figures)

@@ -19,7 +19,7 @@ def schedule(text: str = MATMUL_RELU) -> Schedule:
 
 
 def entry(sch: Schedule, row: str, method: str) -> dict:
-    return next(e for e in row_menus(sch.func)[row] if e["method"] == method)
+    return next(e for e in row_menus(sch.func)[row] if e.method == method)
 
 
 def test_every_primitive_has_a_place_in_the_tree():
@@ -45,17 +45,15 @@ def sent(fields: list[dict]) -> dict:
     }
     values: dict = {}
     for f in fields:
-        if f["default"] == "" and f["optional"]:
+        if f.default == "" and f.optional:
             continue
-        value = readers.get(f["type"], lambda value: value)(f["default"])
-        values |= dict(zip(f["spread"], value, strict=True)) if "spread" in f else {f["name"]: value}
+        value = readers.get(f.type, lambda value: value)(f.default)
+        values |= dict(zip(f.spread, value, strict=True)) if f.spread else {f.name: value}
     return values
 
 
 def everything_offered() -> list[tuple[str, str]]:
-    return [
-        (row, e["method"]) for row, entries in row_menus(schedule().func).items() for e in entries if not e["disabled"]
-    ]
+    return [(row, e.method) for row, entries in row_menus(schedule().func).items() for e in entries if not e.disabled]
 
 
 MAY_BE_REFUSED = {
@@ -80,7 +78,7 @@ MAY_BE_REFUSED = {
 @pytest.mark.parametrize(("row", "method"), everything_offered())
 def test_an_offered_call_with_its_defaults_is_accepted(row, method):
     sch = schedule()
-    args, kwargs = call_arguments(sch.func, method, row, sent(entry(sch, row, method)["fields"]))
+    args, kwargs = call_arguments(sch.func, method, row, sent(entry(sch, row, method).fields))
     try:
         getattr(sch, method)(*args, **kwargs)
     except TilewrightError as error:
@@ -99,20 +97,20 @@ def test_new_loop_names_of_a_split_are_not_rows():
 
 def test_fuse_gets_its_loops_as_arguments():
     sch = schedule(MATMUL)
-    (field,) = entry(sch, "i", "fuse")["fields"]
-    assert [choice["value"] for choice in field["choices"]] == [["i", "j"], ["i", "j", "k"]]
+    (field,) = entry(sch, "i", "fuse").fields
+    assert [choice.value for choice in field.choices] == [["i", "j"], ["i", "j", "k"]]
     args, kwargs = call_arguments(sch.func, "fuse", "i", {"loops": ["i", "j"]})
     assert [loop.name for loop in args] == ["i", "j"]
     assert kwargs == {}
 
 
 def test_fuse_of_an_innermost_loop_is_refused_with_a_reason():
-    assert entry(schedule(MATMUL), "k", "fuse")["disabled"]
+    assert entry(schedule(MATMUL), "k", "fuse").disabled
 
 
 def test_set_scope_of_an_output_is_refused_with_a_reason():
-    assert entry(schedule(MATMUL), "C", "set_scope")["disabled"]
-    assert not entry(schedule(), "matmul", "set_scope")["disabled"]
+    assert entry(schedule(MATMUL), "C", "set_scope").disabled
+    assert not entry(schedule(), "matmul", "set_scope").disabled
 
 
 def test_text_of_an_index_map_has_its_separator():
@@ -140,10 +138,10 @@ def test_a_form_of_a_deleted_row_is_refused():
 def test_the_slots_of_a_staged_copy_are_a_number_field():
     sch = schedule(MATMUL)
     sch.compute_at(sch.cache_read("C", 0, "local"), "k")
-    few, more = (e for e in row_menus(sch.func)["A_local"] if e["method"] == "double_buffer" and not e["disabled"])
-    assert few["fields"] == []
-    (slots,) = more["fields"]
-    assert (slots["name"], slots["type"], slots["default"]) == ("slots", "int", 3)
-    args, kwargs = call_arguments(sch.func, "double_buffer", "A_local", sent(more["fields"]))
+    few, more = (e for e in row_menus(sch.func)["A_local"] if e.method == "double_buffer" and not e.disabled)
+    assert few.fields == []
+    (slots,) = more.fields
+    assert (slots.name, slots.type, slots.default) == ("slots", "int", 3)
+    args, kwargs = call_arguments(sch.func, "double_buffer", "A_local", sent(more.fields))
     sch.double_buffer(*args, **kwargs)
     assert sch.trace.steps[-1].argument("slots") == 3

@@ -37,10 +37,10 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     store.report_now(state)
     assert state.pane == "next"
     value = next_value(state, store)
-    assert [card["name"] for card in value["machines"]] == list(preset_names())
-    assert value["looking"] and value["heaviest"]["name"] in ("C", "D")
-    assert "scalar" in value["limit"]["detail"]
-    (chosen,) = (c["name"] for c in next_value(act(state, PickMachine("gemmini")), store)["machines"] if c["chosen"])
+    assert [card.name for card in value.machines] == list(preset_names())
+    assert value.looking and value.heaviest.name in ("C", "D")
+    assert "scalar" in value.limit.detail
+    (chosen,) = (c.name for c in next_value(act(state, PickMachine("gemmini")), store).machines if c.chosen)
     assert chosen == "gemmini"
 
 
@@ -49,14 +49,9 @@ def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     store = Store()
     state = studied(act(State(), OpenText(FRESH)), store)
     value = next_value(state, store)
-    best = value["suggestions"][0]
-    assert (
-        not value["looking"]
-        and best["rule"] == "schedule"
-        and best["decisions"]
-        and best["fix"]["change"]["trend"] == "better"
-    )
-    intent = decode({"kind": "fix", "calls": best["fix"]["calls"], "replaces": best["fix"]["replaces"]})
+    best = value.suggestions[0]
+    assert not value.looking and best.rule == "schedule" and best.decisions and best.fix.change.trend == "better"
+    intent = decode({"kind": "fix", "calls": best.fix.calls, "replaces": best.fix.replaces})
     assert isinstance(intent, ApplyFix)
     fix = offered_fix(state, store, intent.calls, intent.replaces)
     assert fix is not None
@@ -65,10 +60,10 @@ def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     report = store.report_now(after)
     assert isinstance(report, Report) and report.cycles == fix.cycles
     value = next_value(studied(after, store), store)
-    assert value["machines"] == [] and re.fullmatch(
-        r"Program bound: any schedule needs at least .* cycles; this one \d+\.\d\d times as many", value["bound"]
+    assert value.machines == [] and re.fullmatch(
+        r"Program bound: any schedule needs at least .* cycles; this one \d+\.\d\d times as many", value.bound
     )
-    labels = [figure["label"] for figure in headline_value(after, store)["figures"]]
+    labels = [figure.label for figure in headline_value(after, store).figures]
     assert "Schedule bound" in labels and "Lower bound" not in labels, "the bound of these tasks is not the program's"
     undone = act(after, Undo())
     assert undone.notebook is state.notebook

@@ -41,15 +41,15 @@ def test_each_version_shows_its_change_and_the_current_one(page: Session) -> Non
     assert versions_value(page.state) is None
     send(page, "show_versions")
     shown = value(page)
-    assert shown["name"] == "mine.py"
-    assert [v["what"] for v in shown["versions"]] == ["+ sch.unroll(ki)", "+ sch.parallel(i)", "first version"]
-    assert [v["now"] for v in shown["versions"]] == [False, True, False]
-    assert [(line["mark"], line["text"]) for line in shown["lines"] if line["mark"] in ("added", "removed")] == [
+    assert shown.name == "mine.py"
+    assert [v.what for v in shown.versions] == ["+ sch.unroll(ki)", "+ sch.parallel(i)", "first version"]
+    assert [v.now for v in shown.versions] == [False, True, False]
+    assert [(line.mark, line.text) for line in shown.lines if line.mark in ("added", "removed")] == [
         ("added", "sch.unroll(ki)")
     ]
-    oldest = shown["versions"][-1]["number"]
+    oldest = shown.versions[-1].number
     send(page, "version", version=oldest)
-    assert [(line["mark"], line["text"]) for line in value(page)["lines"] if line["mark"] in ("added", "removed")] == [
+    assert [(line.mark, line.text) for line in value(page).lines if line.mark in ("added", "removed")] == [
         ("removed", "sch.parallel(i)")
     ]
     send(page, "hide_versions")
@@ -59,7 +59,7 @@ def test_each_version_shows_its_change_and_the_current_one(page: Session) -> Non
 def test_restoring_a_version_can_be_undone(page: Session) -> None:
     before = text_of(page)
     send(page, "show_versions")
-    send(page, "restore_version", version=value(page)["versions"][0]["number"])
+    send(page, "restore_version", version=value(page).versions[0].number)
     assert "sch.unroll(ki)" in text_of(page) and versions_value(page.state) is None
     send(page, "undo")
     assert text_of(page) == before

@@ -21,26 +21,26 @@ def opened() -> State:
 
 def test_the_palette_finds_examples_and_the_theme_in_the_gallery() -> None:
     found = commands_value(State(), EXAMPLES)
-    assert {c["message"]["name"] for c in found if c["group"] == "Examples"} == {e.name for e in EXAMPLES}
-    assert all(c["message"]["kind"] in ("open", "theme") for c in found)
+    assert {c.message["name"] for c in found if c.group == "Examples"} == {e.name for e in EXAMPLES}
+    assert all(c.message["kind"] in ("open", "theme") for c in found)
 
 
 def test_the_palette_finds_primitives_machines_steps_and_examples() -> None:
     state = opened()
     found = commands_value(state, EXAMPLES)
-    assert {c["method"] for c in found if "method" in c} == {item.method for item in (*LOOP_ITEMS, *BLOCK_ITEMS)}
-    assert all(c["disabled"] for c in found if "method" in c)
-    groups = {c["group"] for c in found}
+    assert {c.method for c in found if c.method} == {item.method for item in (*LOOP_ITEMS, *BLOCK_ITEMS)}
+    assert all(c.disabled for c in found if c.method)
+    groups = {c.group for c in found}
     assert {"Page", "Machines", "Steps", "Examples"} <= groups
-    layouts = [c["message"] for c in found if c["group"] == "Buffers"]
+    layouts = [c.message for c in found if c.group == "Buffers"]
     assert {"kind": "select", "buffer": "A_local.vtcm"} in layouts and len(layouts) == 6
     assert state.notebook is not None
-    assert sum(c["group"] == "Steps" for c in found) == len(state.notebook.steps) + 1
+    assert sum(c.group == "Steps" for c in found) == len(state.notebook.steps) + 1
 
 
 def test_the_session_decodes_each_palette_message() -> None:
     state = opened()
     for command in commands_value(state, EXAMPLES):
-        message = command["message"]
+        message = command.message
         if message:
             assert isinstance(decode(message), Message), command

@@ -29,7 +29,7 @@ def reviewed(state: State, store: Store) -> dict[str, Any]:
         for piece in work.pieces():
             store.keep(work.what, work.of, piece)
     value = export_review_value(state, store)
-    assert value is not None and not value["working"]
+    assert value is not None and not value.working
     return value
 
 
@@ -39,7 +39,7 @@ def test_slots_that_tvm_drops_get_a_pipeline_that_keeps_them() -> None:
     report, machine = report_now(state, store), machine_now(state, store)
     assert needs_review(state, "tvm", store) and not needs_review(state, "c", store)
     first = export_review_value(state, store)
-    assert first is not None and first["working"] and first["total"] is None
+    assert first is not None and first.working and first.total is None
     value = reviewed(state, store)
     assert [loss["title"] for loss in value["losses"]] == ["Slots", "Axis separators", "Loop names"]
     assert state.moment is not None
@@ -68,7 +68,7 @@ def test_axis_separators_review_only_the_version_without_them() -> None:
     assert needs_review(state, "tvm", store) and not needs_review(state, "tvm-0.25", store)
     report_now(state, store)
     value = reviewed(act(state, ReviewExport("tvm")), store)
-    assert value["losses"][0]["effect"]["trend"] == "worse" and value["keep"] is None and value["not_kept"] == ""
+    assert value.losses[0].effect.trend == "worse" and value.keep is None and value.not_kept == ""
 
 
 def test_the_pipeline_that_fits_is_offered() -> None:
@@ -76,7 +76,7 @@ def test_the_pipeline_that_fits_is_offered() -> None:
     store, state = Store(), act(act(State(), OpenText(text)), ReviewExport("tvm"))
     report_now(state, store)
     value = reviewed(state, store)
-    assert value["keep"]["calls"] == ("sch.pipeline(jo, [0, 1])",) and value["not_kept"] == ""
+    assert value.keep.calls == ("sch.pipeline(jo, [0, 1])",) and value.not_kept == ""
 
 
 def test_a_review_without_a_legal_pipeline_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +84,4 @@ def test_a_review_without_a_legal_pipeline_has_the_reason(monkeypatch: pytest.Mo
     store, state = Store(), act(opened_example("vtcm_double_buffer"), ReviewExport("tvm"))
     report_now(state, store)
     value = reviewed(state, store)
-    assert value["keep"] is None and value["not_kept"].startswith("No software pipeline keeps the slots")
+    assert value.keep is None and value.not_kept.startswith("No software pipeline keeps the slots")

@@ -78,11 +78,11 @@ def test_the_stored_thumbnails_are_current() -> None:
 
 
 def test_cards_with_thumbnails_have_simulated_metrics() -> None:
-    cards = {c["name"]: c for c in gallery_value(State(), load_examples(), load_thumbnails())["examples"]}
-    assert cards["vtcm_double_buffer"]["figures"] == ["203\u202f064 cycles", "64\u202f% overlap"]
-    assert cards["cache_blocking"]["figures"] == ["5\u202f131\u202f712 cycles"]
-    assert "double_buffer" in cards["vtcm_double_buffer"]["words"] and "vta" in cards["vta_gemm"]["words"]
-    assert gallery_value(State(), load_examples())["examples"][0]["thumbnail"] is None
+    cards = {c.name: c for c in gallery_value(State(), load_examples(), load_thumbnails()).examples}
+    assert cards["vtcm_double_buffer"].figures == ["203\u202f064 cycles", "64\u202f% overlap"]
+    assert cards["cache_blocking"].figures == ["5\u202f131\u202f712 cycles"]
+    assert "double_buffer" in cards["vtcm_double_buffer"].words and "vta" in cards["vta_gemm"].words
+    assert gallery_value(State(), load_examples()).examples[0].thumbnail is None
 
 
 def test_notebooks_of_the_folder_are_listed_newest_first(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_notebooks_of_the_folder_are_listed_newest_first(tmp_path: Path) -> None
     ]
     assert found[0].path == str(tmp_path / "newest.py")
     value = gallery_value(State(), found, {}, "work")
-    assert value["folder"] == "work" and [c["changed"] for c in value["examples"]] == [2.0, 1.0, 0.0]
+    assert value.folder == "work" and [c.changed for c in value.examples] == [2.0, 1.0, 0.0]
 
 
 def test_only_the_newest_of_many_files_have_cards(tmp_path: Path) -> None:
@@ -117,4 +117,4 @@ def test_the_title_of_a_file_without_prose_is_its_name() -> None:
 
 def test_the_gallery_explains_a_failed_opening() -> None:
     value = gallery_value(act(State(), OpenText("def f(:")), ())
-    assert value["problem"].message
+    assert value.problem.message

@@ -22,7 +22,7 @@ def opened() -> State:
 def done(state: State, store: Store) -> list[bool]:
     value = tour_value(state, store)
     assert value is not None
-    return [step["done"] for step in value["steps"]]
+    return [step.done for step in value.steps]
 
 
 def test_a_fresh_tour_has_no_finished_task_and_the_examples_program() -> None:
@@ -53,7 +53,7 @@ def test_each_task_of_the_tour_is_detected_and_stays_done() -> None:
         assert state.notice is None, state.notice
         assert done(state, store)[n]
         value = tour_value(state, store)
-        assert value is not None and len(value["steps"][n]["result"]) > 40
+        assert value is not None and len(value.steps[n].result) > 40
     assert sum(done(state, store)) == sum(step.test is not None for step in STEPS)
 
 
@@ -62,7 +62,7 @@ def test_results_in_the_tour_have_the_metrics_of_this_program() -> None:
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
     value = tour_value(state, store)
     assert value is not None
-    result = value["steps"][2]["result"]
+    result = value.steps[2].result
     assert "from 16\u202fKiB to 4\u202fKiB" in result and "57\u202f344" in result
 
 

@@ -24,17 +24,17 @@ def report(request: pytest.FixtureRequest) -> Report:
 
 
 def by_name(totals: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {engine["name"]: engine for engine in totals["engines"]}
+    return {engine.name: engine for engine in totals.engines}
 
 
 def test_totals_of_the_whole_run_are_those_of_the_report(report: Report) -> None:
     totals = totals_value(report, Store(), 0, report.cycles)
     for name, engine in by_name(totals).items():
         expected = report.engines[name]
-        assert engine["busy"] == expected.busy
-        assert engine["tasks"] == expected.tasks
-        assert engine["waits"] == {cause: cycles for cause, cycles in expected.stall.items() if cycles}
-    copies = {(row["buffer"], row["source"], row["destination"]): row["bytes"] for row in totals["copies"]}
+        assert engine.busy == expected.busy
+        assert engine.tasks == expected.tasks
+        assert engine.waits == {cause: cycles for cause, cycles in expected.stall.items() if cycles}
+    copies = {(row.buffer, row.source, row.destination): row.bytes for row in totals.copies}
     assert copies == {(row.buffer, row.source, row.destination): size_text(row.bytes) for row in report.traffic}
 
 
@@ -46,8 +46,8 @@ def test_totals_of_an_area_are_those_of_its_tasks(report: Report) -> None:
         busy[task.engine] += max(0, min(task.end, end) - max(task.start, start))
         begun[task.engine] += start <= task.start < end
     for name, engine in by_name(totals).items():
-        assert engine["busy"] == busy[name]
-        assert engine["tasks"] == begun[name]
+        assert engine.busy == busy[name]
+        assert engine.tasks == begun[name]
 
 
 def test_totals_of_adjacent_areas_add_up(report: Report) -> None:
@@ -56,11 +56,11 @@ def test_totals_of_adjacent_areas_add_up(report: Report) -> None:
     parts = [totals_value(report, store, *edges) for edges in ((0, middle), (middle, report.cycles))]
     whole = by_name(totals_value(report, store, 0, report.cycles))
     for name, engine in whole.items():
-        assert sum(by_name(part)[name]["busy"] for part in parts) == engine["busy"]
-        for cause, cycles in engine["waits"].items():
-            assert sum(by_name(part)[name]["waits"].get(cause, 0) for part in parts) == cycles
+        assert sum(by_name(part)[name].busy for part in parts) == engine.busy
+        for cause, cycles in engine.waits.items():
+            assert sum(by_name(part)[name].waits.get(cause, 0) for part in parts) == cycles
 
 
 def test_an_area_beyond_the_run_is_clipped(report: Report) -> None:
     totals = totals_value(report, Store(), -5, report.cycles + 1000)
-    assert (totals["start"], totals["end"]) == (0, report.cycles)
+    assert (totals.start, totals.end) == (0, report.cycles)

@@ -31,30 +31,30 @@ def predicted(now: Schedule, then: Schedule, *blocks: str) -> dict:
 
 
 def lines(value: dict) -> dict[str, dict[str, str]]:
-    return {line["name"]: line for line in value["lines"]}
+    return {line.name: line for line in value.lines}
 
 
 def test_a_drop_that_makes_a_copy_fit_is_labelled(placed: Schedule) -> None:
     then = placed.copy()
     then.compute_at("A_local.vtcm", next(f.loop_var for f in then.index.loops if f.loop_var.name == "ko"))
     value = predicted(placed, then, "A_local.vtcm")
-    assert not value["costly"]
-    assert value["label"].startswith("fits vtcm[1]")
+    assert not value.costly
+    assert value.label.startswith("fits vtcm[1]")
     found = lines(value)
-    assert found["Recompute"]["change"] == "×4"
-    assert found["Peak vtcm[1]"]["word"] == "fits"
-    assert found["Peak vtcm[0]"]["word"] == "over capacity"
-    assert found["Cycles"]["word"] == "with larger memories"
+    assert found["Recompute"].change == "×4"
+    assert found["Peak vtcm[1]"].word == "fits"
+    assert found["Peak vtcm[0]"].word == "over capacity"
+    assert found["Cycles"].word == "with larger memories"
 
 
 def test_a_drop_that_repeats_a_block_is_costly_with_the_reason(placed: Schedule) -> None:
     then = placed.copy()
     then.compute_at("A_local.vtcm", next(f.loop_var for f in then.index.loops if f.loop_var.name == "ki"))
     value = predicted(placed, then, "A_local.vtcm")
-    assert value["costly"]
-    assert value["trend"] == "worse"
-    assert any("runs 256× as often" in why for why in value["why"])
-    assert "runs ×256" in value["label"]
+    assert value.costly
+    assert value.trend == "worse"
+    assert any("runs 256× as often" in why for why in value.why)
+    assert "runs ×256" in value.label
 
 
 def test_a_drop_back_is_better_and_not_costly(placed: Schedule) -> None:
@@ -63,27 +63,27 @@ def test_a_drop_back_is_better_and_not_costly(placed: Schedule) -> None:
     better = placed.copy()
     better.compute_at("A_local.vtcm", next(f.loop_var for f in better.index.loops if f.loop_var.name == "ko"))
     value = predicted(worse, better, "A_local.vtcm")
-    assert not value["costly"]
-    assert value["trend"] == "better"
-    assert value["why"] == []
-    assert lines(value)["Cycles"]["word"] == "better"
+    assert not value.costly
+    assert value.trend == "better"
+    assert value.why == []
+    assert lines(value)["Cycles"].word == "better"
 
 
 def test_a_drop_that_the_machine_cannot_run_is_costly(placed: Schedule) -> None:
     now = simulate(placed.func, load_machine("dual-bank-npu"))
     error = TilewrightError(Refusal("no-engine", "no engine reaches the operands"))
     value = prediction_value(now, error, placed.index, placed.index, ("C",))
-    assert value["costly"]
-    assert "no engine reaches" in value["why"][0]
+    assert value.costly
+    assert "no engine reaches" in value.why[0]
     unknown = prediction_value(error, now, placed.index, placed.index, ("C",))
-    assert lines(unknown)["Cycles"]["text"]
+    assert lines(unknown)["Cycles"].text
 
 
 def test_other_chains_are_no_reorder_target_and_have_a_reason(placed: Schedule) -> None:
-    entries = {e["loop"]: e for e in targets_of(placed, ["ko"])}
-    assert entries["ki"]["legal"]
-    assert entries["ki"]["order"] == ["mi", "ni", "ki", "ko"]
-    assert entries["mo"]["code"] == entries["ax0"]["code"] == "not-in-one-chain"
+    entries = {e.loop: e for e in targets_of(placed, ["ko"])}
+    assert entries["ki"].legal
+    assert entries["ki"].order == ("mi", "ni", "ki", "ko")
+    assert entries["mo"].code == entries["ax0"].code == "not-in-one-chain"
     assert "ko" not in entries
 
 
@@ -91,9 +91,9 @@ def test_an_order_that_the_engine_refuses_has_a_reason() -> None:
     schedule = Schedule(parse(MATMUL).program)
     i, j, k = schedule.get_loops("C")
     schedule.decompose_reduction("C", k)
-    entries = {e["loop"]: e for e in targets_of(schedule, [row_ids(schedule.func).of(j)])}
-    refused = [e for e in entries.values() if not e["legal"]]
-    assert all(e["reason"] for e in refused)
+    entries = {e.loop: e for e in targets_of(schedule, [row_ids(schedule.func).of(j)])}
+    refused = [e for e in entries.values() if not e.legal]
+    assert all(e.reason for e in refused)
     assert i.name in entries
 
 
@@ -124,11 +124,11 @@ def test_producers_follow_consumers_to_a_loop() -> None:
     target = schedule.get_loops("D")[0]
     moves = moves_of(schedule, ["B", "C"], target)
     assert moves == [("compute_at", "C"), ("compute_at", "B")]
-    entries = {e["loop"]: e for e in targets_of(schedule, ["B", "C"])}
-    assert entries[row_ids(schedule.func).of(target)]["legal"]
+    entries = {e.loop: e for e in targets_of(schedule, ["B", "C"])}
+    assert entries[row_ids(schedule.func).of(target)].legal
     own = row_ids(schedule.func).of(schedule.get_loops("B")[0])
-    assert not entries[own]["legal"]
-    assert entries[own]["reason"]
+    assert not entries[own].legal
+    assert entries[own].reason
 
 
 def test_blocks_and_loops_have_no_common_target(placed: Schedule) -> None:
@@ -142,11 +142,11 @@ def test_rows_have_the_costs_of_the_report_below_them(placed: Schedule) -> None:
     costs = row_costs(placed.func, report)
     total = sum(traffic.bytes for traffic in report.traffic)
     tops = [row for row in costs if row in ("mo", "ax0", "ax0~2")]
-    assert sum(costs[row]["bytes"]["share"] for row in tops) == pytest.approx(1, abs=0.01)
+    assert sum(costs[row].bytes.share for row in tops) == pytest.approx(1, abs=0.01)
     assert total > 0
-    assert costs["C"]["cycles"] == costs["ki"]["cycles"]
-    assert costs["mo"]["cycles"]["share"] > costs["ko"]["cycles"]["share"]
-    assert "busy cycles" in costs["mo"]["cycles"]["tip"]
+    assert costs["C"].cycles == costs["ki"].cycles
+    assert costs["mo"].cycles.share > costs["ko"].cycles.share
+    assert "busy cycles" in costs["mo"].cycles.tip
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_every_changing_step_of_the_examples_lists_changes() -> None:
         notebook = evaluate(read_document(example.text))
         for step, before, after in zip(notebook.steps, notebook.states, notebook.states[1:], strict=False):
             changes = structure_changes(before.schedule.func, after.schedule.func)
-            rows = {row["id"] for row in tree_rows(after.schedule.func)}
+            rows = {row.id for row in tree_rows(after.schedule.func)}
             assert all(set(change.rows) <= rows for change in changes)
             if before.schedule.func is not after.schedule.func and not changes:
                 silent.append(step.text)
@@ -85,15 +85,13 @@ def test_rows_of_a_viewed_step_have_a_badge() -> None:
     rows = tree_rows(viewed.moment.schedule.func)
     marked = marked_rows(rows, viewed, store)
     assert marked is marked_rows(rows, viewed, store), "the same list, so that nothing is drawn anew"
-    badges = {
-        row["id"]: row["badges"][0]["text"] for row in marked if row["badges"] != by_id(rows)[row["id"]]["badges"]
-    }
+    badges = {row.id: row.badges[0].text for row in marked if row.badges != by_id(rows)[row.id].badges}
     assert badges == {"A_local.vtcm": "→ moved", "ax0": "+ new"}
-    assert all(not row["badges"] or row["badges"][0]["text"] != "→ moved" for row in rows)
+    assert all(not row.badges or row.badges[0].text != "→ moved" for row in rows)
 
 
 def by_id(rows: list[dict[str, object]]) -> dict[object, dict[str, object]]:
-    return {row["id"]: row for row in rows}
+    return {row.id: row for row in rows}
 
 
 def test_equal_programs_have_no_changes() -> None:
