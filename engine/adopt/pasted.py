@@ -89,7 +89,8 @@ def read_as_far_as_possible(
             known = _first(program, dialect)
             if dialect.schedule is None and dialect.defines(node):
                 raise stopped from error
-            if dialect.schedule is None and known is None:
+            if dialect.schedule is None and (known is None or (program is None and any(map(is_script, body[number:])))):
+                # the schedule may be of a program that was not reached
                 dialect.definitions.require_no_maker(body[:number])
                 raise stopped from error
             return _snippet(dialect, known, stopped, rest)

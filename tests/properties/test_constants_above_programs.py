@@ -75,9 +75,7 @@ def read(text: str, name: str, *, as_post: bool) -> Constants | None:
         if as_post:
             sliced = next(program for program in programs_in(text).programs if program.name == name)
             return constants_of(read_program(sliced).program)
-        found = read_as_far_as_possible(text)
-        # If the text stops before its schedule, a note says so, and the program is the first one.
-        return constants_of(found.program) if found.stopped is None or found.schedule.func.name == name else None
+        return constants_of(read_as_far_as_possible(text).program)
     except TilewrightError as error:
         assert error.refusal.code != "internal-error", error
         return None
