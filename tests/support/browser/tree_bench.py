@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import panel as pn
+from msgspec.structs import replace
 from playwright.sync_api import Page
 
 from tilewright.app.actions.call_arguments import call_arguments
@@ -94,7 +95,7 @@ class Bench:
         """Answer a query, or apply a change."""
         match message["kind"]:
             case "targets":
-                entries = [{**entry, "loops": [entry["loop"]]} for entry in self.targets_of(*message["rows"])]
+                entries = [replace(entry, loops=(entry.loop,)) for entry in self.targets_of(*message["rows"])]
                 self.tree.send({"kind": "targets", "rows": message["rows"], "entries": entries})
             case "menu" if message["row"] not in row_ids(self.schedule.func):
                 pass  # a change removed the row, and the page does not show it yet

@@ -36,7 +36,8 @@ EXAMPLES = load_examples()
 def all_views(state: State, store: Store) -> dict[str, Any]:
     """The values sent to a browser with every pane open."""
     always: dict[str, Any] = {
-        "page": page_value(state, 0) | {"tour": tour_value(state, store)},
+        "page": page_value(state, 0),
+        "tour": tour_value(state, store),
         "gallery": gallery_value(state, EXAMPLES, {}, ""),
         "commands": commands_value(state, EXAMPLES),
         "state_parts": state_parts(state, store, PARTS)[0],
