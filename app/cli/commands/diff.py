@@ -107,7 +107,7 @@ def _as_json(sides: tuple[Opened, Opened], where: Any, lines: list[str], reports
         "text": "\n".join(lines),
         "a": _side_json(sides[0], a),
         "b": _side_json(sides[1], b),
-        "figures": difference_table(a, b) if both else [],
+        "figures": msgspec.to_builtins(difference_table(a, b)) if both else [],
     }
 
 

@@ -41,7 +41,7 @@ def summary(state: State) -> dict[str, object]:
 
 def state_parts(state: State, store: Store, parts: Iterable[str]) -> tuple[dict[str, object], list[str]]:
     """The requested parts of `PARTS`, and the names of the pending ones."""
-    values = {part: PARTS[part](state, store) for part in parts}
+    values: dict[str, object] = {part: PARTS[part](state, store) for part in parts}
     return values, [part for part, value in values.items() if value is None and state.notebook is not None]
 
 
