@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
+from bokeh.document import Document
 from bokeh.embed import json_item
 from bokeh.plotting import figure
 
@@ -73,6 +74,10 @@ def _drawn(draw: Callable[[Drawn, Theme], figure], value: Drawn, store: Store) -
 def item_of(drawn: figure) -> Figure:
     """A figure as JSON, on the ground of its pane: Bokeh omits a white ground, its default, so that it could not become dark."""
     drawn.background_fill_color = drawn.border_fill_color = None
+    document = (
+        Document()
+    )  # else Bokeh asks for the current one, which another thread may have set, and a closed page destroyed
+    document.add_root(drawn)
     item: Any = json_item(drawn)
     return Figure(item["doc"], item["root_id"])
 

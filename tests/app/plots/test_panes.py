@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 
 import msgspec
+from bokeh.document import Document
+from bokeh.io.doc import patch_curdoc
+from bokeh.plotting import figure
 from support.sessions.pages import opened_example, report_now
 
 from tilewright.app.components.figures import TrafficView, bokeh_script
-from tilewright.app.plots.panes import TrafficFigures, dark_colours, traffic_pane
+from tilewright.app.plots.panes import TrafficFigures, dark_colours, item_of, traffic_pane
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 
@@ -38,3 +42,12 @@ def test_the_notebook_script_is_that_of_the_installed_bokeh() -> None:
     (answer,) = sent
     assert answer == {"kind": "bokeh", "script": bokeh_script()}
     assert "Anaconda" in bokeh_script()[:2_000]
+
+
+def test_a_figure_is_drawn_while_the_current_document_is_that_of_a_closed_page() -> None:
+    page = Document()
+    with patch_curdoc(page):
+        del page
+        gc.collect()
+        item = item_of(figure(width=10, height=10))
+    assert item.root_id in str(item.doc)
