@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import panel as pn
+from msgspec.structs import replace
 from playwright.sync_api import Page
 
 from tilewright.app.actions.call_arguments import call_arguments
 from tilewright.app.actions.calls import moves_of
 from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
-from tilewright.app.views.menus import SCOPES, Facts, menu_of, scopes_of
+from tilewright.app.views.menus import SCOPES, Entry, Facts, menu_of, scopes_of
 from tilewright.app.views.tree.rows import drop_targets, row_ids, row_menus, tree_rows
-from tilewright.app.views.tree.targets import targets_of
+from tilewright.app.views.tree.targets import DropTarget, DropTargets, targets_of
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin
@@ -59,7 +60,7 @@ class Bench:
         self._facts: tuple[object, Facts] | None = None
         self.show()
 
-    def targets_of(self, *rows: str) -> list[dict[str, Any]]:
+    def targets_of(self, *rows: str) -> list[DropTarget]:
         return targets_of(self.schedule, rows)
 
     def repair_of(self, request: dict[str, Any]) -> list[str]:
@@ -77,14 +78,14 @@ class Bench:
         menus = self.menus() if self.eager else {}
         self.tree.param.update(rows=tree_rows(func), menus=menus, targets=targets)
 
-    def menu_of(self, row: str) -> list[dict[str, Any]]:
+    def menu_of(self, row: str) -> list[Entry]:
         if self._facts is None or self._facts[0] is not self.schedule.func:
             func, machine = self.schedule.func, self.machine
             scopes = SCOPES if machine is None else scopes_of(machine)
             self._facts = (func, Facts(func, scopes, machine, self.schedule.intrinsics))
         return menu_of(self._facts[1], row)
 
-    def menus(self) -> dict[str, list[dict[str, Any]]]:
+    def menus(self) -> dict[str, list[Entry]]:
         func, intrinsics = self.schedule.func, self.schedule.intrinsics
         if self.machine is None:
             return row_menus(func, intrinsics=intrinsics)
@@ -94,8 +95,8 @@ class Bench:
         """Answer a query, or apply a change."""
         match message["kind"]:
             case "targets":
-                entries = [{**entry, "loops": [entry["loop"]]} for entry in self.targets_of(*message["rows"])]
-                self.tree.send({"kind": "targets", "rows": message["rows"], "entries": entries})
+                entries = [replace(entry, loops=(entry.loop,)) for entry in self.targets_of(*message["rows"])]
+                self.tree.send(DropTargets(message["rows"], entries))
             case "menu" if message["row"] not in row_ids(self.schedule.func):
                 pass  # a change removed the row, and the page does not show it yet
             case "menu":
