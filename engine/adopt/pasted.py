@@ -87,10 +87,9 @@ def read_as_far_as_possible(
             rest = tuple(source.place(n) for n in body[number:] if _is_schedule(n, dialect.parsed))
             stopped = _placed(dialect.explained(node, error), source.place(node))
             known = _first(program, dialect)
-            if dialect.schedule is None and dialect.defines(node):
-                raise stopped from error
-            if dialect.schedule is None and (known is None or (program is None and any(map(is_script, body[number:])))):
-                # the schedule may be of a program that was not reached
+            if dialect.schedule is None and (dialect.defines(node) or sum(map(dialect.defines, body)) > 1):
+                raise stopped from error  # the schedule may be that of a later program
+            if dialect.schedule is None and known is None:
                 dialect.definitions.require_no_maker(body[:number])
                 raise stopped from error
             return _snippet(dialect, known, stopped, rest)

@@ -36,23 +36,6 @@ def global_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
-def assigned_in_expressions(node: ast.AST) -> frozenset[str]:
-    """Return the names that expressions of a statement assign: `(n := 4)`."""
-    return frozenset(part.target.id for part in _of_scope(node) if isinstance(part, ast.NamedExpr))
-
-
-def is_configuration(node: ast.ClassDef) -> bool:
-    """Whether a class has only constants, and nothing changes them on the way to its attributes."""
-    bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-    decorators = [ast.unparse(decorator).partition("(")[0].rpartition(".")[2] for decorator in node.decorator_list]
-    return (
-        all(isinstance(part, ast.Assign | ast.AnnAssign | ast.Expr | ast.Pass) for part in node.body)
-        and all(base in ("object", "NamedTuple") for base in bases)
-        and all(decorator == "dataclass" for decorator in decorators)
-        and not node.keywords
-    )
-
-
 def suppresses(context: ast.expr) -> bool:
     """Whether the context of a `with` statement is one that ends its body at an exception, and goes on after it."""
     name = ast.unparse(context).partition("(")[0].rpartition(".")[2]
@@ -189,7 +172,6 @@ def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 __all__ = [
     "EVERY_NAME",
-    "assigned_in_expressions",
     "bound_names",
     "calls_in",
     "changed_names",
@@ -197,7 +179,6 @@ __all__ = [
     "free_names",
     "global_names",
     "is_certain",
-    "is_configuration",
     "is_quiet",
     "leaves",
     "makes_items",

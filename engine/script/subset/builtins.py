@@ -13,7 +13,7 @@ from .methods import ordered
 from .operators import key
 from .scope import Unknown, Value
 from .targets import items
-from .values import Bound, Class, Function, Instance, Lazy
+from .values import Bound, Class, Function, Instance, Lazy, View
 
 _RUNNING = (
     "print", "get_ipython", "display", "type", "repr", "help", "input", "open", "exit", "quit", "id", "hash", "iter", "next", "hasattr",
@@ -57,6 +57,8 @@ def _length(run: Evaluator, node: ast.Call) -> Value:
     args = _args(run, node)
     if args is None:
         return run.runs(node)
+    if isinstance(args[0], View):
+        return len(args[0].owner)
     if not isinstance(args[0], tuple | list | dict | str | range):
         return run.dialect.builtin(run, "len", args, node)
     return len(args[0])

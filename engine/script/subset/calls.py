@@ -329,6 +329,10 @@ def _from_class(run: Evaluator, of: Class, made: Instance | None, name: str, nod
             return Bound(found, of)
         case Function(kind="") if made is not None:
             return Bound(found, made)
+        case Function():
+            return found
+        case _ if of.opens:
+            return run.runs(node)  # classes of other code can make something else of it, as enum.Enum does
         case _:
             return run.seen(found)
 

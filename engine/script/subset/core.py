@@ -22,7 +22,7 @@ from .bindings import leaves
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Class, Function, Instance, Lazy, Module, is_mutable, unknown_error
+from .values import Class, Function, Instance, Lazy, Module, View, is_mutable, unknown_error
 
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
@@ -290,6 +290,8 @@ class Evaluator:
                 return None
             case tuple() | list() | str() | range() | dict():
                 return self._live(value, node)
+            case View(owner=owner):
+                return self._live(owner, node, value.items())
             case Lazy(items=items):
                 return items
             case _:
@@ -300,10 +302,10 @@ class Evaluator:
                              expected="range(4), a list, the result of get_loops, …")  # fmt: skip
         return iter(found)
 
-    def _live(self, value: Any, node: ast.AST) -> Iterator[Value]:
+    def _live(self, value: Any, node: ast.AST, items: Iterator[Value] | None = None) -> Iterator[Value]:
         """Yield the items of a list as it is when each is asked for, as Python does."""
         try:
-            for item in value:
+            for item in value if items is None else items:
                 if self.memory.change_of(value) is not None:
                     raise self.error(
                         node, "unsupported", "other code may change the items", expected="a list that stays the same"

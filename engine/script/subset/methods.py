@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 from .core import Evaluator
 from .operators import equal, key
 from .scope import Unknown, Value
+from .values import View
 
 ReadMethod: TypeAlias = Callable[[Evaluator, Any, Sequence[Value], Mapping[str, Value], ast.Call], Value]
 
@@ -141,15 +142,15 @@ def _update(
 
 
 def _keys(run: Evaluator, owner: dict[Value, Value], node: ast.Call) -> Value:
-    return run.new(tuple(owner), node)
+    return View(owner, "keys")
 
 
 def _values(run: Evaluator, owner: dict[Value, Value], node: ast.Call) -> Value:
-    return run.new(tuple(owner.values()), node)
+    return View(owner, "values")
 
 
 def _pairs(run: Evaluator, owner: dict[Value, Value], node: ast.Call) -> Value:
-    return run.new(tuple(owner.items()), node)
+    return View(owner, "items")
 
 
 # --- strings and numbers

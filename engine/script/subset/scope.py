@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -65,12 +65,6 @@ class Scope:
         classes."""
         inner = Scope()
         inner._tables = [*(table for table in self._tables if table.kind != "class"), Table(kind, local)]
-        return inner
-
-    def with_values(self, values: Mapping[str, Value]) -> Scope:
-        """Return a scope with these names in front of those of this one."""
-        inner = self.opened("block")
-        inner._tables[-1].update(values)
         return inner
 
     def declare_global(self, names: Iterable[str]) -> None:

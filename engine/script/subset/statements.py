@@ -272,9 +272,22 @@ def _class_of(run: Evaluator, node: ast.ClassDef) -> Value:
     for name, value in values.items():
         if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef):
             values[name] = Function(value.node, value.scope, value.defaults, value.kind, made, value.known)
+    if is_data and _is_special(node):
+        return Unknown(f"line {run.line(node)} defines a dataclass in a form that is not read")
     if any(name is None or name.partition(".")[0] not in (*_KNOWN_ROOTS, "dataclasses") for name in names):
         return Unknown(f"line {run.line(node)} decorates it by code that is not read")
     return run.new(made, node)
+
+
+def _is_special(node: ast.ClassDef) -> bool:
+    """Whether a dataclass has other parameters than its annotated names in order."""
+    options = [d for d in node.decorator_list if isinstance(d, ast.Call)]
+    fields = [p for p in node.body if isinstance(p, ast.AnnAssign)]
+    calls = [*options, *(f.value for f in fields if isinstance(f.value, ast.Call))]
+    words = [ast.unparse(f.annotation) for f in fields]
+    return any(keyword.arg in ("init", "kw_only") for call in calls for keyword in call.keywords) or any(
+        special in word for word in words for special in ("ClassVar", "InitVar", "KW_ONLY")
+    )
 
 
 def _bases(run: Evaluator, node: ast.ClassDef) -> tuple[tuple[Class, ...], bool]:

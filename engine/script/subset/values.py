@@ -92,6 +92,22 @@ class Field(msgspec.Struct, Foreign, frozen=True, eq=False):
     has_default: bool = False
 
 
+class View(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """The keys, values or items of a dict, as they are when a loop asks for them."""
+
+    owner: dict[Value, Value]
+    kind: str
+
+    def items(self) -> Iterator[Value]:
+        match self.kind:
+            case "keys":
+                return iter(self.owner)
+            case "values":
+                return iter(self.owner.values())
+            case _:
+                return iter(self.owner.items())
+
+
 class TypeVariable(Foreign):
     """The result of `TypeVar("n")`, which declares a size in the texts that TVM prints."""
 
@@ -152,7 +168,7 @@ def parts(value: Value) -> Iterator[Value]:
         case Bound(function=function, owner=owner):
             yield function
             yield owner
-        case Parent(owner=owner):
+        case Parent(owner=owner) | View(owner=owner):
             yield owner
         case Function(defaults=defaults):
             yield from defaults.values()
@@ -173,7 +189,23 @@ def reachable(value: Value, most: int) -> Iterator[Value]:
 
 
 __all__ = [
-    "Attributes", "Bound", "Class", "Definition", "Field", "Function", "Instance", "Lazy", "Module", "Parent",
+    "Attributes",
+    "Bound",
+    "Class",
+    "Definition",
+    "Field",
+    "Function",
+    "Instance",
+    "Lazy",
+    "Module",
+    "Parent",
     "TypeVariable",
-    "Unknown", "frozen", "is_mutable", "parts", "reachable", "several", "unknown_error",
+    "Unknown",
+    "View",
+    "frozen",
+    "is_mutable",
+    "parts",
+    "reachable",
+    "several",
+    "unknown_error",
 ]  # fmt: skip

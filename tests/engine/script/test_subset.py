@@ -1,0 +1,80 @@
+"""The evaluator of Python text: what it passes over, and values that only Python's own semantics give."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.ir import IntImm, PrimFunc
+from tilewright.engine.script import ParseError, parse
+
+PROGRAM = """
+@T.prim_func
+def double(a: T.Buffer((M,), "float32"), b: T.Buffer((M,), "float32")):
+    for i in range(M):
+        with T.block("b"):
+            vi = T.axis.spatial(M, i)
+            b[vi] = a[vi] * T.float32(2)
+"""
+
+KNOWN = {
+    "keys of a dict that grows": ("d = {1: 2}\nk = d.keys()\nd[3] = 4\nM = len(k) + sum(d.values())", 8),
+    "an iterator that is used up": ("z = zip([1, 2], [3, 4])\na = list(z)\nM = len(list(z)) + 4", 4),
+    "a local name": ("M = 4\ndef f():\n    M = 8\nf()", 4),
+    "a name of a class in its methods": (
+        "M = 4\nclass A:\n    M = 8\n    def f(self):\n        return M\nM = A().f()",
+        4,
+    ),
+    "an inherited method": (
+        "class A:\n    def f(self): return 4\nclass B(A):\n    def f(self): return super().f() * 2\nM = B().f()",
+        8,
+    ),
+    "a loop with else": ("for M in range(9):\n    if M == 4: break\nelse:\n    M = 1", 4),
+    "a default that is shared": ("def f(x, seen=[]):\n    seen.append(x)\n    return len(seen)\nf(0)\nM = f(0)", 2),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass C:\n    a: int\n    b: int = 3\nM = C(1).b + C(a=1, b=5).b",
+        8,
+    ),
+}
+UNKNOWN = {
+    "a member of an enum": "import enum\nclass E(enum.Enum):\n    A = 4\nM = E.A",
+    "a special dataclass": "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int = field(init=False, default=1)\n    b: int = 2\nM = C(4).b",
+    "a set": "M = len({1, 2, 2})",
+    "an unknown item": "import other\nM = [4, 8][other.number]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_value_is_that_of_python(name: str) -> None:
+    above, expected = KNOWN[name]
+    names: dict[str, object] = {"__name__": "__main__"}
+    exec(above, names)  # the text is written above
+    assert names["M"] == expected
+    func = parse(f"from tvm.script import tir as T\n{above}\n{PROGRAM}").program
+    assert isinstance(func, PrimFunc) and isinstance(func.buffers[0].shape[0], IntImm)
+    assert func.buffers[0].shape[0].value == expected
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_value_that_is_not_certain_is_refused(name: str) -> None:
+    with pytest.raises(ParseError, match="the value of M is not known for certain: line"):
+        parse(f"from tvm.script import tir as T\n{UNKNOWN[name]}\n{PROGRAM}")
+
+
+def test_other_python_is_passed_over_and_listed() -> None:
+    text = (
+        "import numpy as np\nfrom tvm.script import tir as T\nM = 4\nlogger = logging.getLogger()\n"
+        f"async def run(): pass\nclass Runner(Base):\n    def go(self): yield 3\n{PROGRAM}\n"
+        "x = np.zeros(4)\nprint(x)\nfor row in x:\n    print(row)\n"
+    )
+    notes = parse(text).notes
+    assert [note.place.line for note in notes] == [16, 4, 5]
+    assert "(lines 16, 17, 18)" in notes[0].text
+    assert "the name logging is not defined here" in notes[1].text
+
+
+def test_reading_ends_at_its_budget() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(f"from tvm.script import tir as T\nM = 4\nwhile True:\n    M = M + 0\n{PROGRAM}")
+    assert caught.value.code == "too-large"
