@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 import pytest
 from msgspec.structs import replace
 from support.sessions.pages import machine_now, opened_example, report_now, simulate_steps
@@ -63,8 +67,8 @@ def reports(state: State, store: Store) -> tuple[Report, Report]:
     return a, b
 
 
-def lines_of(table: list[dict[str, object]]) -> dict[str, dict[str, str]]:
-    return {f"{group['title']}: {line['label']}": line for group in table for line in group["lines"]}  # type: ignore[attr-defined]
+def lines_of(table: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    return {f"{group.title}: {line.label}": msgspec.to_builtins(line) for group in table for line in group.lines}
 
 
 @pytest.mark.slow
