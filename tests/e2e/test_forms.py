@@ -76,7 +76,7 @@ def entry_places(bench: Bench) -> list[tuple[str, dict[str, Any]]]:
                 for row, handle in ids.items()
                 if isinstance(handle, kind)
                 for entry in menus[row]
-                if (entry["method"], entry["key"]) == (item.method, item.key) and not entry["disabled"]
+                if (entry.method, entry.key) == (item.method, item.key) and not entry.disabled
             ]
             assert rows, f"{item.label} applies nowhere"
             found.append(next((r for r in rows if r[0] == HARDLY.get(item.method)), rows[0]))
@@ -107,35 +107,35 @@ LOOK = """(root) => {
 }"""
 
 
-def opened(page: Page, row: str, entry: dict[str, Any]) -> Locator:
+def opened(page: Page, row: str, entry: Any) -> Locator:
     page.locator(f'.row[data-id="{row}"]').focus()
-    page.keyboard.press(entry["key"])
+    page.keyboard.press(entry.key)
     form = page.get_by_role("dialog")
     form.wait_for()
     return form
 
 
-def assert_whole(page: Page, form: Locator, entry: dict[str, Any]) -> None:
+def assert_whole(page: Page, form: Locator, entry: Any) -> None:
     """Nothing of a form is cut off, and it shows its call."""
-    if all(item["optional"] or item["default"] != "" for item in entry["fields"]):
-        expect(form.locator("code")).to_contain_text(f"sch.{entry['method']}(")
-    assert page.locator(".sheet").evaluate(LOOK) == [], entry["label"]
-    for item in entry["fields"]:
-        expect(form.get_by_text(item["label"]).first).to_be_visible()
+    if all(item.optional or item.default != "" for item in entry.fields):
+        expect(form.locator("code")).to_contain_text(f"sch.{entry.method}(")
+    assert page.locator(".sheet").evaluate(LOOK) == [], entry.label
+    for item in entry.fields:
+        expect(form.get_by_text(item.label).first).to_be_visible()
 
 
 @pytest.mark.slow
 def test_forms_are_complete_and_make_the_calls_they_propose(bench):
     tree_bench, page = bench
     for row, entry in entry_places(tree_bench):
-        if entry["method"] not in CALLED or not entry["fields"]:
+        if entry.method not in CALLED or not entry.fields:
             continue
         before = tree_bench.schedule.func
         form = opened(page, row, entry)
         assert_whole(page, form, entry)
         form.get_by_role("button", name="Apply").click()
-        expect(form, entry["label"]).to_have_count(0)
-        assert tree_bench.schedule.func is not before, entry["label"]
+        expect(form, entry.label).to_have_count(0)
+        assert tree_bench.schedule.func is not before, entry.label
         tree_bench.schedule.undo()
         tree_bench.show()
 
@@ -144,11 +144,11 @@ def test_forms_are_complete_and_make_the_calls_they_propose(bench):
 def test_every_form_is_complete_and_shows_its_call(bench, shoot):
     tree_bench, page = bench
     for row, entry in entry_places(tree_bench):
-        if not entry["fields"]:
+        if not entry.fields:
             continue
         form = opened(page, row, entry)
         assert_whole(page, form, entry)
-        shoot(page, f"form-{entry['method']}-{entry['key']}")
+        shoot(page, f"form-{entry.method}-{entry['key']}")
         page.keyboard.press("Escape")
         expect(form).to_have_count(0)
     assert tree_bench.kinds() == []

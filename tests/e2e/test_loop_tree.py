@@ -140,7 +140,7 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
     assert len(set(shown.values())) == len(shown)
     assert all(row(page, name).locator(".offer").inner_text() for name, state in found.items() if state != "illegal")
     page.mouse.move(*middle(row(page, own)), steps=8)
-    reason = next(e["reason"] for e in tree_bench.targets_of(COPY) if e["loop"] == own).splitlines()[0]
+    reason = next(e.reason for e in tree_bench.targets_of(COPY) if e.loop == own).splitlines()[0]
     expect(page.locator(".tip")).to_contain_text(reason)
     inside(page, page.locator(".tip"))
     page.mouse.up()
