@@ -221,11 +221,11 @@ def test_few_tasks_are_drawn_as_bars_per_run() -> None:
     state = round_trips(store)
     a, b = reports(state, store)
     value = overlay_now(state, store)
-    assert value.cycles == [a.cycles, b.cycles]
+    assert value.cycles == (a.cycles, b.cycles)
     assert [e.name for e in value.engines] == [n for n, e in a.engines.items() if e.tasks]
     for report, side in ((a, "a"), (b, "b")):
         for engine in value.engines:
-            bars = engine[side]["bars"]
+            bars = getattr(engine, side).bars
             assert sum(end - start for start, end, *_ in bars) == report.engines[engine.name].busy
             assert len(bars) == report.engines[engine.name].tasks
 
@@ -347,10 +347,10 @@ def test_every_example_compares_its_first_runnable_step_with_now(name: str) -> N
     assert sum(value.counts.values()) >= len({line.b.name for line in value.lines if line.b})
     assert value.explanation.text
     shown = overlay_now(compared, store)
-    assert shown.cycles == [a.cycles, b.cycles] and shown.end == max(a.cycles, b.cycles)
+    assert shown.cycles == (a.cycles, b.cycles) and shown.end == max(a.cycles, b.cycles)
     for engine in shown.engines:
         for side, report in (("a", a), ("b", b)):
-            works = bool(engine[side]["bars"] or engine[side]["stretches"])
+            works = bool(getattr(engine, side).bars or getattr(engine, side).stretches)
             assert works == (report.engines[engine.name].tasks > 0)
 
 
