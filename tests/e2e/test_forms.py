@@ -148,7 +148,7 @@ def test_every_form_is_complete_and_shows_its_call(bench, shoot):
             continue
         form = opened(page, row, entry)
         assert_whole(page, form, entry)
-        shoot(page, f"form-{entry.method}-{entry['key']}")
+        shoot(page, f"form-{entry.method}-{entry.key}")
         page.keyboard.press("Escape")
         expect(form).to_have_count(0)
     assert tree_bench.kinds() == []
