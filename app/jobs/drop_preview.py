@@ -101,7 +101,7 @@ class Drag:
 
     @property
     def predictions(self) -> list[PredictedDrop]:
-        """The predictions so far."""
+        """The predictions that are known."""
         return list(self._predictions.values())
 
     def keep(self, prediction: PredictedDrop) -> None:

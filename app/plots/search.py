@@ -10,6 +10,8 @@ import msgspec
 from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Label, LinearScale, LogScale, Range1d, TapTool
 from bokeh.plotting import figure
 
+from ...engine.explore import CYCLES, PEAK
+from ..views.explore.value import metric
 from .panes import dark_colours, item_of
 from .study import (
     OUTCOMES,
@@ -45,7 +47,7 @@ def scatter_figure() -> figure:
     Its tag has the scales, tickers and formatters of the units, which the page exchanges with the axes.
     """
     style = Style("light")
-    drawn = scatter_frame(style, ("", "bytes"), ("", "cycles"), Amounts([]), Amounts([]), 300)
+    drawn = scatter_frame(style, metric(PEAK), metric(CYCLES), Amounts([]), Amounts([]), 300)
     text, surface = style.ink("text"), style.ink("surface")
     drawn.hspan(y="y", source=data_source("bound", "y"), line_color=text, line_dash="dashed")
     drawn.vspan(x="x", source=data_source("bound x", "x"), line_color=text, line_dash="dashed")

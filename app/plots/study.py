@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from ...engine.adopt import Hole
 from ...engine.explore import Figures, Study, Trial
-from ..views.explore.value import LABELS, figure_of, figures_value
+from ..views.explore.value import LABELS, Metric, figure_of, figures_value, metric
 from ..views.labels.holes import axis_of
 from ..views.labels.numbers import grouped, size_text
 from .picture import with_picture
@@ -78,7 +78,7 @@ def scatter(
     if y == "cycles" and bounds:
         ys = Amounts([*ys.values, min(bounds)])
     style = Style(theme)
-    drawn = scatter_frame(style, _label(study, x), _label(study, y), xs, ys, height)
+    drawn = scatter_frame(style, metric(x), metric(y), xs, ys, height)
     marks: list[GlyphRenderer] = []
     for status in OUTCOMES:
         own = [trial for trial in study.trials if trial.outcome.status == status]
@@ -98,14 +98,12 @@ def scatter(
     add_hover(drawn, marks, TOOLTIPS)
     style.legend(drawn.legend[0]) if drawn.legend else None
     counts = ", ".join(f"{count} {OUTCOMES[status][0]}" for status, count in study.counts.items())
-    words = f"{_label(study, y)[0]} against {_label(study, x)[0]} of {len(study.trials)} candidates: {counts}; front of {len(front)}"
+    words = f"{metric(y).label} against {metric(x).label} of {len(study.trials)} candidates: {counts}; front of {len(front)}"
     return with_picture(drawn, words)
 
 
-def scatter_frame(
-    style: Style, x: tuple[str, str], y: tuple[str, str], xs: Amounts, ys: Amounts, height: int
-) -> figure:
-    """An empty scatter plot; `x` and `y` are (label, unit). The ranges named "strip" place candidates without figures at the lower edge."""
+def scatter_frame(style: Style, x: Metric, y: Metric, xs: Amounts, ys: Amounts, height: int) -> figure:
+    """An empty scatter plot. The ranges named "strip" place candidates without figures at the lower edge."""
     drawn = style.figure(
         "scatter",
         height=height,
@@ -113,10 +111,10 @@ def scatter_frame(
         y_axis_type="log" if ys.is_log else "linear",
         x_range=Range1d(start=xs.ends[0], end=xs.ends[1]),
         y_range=Range1d(start=ys.ends[0], end=ys.ends[1]),
-        x_axis_label=x[0],
-        y_axis_label=y[0],
+        x_axis_label=x.label,
+        y_axis_label=y.label,
     )
-    for axis, (_, unit) in ((drawn.xaxis[0], x), (drawn.yaxis[0], y)):
+    for axis, unit in ((drawn.xaxis[0], x.unit), (drawn.yaxis[0], y.unit)):
         write_amounts(axis, unit)
     drawn.extra_x_ranges = {"strip": Range1d(start=0, end=1)}
     drawn.extra_y_ranges = {"strip": Range1d(start=0, end=1)}
@@ -172,11 +170,6 @@ def jitter(number: int) -> float:
 def _figures(trial: Trial) -> Figures:
     assert trial.outcome.figures is not None
     return trial.outcome.figures
-
-
-def _label(study: Study, key: str) -> tuple[str, str]:
-    known = {entry.key: (entry.label, entry.unit) for entry in figures_value(study.machine)}
-    return known.get(key) or LABELS.get(key) or (key.capitalize(), "bytes")
 
 
 def _words(trial: Trial) -> str:

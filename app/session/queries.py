@@ -101,7 +101,7 @@ def menu(state: State, store: Store, row: str) -> list[Entry]:
 
 
 def repair(state: State, message: FindRepair) -> DropRepair:
-    """What makes a drop legal."""
+    """The repair of a drop, as far as one is known."""
     try:
         drop = drop_of(message, func_of(state))
     except TilewrightError:

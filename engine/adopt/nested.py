@@ -28,11 +28,13 @@ Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A parameter of a function around a program: its name, kind, and the value from its default or from a call, as text ("": none)."""
+    """A parameter of a function around a program: its name, kind, and the value from its default or from a call, as text ("": none).
+    `optional`: it has a default, which need not be written out as a constant."""
 
     name: str
     kind: Kind
     value: str = ""
+    optional: bool = False
 
     @property
     def shown(self) -> str:
@@ -164,7 +166,7 @@ def _literal(node: ast.expr) -> str | None:
 def _need(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Need:
     value = "" if default is None else _literal(default) or ""
     written = "" if annotation is None else ast.unparse(annotation).lower()
-    return Need(name, _kind(name.lower(), written, value), value)
+    return Need(name, _kind(name.lower(), written, value), value, default is not None)
 
 
 def _kind(name: str, annotation: str, value: str) -> Kind:
@@ -311,7 +313,7 @@ def _values(source: Source, wanted: NestedProgram, given: Mapping[str, Any]) -> 
             found[need.name] = _typed(need, given[need.name])
         elif need.value:
             found[need.name] = ast.literal_eval(need.value)
-        elif not _has_default(wanted, need.name):
+        elif not need.optional:
             missing.append(need)
     if missing:
         names = ", ".join(need.shown for need in missing)
@@ -337,22 +339,6 @@ def _typed(need: Need, value: Any) -> Any:
         known: dict[str, Value] = {"shape": tuple(sizes), "ndim": len(sizes)}
         return Attributes(known if dtype.isdecimal() else {**known, "dtype": dtype}, need.name)
     return sizes if need.kind == "list" else value
-
-
-def _has_default(wanted: NestedProgram, name: str) -> bool:
-    """Whether a parameter has a default that is no literal."""
-    for node in wanted.around:
-        for function in [node] if isinstance(node, ast.FunctionDef) else node.body:
-            if isinstance(function, ast.FunctionDef):
-                positional = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-                named = [
-                    a.arg
-                    for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-                    if d is not None
-                ]
-                if name in positional[len(positional) - len(function.args.defaults) :] or name in named:
-                    return True
-    return False
 
 
 __all__ = ["Need", "NestedProgram", "has_nested", "nested_programs", "read_nested"]

@@ -13,6 +13,7 @@ from ..ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, RegionMap,
 from ..schedule import Schedule
 from ..script import Note, Parsed
 from ..script.errors import ParseError
+from ..script.language import SCHEDULE_MAKERS
 from ..script.reading.modules import ModuleReader
 from ..script.reading.source import Source
 from ..script.subset.core import Evaluator
@@ -27,7 +28,6 @@ from ..te.stages import SEPARATOR
 from .instructions import MAX_INSTRUCTIONS, Instruction
 from .trace import Replay, do_one
 
-MAKERS = ("Schedule", "create_schedule")
 SHOWN = ("print", "show")
 _PARTS = frozenset({"show", "script", "print", "mod", "trace", "seed", "fork_seed", "state", "func_working_on"})
 """Attributes of a schedule that do not change it, and whose values are not needed."""
@@ -73,7 +73,7 @@ class ScheduleDialect(TEDialect):
         self.handles: dict[str, Any] = {}  # the text's variables for loops and blocks, with their last values
         self.builtins = {
             **self.builtins,
-            **dict.fromkeys(MAKERS, self._make),
+            **dict.fromkeys(SCHEDULE_MAKERS, self._make),
             **dict.fromkeys(_WRAPPERS, self._wrapped),
         }
 
@@ -131,7 +131,7 @@ class ScheduleDialect(TEDialect):
             return any(
                 isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name) and c.value.id == taken for c in calls
             )
-        return any(ast.unparse(call).rpartition(".")[2] in MAKERS for call in calls)
+        return any(ast.unparse(call).rpartition(".")[2] in SCHEDULE_MAKERS for call in calls)
 
     # --- names and attributes
 
@@ -166,7 +166,7 @@ class ScheduleDialect(TEDialect):
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
         method = name.rpartition(".")[2]
-        if method in MAKERS and not self._is_te_schedule(method):
+        if method in SCHEDULE_MAKERS and not self._is_te_schedule(method):
             return self._make(run, node)
         if method in _WRAPPERS or name.endswith("IRModule.from_expr"):
             return self._wrapped(run, node)

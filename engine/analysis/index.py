@@ -86,11 +86,11 @@ class ProgramIndex:
             facts[find] = find(stmt)
         return cast("T", facts[find])
 
-    def fact_here(self, find: Callable[..., T], *nodes: object) -> T:
-        """`find(index, *nodes)`, cached: for properties of nodes that depend on their positions in this program."""
-        key = (find, *nodes)
+    def fact_here(self, find: Callable[..., T], *given: object) -> T:
+        """`find(index, *given)`, cached: for properties of nodes that depend on their positions in this program."""
+        key = (find, *given)
         if key not in self._facts_here:
-            self._facts_here[key] = find(self, *nodes)
+            self._facts_here[key] = find(self, *given)
         return cast("T", self._facts_here[key])
 
     # Positions.

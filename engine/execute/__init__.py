@@ -7,7 +7,7 @@ from .layouts import Image, ParameterLayout, image
 from .operation_count import operation_count
 from .program import run
 from .values import DIVISIONS, KNOWN_INTRINSICS, NO_OPERATION, PURE_CALLS
-from .verify import Expectation, Verdict, verify
+from .verify import Expectation, Verdict, VerdictStatus, verify
 
 __all__ = [
     "DIVISIONS",
@@ -19,6 +19,7 @@ __all__ = [
     "Image",
     "ParameterLayout",
     "Verdict",
+    "VerdictStatus",
     "element",
     "image",
     "lane_of",

@@ -22,6 +22,9 @@ SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the lar
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
 
+VerdictStatus = Literal["proved", "tested", "failed", "unknown"]
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """The result of a comparison. `tested`: equal on the inputs tried. `proved`: equal on all inputs (`engine.prove`). `failed`: `detail`
     gives the difference. `unknown`: `detail` gives the reason.
@@ -29,7 +32,7 @@ class Verdict(msgspec.Struct, frozen=True):
     `max_abs_error` is the largest difference of a float output (0.0 if bit-identical), None if nothing was compared.
     """
 
-    status: Literal["proved", "tested", "failed", "unknown"]
+    status: VerdictStatus
     detail: str
     max_abs_error: float | None = None
 

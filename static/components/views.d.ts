@@ -161,7 +161,7 @@ export interface CandidateCard {
   choices: CandidateChoice[];
   words: string;
   limits: CandidateLimit[];
-  verdict: "" | "proved" | "tested" | "failed" | "unknown";
+  verdict: "proved" | "tested" | "failed" | "unknown" | "";
 }
 
 /** The value of a parameter; `changed`: it is not the default. */
@@ -184,7 +184,7 @@ export interface Candidates {
   kind: "trials";
   search: number;
   from: number;
-  rows: ([number, string, boolean, number[], number[] | null, number, string])[];
+  rows: ([number, "fits" | "over" | "pruned" | "refused" | "failed", boolean, number[], number[] | null, number, string])[];
 }
 
 /** A change as text, and whether it is an improvement. */
@@ -1118,7 +1118,7 @@ export interface Menu {
 export interface Metric {
   key: string;
   label: string;
-  unit: string;
+  unit: "cycles" | "pJ" | "bytes";
 }
 
 /** The calls of an inference, its inputs and its results. */
@@ -1261,10 +1261,10 @@ export interface Overlay {
   engines: OverlaidEngine[];
   memories: OverlaidMemory[];
   note: string;
-  cycles?: [number, number];
-  longest?: number;
-  start?: number;
-  end?: number;
+  cycles: [number, number];
+  longest: number;
+  start: number;
+  end: number;
 }
 
 /** The whole run in real time: the busy share of each engine by bin, and the share with at least two busy engines, as bytes in base 64. */
@@ -1563,7 +1563,7 @@ export interface Search {
   all: boolean;
   size: number;
   key: number;
-  status: string;
+  status: "waiting" | "running" | "stopped" | "ended" | "failed";
   stale: string;
   count: number;
   total: number;
@@ -1577,11 +1577,11 @@ export interface Search {
   database: SearchDatabase;
   now: number[] | null;
   bound: SpaceBound | null;
-  checked: Record<string, string>;
+  checked: Record<string, "proved" | "tested" | "failed" | "unknown">;
   card: CandidateCard | null;
 }
 
-/** What a search took from its database. */
+/** The results that a search took from its database, as text. */
 export interface SearchDatabase {
   text: string;
   failed: boolean;

@@ -124,7 +124,7 @@ def _written(item: TreeItem) -> tuple[str, ...] | None:
 
 def _in_line(left: Sequence[TreeItem], right: Sequence[TreeItem], partner: Mapping[int, int]) -> list[tuple[int, int]]:
     """The pairs that stay in order: those with the most below them, in sum (a heaviest increasing subsequence)."""
-    best: list[tuple[int, int]] = []  # (place on the right, weight so far), both increasing
+    best: list[tuple[int, int]] = []  # (position on the right, sum of weights up to it), both increasing
     chains: dict[int, tuple[int, int] | None] = {}
     heads: dict[int, int] = {}
     for a in sorted(partner):

@@ -30,7 +30,7 @@ class OverlaidMemory(Value, frozen=True):
     over: bool
 
 
-class Overlay(Value, frozen=True, kw_only=True, omit_defaults=True):
+class Overlay(Value, frozen=True, kw_only=True):
     """Two runs on one scale: the cycles of both, the longest, and the visible cycles from `start` to `end`; without
     both reports only a note."""
 
@@ -39,7 +39,7 @@ class Overlay(Value, frozen=True, kw_only=True, omit_defaults=True):
     note: str
     cycles: tuple[int, int] = (0, 0)
     longest: int = 0
-    start: int = -1
+    start: int = 0
     end: int = 0
 
 

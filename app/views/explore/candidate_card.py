@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ....engine.execute import VerdictStatus
 from ....engine.explore import Outcome, Trial
 from ....engine.hwsim import Report
 from ...state.derived import Store
@@ -52,7 +53,7 @@ class CandidateCard(Value, frozen=True, kw_only=True):
     choices: list[CandidateChoice]
     words: str
     limits: list[CandidateLimit]
-    verdict: Literal["", "proved", "tested", "failed", "unknown"]
+    verdict: VerdictStatus | Literal[""]
 
 
 def trial_now(state: State, found: Found) -> Trial | None:

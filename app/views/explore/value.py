@@ -13,8 +13,9 @@ from msgspec.structs import asdict
 
 from ....engine.adopt import Hole, hole_of, is_hole
 from ....engine.adopt.holes import EXAMPLE
+from ....engine.execute import VerdictStatus
 from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Figures, Settings, Trial, pins_of
-from ....engine.explore.trials.outcome import Status, figures_of
+from ....engine.explore.trials.outcome import UNITS, Status, Unit, figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
 from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
@@ -22,7 +23,7 @@ from ...document.editing.branches import current_branch
 from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.model import SearchRequest, State
-from ...state.search_results import Found, derived_now, found_now
+from ...state.search_results import Found, SearchStatus, derived_now, found_now
 from ..labels.holes import Axis, axis_of, tiles_text
 from ..labels.numbers import grouped, size_text
 from ..labels.values import Answer, Value
@@ -58,7 +59,7 @@ class Metric(Value, frozen=True):
 
     key: str
     label: str
-    unit: str
+    unit: Unit
 
 
 class UsualSettings(Value, frozen=True):
@@ -93,7 +94,7 @@ class SearchedHole(Axis, frozen=True, kw_only=True):
 
 
 class SearchDatabase(Value, frozen=True):
-    """What a search took from its database."""
+    """The results that a search took from its database, as text."""
 
     text: str
     failed: bool
@@ -128,7 +129,7 @@ class Search(SearchRequested, frozen=True, kw_only=True):
     best candidates are verified, `checked` the verdicts."""
 
     key: int
-    status: str
+    status: SearchStatus
     stale: str
     count: int
     total: int
@@ -142,7 +143,7 @@ class Search(SearchRequested, frozen=True, kw_only=True):
     database: SearchDatabase
     now: list[float] | None
     bound: SpaceBound | None
-    checked: dict[str, str]
+    checked: dict[str, VerdictStatus]
     card: CandidateCard | None
 
 
@@ -154,7 +155,7 @@ class ExplorePane(Value, frozen=True):
     deriving: Derivation | None
 
 
-CandidateRow = tuple[int, str, bool, tuple[int, ...], list[float] | None, float, str]
+CandidateRow = tuple[int, Status, bool, tuple[int, ...], list[float] | None, float, str]
 """Number, status, whether it is simulated, point, metrics, seconds, why it is infeasible."""
 
 
@@ -166,12 +167,7 @@ class Candidates(Answer, frozen=True, tag="trials"):
     rows: Sequence[CandidateRow] = ()
 
 
-LABELS = {
-    CYCLES: ("Cycles", "cycles"),
-    ENERGY: ("Energy", "pJ"),
-    TRAFFIC: ("Copied", "bytes"),
-    PEAK: ("On-chip peak", "bytes"),
-}
+LABELS = {CYCLES: "Cycles", ENERGY: "Energy", TRAFFIC: "Copied", PEAK: "On-chip peak"}
 
 
 def explore_value(state: State, store: Store) -> ExplorePane:
@@ -245,11 +241,13 @@ def figures_value(machine: Machine) -> list[Metric]:
     """The metrics of candidates on a machine."""
     far = machine.far.scope
     rows = [row_name(m, block) for m in machine.memories if m.scope != far for block in range(m.blocks)]
-    named = [(key, *LABELS[key]) for key in (CYCLES, PEAK, TRAFFIC, ENERGY)]
-    peaks = [(f"{PEAK} {row}", f"Peak {row.removeprefix('local.')}", "bytes") for row in rows]
-    if len(rows) == 1:
-        peaks = []  # equal to the overall peak
-    return [Metric(*one) for one in (*named, *peaks)][:MOST_FIGURES]
+    peaks = [f"{PEAK} {row}" for row in rows] if len(rows) > 1 else []  # of one row: the overall peak
+    return [metric(key) for key in (CYCLES, PEAK, TRAFFIC, ENERGY, *peaks)][:MOST_FIGURES]
+
+
+def metric(key: str) -> Metric:
+    """The metric of a key of an objective."""
+    return Metric(key, _label(key), UNITS.get(key, "bytes"))
 
 
 # The current search.
@@ -347,7 +345,7 @@ def _rule_above(lines: Sequence[str], line: int, titles: Container[str]) -> str:
 
 
 def _label(key: str) -> str:
-    return LABELS[key][0] if key in LABELS else f"Peak {key.removeprefix(f'{PEAK} ').removeprefix('local.')}"
+    return LABELS.get(key) or f"Peak {key.removeprefix(f'{PEAK} ').removeprefix('local.')}"
 
 
 def amount_text(key: str, amount: float) -> str:

@@ -22,7 +22,9 @@ largest."""
 LOST = "worker-lost"
 """The code of a candidate whose workers died. Its outcome is unknown, so a resumed study evaluates it again."""
 
-UNITS = {CYCLES: "cycles", ENERGY: "pJ", TRAFFIC: "bytes", PEAK: "bytes"}
+Unit = Literal["cycles", "pJ", "bytes"]
+
+UNITS: Mapping[str, Unit] = {CYCLES: "cycles", ENERGY: "pJ", TRAFFIC: "bytes", PEAK: "bytes"}
 
 
 class ObjectiveError(TilewrightError):

@@ -3,42 +3,9 @@
 import { bringIntoView, focusIn, follow, h, icon, textOf } from "../core/dom.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
+/** @import { ComparedBuffer as BufferName, ComparedLine as Line, ComparedRow as Cell, ComparedSide as Side, Comparison as CompareData, DifferenceLine as Figure, Explanation } from "../views.js" */
 
 /** @typedef {keyof typeof SIGNS} Status */
-/** @typedef {keyof typeof TRENDS} Trend */
-/** @typedef {{ name: string, scope: string, colour: number }} BufferName */
-
-/**
- * A loop or a block in a line of the comparison.
- * @typedef {object} Cell
- * @property {string} name
- * @property {"loop" | "block"} kind
- * @property {number} depth
- * @property {string} extent
- * @property {string} detail
- * @property {string[]} badges
- * @property {BufferName[]} reads
- * @property {BufferName[]} writes
- */
-
-/** @typedef {{ a: Cell | null, b: Cell | null, status: Status, words: string[] }} Line */
-/** @typedef {{ key: string, label: string, machine: string, cycles: string, error: string, waiting: boolean }} Side */
-/** @typedef {{ title: string, items: { key: string, text: string }[] }} ChoiceGroup */
-/** @typedef {{ side: string, number: string, text: string, size: number, change: string, trend: Trend }} Effect */
-/** @typedef {{ text: string, how: string, done: number, total: number, effects: Effect[] }} Explanation */
-/** @typedef {{ label: string, a: string, b: string, change: string, trend: Trend, hint: string }} Figure */
-
-/**
- * @typedef {object} CompareData
- * @property {Side[]} sides Empty without a comparison.
- * @property {ChoiceGroup[]} choices
- * @property {Line[]} lines
- * @property {number} more Lines that were not sent.
- * @property {Record<Exclude<Status, "same">, number>} counts
- * @property {{ title: string, lines: Figure[] }[]} table
- * @property {Explanation | null} explanation
- */
-
 const SIGNS = {
   changed: ["≠", "changed"],
   moved: ["↷", "moved"],
@@ -46,7 +13,8 @@ const SIGNS = {
   only_b: ["+", "only B"],
   same: ["", ""],
 };
-const TRENDS = { better: "✓ better", worse: "✗ worse", same: "" };
+/** @type {Record<Figure["trend"], string>} */
+const TRENDS = { better: "✓ better", worse: "✗ worse", same: "", "": "" };
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
 /** @param {Cell} cell */
@@ -289,7 +257,7 @@ function table(groups) {
 
 /** @param {CompareData} data */
 function summary(data) {
-  /** @type {[number, string][]} */
+  /** @type {[number | undefined, string][]} */
   const parts = [
     [data.counts.changed, "changed"],
     [data.counts.moved, "moved"],

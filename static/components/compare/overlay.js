@@ -6,23 +6,9 @@ import { grouped, ticks } from "../core/numbers.js";
 import { followWidth, svg } from "../core/svg.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
+/** @import { EngineWork as LaneData, OverlaidMemory as Memory, Overlay as OverlayData } from "../views.js" */
 
 /** @typedef {[start: number, end: number, colour: number, words: string]} Bar In cycles. */
-/** @typedef {{ bars: Bar[], stretches: [colour: number, shares: number[]][] }} LaneData `stretches`: busy shares by column of the span. */
-/** @typedef {{ name: string, a: LaneData, b: LaneData }} Engine */
-/** @typedef {{ name: string, a: number[], b: number[], limit: number, words: string, over: boolean }} Memory Levels are shares of the scale. */
-
-/**
- * @typedef {object} OverlayData
- * @property {[number, number]} cycles Of A and of B.
- * @property {number} longest
- * @property {number} start The visible range in cycles.
- * @property {number} end
- * @property {Engine[]} engines Empty without two reports.
- * @property {Memory[]} memories
- * @property {string} note
- */
-
 /** @typedef {{ start: number, end: number }} Span */
 /** @typedef {(cycle: number) => number} Scale */
 

@@ -3,8 +3,8 @@
 import { h } from "./dom.js";
 
 /** @import { Model } from "./dom.js" */
+/** @import { Figure as FigureItem } from "../views.js" */
 
-/** @typedef {{ doc: object, root_id: string }} FigureItem The figure as `bokeh.embed.json_item` encodes it. */
 /** @typedef {{ [light: string]: string }} DarkColors The dark colour of each light one. */
 /** @typedef {{ [column: string]: unknown[] }} Columns */
 /** @typedef {{ connect: (listener: (args?: any) => void) => void }} Signal */

@@ -4,21 +4,7 @@
 import { h, nodes } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
-/**
- * The documentation of one primitive. `call` is its signature; texts have `code` in backquotes.
- * @typedef {object} PrimitivePage
- * @property {string} name
- * @property {string} call
- * @property {string} summary
- * @property {string[]} about
- * @property {string} requires
- * @property {string} returns
- * @property {string} errors
- * @property {string} source
- * @property {RewriteDrawing} drawing
- */
-
-/** @typedef {{ before: string[], after: string[], notes: string[] }} RewriteDrawing Lines of a program. */
+/** @import { Drawing as RewriteDrawing, PrimitiveDoc as PrimitivePage } from "../views.js" */
 
 /** @typedef {{ element: HTMLElement, about: HTMLElement }} CardOwner The menu, and the description of its focused entry. */
 

@@ -10,7 +10,8 @@ import { makeScale } from "./scale.js";
 
 /** @import { Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
 /** @import { Model } from "../core/dom.js" */
-/** @import { Axis, Brush, HoleAxis, FigureAxis, Outcome, Pane, Row, Search } from "./model.js" */
+/** @import { Axis, Brush, HoleAxis, FigureAxis, Outcome, Pane, Row } from "./model.js" */
+/** @import { Search } from "../views.js" */
 
 /**
  * An axis in the plot. Heights are from 0 to 1.

@@ -5,15 +5,7 @@ import { grouped } from "../core/numbers.js";
 import { changeOf } from "./side.js";
 
 /** @import { Send } from "../core/dom.js" */
-
-/**
- * @typedef {object} Deriving
- * @property {string} machine
- * @property {number | null} cycles Those of the fastest schedule so far.
- * @property {number | null} now Those of the present schedule.
- * @property {number} seconds The time at which it was found.
- * @property {string[]} decisions
- */
+/** @import { Derivation as Deriving } from "../views.js" */
 
 /** The button that derives a schedule, opens it and searches its values; for a schedule with tiles, they can be kept. */
 export class MakeFast {

@@ -12,10 +12,10 @@ import { axesOf, Candidates, OUTCOMES } from "./model.js";
 import { Scatter } from "./scatter.js";
 import { bestSoFar, frontTable, hoverCard, trialCard } from "./side.js";
 
-/** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
+/** @import { DarkColors } from "../core/bokeh_figure.js" */
 /** @import { PayloadModel, Rect } from "../core/dom.js" */
-/** @import { Deriving } from "./deriving.js" */
-/** @import { Axis, ExploreData, Offer, Outcome, Pane, Row, RowsMessage, Search } from "./model.js" */
+/** @import { Axis, Outcome, Pane, Row } from "./model.js" */
+/** @import { Candidates as RowsMessage, Derivation as Deriving, ExplorePane as ExploreData, Figure as FigureItem, Search, SearchOffer as Offer } from "../views.js" */
 
 const PAGE = document.documentElement;
 const SETTLED_MS = 160;

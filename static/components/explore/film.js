@@ -7,7 +7,8 @@ import { decisionList } from "./deriving.js";
 import { framesOf } from "./model.js";
 import { changeOf } from "./side.js";
 
-/** @import { Frame, Pane, Row, Search } from "./model.js" */
+/** @import { Frame, Pane, Row } from "./model.js" */
+/** @import { Search } from "../views.js" */
 
 const PLAY_MS = 1200;
 

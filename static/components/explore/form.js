@@ -7,7 +7,7 @@ import { MakeFast } from "./deriving.js";
 import { Pins } from "./pins.js";
 
 /** @import { Send } from "../core/dom.js" */
-/** @import { Figure, Offer } from "./model.js" */
+/** @import { Metric as Figure, SearchOffer as Offer } from "../views.js" */
 
 /** @typedef {{ figure: Figure, objective: HTMLInputElement, budget: HTMLInputElement }} FigureRow */
 

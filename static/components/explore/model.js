@@ -4,76 +4,10 @@ import { plainText } from "../core/hole_text.js";
 
 /** @import { Rect } from "../core/dom.js" */
 /** @import { Unit } from "./amounts.js" */
-/** @import { Deriving } from "./deriving.js" */
+/** @import { Candidates as RowsMessage, Search } from "../views.js" */
 
 /** @typedef {keyof typeof OUTCOMES} Outcome */
-/** @typedef {"waiting" | "running" | "stopped" | "ended" | "failed"} SearchStatus The progress of a search. */
-/** @typedef {"proved" | "tested" | "failed" | "unknown"} Verdict Whether a candidate computes the same as the program. */
-/** @typedef {{ key: string, label: string, unit: Unit }} Figure */
-/** @typedef {{ name: string, kind: string, cycles: string, share: number }} Limit A lower bound on the cycles. */
-
 /** @typedef {number[]} Point The position of a value for each hole. */
-
-/**
- * What can be searched.
- * @typedef {object} Offer
- * @property {{ name: string, target: string, values: string[] }[]} holes
- * @property {number} size
- * @property {Figure[]} figures
- * @property {{ objectives: string[], trials: number, seed: number, seconds: number }} usual The settings of a new search.
- * @property {number} exhaustive The largest space whose candidates are all tried.
- * @property {number} most_trials
- * @property {string} machine
- * @property {string} tiles The tiles of the schedule, which a derivation can keep.
- * @property {string} example A line with a hole.
- * @property {string} error
- */
-
-/**
- * The selected candidate.
- * @typedef {object} Card
- * @property {number} trial
- * @property {Point} point
- * @property {boolean} is_best
- * @property {boolean} is_front
- * @property {string} status
- * @property {string} why
- * @property {{ name: string, text: string, changed: boolean }[]} choices
- * @property {string} words Its cycles against its lower bound.
- * @property {Limit[]} limits
- * @property {Verdict | ""} verdict
- */
-
-/**
- * A search, without the rows of its candidates.
- * @typedef {object} Search
- * @property {number} key
- * @property {SearchStatus} status
- * @property {string} asked The request in words.
- * @property {string} stale The origin of the candidates if the notebook has changed.
- * @property {string[]} decisions What the lines of a derived schedule do; none for a person's.
- * @property {string[]} kept The pinned holes with their values.
- * @property {string[]} lost Values to keep that the derived schedule does not have.
- * @property {{ name: string, values: string[], order: number[], rule?: string }[]} holes `order`: the positions of the values along the
- *   axis; `rule`: the rule that wrote the hole, "" for a person's.
- * @property {Figure[]} figures
- * @property {string[]} objectives Keys of figures.
- * @property {number} count
- * @property {number} total
- * @property {Partial<Record<Outcome, number>>} counts
- * @property {number[]} front Numbers of candidates; the best one is first.
- * @property {[done: number, total: number] | null} checking The progress of the verification.
- * @property {number} seconds
- * @property {number | null} left
- * @property {string | null} error
- * @property {{ text: string, failed: boolean }} database What it took from the database of found schedules.
- * @property {number[] | null} now The figures of the schedule in the notebook.
- * @property {{ cycles: number, whole: boolean } | null} bound The lower bound of all candidates; `whole`: of the whole space.
- * @property {{ [number: string]: Verdict }} checked
- * @property {Card | null} card
- */
-
-/** @typedef {{ offer: Offer | null, search: Search | null, deriving: Deriving | null }} ExploreData */
 
 /**
  * A candidate.
@@ -100,8 +34,6 @@ import { plainText } from "../core/hole_text.js";
  * @property {{ name: string, from: string, to: string, rule: string }[]} changes
  */
 /** @typedef {[Row["number"], Outcome, boolean, Point, number[] | null, seconds: number, why: string]} RowValue */
-/** @typedef {{ kind: "trials", search: number, from: number, rows: RowValue[] }} RowsMessage */
-
 /**
  * @typedef {object} HoleAxis
  * @property {"hole"} kind

@@ -3,9 +3,9 @@ import { test } from "node:test";
 
 import { axesOf, Candidates, framesOf, valueOn } from "./model.js";
 
-/** @type {Pick<import("./model.js").Search, "holes" | "figures">} */
+/** @type {Pick<import("../views.js").Search, "holes" | "figures">} */
 const SEARCH = {
-  holes: [{ name: "tile", values: ["64", "16", "32"], order: [1, 2, 0] }],
+  holes: [{ name: "tile", values: ["64", "16", "32"], order: [1, 2, 0], rule: "" }],
   figures: [
     { key: "cycles", label: "Cycles", unit: "cycles" },
     { key: "peak", label: "Peak on chip", unit: "bytes" },
@@ -70,7 +70,7 @@ test("a new search begins without filters and rows", () => {
   assert.deepEqual([made.key, made.rows.length, made.byNumber.size, made.isFiltered], [9, 0, 0, false]);
 });
 
-/** @param {Partial<import("./model.js").Search>} [more] */
+/** @param {Partial<import("../views.js").Search>} [more] */
 const framesWith = (more) =>
   framesOf({ ...SEARCH, objectives: ["cycles"], checked: {}, ...more }, candidates().rows).map((frame) => [
     frame.row.number,

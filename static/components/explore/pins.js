@@ -3,7 +3,7 @@
 import { plainText } from "../core/hole_text.js";
 import { h, icon } from "../core/dom.js";
 
-/** @import { Offer } from "./model.js" */
+/** @import { SearchOffer as Offer } from "../views.js" */
 
 /** @typedef {Offer["holes"][number]} Hole */
 

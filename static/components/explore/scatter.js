@@ -9,7 +9,8 @@ import { rangeOf } from "./scale.js";
 
 /** @import { Part, Plot, Source } from "../core/bokeh_figure.js" */
 /** @import { Model } from "../core/dom.js" */
-/** @import { Axis, FigureAxis, MeasuredRow, Pane, Row, Search } from "./model.js" */
+/** @import { FigureAxis, MeasuredRow, Pane, Row } from "./model.js" */
+/** @import { Search } from "../views.js" */
 
 /** @typedef {{ x: FigureAxis, y: FigureAxis }} Plane */
 

@@ -6,7 +6,8 @@ import { grouped } from "../core/numbers.js";
 import { svg } from "../core/svg.js";
 import { fullAmount, shortAmount } from "./amounts.js";
 
-/** @import { Frame, Limit, MeasuredRow, Pane, Row, Search } from "./model.js" */
+/** @import { Frame, MeasuredRow, Pane, Row } from "./model.js" */
+/** @import { CandidateLimit as Limit, Search } from "../views.js" */
 
 const VERDICTS = {
   proved: "✔ proved to compute the same",

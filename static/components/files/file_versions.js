@@ -3,10 +3,7 @@
 import { focusIn, h } from "../core/dom.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/** @typedef {{ number: number, at: number, what: string, now: boolean }} Version `at`: milliseconds since 1970. */
-/** @typedef {{ number?: number | null, text: string, mark?: keyof typeof MARKS | null }} Line */
-/** @typedef {{ name: string, chosen: number | null, versions: Version[], lines: Line[] }} VersionsData */
+/** @import { CodeLine as Line, FileVersion as Version, FileVersions as VersionsData } from "../views.js" */
 
 /** @type {Record<string, number>} */
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 };

@@ -9,11 +9,8 @@ import { patch } from "../core/patch.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
 /** @import { MenuItem } from "../core/menu.js" */
-/** @import { VersionsData } from "./file_versions.js" */
+/** @import { Clash, ConflictQuestion as Question, FileLabel as FileData, FileVersions as VersionsData } from "../views.js" */
 
-/** @typedef {{ name: string, status: keyof typeof SIGNS, text: string, hint: string, folder: boolean }} FileData */
-/** @typedef {{ line: number, ours: string[], theirs: string[], above: string[], below: string[] }} Clash */
-/** @typedef {{ who: "page" | "disk", name: string, clashes: Clash[] }} Question */
 /** @typedef {"ours" | "theirs" | "both"} Choice */
 
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };

@@ -8,38 +8,8 @@ import { patchChildren } from "../core/patch.js";
 import { helpButton, themeButton } from "../shell/bar_parts.js";
 import { thumbnail } from "./thumbnail.js";
 
-/** @import { Notice } from "../views.js" */
+/** @import { ExampleCard as Card, Gallery as GalleryData, Notice } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
-/** @import { Theme } from "../shell/theme.js" */
-/** @import { Thumbnail } from "./thumbnail.js" */
-
-/**
- * A notebook on the start screen.
- * @typedef {object} Card
- * @property {string} name
- * @property {string} title
- * @property {string} sentence
- * @property {string[]} facts
- * @property {string[]} figures
- * @property {string} discussion
- * @property {string} question
- * @property {string} machine
- * @property {string} model The name of a model; "" for a notebook.
- * @property {string} words The search index, in lower case.
- * @property {number | null} changed Seconds since 1970, of a user's file.
- * @property {string} obstacle The reason why the file cannot be opened; "" if it can be.
- * @property {Thumbnail | null} thumbnail
- */
-
-/**
- * @typedef {object} GalleryData
- * @property {(Card & { path: string })[]} drafts
- * @property {Card[]} examples
- * @property {Theme} theme
- * @property {Notice | null} problem The error of a text that did not open.
- * @property {string} folder
- * @property {boolean} can_make
- */
 
 const FORUM = "forum";
 const PLACE_KEY = "tilewright-gallery";

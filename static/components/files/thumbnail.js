@@ -3,11 +3,10 @@
 
 import { svg } from "../core/svg.js";
 
+/** @import { FillLevel as Level, Lane, Thumbnail } from "../views.js" */
+
 /** @typedef {[depth: number, width: number, colour: number]} Row The colour of a loop is -1. */
 /** @typedef {[start: number, end: number, colour: number, share: number]} Bar */
-/** @typedef {{ name: string, bars: Bar[] }} Lane */
-/** @typedef {{ name: string, fill: number[], limit: number, over: boolean }} Level */
-/** @typedef {{ rows: Row[], engines: Lane[], memories: Level[] }} Thumbnail */
 
 const WIDTH = 340;
 const TREE = { left: 10, right: 124, indent: 7 };

@@ -4,33 +4,8 @@ import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
 import { LayoutPicker } from "../layout/picker.js";
 
-/** @import { LayoutPicker as LayoutValue } from "../views.js" */
+/** @import { CopiedBuffer as TrafficRow, HeldBuffer as BufferSummary, Inspector as InspectorData, MemorySummary, Section } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/**
- * @typedef {object} InspectorData
- * @property {"nothing" | "loop" | "block" | "buffer"} kind
- * @property {{ label: string, row: string }[]} crumbs Rows of the tree, back from a buffer.
- * @property {Section[]} sections
- * @property {MemorySummary[]} memories
- * @property {TrafficRow[]} traffic
- * @property {LayoutValue} picker Present if a buffer is chosen.
- */
-
-/**
- * @typedef {object} Section
- * @property {string} title
- * @property {string} kind
- * @property {string} [buffer] The id of the buffer that the title opens.
- * @property {number | null} swatch A buffer's colour.
- * @property {[name: string, value: string, hint: string][]} rows
- * @property {string} note
- */
-
-/** @typedef {{ name: string, scope: string, blocks: BankSummary[], buffers: BufferSummary[] }} MemorySummary */
-/** @typedef {{ name: string, peak: string, capacity: string, share: number, use: string, over: boolean }} BankSummary */
-/** @typedef {{ id: string, name: string, colour: number, size: string, note: string, tone: string, tip: string }} BufferSummary */
-/** @typedef {{ buffer: string, colour: number, source: string, destination: string, bytes: string }} TrafficRow */
 
 /** @typedef {{ memories: MemorySummary[] } | { traffic: TrafficRow[] } | { section: Section }} Part */
 
@@ -114,7 +89,7 @@ class Inspector {
     this.top.hidden = data.kind !== "buffer";
     if (data.kind !== "buffer" && this.isWide) this.widen(false);
     if (data.kind !== was) this.element.scrollTop = 0;
-    if (data.kind === "buffer") {
+    if (data.picker) {
       if (this.body.firstChild !== this.picker.element) this.body.replaceChildren(this.picker.element);
       this.picker.update(data.picker);
       return;

@@ -3,46 +3,13 @@
 import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/** @typedef {{ better: string, change: string, trend: "better" | "worse" | "same", hint: string, width: number }} Gain */
-/** @typedef {{ text: string, value: string, hint: string, chosen: boolean, possible: boolean }} Offer */
-
-/**
- * @typedef {object} Parameter
- * @property {string} path
- * @property {string} label
- * @property {string} meaning
- * @property {string} unit
- * @property {string} text The present value.
- * @property {string} source
- * @property {boolean} changed
- * @property {string} was The value in the machine file.
- * @property {string[]} choices
- * @property {string | null} less The next smaller value.
- * @property {string | null} more
- * @property {Offer[]} offers Common sizes.
- * @property {Gain} [gain]
- */
-
-/** @typedef {{ path: string, name: string, kind: string, about: string, used: boolean, figures: Parameter[] }} Part */
-/** @typedef {{ path: string, text: string, detail: string, done: number, total: number }} Limit */
-/** @typedef {{ path: string, name: string, better: string, change: string, share: number, hint: string }} Sensitivity */
-
-/**
- * @typedef {object} MachineData
- * @property {string} name
- * @property {string} description
- * @property {number} changed The number of changed parameters.
- * @property {Limit | null} limit
- * @property {Sensitivity[]} sensitivities
- * @property {Part[]} parts
- */
+/** @import { EditableParameter as Parameter, MachinePanel as MachineData, ParameterGain as Gain, PartPanel as Part } from "../views.js" */
 
 /** @typedef {(path: string, usual: boolean) => boolean} IsOpen */
 
 const DEFAULTS = "the schema's default";
 
-/** @param {Gain | undefined} gain */
+/** @param {Gain | null} gain */
 function gainBar(gain) {
   if (!gain) return h("span", { class: "gain" });
   const none = gain.trend === "same";

@@ -4,52 +4,8 @@ import { BokehFigure, sourceOf } from "../core/bokeh_figure.js";
 import { blankState, follow, h, keepScroll } from "../core/dom.js";
 import { keepFocus } from "../core/reconcile.js";
 
-/** @import { DarkColors, FigureItem } from "../core/bokeh_figure.js" */
-/** @import { Blank } from "../views.js" */
+/** @import { CacheLevel as Cache, Roofline as RooflineData, RooflinePoint as Point, TrafficDiagram as TrafficData, TrafficFlow as Flow, TrafficPane as PicturesData } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/**
- * Bytes of a buffer from one memory to another, or between a memory and an engine.
- * @typedef {object} Flow
- * @property {string} buffer
- * @property {string} source
- * @property {string} destination
- * @property {string} text
- * @property {string} exact
- * @property {number | null} least The lower bound in bytes; null for accesses of an engine.
- * @property {string} least_text
- * @property {string} times
- * @property {boolean} round_trip
- */
-
-/** @typedef {{ buffer: string, scope: string, bytes: string, text: string }} Trip */
-/** @typedef {{ name: string, size: string, asked: string, missed: string, share: string, prefetched: string, worst: string }} Cache */
-/** @typedef {{ flows: Flow[], trips: Trip[], caches: Cache[], total: string, note: string }} TrafficData */
-
-/**
- * A version of the program: operations per byte (x) and per cycle (y).
- * @typedef {object} Point
- * @property {"now" | "start" | string} key
- * @property {string} label
- * @property {number} x
- * @property {number} y
- * @property {number} roof
- * @property {number} share
- * @property {string} operations
- * @property {string} bytes
- * @property {string} cycles
- */
-
-/** @typedef {{ points: Point[], clock_hz: number, note: string, words: string }} RooflineData */
-
-/**
- * @typedef {object} PicturesData
- * @property {TrafficData} traffic
- * @property {RooflineData} roofline
- * @property {{ traffic?: FigureItem, roofline?: FigureItem }} figures
- * @property {DarkColors} dark
- * @property {Blank | null} blank
- */
 
 /** @param {Flow} flow */
 function words(flow) {

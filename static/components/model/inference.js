@@ -7,8 +7,8 @@ import { Popup } from "../core/popup.js";
 import { barsOf, labelsOf, rowsOf } from "./bars.js";
 import { facts } from "./status.js";
 
-/** @import { DarkColors, FigureItem, Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
-/** @import { Inference, KernelRow as Kernel } from "../views.js" */
+/** @import { DarkColors, Plot, PlotEvent, Source } from "../core/bokeh_figure.js" */
+/** @import { Figure as FigureItem, Inference, KernelRow as Kernel } from "../views.js" */
 /** @import { Model } from "../core/dom.js" */
 /** @import { Page } from "./model.js" */
 /** @import { Bars } from "./bars.js" */

@@ -8,11 +8,9 @@ import { patchChildren } from "../core/patch.js";
 
 /** @import { Moment } from "../core/playhead.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
+/** @import { Code as CodeData, CodeLine as Line } from "../views.js" */
 
-/** @typedef {{ number?: number | null, text: string, mark?: keyof typeof SIGN | null, error?: string | null }} Line */
-/** @typedef {{ caption: string, file: string | null, reveal: boolean, playhead?: boolean, lines: Line[] }} CodeData */
-
-const SIGN = { added: "+", removed: "−" };
+const SIGN = { added: "+", removed: "−", gap: "" };
 
 /**
  * A line with its text; `decorate` sets the rest, which may change.
@@ -32,11 +30,10 @@ function row({ text }) {
  * @param {HTMLElement} row
  * @param {Line} line
  */
-function decorate(row, { number, mark, error }) {
+function decorate(row, { number, mark }) {
   const [place, sign] = row.children;
-  const kind = ["code-line", mark, error && "error"].filter(Boolean).join(" ");
+  const kind = ["code-line", mark].filter(Boolean).join(" ");
   if (row.className !== kind) row.className = kind;
-  if (row.title !== (error ?? "")) row.title = error ?? "";
   if (place.textContent !== String(number ?? "")) place.textContent = String(number ?? "");
   if (sign.ariaLabel === (mark ?? null)) return;
   sign.ariaLabel = mark ?? null;

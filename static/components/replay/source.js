@@ -7,7 +7,7 @@ import { decodedLevels } from "../timeline/windows.js";
 /** @import { FindPath, FindTask, FindWindow, SelectRow, SelectStall } from "../messages.js" */
 /** @import { Band, BinnedWindowOf, SentWindow } from "../timeline/windows.js" */
 /** @import { ExactWindow as SentExactWindow, FoundAnswer, Intervals, MemoryLine, PathAnswer, Recording as SentRecording } from "../views.js" */
-/** @import { StepToBlame, Timeline as TimelineData, TimelineRepeat as Repeat, WindowAnswer } from "../views.js" */
+/** @import { StepToBlame, TimelineRepeat as Repeat, WindowAnswer } from "../views.js" */
 /** @import { Copies } from "../timeline/time_map.js" */
 
 /** @typedef {SentRecording & { value: { window: SentWindow } }} Recording What app/export/replay.py writes. */

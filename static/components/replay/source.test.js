@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { binnedWindow, exactWindow, timelineData } from "../timeline/example.js";
 import { RecordedModel } from "./source.js";
 
-/** @import { Message } from "../core/dom.js" */
 /** @import { SentWindow } from "../timeline/windows.js" */
 
 /** @import { StepToBlame } from "../views.js" */

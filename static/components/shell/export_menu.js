@@ -5,8 +5,7 @@ import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/** @typedef {{ key: string, label: string, help: string, group: string }} ExportKind */
+/** @import { ExportEntry as ExportKind } from "../views.js" */
 
 export class ExportMenu {
   /**

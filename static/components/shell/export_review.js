@@ -6,21 +6,7 @@ import { Popup } from "../core/popup.js";
 import { highlighted } from "../core/python_text.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-
-/** @typedef {{ text: string, trend: string }} Effect */
-/** @typedef {{ title: string, items: string[], message: string, effect: Effect | null }} Loss */
-/** @typedef {{ calls: string[], text: string, effect: Effect, applicable: boolean }} Keep */
-
-/**
- * @typedef {object} ReviewData
- * @property {string} to The kind of the export.
- * @property {string} label
- * @property {Loss[]} losses
- * @property {{ text: string, effect: Effect | null } | null} total What TVM runs then.
- * @property {Keep | null} keep
- * @property {string} not_kept Why nothing keeps the slots.
- * @property {boolean} working
- */
+/** @import { Change as Effect, ExportLoss as Loss, ExportReview as ReviewData, KeepSlots as Keep } from "../views.js" */
 
 /** @param {Effect | null} effect */
 function change(effect) {

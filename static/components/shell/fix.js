@@ -4,11 +4,10 @@ import { h } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
+/** @import { ProposedFix as Fix } from "../views.js" */
 
-/** @typedef {keyof typeof TRENDS} Trend */
-/** @typedef {{ calls: string[], replaces: string, applicable: boolean, change: { text: string, trend: Trend } | null, detail: string }} Fix */
-
-const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "equal cycles" };
+/** @type {Record<NonNullable<Fix["change"]>["trend"], string>} */
+const TRENDS = { better: "fewer cycles", worse: "more cycles", same: "equal cycles", "": "" };
 
 /** A fix with more calls shows them on demand. */
 const MOST_CALLS = 4;

@@ -7,36 +7,8 @@ import { FileChip } from "../files/files.js";
 import { backButton, figureOf, helpButton, themeButton, topBar } from "./bar_parts.js";
 import { patchChildren } from "../core/patch.js";
 
-/** @import { Attributes } from "../core/dom.js" */
 /** @import { Message, PayloadModel } from "../core/dom.js" */
-/** @import { FileData } from "../files/files.js" */
-/** @import { ExportKind } from "./export_menu.js" */
-/** @import { ReviewData } from "./export_review.js" */
-/** @import { Theme } from "./theme.js" */
-
-/** @typedef {{ text: string, trend: string, against: string, hint: string }} Change */
-/** @typedef {{ label: string, value: string, changes: Change[], hint: string, level: string | null }} Figure */
-/** @typedef {{ status: keyof typeof VERDICT, detail: string, stopped?: boolean }} Verdict */
-
-/**
- * @typedef {object} HeadlineData
- * @property {string} title
- * @property {string} model The title of the model that the notebook is a kernel of; "" for others.
- * @property {string} machine
- * @property {string[]} machines
- * @property {Verdict} verdict
- * @property {Figure[]} figures
- * @property {boolean} can_undo
- * @property {boolean} can_redo
- * @property {number} changed_figures
- * @property {boolean} comparing
- * @property {Theme} theme
- * @property {boolean} saves
- * @property {boolean} leaving Whether leaving loses edits.
- * @property {ExportKind[]} exports
- * @property {ReviewData | null} review
- * @property {FileData} file
- */
+/** @import { FigureChange as Change, Headline as HeadlineData, VerdictLine as Verdict } from "../views.js" */
 
 /** @typedef {{ against: number }} Basis The shown change of each figure. */
 

@@ -5,9 +5,9 @@ import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 import { allPages, primitivePage } from "../core/primitive_card.js";
 
-/** @import { PrimitivePage } from "../core/primitive_card.js" */
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Tour } from "./tour.js" */
+/** @import { PrimitiveDoc as PrimitivePage } from "../views.js" */
 
 /** The help menu. The event "tilewright:help" opens it below the element in its detail. */
 export class Help {

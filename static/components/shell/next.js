@@ -6,31 +6,7 @@ import { MakeFast } from "../explore/deriving.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-/** @import { Fix } from "./fix.js" */
-
-/** @typedef {{ rule: string, title: string, decisions: string[], fix: Fix }} Suggestion `decisions`: what the calls do. */
-/** @typedef {{ name: string, size: string }} MachineMemory */
-/** @typedef {{ name: string, kind: string }} MachineEngine */
-
-/**
- * @typedef {object} MachineCard
- * @property {string} name
- * @property {string} description
- * @property {boolean} chosen
- * @property {MachineMemory[]} memories The farthest first.
- * @property {MachineEngine[]} engines
- */
-
-/**
- * @typedef {object} NextData
- * @property {boolean} looking Whether calls are still being tried.
- * @property {{ text: string, detail: string } | null} limit
- * @property {string} bound The distance from the lower bound of the program.
- * @property {{ row: string, name: string, text: string } | null} heaviest
- * @property {MachineCard[]} machines
- * @property {string} tiles Those of the schedule, which a derivation can keep.
- * @property {Suggestion[]} suggestions
- */
+/** @import { DrawnEngine as MachineEngine, DrawnMemory as MachineMemory, MachineChoice as MachineCard, NextSteps as NextData, SuggestedStep as Suggestion } from "../views.js" */
 
 const SHOWN = 6;
 const BEFORE_PX = 24; // of the machine before the chosen one

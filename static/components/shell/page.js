@@ -14,29 +14,8 @@ import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** @import { Notice } from "../views.js" */
+/** @import { Notice, PageFrame as PageData, PrimitiveDoc as PrimitivePage } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
-/** @import { PrimitivePage } from "../core/primitive_card.js" */
-/** @import { Question } from "../files/files.js" */
-/** @import { TourData } from "./tour.js" */
-
-/**
- * @typedef {object} PageData
- * @property {"gallery" | "model" | "notebook"} screen
- * @property {import("./theme.js").Theme} theme
- * @property {string} pane
- * @property {boolean} comparing
- * @property {string} title
- * @property {Notice | null} notice
- * @property {Question | null} question The conflicts of the file.
- * @property {boolean} save_as Whether saving asks for a name.
- * @property {string | null} address
- * @property {boolean} unsaved Whether leaving loses edits.
- * @property {number} revision
- * @property {boolean} durable
- * @property {number} problem_count
- * @property {TourData | null} tour
- */
 
 /** @param {Element | Document} root */
 function tabsIn(root = document) {

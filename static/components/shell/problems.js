@@ -4,22 +4,7 @@ import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
-/** @import { Fix } from "./fix.js" */
-
-/**
- * @typedef {object} Problem
- * @property {keyof typeof SIGNS} severity
- * @property {string} code
- * @property {string} message
- * @property {string} found
- * @property {string} expected
- * @property {string} place
- * @property {string[]} rows Rows of the tree.
- * @property {Fix[]} fixes
- * @property {string} no_fix Why there is no fix.
- */
-
-/** @typedef {{ problems: Problem[], looking: boolean }} ProblemsData `looking`: whether fixes are still being tried. */
+/** @import { Problem, Problems as ProblemsData } from "../views.js" */
 
 const SIGNS = { error: "✘", warning: "!", info: "i" };
 const WORDS = { error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] };

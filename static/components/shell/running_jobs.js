@@ -4,8 +4,7 @@
 import { h, icon } from "../core/dom.js";
 
 /** @import { Send } from "../core/dom.js" */
-
-/** @typedef {{ key: string, area: string, text: string, done: number, total: number, stopped: boolean }} JobStatus */
+/** @import { JobStatus } from "../views.js" */
 
 /**
  * @typedef {object} Line

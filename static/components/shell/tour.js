@@ -5,22 +5,7 @@ import { focusIn, h } from "../core/dom.js";
 import { withCode } from "../core/primitive_card.js";
 
 /** @import { PayloadModel, Rect } from "../core/dom.js" */
-
-/**
- * A step. `anchors` are selectors through shadow roots; `notice` names a task that only the browser sees; `result` describes the result.
- * @typedef {object} Step
- * @property {string} title
- * @property {string} text
- * @property {string[]} anchors
- * @property {string} task
- * @property {string} keys
- * @property {string} notice
- * @property {string[]} calls
- * @property {boolean} done
- * @property {string} result
- */
-
-/** @typedef {{ steps: Step[], example: string }} TourData */
+/** @import { Tour as TourData, TourStep as Step } from "../views.js" */
 
 const AWAY = 14; // px between the box and an anchor
 const TICK = 200; // ms between two placements

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import cache
 from typing import Any
 
+import msgspec
 import panel as pn
 import pytest
-from bokeh.embed import json_item
 from bokeh.models import BoxZoomTool, ColumnDataSource, HoverTool, Range1d, ResetTool, SaveTool, TapTool
 from bokeh.plotting import figure
 from support.programs.sources import matmul
@@ -18,6 +17,7 @@ from support.simulator.machines import plain
 
 import tilewright
 from tilewright.app.plots import timeline as timelines
+from tilewright.app.plots.panes import item_of
 from tilewright.app.plots.time_axis import MOST_RECTANGLES, origin_of
 from tilewright.app.state.derived import Store
 from tilewright.app.views.labels.palette import BUFFER_COLOURS, colours_by_name
@@ -96,7 +96,7 @@ def test_rectangles_are_few_and_sum_to_busy_cycles_at_any_length(tiles: int) -> 
     drawn = tilewright.plot.timeline(report)
     assert busy(drawn) == pytest.approx({name: e.busy for name, e in report.engines.items() if e.busy}, rel=1e-12)
     assert len(data_of(drawn, "tasks")["left"]) + len(data_of(drawn, "stalls")["left"]) <= MOST_RECTANGLES
-    json.dumps(json_item(drawn))
+    assert msgspec.json.encode(item_of(drawn))
 
 
 @pytest.mark.parametrize("tiles", [10**6, pytest.param(10**15, marks=pytest.mark.slow)])
