@@ -254,7 +254,7 @@ export function bestSoFar(search, frames, count, width) {
       svg("path", { class: "way", d: path.join("") }),
       steps.map(({ n, value, number }) =>
         svg("circle", {
-          class: number === search.card?.trial ? "step is-chosen" : "step",
+          class: number === search.card?.trial ? "improvement is-chosen" : "improvement",
           cx: x(n),
           cy: y(value),
           r: number === search.card?.trial ? 4 : 2.2,
