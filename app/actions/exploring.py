@@ -21,7 +21,7 @@ from ..document.editing.branches import MAX_NAME, branches, current_branch, with
 from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
 from ..limits import LIMITS
 from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
-from ..state.model import Comparison, Derivation, Derived, Exploration, Notice, SearchRequest, Side, State
+from ..state.model import Comparison, Derivation, DerivedSchedule, Exploration, Notice, SearchRequest, Side, State
 from .cell_actions import edited, open_notebook
 
 MOST_SECONDS = 7 * 24 * 3600
@@ -58,7 +58,7 @@ class EndDerivation(Intent, frozen=True, eq=False):
     """Open the space that a derivation found, and search it; or show why there is none."""
 
     derivation: Derivation
-    found: Derived | None = None
+    found: DerivedSchedule | None = None
     error: TilewrightError | None = None
 
 
@@ -116,7 +116,7 @@ def _explore(state: State, intent: Explore) -> State:
 
 
 def _searching(
-    state: State, notebook: Notebook, space: Space, settings: Settings, derived: Derived | None = None
+    state: State, notebook: Notebook, space: Space, settings: Settings, derived: DerivedSchedule | None = None
 ) -> State:
     """The state with a new search of a notebook's space."""
     serial = 1 if state.exploration is None else state.exploration.request.serial + 1
@@ -160,7 +160,7 @@ def _end_derivation(state: State, intent: EndDerivation) -> State:
         return replace(state, notice=Notice(found.code, found.message, found.found or "", found.expected or ""))
 
 
-def _with_derived(state: State, derivation: Derivation, found: Derived) -> State:
+def _with_derived(state: State, derivation: Derivation, found: DerivedSchedule) -> State:
     notebook = open_notebook(state)
     if workload_text(notebook.document) != workload_text(derivation.notebook.document):
         raise DocumentError(Refusal("changed-meanwhile", "the program changed while a schedule was derived for it"))

@@ -16,7 +16,7 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lower import with_sizes
 from ..document.editing.from_schedule import notebook_of_schedule
-from ..state.derived import Store, sizes_of
+from ..state.derived import REPORT, VERDICT, Store, sizes_of
 from ..state.model import State
 from ..views.drawings import Theme, timeline_svg, tree_svg
 from ..views.drawings.png import png_of
@@ -77,10 +77,10 @@ def apart(state: State, store: Store) -> ExportSubject:
     sizes = sizes_of(state, schedule.func)
     report = store.report_now(state)
     if report is not None:
-        own.reported(own.costed(state, schedule), own.machine(state), report)
+        own.keep(REPORT(own.costed(state, schedule), own.machine(state)), report)
     verdict = store.verdict(state, schedule)
     if verdict is not None:
-        own.verified(schedule.func, sizes, verdict)
+        own.keep(VERDICT(schedule.func, sizes), verdict)
     return ExportSubject(state, own)
 
 

@@ -13,7 +13,7 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import planned
 from ...engine.schedule import Schedule
-from ..state.derived import CHECK_STOPPED, Store, attempt, report_of, sizes_of
+from ..state.derived import CHECK_STOPPED, PLAN, REPORT, VERDICT, Store, attempt, report_of, sizes_of
 from ..state.model import State
 from ..views.shell.prepared import prepare_report
 from .background_job import BackgroundJob, JobStatus
@@ -68,7 +68,7 @@ class BackgroundAnalysis:
             return
         schedule = state.moment.schedule
         func, machine = self._store.costed(state, schedule), self._store.machine(state)
-        if self._store.has("report", (func, machine)):
+        if self._store.has(REPORT(func, machine)):
             return
 
         def pieces() -> Iterator[Any]:
@@ -80,8 +80,8 @@ class BackgroundAnalysis:
 
         def keep(piece: Any) -> None:
             plan, report = piece
-            self._store.keep("plan", (func,), plan)
-            self._store.reported(func, machine, report)
+            self._store.keep(PLAN(func), plan)
+            self._store.keep(REPORT(func, machine), report)
 
         work = BackgroundJob(
             pieces(), self._event_loop, keep, self._simulated, on_over_budget=lambda: self.stop_by_user(state)
@@ -136,10 +136,10 @@ class BackgroundAnalysis:
         if "report" in stopped:
             func, machine = self._store.costed(state, schedule), self._store.machine(state)
             refusal = Refusal("given-up", "the simulation was stopped", expected="Resume, or a smaller program")
-            self._store.reported(func, machine, TilewrightError(refusal))
+            self._store.keep(REPORT(func, machine), TilewrightError(refusal))
         if "verdict" in stopped and self._store.verdict(state, schedule) is None:
             verdict = Verdict(status="unknown", detail=CHECK_STOPPED)
-            self._store.verified(schedule.func, sizes_of(state, schedule.func), verdict)
+            self._store.keep(VERDICT(schedule.func, sizes_of(state, schedule.func)), verdict)
         self._doing = stopped
         self._on_report()
 
@@ -149,10 +149,10 @@ class BackgroundAnalysis:
             return
         schedule = state.moment.schedule
         if "report" in self._doing:
-            self._store.forget("report", (self._store.costed(state, schedule), self._store.machine(state)))
+            self._store.forget(REPORT(self._store.costed(state, schedule), self._store.machine(state)))
         if "verdict" in self._doing:
             sizes = sizes_of(state, schedule.func)
-            self._store.forget(f"verdict {sizes}", (schedule.func,))
+            self._store.forget(VERDICT(schedule.func, sizes))
         self.simulate(state)
         self._on_report()
         self.begin(state)
@@ -173,7 +173,7 @@ class BackgroundAnalysis:
         machine = self._store.machine(state)
         now = self._store.costed(state, schedule)
         funcs = dict.fromkeys(self._store.costed(state, moment.schedule) for moment in state.shown.states)
-        missing = [func for func in funcs if func is not now and not self._store.has("report", (func, machine))]
+        missing = [func for func in funcs if func is not now and not self._store.has(REPORT(func, machine))]
         sizes = sizes_of(state, schedule.func)
         wants_verdict = self._store.verdict(state, schedule) is None
         if not missing and not wants_verdict:
@@ -185,13 +185,13 @@ class BackgroundAnalysis:
 
         def keep(piece: Any) -> None:
             if isinstance(piece, Verdict):
-                self._store.verified(schedule.func, sizes, piece)
+                self._store.keep(VERDICT(schedule.func, sizes), piece)
                 self._doing.pop("verdict", None)
                 self._on_result()
                 self._report_steps(0, len(missing))
             else:
                 func, report, done = piece
-                self._store.reported(func, machine, report)
+                self._store.keep(REPORT(func, machine), report)
                 self._report_steps(done, len(missing))
 
         pieces = _pieces(schedule if wants_verdict else None, sizes, missing, machine)

@@ -6,7 +6,7 @@ The values stay in the store, so that the same menu shows them at once. Another 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import asdict
 
@@ -15,15 +15,22 @@ from ...engine.hwsim import Machine
 from ...engine.ir import TilewrightError
 from ..actions.drops import Predictable
 from ..state.derived import Store, attempt
+from ..state.entries import Derived, Entry
 from ..state.model import State
 from ..views.tree.predictions import CallEffect, PredictedCall, RefusedCall, brief_value, prediction_value
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
-from .tried_move import StoreKey, TriedMove, move_key, present_report, refused_value, try_move
+from .tried_move import TriedMove, move_key, present_report, refused_value, try_move
 
 MAX_CALLS = 64
 """The number of calls of a menu or a form that are tried."""
+
+
+_EFFECT = Derived["CallEffect | RefusedCall"]("effect of a call")
+
+Piece: TypeAlias = "tuple[int, Entry[CallEffect | RefusedCall] | None, CallEffect | RefusedCall]"
+"""The number of a call, the entry of its effect, and the effect."""
 
 
 class CallPreview:
@@ -48,12 +55,12 @@ class CallPreview:
         machine = self._store.machine(state)
         if state.moment is None or isinstance(machine, TilewrightError):
             return
-        left: list[tuple[int, Predictable, StoreKey | None]] = []
+        left: list[tuple[int, Predictable, Entry[CallEffect | RefusedCall] | None]] = []
         for number, move in enumerate(moves[:MAX_CALLS]):
             if move is None:
                 continue
             key = _effect_key(state, machine, move)
-            value = None if key is None else self._store.known(*key)
+            value = None if key is None else self._store.known(key)
             if value is None:
                 left.append((number, move, key))
             else:
@@ -62,7 +69,7 @@ class CallPreview:
             return
         known = self._store.known_report(state)
 
-        def pieces() -> Iterator[tuple[int, StoreKey | None, CallEffect | RefusedCall]]:
+        def pieces() -> Iterator[Piece]:
             assert state.moment is not None
             now = known if known is not None else attempt("simulate", lambda: present_report(state, machine))
             before = ProgramIndex(state.moment.schedule.func)
@@ -70,10 +77,10 @@ class CallPreview:
                 found = attempt("prediction", lambda move=move: _value(state, move, machine, now, before))
                 yield number, key, refused_value(found.refusal) if isinstance(found, TilewrightError) else found
 
-        def deliver(piece: tuple[int, StoreKey | None, CallEffect | RefusedCall]) -> None:
+        def deliver(piece: Piece) -> None:
             number, key, value = piece
             if key is not None:
-                self._store.keep(*key, value)
+                self._store.keep(key, value)
             self._on_prediction(PredictedCall(ticket, number, value))
 
         self._work = BackgroundJob(pieces(), self._event_loop, deliver, scheduler=self._scheduler).start()
@@ -95,6 +102,6 @@ def _value(
     return CallEffect(**asdict(value), brief=brief_value(now, tried.report))
 
 
-def _effect_key(state: State, machine: Machine, move: Predictable) -> StoreKey | None:
+def _effect_key(state: State, machine: Machine, move: Predictable) -> Entry[CallEffect | RefusedCall] | None:
     key = move_key(state.notebook, move)
-    return None if key is None else (f"effect of {key[0]}", (*key[1], machine))
+    return None if key is None else _EFFECT(*key.inputs, machine)

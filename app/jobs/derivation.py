@@ -14,13 +14,13 @@ from pathlib import Path
 from ...engine.cancellation import CancellationToken, Cancelled, running_under
 from ...engine.ir import TilewrightError, internal_error
 from ..document.holes import deriving
-from ..state.model import Derivation, Derived
+from ..state.model import Derivation, DerivedSchedule
 from .event_loop import EventLoop
 from .search_slots import SearchSlots
 
 LONGEST_S = 10.0
 
-OnEnd = Callable[[Derived | None, TilewrightError | None], None]
+OnEnd = Callable[[DerivedSchedule | None, TilewrightError | None], None]
 
 
 class DerivationJob:
@@ -32,7 +32,7 @@ class DerivationJob:
         derivation: Derivation,
         event_loop: EventLoop,
         slots: SearchSlots,
-        on_better: Callable[[Derived], None],
+        on_better: Callable[[DerivedSchedule], None],
         on_end: OnEnd,
     ) -> None:
         self.derivation = derivation
@@ -68,9 +68,9 @@ class DerivationJob:
                 return
         self._deliver(lambda: self._on_end(found, None))
 
-    def _derive(self) -> Derived | None:
+    def _derive(self) -> DerivedSchedule | None:
         derivation, began = self.derivation, time.monotonic()
-        found: Derived | None = None
+        found: DerivedSchedule | None = None
         for start in deriving(
             derivation.notebook,
             derivation.machine,
@@ -80,7 +80,7 @@ class DerivationJob:
             derivation.keep,
         ):
             if start is not None:
-                found = better = Derived(start.space, start.outcome, time.monotonic() - began, derivation.keep)
+                found = better = DerivedSchedule(start.space, start.outcome, time.monotonic() - began, derivation.keep)
                 self._deliver(lambda better=better: self._on_better(better))
         return found
 

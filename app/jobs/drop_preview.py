@@ -26,7 +26,8 @@ from ..actions.drops import METHODS, Drop, DropSeveral, Predictable
 from ..document import Notebook
 from ..document.editing.revisions.placement import moved_blocks
 from ..document.editing.revisions.relocation import Relocation
-from ..state.derived import Store, attempt
+from ..state.derived import PLAN, REPORT, Store, attempt
+from ..state.entries import Derived, Entry
 from ..state.intents import Intent
 from ..state.model import Notice, State
 from ..state.row_ids import row_ids
@@ -35,7 +36,7 @@ from ..views.tree.targets import DropTarget, targets_of
 from .background_job import BackgroundJob
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
-from .tried_move import StoreKey, TriedMove, move_key, present_report, refused_value, try_move
+from .tried_move import TriedMove, move_key, present_report, refused_value, try_move
 
 MAX_KEPT = 64
 """The number of predicted drops whose programs and reports are kept: a report of a long run is large, and most drops are never made."""
@@ -48,10 +49,15 @@ POLL_S = 0.0005
 OnPrediction = Callable[[PredictedDrop], None]
 
 
+_TARGETS = Derived["list[DropTarget] | TilewrightError"]("targets of drops")
+_PREDICTION = Derived["PredictedDrop"]("prediction of a drop")
+_MADE_DROP = Derived["MadeDrop"]("predicted drop")
+
+
 class TriedDrop(msgspec.Struct, frozen=True, eq=False):
     """The result of a drop: the notebook after it, and a callback that stores the result, for the event loop."""
 
-    key: StoreKey
+    key: Entry[Notebook]
     made: Notebook
     keep: Callable[[], None]
 
@@ -84,7 +90,7 @@ class Drag:
         self.places = {row: n for n, row in enumerate(self.ids)}
         self.near = near
         self.over = False
-        self.trying: StoreKey | None = None
+        self.trying: Entry[Notebook] | None = None
         self.tried: TriedDrop | None = None
         self._entries = tuple(entries)
         self._left = list(entries)
@@ -116,7 +122,7 @@ class Drag:
         self._left += again
         return bool(again)
 
-    def made_of(self, key: StoreKey) -> Notebook | None:
+    def made_of(self, key: Entry[Notebook]) -> Notebook | None:
         """The notebook after the drop `key`; None unless it is the drop that was tried last."""
         tried = self.tried
         return tried.made if tried is not None and tried.key == key else None
@@ -141,13 +147,12 @@ def targets(state: State, store: Store, rows: Sequence[str]) -> list[DropTarget]
         return []
     notebook, count = state.shown, state.step_count
     assert notebook is not None
-    key = f"targets {' '.join(rows)}"
     schedule = state.moment.schedule
 
     def compute() -> list[DropTarget]:
         return targets_of(schedule, rows, lambda blocks: Relocation(notebook, count, blocks))
 
-    found = store.remember(key, (state.moment,), lambda: attempt("targets", compute))
+    found = store.remember(_TARGETS(rows, state.moment), lambda: attempt("targets", compute))
     return [] if isinstance(found, TilewrightError) else found
 
 
@@ -163,7 +168,7 @@ class DropPreview:
         self._scheduler = scheduler or FairScheduler()
         self._drag: Drag | None = None
         self._work: BackgroundJob | None = None
-        self._kept: OrderedDict[Notebook, list[StoreKey]] = OrderedDict()
+        self._kept: OrderedDict[Notebook, list[Entry[Any]]] = OrderedDict()
 
     def begin(self, state: State, rows: Sequence[str], near: str) -> None:
         """Begin a drag: send the known predictions and compute the others, those near the row `near` first."""
@@ -176,7 +181,7 @@ class DropPreview:
         )
         drag = self._drag = Drag(state, machine, rows, entries, near)
         for entry in entries:
-            value = self._store.known(_prediction_key(rows, entry), (state.moment, machine))
+            value = self._store.known(_predicted(rows, entry, state, machine))
             if value is not None:
                 drag.remove(entry)
                 self._send(drag, value)
@@ -192,7 +197,7 @@ class DropPreview:
     def drop(self, state: State, rows: Sequence[str], loop: str, primitive: str) -> MadeDrop | None:
         """A drop of `rows` as it was predicted; None before that. An evicted one is predicted again, which sends its prediction again."""
         machine, drag = self._store.machine(state), self._drag
-        found = self._store.known(_drop_key(rows, loop, primitive), (state.moment, machine))
+        found = self._store.known(_MADE_DROP(rows, loop, primitive, state.moment, machine))
         if found is None and drag is not None and drag.is_of(state, machine, rows) and drag.repeat(loop, primitive):
             self._predict(drag)
         return found
@@ -217,7 +222,7 @@ class DropPreview:
         key = move_key(state.notebook, move)
         if key is None or (self._drag is not None and self._drag.trying != key):
             self.stop()
-        made = None if key is None else self._store.known(*key)
+        made = None if key is None else self._store.known(key)
         if made is None:
             return move
         self._kept.pop(made, None)  # now a step of the notebook: the limit on predicted drops must not evict it
@@ -276,12 +281,12 @@ class DropPreview:
         drag.keep(value)
         self._on_prediction(value)
 
-    def _limit_kept(self, made: Notebook, asked: list[StoreKey]) -> None:
+    def _limit_kept(self, made: Notebook, asked: list[Entry[Any]]) -> None:
         """Keep only the newest of the drops that were not made."""
         self._kept[made] = asked
         while len(self._kept) > MAX_KEPT:
-            for what, of in self._kept.popitem(last=False)[1]:
-                self._store.forget(what, of)
+            for entry in self._kept.popitem(last=False)[1]:
+                self._store.forget(entry)
 
     def _tried(
         self, drag: Drag, entry: DropTarget, machine: Machine, now: Any, before: ProgramIndex
@@ -300,24 +305,18 @@ class DropPreview:
         others = [block for block in moved_blocks(state.notebook, tried.made) if block not in blocks]
         if others and not isinstance(move, MakeCall):
             value = replace(value, others=others)
-        made, moment = tried.made, state.moment
+        made = tried.made
         prediction = _prediction(drag, entry, value)
 
         def keep() -> None:
-            predicted = _prediction_key(drag.rows, entry), (moment, machine)
-            drop = _drop_key(drag.rows, entry.loop, entry.primitive), (moment, machine)
-            self._store.keep(*key, made)
-            self._store.keep(*drop, MadeDrop(tried.schedule.func, tried.report))
+            predicted = _predicted(drag.rows, entry, state, machine)
+            drop = _MADE_DROP(drag.rows, entry.loop, entry.primitive, state.moment, machine)
+            self._store.keep(key, made)
+            self._store.keep(drop, MadeDrop(tried.schedule.func, tried.report))
             self._store.foreseen(tried.schedule.described, tried.sizes, tried.sized, tried.plan, machine, tried.report)
-            self._store.keep(*predicted, prediction)
-            kept: list[StoreKey] = [
-                key,
-                predicted,
-                drop,
-                ("plan", (tried.sized.func,)),
-                ("report", (tried.sized.func, machine)),
-            ]
-            self._limit_kept(made, kept)
+            self._store.keep(predicted, prediction)
+            simulated = PLAN(tried.sized.func), REPORT(tried.sized.func, machine)
+            self._limit_kept(made, [key, predicted, drop, *simulated])
 
         drag.tried = TriedDrop(key, made, keep)
         return prediction, keep
@@ -343,11 +342,7 @@ def move_of(drag: Drag, entry: DropTarget) -> MakeCall | MakeCalls | Drop | Drop
     return moved(drag.state, blocks, loop)
 
 
-def _prediction_key(rows: Sequence[str], entry: DropTarget) -> str:
-    """The store key of the prediction for a drop of `rows`."""
-    return f"prediction {entry.primitive} {' '.join(rows)} > {entry.loop}"
-
-
-def _drop_key(rows: Sequence[str], loop: str, primitive: str) -> str:
-    """The store key of a predicted drop of `rows`."""
-    return f"drop {primitive} {' '.join(rows)} > {loop}"
+def _predicted(
+    rows: Sequence[str], entry: DropTarget, state: State, machine: Machine | TilewrightError
+) -> Entry[PredictedDrop]:
+    return _PREDICTION(rows, entry.primitive, entry.loop, state.moment, machine)

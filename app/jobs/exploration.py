@@ -24,8 +24,8 @@ from ..actions.exploring import EndDerivation
 from ..document import Notebook
 from ..limits import LIMITS
 from ..state.derived import Store
-from ..state.model import Derivation, Derived, Exploration, SearchRequest, State
-from ..state.search_results import Found, found_now
+from ..state.model import Derivation, DerivedSchedule, Exploration, SearchRequest, State
+from ..state.search_results import DERIVED, FOUND, Found, found_now
 from .derivation import DerivationJob
 from .event_loop import EventLoop
 from .search_slots import SearchSlots
@@ -227,11 +227,11 @@ class Searches:
         if wanted is None:
             return
 
-        def on_better(found: Derived) -> None:
-            self._store.keep("derived", (wanted,), found)
+        def on_better(found: DerivedSchedule) -> None:
+            self._store.keep(DERIVED(wanted), found)
             self._found()
 
-        def on_end(found: Derived | None, error: TilewrightError | None) -> None:
+        def on_end(found: DerivedSchedule | None, error: TilewrightError | None) -> None:
             self._on_derived(EndDerivation(wanted, found, error))
 
         self._derivation = DerivationJob(wanted, self._event_loop, self._slots, on_better, on_end).start()
@@ -256,7 +256,7 @@ class Searches:
         search, self._search = self._search, None
         if search is not None:
             search.stop()
-            known = self._store.known("found", (search.request,))
+            known = self._store.known(FOUND(search.request))
             if known is not None and known.status in ("waiting", "running"):
                 self._remember(search.request, msgspec.structs.replace(known, status="stopped", checking=None))
 
@@ -281,7 +281,7 @@ class Searches:
 
     def _remember(self, request: SearchRequest, found: Found) -> None:
         self._latest = request, found
-        self._store.keep("found", (request,), found)
+        self._store.keep(FOUND(request), found)
 
     def _keep(self, request: SearchRequest, found: Found) -> None:
         self._remember(request, found)

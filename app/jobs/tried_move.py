@@ -18,11 +18,11 @@ from ..actions.table import act
 from ..document import Notebook
 from ..document.editing.revisions.later_lines import LATER_STEPS
 from ..state.derived import attempt, report_of, sizes_of
+from ..state.entries import Derived, Entry
 from ..state.model import Notice, State
 from ..views.tree.predictions import RefusedCall
 
-StoreKey = tuple[str, tuple[object, ...]]
-"""A key of the store: the kind of result, and the objects that it is derived from."""
+_AFTER_MOVE = Derived[Notebook]("notebook after a move")
 
 
 class TriedMove(msgspec.Struct, frozen=True, eq=False):
@@ -64,39 +64,24 @@ def refused_value(why: Refusal | Notice | None) -> RefusedCall:
     return RefusedCall(text, why.code)
 
 
-def move_key(notebook: Notebook | None, move: Predictable) -> StoreKey | None:
-    """The store key of a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None for moves that
-    are never predicted."""
-    if notebook is None:
-        return None
-    of: list[object] = [notebook]
-    words: list[str] = []
-
-    def add(*parts: object) -> None:
-        for part in parts:
-            if isinstance(part, list | tuple):
-                add("(", *cast("Sequence[object]", part), ")")
-            elif isinstance(part, Var):
-                words.append("·")
-                of.append(part)
-            else:
-                words.append(repr(part))
-
+def move_key(notebook: Notebook | None, move: Predictable) -> Entry[Notebook] | None:
+    """The entry of the notebook after a move: equal for equal moves on the same notebook, with loops by identity and blocks by name. None
+    for moves that are never predicted."""
     match move:
         case Drop(method=method, block=block, loop=loop, switch_off=False, repair=False):
-            add("drop", method, block, loop)
+            parts: tuple[object, ...] = "drop", method, block, loop
         case DropSeveral(blocks=blocks, loop=loop, switch_off=False, repair=False):
-            add("drops", *blocks, loop)
+            parts = "drops", *blocks, loop
         case Revise(method=method, handle=handle, arguments=arguments, switch_off=False):
-            add("revise", method, handle, arguments)
+            parts = "revise", method, handle, arguments
         case MakeCall() | MakeCalls():
-            for call in move.calls if isinstance(move, MakeCalls) else (move.call,):
-                if not all(_is_plain(value) for _, value in call.arguments):
-                    return None
-                add(call.method, *call.arguments)
+            calls = move.calls if isinstance(move, MakeCalls) else (move.call,)
+            if not all(_is_plain(value) for call in calls for _, value in call.arguments):
+                return None
+            parts = tuple((call.method, *call.arguments) for call in calls)
         case _:
             return None
-    return " ".join(words), tuple(of)
+    return None if notebook is None else _AFTER_MOVE(notebook, *parts)
 
 
 def _is_plain(value: object) -> bool:

@@ -27,7 +27,7 @@ from ..document.editing.from_schedule import notebook_of_schedule
 from ..document.pasted import machine_for
 from ..page.page import draw_tree, tell_refusal
 from ..session.session import Reply, Session, no_reply
-from ..state.derived import Store
+from ..state.derived import REPORT, Store
 from ..state.intents import Message
 from ..state.model import State
 from ..views.inspector.value import inspector_value
@@ -264,7 +264,7 @@ class Timeline(View):
         moment = Moment(Schedule(func), {})
         notebook = Notebook(read_document(""), func, machine, states=(moment,))
         self._session.dispatch(OpenNotebook(notebook, func.name))
-        self._store.reported(self._store.costed(self._session.state, moment.schedule), machine, self.report)
+        self._store.keep(REPORT(self._store.costed(self._session.state, moment.schedule), machine), self.report)
         self.draw(self._session.state, self._store)
 
     def _paint(self, state: State, store: Store) -> None:

@@ -15,6 +15,7 @@ from bokeh.embed import json_item
 from bokeh.plotting import figure
 
 from ..state.derived import Store
+from ..state.entries import Derived
 from ..state.model import State
 from ..views.drawings.inks import inks
 from ..views.labels.blank import Blank, blank_value
@@ -28,6 +29,9 @@ from .traffic import draw_traffic
 Drawn = TypeVar("Drawn", TrafficDiagram, Roofline)
 
 BLANK = "This pane shows the bytes copied between memories, their lower bounds, and the roofline."
+
+
+_FIGURE = Derived["Figure"]("figure")
 
 
 class Figure(Value, frozen=True):
@@ -68,7 +72,7 @@ def traffic_pane(state: State, store: Store) -> TrafficPane:
 def _drawn(draw: Callable[[Drawn, Theme], figure], value: Drawn, store: Store) -> Figure:
     """The figure of a value, drawn once: each figure has new identifiers, and an equal value keeps its figure."""
     digest = hashlib.sha256(msgspec.json.encode(value)).hexdigest()
-    return store.remember(f"figure {type(value).__name__} {digest}", (), lambda: item_of(draw(value, "light")))
+    return store.remember(_FIGURE(type(value).__name__, digest), lambda: item_of(draw(value, "light")))
 
 
 def item_of(drawn: figure) -> Figure:

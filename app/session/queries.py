@@ -33,6 +33,7 @@ from ..protocol.messages import (
     FindWords,
 )
 from ..state.derived import Store
+from ..state.entries import Derived
 from ..state.intents import Handlers
 from ..state.model import State
 from ..views.explore.value import trials_value
@@ -49,12 +50,16 @@ from ..views.timeline.totals import totals_value
 from ..views.timeline.value import FoundAnswer, path_value, start_of_task, window_value
 from ..views.timeline.waits import step_to_blame
 from ..views.timeline.window import WindowAnswer
-from ..views.tree.after_drop import tree_after
+from ..views.tree.after_drop import TreeAfter, tree_after
 from ..views.tree.predictions import DropRepair
 from ..views.tree.targets import DropTarget, DropTargets
 
 QUERIES: Handlers[Callable[[Any, Any], Answer | None]] = Handlers()
 """The answer to each kind of message that has one; None for no answer now."""
+
+
+_FACTS = Derived["Facts"]("facts of menus")
+_TREE_AFTER = Derived[TreeAfter]("tree after a drop")
 
 
 class Answered(Answer, frozen=True, tag="answered"):
@@ -92,7 +97,7 @@ def menu(state: State, store: Store, row: str) -> list[Entry]:
             return Facts(schedule.func, SCOPES, None, names)
         return Facts(schedule.func, scopes_of(machine), machine, names)
 
-    known = store.remember(f"facts {names}", (schedule.func, machine), facts)
+    known = store.remember(_FACTS(names, schedule.func, machine), facts)
     if row not in known.ids:
         return []
     notebook = state.shown
@@ -130,8 +135,7 @@ def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
         return None
     func = state.moment.schedule.func
     return store.remember(
-        f"tree after {message.rows} {message.primitive} > {message.loop}",
-        (func, drop.func),
+        _TREE_AFTER(message.rows, message.primitive, message.loop, func, drop.func),
         lambda: tree_after(func, drop.func, message.rows, message.loop, message.primitive, store.colours),
     )
 

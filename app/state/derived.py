@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from msgspec.structs import replace
 
@@ -22,9 +22,11 @@ from ...engine.script import Printed, print_program
 from ..document import DEFAULT_MACHINE, sizes_for
 from ..document import State as Moment
 from ..limits import LIMITS
+from .entries import Derived, Entry, result_of
 from .model import State
 
 Result = TypeVar("Result")
+Inputs = TypeVarTuple("Inputs")
 
 MAX_TASKS = LIMITS.tasks
 """The limit on simulated tasks: about a second of simulation, during which the server answers no request. The command line has a higher
@@ -35,54 +37,74 @@ CHECK_STOPPED = "The verification was stopped"
 """The detail of a verdict for a check that the user stopped."""
 
 
-class Store:
-    """Derived data of one session, memoised on the identity of its sources.
+REPORT = Derived[Report | TilewrightError]("report")
+"""Of a program with sizes and a machine."""
 
-    Programs and machines are frozen and compared by identity, so the same object is the same cache key. The oldest entries are evicted.
-    """
+PLAN = Derived[Plan | TilewrightError]("plan")
+"""The buffer allocations of a program."""
+
+VERDICT = Derived[Verdict]("verdict")
+"""Whether a program is equivalent to its original at the given sizes."""
+
+_MACHINE = Derived[Machine]("machine")
+_SCRIPT = Derived[Printed]("script")
+_PYTHON = Derived[str | TilewrightError]("python")
+
+_AWAITED = Derived[bool]("awaited report")
+"""Whether a thread makes the report of a program and a machine."""
+
+
+class Store:
+    """Derived values of one session, each made once. The oldest entries are evicted."""
 
     def __init__(self, limit: int = 2_000) -> None:
-        self._known: OrderedDict[tuple[Any, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[Entry[Any], Any]] = OrderedDict()
         self._limit = limit
         self._lock = threading.Lock()  # the answers of the API are made in threads
         self._machines: dict[Machine, Machine] = {}
         self.colours: dict[str, int] = {}
         """The colour index of each name of an allocated buffer, for the life of the session."""
 
-    def remember(self, what: str, of: tuple[object, ...], compute: Callable[[], Result]) -> Result:
-        """The result of `compute()`, cached for the same objects. The cache holds the objects, so that their ids stay unique."""
-        key = (what, *map(id, of))
+    def remember(self, entry: Entry[Result], compute: Callable[[], Result]) -> Result:
+        """The value of the entry, made by `compute` the first time."""
         with self._lock:
-            found = self._known.get(key)
+            found = self._known.get(entry.key)
             if found is not None:
-                self._known.move_to_end(key)
+                self._known.move_to_end(entry.key)
                 return found[1]
-        return self._keep(key, of, compute())
+        return self.keep(entry, compute())
 
-    def known(self, what: str, of: tuple[object, ...]) -> Any:
-        """The cached value, else None."""
-        found = self._known.get((what, *map(id, of)))
+    def once(self, function: Callable[[Unpack[Inputs]], Result], *inputs: *Inputs) -> Result:
+        """The result of a pure function of the inputs, made once."""
+        return self.remember(result_of(function, *inputs), lambda: function(*inputs))
+
+    def known(self, entry: Entry[Result]) -> Result | None:
+        """The value of the entry; None if it is not made."""
+        found = self._known.get(entry.key)
         return None if found is None else found[1]
 
-    def has(self, what: str, of: tuple[object, ...]) -> bool:
-        """Whether the value is cached."""
-        return (what, *map(id, of)) in self._known
+    def has(self, entry: Entry[Any]) -> bool:
+        """Whether the value of the entry is made."""
+        return entry.key in self._known
 
-    def _keep(self, key: tuple[Any, ...], of: tuple[object, ...], value: Result) -> Result:
+    def keep(self, entry: Entry[Result], value: Result) -> Result:
+        """Keep a value, with the inputs of its entry, whose identity then stays unique."""
         with self._lock:
-            self._known[key] = (of, value)
+            self._known[entry.key] = (entry, value)
             while len(self._known) > self._limit:
                 self._known.popitem(last=False)
         return value
+
+    def forget(self, entry: Entry[Any]) -> None:
+        """Evict a value."""
+        self._known.pop(entry.key, None)
 
     def machine(self, state: State) -> Machine | TilewrightError:
         """The machine of the notebook, else the default one. Equal machines become one object, so that cached reports match."""
         if state.shown is not None and state.shown.machine is not None:
             machine = state.shown.machine
         else:
-            loaded = self.remember(
-                "default-machine", (), lambda: attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
-            )
+            loaded = self.once(_default_machine)
             if isinstance(loaded, TilewrightError):
                 return loaded
             machine = loaded
@@ -91,21 +113,17 @@ class Store:
     def same_machine(self, machine: Machine) -> Machine:
         """The first machine of the session that is equal to this one."""
         # The same object as last time needs no comparison of all its parameters.
-        return self.remember("machine", (machine,), lambda: self._machines.setdefault(machine, machine))
+        return self.remember(_MACHINE(machine), lambda: self._machines.setdefault(machine, machine))
 
     def report(self, func: PrimFunc, machine: Machine | TilewrightError) -> Report | TilewrightError:
         """The report of the program on the machine, or the error that prevents it."""
         if isinstance(machine, TilewrightError):
             return machine
-        return self.remember("report", (func, machine), lambda: report_of(func, machine, self.plan(func)))
+        return self.remember(REPORT(func, machine), lambda: report_of(func, machine, self.plan(func)))
 
     def put_off(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
         """Record that a thread makes the report: `report_now` returns None until it is there."""
-        self.keep("put off", (func, machine), True)
-
-    def reported(self, func: PrimFunc, machine: Machine | TilewrightError, report: Report | TilewrightError) -> None:
-        """Cache a report from elsewhere."""
-        self._keep(("report", id(func), id(machine)), (func, machine), report)
+        self.keep(_AWAITED(func, machine), value=True)
 
     def foreseen(
         self,
@@ -116,29 +134,21 @@ class Store:
         machine: Machine,
         report: Report | TilewrightError,
     ) -> None:
-        """Cache the results of a program before it is shown: `sized` is `with_sizes(func, sizes)`, with its plan and report."""
-        self._keep((f"with {dict(sizes)}", id(func)), (func,), sized)
-        self.keep("plan", (sized.func,), plan)
-        self.reported(sized.func, machine, report)
-
-    def keep(self, what: str, of: tuple[object, ...], value: Result) -> Result:
-        """Cache `value` from elsewhere."""
-        return self._keep((what, *map(id, of)), of, value)
-
-    def forget(self, what: str, of: tuple[object, ...]) -> None:
-        """Evict a cached value."""
-        self._known.pop((what, *map(id, of)), None)
+        """Keep the results of a program before it is shown: `sized` is `with_sizes(func, sizes)`, with its plan and report."""
+        self.keep(result_of(with_sizes, func, sizes), sized)
+        self.keep(PLAN(sized.func), plan)
+        self.keep(REPORT(sized.func, machine), report)
 
     def plan(self, func: PrimFunc) -> Plan | TilewrightError:
         """The plan of the program's buffer allocations, from which the report and the sizes follow."""
-        return self.remember("plan", (func,), lambda: attempt("plan", lambda: planned(func)))
+        return self.remember(PLAN(func), lambda: attempt("plan", lambda: planned(func)))
 
     def report_now(self, state: State) -> Report | TilewrightError | None:
         """The report of the visible program; None while a thread makes it, or without a program."""
         if state.moment is None:
             return None
         of = (self.costed(state, state.moment.schedule), self.machine(state))
-        return None if self.has("put off", of) and not self.has("report", of) else self.report(*of)
+        return None if self.has(_AWAITED(*of)) and not self.has(REPORT(*of)) else self.report(*of)
 
     def known_report(self, state: State, schedule: Schedule | None = None) -> Report | TilewrightError | None:
         """The report of `schedule` (the visible one by default), or the error that prevents it; None if it is not available. Does not
@@ -150,7 +160,7 @@ class Store:
         machine = self.machine(state)
         if isinstance(machine, TilewrightError):
             return machine
-        return self.known("report", (self.costed(state, schedule), machine))
+        return self.known(REPORT(self.costed(state, schedule), machine))
 
     def no_report(self, state: State) -> str:
         """The reason why the visible program has no report."""
@@ -161,25 +171,20 @@ class Store:
 
     def sized(self, state: State, func: PrimFunc) -> RewriteResult:
         """The program with the notebook's values for its symbolic sizes, and the mapping of its buffers."""
-        sizes = sizes_of(state, func)
-        return self.remember(f"with {sizes}", (func,), lambda: with_sizes(func, sizes))
+        return self.once(with_sizes, func, sizes_of(state, func))
 
     def costed(self, state: State, schedule: Schedule) -> PrimFunc:
         """The program that is simulated for a schedule of the notebook."""
         return self.sized(state, schedule.described).func
 
     def verdict(self, state: State, schedule: Schedule) -> Verdict | None:
-        """Whether the program is equivalent to the original; None until `verified` stores a verdict."""
+        """Whether the program is equivalent to the original; None until it was checked."""
         func = schedule.func
-        return self.known(f"verdict {sizes_of(state, func)}", (func,))
-
-    def verified(self, func: PrimFunc, sizes: Mapping[str, int], verdict: Verdict) -> None:
-        """Cache a verdict from elsewhere."""
-        self._keep((f"verdict {sizes}", id(func)), (func,), verdict)
+        return self.known(VERDICT(func, sizes_of(state, func)))
 
     def index(self, func: PrimFunc) -> ProgramIndex:
         """The index of writers, readers and containment in the program."""
-        return self.remember("index", (func,), lambda: ProgramIndex(func))
+        return self.once(ProgramIndex, func)
 
     def script(self, schedule: Schedule) -> str:
         """The program as TVMScript."""
@@ -187,16 +192,19 @@ class Store:
 
     def printed(self, schedule: Schedule) -> Printed:
         """The TVMScript text with the positions of loops and blocks."""
-        return self.remember("script", (schedule.func,), lambda: print_program(schedule.mod))
+        return self.remember(_SCRIPT(schedule.func), lambda: print_program(schedule.mod))
 
     def exported(self, moment: Moment) -> str | TilewrightError:
         """The schedule as Python for TVM, with the notebook's variable names."""
         schedule = moment.schedule
         return self.remember(
-            "python",
-            (schedule.trace, moment.names),
+            _PYTHON(schedule.trace, moment.names),
             lambda: attempt("export", lambda: to_tvm_python(schedule, moment.names)),
         )
+
+
+def _default_machine() -> Machine | TilewrightError:
+    return attempt("machine", lambda: load_machine(DEFAULT_MACHINE))
 
 
 def sizes_of(state: State, func: PrimFunc) -> dict[str, int]:

@@ -110,7 +110,7 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
 
 
-class Derived(DerivedStart, frozen=True, eq=False):
+class DerivedSchedule(DerivedStart, frozen=True, eq=False):
     """A derived space, the outcome of its default values, and the seconds that the derivation took until then. `keep` are the pins that
     were asked for."""
 
@@ -139,7 +139,7 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     space: Space
     settings: Settings
     branch: str = ""
-    derived: Derived | None = None
+    derived: DerivedSchedule | None = None
 
     @property
     def planned(self) -> int:

@@ -10,7 +10,8 @@ from ...engine.execute import Verdict
 from ...engine.explore import Status, Trial, WarmStartUse
 from ...engine.ir import TilewrightError
 from .derived import Store
-from .model import Derivation, Derived, Exploration
+from .entries import Derived
+from .model import Derivation, DerivedSchedule, Exploration
 
 SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 
@@ -33,11 +34,18 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     warm_start: WarmStartUse = WarmStartUse()
 
 
+FOUND = Derived[Found]("results of a search")
+"""Of a request."""
+
+DERIVED = Derived[DerivedSchedule]("derived schedule")
+"""Of a derivation."""
+
+
 def found_now(exploration: Exploration, store: Store) -> Found | None:
     """The results of a search; None before its start."""
-    return store.known("found", (exploration.request,))
+    return store.known(FOUND(exploration.request))
 
 
-def derived_now(derivation: Derivation, store: Store) -> Derived | None:
+def derived_now(derivation: Derivation, store: Store) -> DerivedSchedule | None:
     """The fastest schedule that a running derivation has found; None before the first one."""
-    return store.known("derived", (derivation,))
+    return store.known(DERIVED(derivation))

@@ -15,7 +15,7 @@ from ....engine.ir import Refusal, TilewrightError
 from ...document import DocumentError
 from ...export.exports import EXPORTS, ExportSubject, made
 from ...links import fragment_of
-from ...state.derived import Store
+from ...state.derived import REPORT, VERDICT, Store
 from ...state.model import State
 from ...views.drawings import Theme
 from ...views.shell.export_kinds import TVM_VERSIONS
@@ -134,9 +134,9 @@ def _made(arguments: Namespace, found: Opened) -> str | bytes:
         # Simulated once, with the larger limit on accesses of the command line.
         costed, machine = store.costed(state, found.schedule), store.machine(state)
         if not isinstance(machine, TilewrightError):
-            store.reported(costed, machine, simulated(costed, machine))
+            store.keep(REPORT(costed, machine), simulated(costed, machine))
     if arguments.to == "replay":
-        store.verified(found.schedule.func, dict(found.sizes), _verdict(found))
+        store.keep(VERDICT(found.schedule.func, found.sizes), _verdict(found))
     subject = ExportSubject(
         state,
         store,

@@ -13,11 +13,12 @@ from ....engine.schedule import PRIMITIVES
 from ...document.editing.branches import branches
 from ...state.comparison import side_state
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import Side, State
 from ..labels.fitness import cycles_text
 from ..labels.palette import BUFFER_COLOURS, colours_by_name
 from ..labels.values import Value
-from ..notebook.code import Code, marked
+from ..notebook.code import MARKS, Code, marked
 from ..shell.gallery import Example
 from ..timeline.explanation import Explanation, explanation_value
 from ..tree.rows import BufferChip
@@ -27,6 +28,10 @@ from .overlay import Overlay, overlay_value
 
 MAX_LINES = 2_000
 """The maximum number of lines sent; a browser lays out more too slowly."""
+
+
+_ALIGNED = Derived["AlignedTrees"]("aligned programs")
+_OVERLAY = Derived["Overlay"]("overlay")
 
 
 class ComparedSide(Value, frozen=True):
@@ -112,13 +117,9 @@ def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Co
     states = tuple(side_state(state, side) for side in sides)
     reports = [store.known_report(side) for side in states]
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
-    trees = store.remember("aligned", tuple(funcs), lambda: aligned_programs(funcs[0], funcs[1], store.colours))
+    trees = store.remember(_ALIGNED(*funcs), lambda: aligned_programs(funcs[0], funcs[1], store.colours))
     a, b = reports
-    table = (
-        store.remember("differences", (a, b), lambda: difference_table(a, b))
-        if isinstance(a, Report) and isinstance(b, Report)
-        else []
-    )
+    table = store.once(difference_table, a, b) if isinstance(a, Report) and isinstance(b, Report) else []
     return Comparison(
         sides=[_side(*pair, store) for pair in zip(sides, states, reports, strict=True)],
         choices=choices(state, examples),
@@ -142,8 +143,7 @@ def overlay_now(state: State, store: Store) -> Overlay:
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
     span = state.comparison.span
     return store.remember(
-        f"overlay {span}",
-        (a, b, *funcs),
+        _OVERLAY(span, a, b, *funcs),
         lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1], store.colours), span),
     )
 
@@ -153,7 +153,7 @@ def compared_script(state: State, store: Store) -> Code:
     assert state.comparison is not None
     sides = [side_state(state, side) for side in (state.comparison.a, state.comparison.b)]
     a, b = (side.moment.schedule for side in sides if side.moment is not None)
-    lines = store.remember("marks", (a.func, b.func), lambda: marked(store.script(a), store.script(b)))
+    lines = store.remember(MARKS(a.func, b.func), lambda: marked(store.script(a), store.script(b)))
     return Code("Marked: changes from A to B", None, reveal=True, lines=lines)
 
 

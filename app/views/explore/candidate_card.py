@@ -7,7 +7,9 @@ from typing import Literal
 from ....engine.execute import VerdictStatus
 from ....engine.explore import Outcome, Trial
 from ....engine.hwsim import Report
+from ....engine.ir import TilewrightError
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import Exploration, SearchRequest, State
 from ...state.search_results import Found
 from ..labels.numbers import grouped, percent_text
@@ -89,9 +91,13 @@ def card_value(state: State, store: Store, found: Found) -> CandidateCard | None
     )
 
 
+TRIAL = Derived[Report | TilewrightError]("report of a candidate")
+"""Of the number of a trial, and the request of its search."""
+
+
 def trial_report(exploration: Exploration, trial: Trial, store: Store) -> Report | None:
     """The full simulation report of a candidate; None until the background simulation has finished."""
-    known = store.known(f"trial {trial.number}", (exploration.request,))
+    known = store.known(TRIAL(trial.number, exploration.request))
     return known if isinstance(known, Report) else None
 
 

@@ -19,9 +19,11 @@ from ....engine.explore.trials.outcome import UNITS, Status, Unit, figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
 from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
+from ...document import Notebook
 from ...document.editing.branches import current_branch
 from ...limits import LIMITS
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import SearchRequest, State
 from ...state.search_results import Found, SearchStatus, derived_now, found_now
 from ..labels.holes import Axis, axis_of, tiles_text
@@ -33,6 +35,9 @@ MOST_ROWS = 2_000
 """The maximum number of rows in one answer; the browser requests later rows separately."""
 
 MOST_FIGURES = 12
+
+
+_OFFER = Derived["SearchOffer"]("holes")
 
 
 class Derivation(Value, frozen=True, kw_only=True):
@@ -203,7 +208,7 @@ def offer_value(state: State, store: Store) -> SearchOffer | None:
     notebook = state.shown
     if notebook is None:
         return None
-    return store.remember("holes", (notebook,), lambda: _offer(state, store))
+    return store.remember(_OFFER(notebook), lambda: _offer(state, store))
 
 
 def _offer(state: State, store: Store) -> SearchOffer:
@@ -259,7 +264,7 @@ def search_value(state: State, store: Store) -> Search | None:
     if exploration is None:
         return None
     request, found = exploration.request, found_now(exploration, store) or Found("waiting")
-    requested = store.remember("search-request", (request,), lambda: _request_value(request))
+    requested = store.once(_request_value, request)
     return Search(
         **asdict(requested),
         key=request.serial,
@@ -358,21 +363,19 @@ def amount_text(key: str, amount: float) -> str:
 def _stale(state: State, request: SearchRequest, store: Store) -> str:
     """The origin of the candidates, if the notebook's program, schedule or machine has changed since; else ""."""
     shown = state.shown
-    if shown is None or shown is request.notebook:
+    return "" if shown is None or shown is request.notebook else store.once(_other_than, shown, request)
+
+
+def _other_than(shown: Notebook, request: SearchRequest) -> str:
+    a, b = shown.document, request.notebook.document
+    if workload_text(a) != workload_text(b):
+        return "of an earlier version of the program"
+    if machine_of(shown) != request.machine:
+        return "for the previous machine"
+    if schedule_text(a) == schedule_text(b):
         return ""
-
-    def other() -> str:
-        a, b = shown.document, request.notebook.document
-        if workload_text(a) != workload_text(b):
-            return "of an earlier version of the program"
-        if machine_of(shown) != request.machine:
-            return "for the previous machine"
-        if schedule_text(a) == schedule_text(b):
-            return ""
-        found = with_searched(a, b)
-        return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
-
-    return store.remember("stale", (shown, request), other)
+    found = with_searched(a, b)
+    return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
 
 
 def best_of(found: Found) -> int | None:
@@ -396,7 +399,7 @@ def _now(state: State, store: Store, request: SearchRequest) -> list[float] | No
     if not isinstance(report, Report) or store.machine(state) != request.machine:
         return None
     machine = request.machine
-    figures = store.remember("figures", (report, machine), lambda: figures_of(report, machine.far.scope))
+    figures = store.once(figures_of, report, machine.far.scope)
     return listed(figures, request)
 
 

@@ -12,6 +12,7 @@ from ....engine.hwsim import Machine, Report
 from ....engine.ir import Block, BlockRealize, Buffer, BufferRegion, For, PrimFunc, TilewrightError, Var, build
 from ....engine.lower import Allocation, allocations
 from ...state.derived import Store, attempt
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -23,6 +24,9 @@ from ..labels.values import Value
 from ..layouts import LayoutPicker, layout_value
 from ..timeline.waits import CAUSES, blame_section, wait_rows
 from .memory_summary import MemorySummary, memory_summary
+
+_COLOURS = Derived[dict[Buffer, int]]("colours of buffers")
+_ALLOCATIONS = Derived[dict[Buffer, Allocation]]("allocations")
 
 
 class Crumb(Value, frozen=True):
@@ -59,7 +63,7 @@ def inspector_value(state: State, store: Store) -> Inspector:
         return Inspector()
     func = state.moment.schedule.func
     handle = row_ids(func).get(state.selected)
-    colours = store.remember("colours", (func,), lambda: buffer_colours(func, store.colours))
+    colours = store.remember(_COLOURS(func), lambda: buffer_colours(func, store.colours))
     buffer = buffer_ids(func).get(state.buffer) if state.buffer else None
     if buffer is not None:
         row = "" if handle is None else state.selected
@@ -105,7 +109,7 @@ def held_buffers(state: State, func: PrimFunc, store: Store) -> dict[Buffer, All
         before = {new: old for old, new in sized.buffers.items()}
         return {before.get(allocation.buffer, allocation.buffer): allocation for allocation in found}
 
-    return store.remember("allocations", (func, sized), compute)
+    return store.remember(_ALLOCATIONS(func, sized), compute)
 
 
 def _section(title: str, kind: str = "", *, swatch: int | None = None, note: str = "", buffer: str = "") -> Section:

@@ -1,6 +1,5 @@
 """The layout picker: element addresses of a buffer, its accesses, the costs of alternative layouts, and the calls that apply them."""
 
-from .jobs import LayoutWork, layout_work
 from .value import LayoutPicker, layout_value
 
-__all__ = ["LayoutPicker", "LayoutWork", "layout_value", "layout_work"]
+__all__ = ["LayoutPicker", "layout_value"]

@@ -1,4 +1,4 @@
-"""Parsing and checks of an index map from the text field. The text is never executed; errors are reported before it is applied."""
+"""Parsing of an index map from the text field. The text is never executed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import msgspec
 
 from ....engine.explore.space.layout_choices import Candidate, by_map
 from ....engine.ir import Refusal, TilewrightError
-from ....engine.schedule import Schedule
 from ...actions.call_arguments import read_index_map
 from ..labels.buffer_ids import BlockAccess
 from ..labels.values import Value
-from .trials import applied
 
 
 class LayoutError(Value, frozen=True):
@@ -26,19 +24,15 @@ class LayoutError(Value, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True, eq=False):
-    """The result for a typed map: the resulting call, or the error with its `column` in the text, from 1 (0: no column).
-
-    `doubtful`: the map was not proved bijective, as it is no sum of quotients and remainders; bijectivity is checked afterwards.
-    """
+    """The result for a typed map: the call, or the error with its `column` in the text, from 1 (0: no column)."""
 
     candidate: Candidate | None = None
     error: TilewrightError | None = None
     column: int = 0
-    doubtful: bool = False
 
 
-def read_draft(schedule: Schedule, access: BlockAccess, text: str) -> Reading:
-    """The call of a typed map, tried on a copy of the schedule."""
+def read_draft(access: BlockAccess, text: str) -> Reading:
+    """The call of a typed map, or why its text is no map. A trial decides whether the call is legal."""
     unread = syntax_error(text)
     if unread is not None:
         return unread
@@ -46,19 +40,12 @@ def read_draft(schedule: Schedule, access: BlockAccess, text: str) -> Reading:
         read_index_map(text)
     except TilewrightError as error:
         return Reading(error=error)
-    candidate = by_map(access, text.strip(), f"custom {text.strip()}", "custom map")
-    try:
-        applied(schedule, candidate)
-    except TilewrightError as error:
-        if error.refusal.code == "not-bijective":
-            return Reading(
-                by_map(access, text.strip(), f"custom {text.strip()}", "custom map", trusted=True),
-                error,
-                0,
-                doubtful=True,
-            )
-        return Reading(error=error)
-    return Reading(candidate)
+    return Reading(typed_map(access, text.strip()))
+
+
+def typed_map(access: BlockAccess, text: str, *, trusted: bool = False) -> Candidate:
+    """The layout of a typed map."""
+    return by_map(access, text, f"custom {text}", "custom map", trusted=trusted)
 
 
 def syntax_error(text: str) -> Reading | None:

@@ -10,10 +10,13 @@ from ....engine.hwsim import BufferPlacement, Machine, Report
 from ....engine.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Var, build, walk
 from ....engine.schedule import Schedule
 from ...state.derived import Store, sizes_of
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.buffer_ids import BlockAccess, buffer_ids, leaf_accesses
 from .trials import find_placement
+
+_CHOSEN = Derived["Chosen"]("chosen buffer")
 
 
 class Chosen(msgspec.Struct, frozen=True, eq=False):
@@ -50,13 +53,14 @@ def chosen_buffer(state: State, store: Store) -> Chosen | None:
     if state.moment is None or not state.buffer:
         return None
     schedule = state.moment.schedule
-    buffer = store.remember("buffer-ids", (schedule.func,), lambda: buffer_ids(schedule.func)).get(state.buffer)
+    buffer = store.once(buffer_ids, schedule.func).get(state.buffer)
     if buffer is None:
         return None
     machine = store.machine(state)
     report = store.report_now(state)
-    key = f"chosen {state.buffer}"
-    return store.remember(key, (schedule.func, machine, report), lambda: _chosen(state, store, schedule, buffer))
+    return store.remember(
+        _CHOSEN(state.buffer, schedule.func, machine, report), lambda: _chosen(state, store, schedule, buffer)
+    )
 
 
 def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> Chosen:

@@ -1,25 +1,18 @@
-"""Trials of layouts: apply the call to a copy of the schedule and simulate the result. Pure functions, safe to run in a thread."""
+"""Results of trials of layouts, and where the elements of a tile lie in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from ....engine.adopt import call_of, make_call
 from ....engine.explore.space.layout_choices import Candidate
-from ....engine.hwsim import BufferAccess, BufferPlacement, Machine, Report, accesses_of, placement_of, through
+from ....engine.hwsim import BufferAccess, BufferPlacement, Report, placement_of, through
 from ....engine.ir import Buffer, PrimFunc, TilewrightError
-from ....engine.lower import planned, with_sizes
-from ....engine.schedule import Schedule
-from ...actions.call_arguments import call_arguments, read_index_map
-from ...state.derived import attempt, report_of
+from ...actions.call_arguments import read_index_map
+from ...state.derived import attempt
 from ..labels.buffer_ids import buffer_ids
-
-LISTED = 1 << 14
-"""The number of task iterations from which run lengths are computed."""
 
 
 class BufferFigures(msgspec.Struct, frozen=True):
@@ -45,73 +38,10 @@ class LayoutTrial(msgspec.Struct, frozen=True, eq=False):
     error: TilewrightError | None = None
 
 
-def applied(schedule: Schedule, candidate: Candidate) -> Schedule:
-    """A copy of the schedule after the candidate's call. Raises TilewrightError."""
-    trial = schedule.copy()
-    args, kwargs = call_arguments(trial.func, candidate.method, candidate.target, dict(candidate.arguments))
-    make_call(trial, call_of(candidate.method, args, kwargs))
-    return trial
-
-
-def try_out(
-    schedule: Schedule, candidate: Candidate, name: str, machine: Machine, sizes: Mapping[str, int]
-) -> LayoutTrial:  # fmt: skip
-    """Apply the candidate's call and simulate the result. `name` is the id of the buffer."""
-    made = attempt("layout", lambda: applied(schedule, candidate))
-    if isinstance(made, TilewrightError):
-        return LayoutTrial(candidate, error=made)
-    func = attempt("sizes", lambda: with_sizes(made.described, sizes).func)
-    if isinstance(func, TilewrightError):
-        return LayoutTrial(candidate, error=func)
-    plan = attempt("plan", lambda: planned(func))
-    report = report_of(func, machine, plan)
-    if isinstance(report, TilewrightError):
-        return LayoutTrial(candidate, error=report)
-    buffer_placement = find_placement(report, func, name)
-    return LayoutTrial(
-        candidate, None if buffer_placement is None else figures_of(report, buffer_placement), buffer_placement
-    )
-
-
 def find_placement(report: Report, func: PrimFunc, name: str) -> BufferPlacement | None:
     """The placement of the buffer with id `name` of the simulated `func`. (Planning recreates buffers but keeps their names.)"""
     buffer: Buffer | None = buffer_ids(func).get(name)
     return None if buffer is None else placement_of(report.program, buffer)
-
-
-def figures_of(report: Report, buffer_placement: BufferPlacement) -> BufferFigures:
-    """The metrics of a buffer in a report."""
-    name, program = buffer_placement.buffer.name, report.program
-    rows = [row for row in report.conflicts if name in row.buffers]
-    memory = [m for row, m in report.memory.items() if row.split("[")[0] == buffer_placement.placement.memory.scope]
-    runs = [run for use in accesses_of(program, buffer_placement, LISTED) if (run := run_of(use))]
-    return BufferFigures(
-        report.cycles,
-        max((row.degree for row in rows), default=1),
-        sum(row.cycles for row in rows),
-        min(runs, default=0),
-        buffer_placement.placement.total_bytes,
-        any(m.overflow_bytes for m in memory),
-        _misses(report, buffer_placement),
-        _burst_share(report, name),
-    )
-
-
-def _misses(report: Report, buffer_placement: BufferPlacement) -> int | None:
-    nearest = next(
-        (c.name for c in buffer_placement.places.machine.caches if c.memory == buffer_placement.placement.memory.name),
-        None,
-    )
-    if report.caches is None or nearest is None:
-        return None
-    rows = [row for row in report.caches.rows if row.cache == nearest and row.buffer == buffer_placement.buffer.name]
-    return sum(row.read_misses + row.write_misses for row in rows)
-
-
-def _burst_share(report: Report, name: str) -> float | None:
-    rows = [row for row in report.bursts if row.buffer == name]
-    moved = sum(row.moved_bytes for row in rows)
-    return sum(row.wanted_bytes for row in rows) / moved if moved else None
 
 
 def run_of(use: BufferAccess) -> int:

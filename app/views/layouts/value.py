@@ -7,8 +7,9 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ....engine.explore.space.layout_choices import NOW, Candidate, by_map
+from ....engine.explore.space.layout_choices import NOW, Candidate
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text, size_text
 from ..labels.values import Trend, Value
@@ -16,9 +17,11 @@ from .controls import Control, LayoutCall, call_value, control_values
 from .draft import LayoutError, error_value, with_padding
 from .facts import BufferUser, accessing_blocks, fact_rows
 from .grid import LayoutGrid, LayoutThumb, LayoutUse, Thumb, grid_value, thumb
-from .jobs import LayoutResults, draft_key, draft_reading, found_layouts
+from .results import DRAFT, LayoutResults, draft_reading, found_layouts
 from .subject import Chosen, axis_words, chosen_buffer
 from .trials import BufferFigures, LayoutTrial
+
+_THUMB = Derived["Thumb"]("thumbnail of a layout")
 
 
 class LayoutCard(Value, frozen=True, kw_only=True):
@@ -127,7 +130,7 @@ def _previewed(state: State, store: Store, chosen: Chosen, found: LayoutResults)
     trial = found.trials.get(key)
     reading = draft_reading(state, store, chosen) if trial is None else None
     if reading is not None and reading.candidate is not None and reading.candidate.key == key:
-        trial = store.known(*draft_key(chosen, reading.candidate))
+        trial = store.known(DRAFT(reading.candidate.text, chosen))
     return trial if trial is not None and trial.buffer_placement is not None else None
 
 
@@ -173,7 +176,7 @@ def _thumb(chosen: Chosen, trial: LayoutTrial, store: Store) -> Thumb:
     assert trial.buffer_placement is not None and chosen.buffer_placement is not None
     now, buffer_placement, candidate = chosen.buffer_placement, trial.buffer_placement, trial.candidate
     return store.remember(
-        f"thumb {candidate.text}", (chosen, buffer_placement), lambda: thumb(candidate, buffer_placement, now)
+        _THUMB(candidate.text, chosen, buffer_placement), lambda: thumb(candidate, buffer_placement, now)
     )
 
 
@@ -248,22 +251,14 @@ def _draft(state: State, store: Store, chosen: Chosen, now: LayoutTrial | None) 
     reading = draft_reading(state, store, chosen)
     if reading is None:
         return value
-    if reading.candidate is None:
-        assert reading.error is not None
-        if reading.error.refusal.code == "layout-needs-padding":
-            plain = _by_text(chosen, state.look.draft)
-            value = replace(value, padded=call_value(with_padding(plain)))
+    if reading.error is not None:
         return replace(value, status="wrong", error=error_value(reading.error), column=reading.column)
-    trial: LayoutTrial | None = store.known(*draft_key(chosen, reading.candidate))
-    card = _card(chosen, reading.candidate, trial, now, store)
+    assert reading.candidate is not None
+    trial = store.known(DRAFT(reading.candidate.text, chosen))
     if trial is None:
-        return replace(value, status="checking", card=None if reading.doubtful else card)
-    if trial.error is not None:
-        return replace(value, status="wrong", error=error_value(trial.error))
-    return replace(value, status="right", card=card)
-
-
-def _by_text(chosen: Chosen, text: str) -> Candidate:
-    """The candidate of a custom map."""
-    assert chosen.subject is not None
-    return by_map(chosen.subject.access, text.strip(), "custom", "custom map")
+        return replace(value, status="checking")
+    if trial.error is None:
+        return replace(value, status="right", card=_card(chosen, trial.candidate, trial, now, store))
+    if trial.error.refusal.code == "layout-needs-padding":
+        value = replace(value, padded=call_value(with_padding(reading.candidate)))
+    return replace(value, status="wrong", error=error_value(trial.error))

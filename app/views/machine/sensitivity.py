@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 from msgspec.structs import asdict
 
-from ....engine.hwsim import Improvement, Machine, MachineParameter, Report, ranked, trials, tried
+from ....engine.hwsim import Machine, MachineParameter, Report
 from ....engine.ir import PrimFunc, TilewrightError
-from ....engine.lower import Plan
 from ...actions.machine_parameters import meaning_of
-from ...state.derived import MAX_TASKS, Store, attempt
+from ...state.derived import Store
+from ...state.entries import Derived, Entry
 from ...state.model import State
 from ..labels.numbers import change_of, grouped, percent_text
 from ..labels.values import Trend, Value
@@ -66,28 +64,19 @@ class SensitiveParameter(ParameterGain, frozen=True, kw_only=True):
     name: str
 
 
-def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iterator[SensitivityProgress]:
-    """The results after each parameter. Each needs a simulation, so run this outside the server's event loop thread."""
-    todo = trials(machine, report)
-    found: list[MachineParameter] = []
-    if not todo:
-        yield SensitivityProgress((), 0, 0)
+_SENSITIVITY = Derived[SensitivityProgress]("sensitivity")
 
-    def gain(trial: Improvement) -> MachineParameter | None:
-        return tried(func, machine, trial, report, known_plan=plan, max_tasks=MAX_TASKS)
 
-    for done, trial in enumerate(todo, 1):
-        parameter = attempt("sensitivity", lambda trial=trial: gain(trial))
-        if isinstance(parameter, MachineParameter):
-            found.append(parameter)
-        yield SensitivityProgress(ranked(found), done, len(todo))
+def sensitivity_entry(func: PrimFunc, machine: Machine | TilewrightError) -> Entry[SensitivityProgress]:
+    """The entry of the results for a program with sizes on a machine."""
+    return _SENSITIVITY(func, machine)
 
 
 def tried_now(state: State, store: Store) -> SensitivityProgress | None:
     """The current sensitivity results of the displayed program; None before the first one."""
     if state.moment is None:
         return None
-    return store.known("sensitivity", (store.costed(state, state.moment.schedule), store.machine(state)))
+    return store.known(sensitivity_entry(store.costed(state, state.moment.schedule), store.machine(state)))
 
 
 def limit_value(found: SensitivityProgress | None, report: Report | TilewrightError | None) -> MachineLimit:

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 from ....engine.hwsim import CacheCounts, EngineAccess, Machine, Report, Traffic
 from ....engine.ir import TilewrightError
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import colours_by_name
 from ..labels.values import Value
+
+_TRAFFIC = Derived["TrafficDiagram"]("traffic")
 
 
 class TrafficFlow(Value, frozen=True, kw_only=True):
@@ -87,7 +90,7 @@ def traffic_value(state: State, store: Store) -> TrafficDiagram:
         return TrafficDiagram([], [], [], [], "", note)
     func = state.moment.schedule.func
     colours = colours_by_name(func, store.colours)
-    return store.remember("traffic", (report, func, machine), lambda: value_of(report, machine, colours))
+    return store.remember(_TRAFFIC(report, func, machine), lambda: value_of(report, machine, colours))
 
 
 def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> TrafficDiagram:

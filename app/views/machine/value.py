@@ -16,6 +16,7 @@ from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import named_machine, overridden_paths, without_parameters
 from ...document.machine import read_machine
 from ...state.derived import Store, attempt
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.values import Value
 from .capacities import offers
@@ -30,6 +31,8 @@ from .sensitivity import (
     sensitivities,
     tried_now,
 )
+
+_FILE = Derived[Machine]("machine file")
 
 
 class SizeOffer(Value, frozen=True):
@@ -108,10 +111,10 @@ def machine_value(state: State, store: Store) -> MachinePanel:
     if isinstance(machine, TilewrightError) or state.notebook is None:
         message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
         return MachinePanel(description=message)
-    base = store.remember("machine-file", (state.notebook.document, machine), lambda: _base(state, machine))
+    base = store.remember(_FILE(state.notebook.document, machine), lambda: _base(state, machine))
     report = store.report_now(state)
     found = tried_now(state, store)
-    parts = store.remember("machine-parts", (machine, base), lambda: _parts(machine, base))
+    parts = store.once(_parts, machine, base)
     used = _used(machine, report)
     gains = _gains(found, report)
     return MachinePanel(

@@ -12,10 +12,13 @@ import msgspec
 from ....engine.ir import GraphTensor
 from ....engine.network import tensor_text
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.open_model import OpenModel
 from ..labels.palette import BUFFER_COLOURS
 from ..labels.values import Value
+
+_GRAPH = Derived[str]("graph of a model")
 
 
 class GraphNode(Value, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,7 +55,7 @@ def graph_now(state: State, store: Store) -> str:
         return ""
     model = state.model
     return store.remember(
-        "model graph", (model.network, model.kernels[0]), lambda: msgspec.json.encode(graph_value(model)).decode()
+        _GRAPH(model.network, model.kernels[0]), lambda: msgspec.json.encode(graph_value(model)).decode()
     )
 
 

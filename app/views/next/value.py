@@ -12,6 +12,7 @@ from ....engine.hwsim.machine.parts import KINDS
 from ....engine.ir import TilewrightError
 from ....engine.suggest import Suggestion
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.fitness import cycles_text
@@ -24,6 +25,9 @@ from .suggestions import bound_now, ranked_now, suggested_now
 
 MOST_SHOWN = 24
 """Suggestions beyond the best ones are not sent."""
+
+
+_TILES = Derived[str]("tiles")
 
 
 class ProgramLimit(Value, frozen=True):
@@ -102,7 +106,7 @@ def next_value(state: State, store: Store) -> NextSteps:
         bound=bound_text(report, bound_now(state, store)),
         heaviest=_heaviest(state, report),
         machines=_machines(state, store) if len(state.notebook.steps) == 0 else [],
-        tiles=store.remember("tiles", (state.shown,), lambda: tiles_text(state)),
+        tiles=store.remember(_TILES(state.shown), lambda: tiles_text(state)),
         suggestions=[_suggestion(state, one) for one in ranked_now(state, store)[:MOST_SHOWN]],
     )
 
@@ -164,8 +168,12 @@ def _machines(state: State, store: Store) -> list[MachineChoice]:
     """The presets, each with its memories and engines for a small drawing."""
     chosen = store.machine(state)
     name = chosen.name if isinstance(chosen, Machine) else ""
-    presets = store.remember("machine-drawings", (), lambda: [_drawing(load_machine(n)) for n in preset_names()])
+    presets = store.once(_preset_drawings)
     return [replace(drawing, chosen=drawing.name == name) for drawing in presets]
+
+
+def _preset_drawings() -> list[MachineChoice]:
+    return [_drawing(load_machine(name)) for name in preset_names()]
 
 
 def _drawing(machine: Machine) -> MachineChoice:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ....engine.ir import TilewrightError
 from ...document.files.merging import alike
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.values import Value
 
@@ -16,6 +17,9 @@ MAX_LINES = 4_000
 """The maximum number of lines; a browser lays out more too slowly. Downloads are complete."""
 
 EXPORT_FILE = "schedule_tvm.py"
+
+
+MARKS = Derived["list[CodeLine]"]("marked lines")
 
 
 class CodeLine(Value, frozen=True):
@@ -45,7 +49,7 @@ def script_value(state: State, store: Store) -> Code:
     if state.before is None:
         return replace(_plain("TVMScript", text), playhead=True)
     old = store.script(state.before.schedule)
-    lines = store.remember("marks", (state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
+    lines = store.remember(MARKS(state.before.schedule.func, state.moment.schedule.func), lambda: marked(old, text))
     return Code(_caption(state), None, reveal=True, lines=lines, playhead=True)
 
 

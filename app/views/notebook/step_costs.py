@@ -54,7 +54,7 @@ def _changes(reports: Sequence[Report | TilewrightError | None], store: Store) -
             hint = f"From this step on, the machine can run the program: {grouped(after.cycles)} cycles"
             yield step, StepCosts("runs", "better", hint)
         elif isinstance(before, Report):
-            figures = store.remember("step figures", (before, after), lambda b=before, a=after: cost_figures(b, a))
+            figures = store.once(cost_figures, before, after)
             if figures:
                 yield step, _row(figures, *effect_of(before, after))
 

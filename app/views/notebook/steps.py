@@ -125,14 +125,14 @@ def schedule_rows(
 
 def items_of(notebook: Notebook, store: Store) -> tuple[Item, ...] | None:
     """The lines of the schedule; None where its text cannot be read."""
+    return None if notebook.unread else store.once(_items, notebook.document)
 
-    def read() -> tuple[Item, ...] | None:
-        try:
-            return schedule_items(notebook.document)
-        except TilewrightError:
-            return None
 
-    return None if notebook.unread else store.remember("items", (notebook.document,), read)
+def _items(document: Document) -> tuple[Item, ...] | None:
+    try:
+        return schedule_items(document)
+    except TilewrightError:
+        return None
 
 
 def conflict_value(conflict: Conflict, notebook: Notebook) -> StepConflict:

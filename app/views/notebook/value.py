@@ -15,6 +15,7 @@ from ...document.items import Item, takes_steps
 from ...document.notebook import GIVEN_UP, revision_of
 from ...document.posts import Post
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.values import Value
 from .file_status import Banner, OtherProgram, file_banners
@@ -22,6 +23,9 @@ from .step_costs import StepCosts, known_changes
 from .steps import ScheduleLine, ScheduleNote, items_of, schedule_rows
 
 __all__ = ["known_changes", "notebook_value"]
+
+
+_BRANCHES = Derived["list[NotebookBranch]"]("branches")
 
 
 class NotebookBranch(Value, frozen=True):
@@ -94,7 +98,7 @@ def notebook_value(state: State, store: Store, changes: Mapping[int, StepCosts])
         chosen=state.step_count,
         examined=state.chosen_step is not None,
         banners=[*file_banners(state), *_banners(state)],
-        branches=store.remember("branches", (notebook.document,), lambda: _branches(notebook)),
+        branches=store.remember(_BRANCHES(notebook.document), lambda: _branches(notebook)),
         problems=_problems(notebook),
         draft=state.draft_of is not None,
     )

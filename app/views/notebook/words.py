@@ -91,7 +91,7 @@ def words_value(state: State, store: Store) -> Words:
     ids = row_ids(func) if func is not None else {}
     return Words(
         "sch" if notebook is None else notebook.schedule_name,
-        store.remember("calls to write", (), calls_to_write),
+        store.once(calls_to_write),
         [] if notebook is None else list(_handles(notebook.names, func)),
         {
             "block": [handle for handle in ids.values() if isinstance(handle, str)],

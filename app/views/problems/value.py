@@ -13,6 +13,7 @@ from ....engine.lint import Fix, LintFinding, simulator_findings
 from ...actions.lint_fixes import LONG_NUMBER
 from ...document import is_applicable
 from ...state.derived import Store, sizes_of
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.fitness import DOES_NOT_FIT
@@ -23,6 +24,9 @@ from .lints import Linted, lints_now
 Severity = Literal["error", "warning", "info"]
 
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+
+
+_OF_THE_REPORT = Derived["tuple[LintFinding, ...]"]("findings of the report")
 
 
 class ProposedFix(Value, frozen=True):
@@ -116,8 +120,7 @@ def _findings(
         return found
     schedule, known = state.moment.schedule, {f.code for f in found}
     reported = store.remember(
-        "simulator-findings",
-        (schedule.func, report),
+        _OF_THE_REPORT(schedule.func, report),
         lambda: simulator_findings(schedule, machine, report, sizes_of(state, schedule.func)),
     )
     return (*found, *(f for f in reported if f.code not in known))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from math import inf
+from collections.abc import Mapping
 
 import msgspec
-from msgspec.structs import replace
 
-from ....engine.export import COSTLY, Loss, LossKind, program_without, step_text, tvm_losses, with_pipelines
+from ....engine.export import COSTLY, Loss, LossKind, tvm_losses
 from ....engine.hwsim import Machine, Report
-from ....engine.ir import PrimFunc, TilewrightError
-from ....engine.lower import with_sizes
-from ....engine.schedule import Schedule
+from ....engine.ir import TilewrightError
 from ...document import State as Moment
 from ...document import is_applicable
-from ...state.derived import Store, attempt, report_of, sizes_of
+from ...state.derived import Store, attempt, sizes_of
+from ...state.entries import Derived, Entry
 from ...state.model import State
 from ..labels.fitness import cycles_text, effect_of
 from ..labels.numbers import size_text
@@ -89,12 +86,8 @@ class ExportReview(Value, frozen=True, kw_only=True):
     working: bool
 
 
-class ReviewWork(msgspec.Struct, frozen=True, eq=False):
-    """The simulations of a review. Each value from `pieces` is stored under `what` and `of`."""
-
-    what: str
-    of: tuple[object, ...]
-    pieces: Callable[[], Iterator[ReviewedExport]]
+_REVIEW = Derived[ReviewedExport]("export review")
+_LOSSES = Derived["tuple[Loss, ...] | TilewrightError"]("losses of an export")
 
 
 def losses_of(moment: Moment, key: str, store: Store) -> tuple[Loss, ...]:
@@ -103,8 +96,7 @@ def losses_of(moment: Moment, key: str, store: Store) -> tuple[Loss, ...]:
     if version is None:
         return ()
     found = store.remember(
-        f"losses {version}",
-        (moment.schedule.trace, moment.names),
+        _LOSSES(version, moment.schedule.trace, moment.names),
         lambda: attempt("export", lambda: tvm_losses(moment.schedule, version, moment.names)),
     )
     return () if isinstance(found, TilewrightError) else found
@@ -120,8 +112,8 @@ def export_review_value(state: State, store: Store) -> ExportReview | None:
     key, moment = state.export_review, state.moment
     if not key or moment is None:
         return None
-    losses, work = losses_of(moment, key, store), review_work(state, store)
-    reviewed = _known(state, store) or ReviewedExport()
+    losses = losses_of(moment, key, store)
+    reviewed = reviewed_now(state, store) or ReviewedExport()
     now = store.known_report(state)
     there = reviewed.there
     return ExportReview(
@@ -131,61 +123,32 @@ def export_review_value(state: State, store: Store) -> ExportReview | None:
         total=ExportTotal(cycles_text(there), _effect(now, there)) if isinstance(there, Report) else None,
         keep=_keep(state, moment, reviewed),
         not_kept=_not_kept(reviewed, losses, there),
-        working=work is not None and not reviewed.is_complete,
+        working=bool(costly_losses(state, store))
+        and isinstance(store.machine(state), Machine)
+        and not reviewed.is_complete,
     )
 
 
-def review_work(state: State, store: Store) -> ReviewWork | None:
-    """The simulations that the open review lacks."""
-    question, moment, machine = _question(state, store), state.moment, store.machine(state)
-    if question is None or moment is None or isinstance(machine, TilewrightError):
-        return None
-    known = _known(state, store)
-    lost = {loss.kind for loss in losses_of(moment, state.export_review, store)}
-    losses: tuple[LossKind, ...] = tuple(kind for kind in COSTLY if kind in lost)
-    if (known is not None and known.is_complete) or not losses:
-        return None
-    func, schedule, sizes = store.costed(state, moment.schedule), moment.schedule, sizes_of(state, moment.schedule.func)
-    return ReviewWork(*question, lambda: _reviewing(func, schedule, sizes, machine, losses))
-
-
-def _reviewing(
-    func: PrimFunc, schedule: Schedule, sizes: Mapping[str, int], machine: Machine, losses: tuple[LossKind, ...]
-) -> Iterator[ReviewedExport]:
-    def on_tvm(program: PrimFunc, *kinds: LossKind) -> Outcome:
-        return report_of(program_without(program, kinds), machine)
-
-    found = ReviewedExport(there=on_tvm(func, *losses))
-    yield found
-    for kind in losses:
-        known = found.there if len(losses) == 1 else on_tvm(func, kind)
-        assert known is not None
-        found = replace(found, without={**found.without, kind: known})
-        yield found
-    for piped in with_pipelines(schedule) if "slots" in losses else ():
-        calls = tuple(step_text(step) for step in piped.trace.steps[len(schedule.trace) :] if step.changes)
-        kept = KeptSlots(calls, on_tvm(with_sizes(piped.described, sizes).func, *losses))
-        if found.kept is None or _rank(kept.report) < _rank(found.kept.report):
-            found = replace(found, kept=kept)
-            yield found
-    yield replace(found, is_complete=True)
-
-
-def _rank(report: Outcome) -> tuple[float, float]:
-    """Programs that fit come first, then those with fewer cycles."""
-    return (report.overflow_bytes, report.cycles) if isinstance(report, Report) else (inf, inf)
-
-
-def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
+def review_entry(state: State, store: Store) -> Entry[ReviewedExport] | None:
+    """The entry of the open review; None if none is open."""
     if not state.export_review or state.moment is None:
         return None
-    what = f"export review {state.export_review} {sizes_of(state, state.moment.schedule.func)}"
-    return what, (state.moment.schedule.func, store.machine(state))
+    func = state.moment.schedule.func
+    return _REVIEW(state.export_review, sizes_of(state, func), func, store.machine(state))
 
 
-def _known(state: State, store: Store) -> ReviewedExport | None:
-    question = _question(state, store)
-    return None if question is None else store.known(*question)
+def costly_losses(state: State, store: Store) -> tuple[LossKind, ...]:
+    """The losses of the reviewed export that change the cycles of the program."""
+    lost = (
+        set() if state.moment is None else {loss.kind for loss in losses_of(state.moment, state.export_review, store)}
+    )
+    return tuple(kind for kind in COSTLY if kind in lost)
+
+
+def reviewed_now(state: State, store: Store) -> ReviewedExport | None:
+    """The results of the open review so far; None without any."""
+    entry = review_entry(state, store)
+    return None if entry is None else store.known(entry)
 
 
 def _loss(loss: Loss, now: Outcome | None, reviewed: ReviewedExport) -> ExportLoss:

@@ -139,7 +139,7 @@ def figures(state: State, store: Store) -> list[HeadFigure]:
     if isinstance(report, TilewrightError):
         return [_figure("Cycles", "–", hint=report.refusal.message, level="none")]
     found = [_cycles(state, store, report)]
-    data = store.remember("json", (report,), report.to_json)
+    data = store.once(Report.to_json, report)
     bound = data.get("bound")
     if isinstance(bound, int) and bound:
         hint = (

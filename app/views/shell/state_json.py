@@ -12,6 +12,7 @@ from ....engine.ir import PrimFunc, TilewrightError
 from ...document import with_origins
 from ...document.editing.branches import branches
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
 from ..notebook.file_status import file_state
@@ -26,6 +27,9 @@ FACTS_OF = {"loop": ("extent", "loop_kind", "reduces"), "block": ("iters", "read
 
 Known = Any | None
 """A part, or None while its analysis is pending."""
+
+
+_ROWS = Derived["list[Row]"]("rows of the state")
 
 
 def summary(state: State) -> dict[str, object]:
@@ -108,7 +112,7 @@ def _tree(state: State, store: Store) -> Known:
     func = _func(state)
     if func is None:
         return []
-    rows = store.remember("api-rows", (func, state.moment), lambda: tree_rows(func, moment=state.moment))
+    rows = store.remember(_ROWS(func, state.moment), lambda: tree_rows(func, moment=state.moment))
     return [_row_facts(row) for row in rows]
 
 
@@ -140,7 +144,7 @@ def _report(state: State, store: Store) -> Known:
         return _or_error(report)
     notebook, count = state.shown, state.step_count
     assert notebook is not None, "a simulated program is displayed"
-    told = store.remember(f"origins {count}", (report, notebook), lambda: with_origins(report, notebook, count))
+    told = store.once(with_origins, report, notebook, count)
     return told.to_json()
 
 

@@ -143,10 +143,7 @@ def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) 
 
 def _came(test: Test, moments: Sequence[Moment], store: Store) -> int | None:
     """The index of the state since which `test` holds without a break; None if it fails in the last one."""
-    holds = [
-        store.remember(f"tour {id(test)}", (func,), partial(test, func))
-        for func in (moment.schedule.func for moment in moments)
-    ]
+    holds = [store.once(test, func) for func in (moment.schedule.func for moment in moments)]
     if not holds[-1]:
         return None
     return next((n + 1 for n in range(len(holds) - 1, -1, -1) if not holds[n]), 1)

@@ -8,7 +8,6 @@ for is elsewhere. Then pairs are left out, those of one primitive first.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -16,14 +15,11 @@ import msgspec
 
 from ....engine.hwsim import Machine, Report
 from ....engine.hwsim.machine.parts import GROUPS
-from ....engine.ir import PrimFunc, TilewrightError
-from ....engine.lower import with_sizes
-from ....engine.schedule import PRIMITIVES
+from ....engine.ir import TilewrightError
 from ...actions.machine_parameters import meaning_of
-from ...document import Notebook, NotebookStep, sizes_for
-from ...document.editing.remove_step import remove_steps
 from ...state.comparison import side_state
-from ...state.derived import Store, attempt, report_of
+from ...state.derived import Store
+from ...state.entries import Derived, Entry
 from ...state.model import State
 from ..labels.numbers import grouped
 from ..labels.values import Trend, Value
@@ -241,82 +237,14 @@ def _summed(effects: Sequence[StepEffect]) -> Iterator[StepEffect]:
 # Two schedules.
 
 
+_EXPLAINED = Derived[Explained]("explanation")
+
+
 def explained_now(a: State, b: State, store: Store) -> Explained | None:
     """The results of the study so far; None without any."""
-    return store.known("explanation", study_of(a, b, store)) if a.moment is not None and b.moment is not None else None
+    return None if a.moment is None or b.moment is None else store.known(explained_entry(a, b, store))
 
 
-def study_of(a: State, b: State, store: Store) -> tuple[object, ...]:
-    """The cache key of an explanation."""
-    return a.moment, b.moment, store.machine(a), store.machine(b)
-
-
-def explaining(
-    a: State, b: State, machines: tuple[Machine, Machine], reports: tuple[Report, Report]
-) -> Iterator[Explained]:
-    """Yields the results after each trial. A trial simulates a program, so this must not run on the server's event loop."""
-    own = list(_own_steps(a, b))
-    todo = own[:MOST_STEPS]
-    effects: list[StepEffect] = []
-    if not todo:
-        yield Explained((), 0, 0)
-    pairs: list[StepEffect] = []
-    more = len(own) - len(todo)
-
-    def effect_of(which: int, *steps: NotebookStep) -> Iterator[StepEffect]:
-        side = (a, b)[which]
-        assert side.shown is not None
-        effect = _effect_of_removal(side.shown, side.step_count, steps, machines[which], reports[which], "AB"[which])
-        if effect is not None:
-            yield effect
-
-    for done, (which, step) in enumerate(todo, 1):
-        effects += effect_of(which, step)
-        if done < len(todo):
-            yield Explained(tuple(effects), done, len(todo), more)
-    difference = reports[1].cycles - reports[0].cycles
-    wanted = [] if explains_most(effects, difference, 1) else list(_pairs_of(todo))
-    total = len(todo) + len(wanted)
-    yield Explained(tuple(effects), len(todo), total, more)
-    for done, (which, *both) in enumerate(wanted, len(todo) + 1):
-        pairs += effect_of(which, *both)
-        yield Explained(tuple(effects), done, total, more, tuple(pairs))
-
-
-def _pairs_of(own: Sequence[tuple[int, NotebookStep]]) -> Iterator[tuple[int, NotebookStep, NotebookStep]]:
-    """Two steps of one side: of one primitive first, then neighbouring ones."""
-    pairs = [(which, one, other) for (which, one), (at, other) in combinations(own, 2) if which == at]
-    pairs.sort(key=lambda pair: (pair[1].call.method != pair[2].call.method, abs(pair[2].index - pair[1].index)))
-    yield from pairs[:MOST_PAIRS]
-
-
-def _own_steps(a: State, b: State) -> Iterator[tuple[int, NotebookStep]]:
-    """The steps that only one side has, those of B first: which side, which step."""
-    assert a.shown is not None and b.shown is not None
-    steps = tuple(
-        [s for s in side.shown.steps[: side.step_count] if s.call.method in PRIMITIVES] for side in (a, b) if side.shown
-    )
-    texts = [[" ".join(step.text.split()) for step in own] for own in steps]
-    codes = difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes()
-    changed = [code for code in codes if code[0] != "equal"]
-    yield from ((1, step) for _, _, _, low, high in changed for step in steps[1][low:high])
-    yield from ((0, step) for _, low, high, _, _ in changed for step in steps[0][low:high])
-
-
-def _effect_of_removal(
-    notebook: Notebook, count: int, steps: Sequence[NotebookStep], machine: Machine, report: Report, side: str
-) -> StepEffect | None:
-    remaining = attempt("remove steps", lambda: remove_steps(notebook, count, *(step.index for step in steps)))
-    if isinstance(remaining, TilewrightError):
-        return None
-    found = report_of(sized(notebook, remaining.moment.schedule.described), machine)
-    if not isinstance(found, Report):
-        return None
-    numbers = notebook.step_numbers
-    removed = tuple((numbers.get(step.index, 0), " ".join(step.text.split())) for step in steps)
-    return StepEffect(side, removed, found.cycles, report.cycles, len(remaining.dropped))
-
-
-def sized(notebook: Notebook, func: PrimFunc) -> PrimFunc:
-    """The program with the notebook's sizes."""
-    return with_sizes(func, sizes_for(func, notebook.sizes)).func
+def explained_entry(a: State, b: State, store: Store) -> Entry[Explained]:
+    """The entry of the study of two schedules."""
+    return _EXPLAINED(a.moment, b.moment, store.machine(a), store.machine(b))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ....engine.hwsim import Report
-from ....engine.ir import TilewrightError
-from ....engine.lint import Fix, LintFinding, Stall, Subject, reason, remedies
-from ...state.derived import Store, sizes_of
+from ....engine.lint import Fix, Stall, reason
+from ...state.derived import Store
+from ...state.entries import Derived, Entry
 from ...state.model import State
 from ..labels.numbers import grouped
 from ..labels.values import Answer, Value
-from ..problems.lints import Linted, LintWork, question, simulated
+from ..problems.lints import Linted, of_the_program
 
 
 class StallFix(Value, frozen=True):
@@ -30,37 +28,24 @@ class Remedy(Answer, frozen=True, tag="remedy"):
     fix: StallFix | None
 
 
-def remedy_work(state: State, store: Store) -> LintWork | None:
-    """The trials for the selected stall; None if they are complete or no stall is selected."""
-    found = _question(state, store)
-    if found is None or state.moment is None:
-        return None
-    known = store.known(*found)
-    report, machine = store.known_report(state), store.machine(state)
-    if not isinstance(report, Report) or isinstance(machine, TilewrightError):
-        return None
-    if isinstance(known, Linted) and known.is_complete:
-        return None
-    schedule = state.moment.schedule
-    subject = Subject(schedule, machine, sizes_of(state, schedule.func), simulated, report)
-    return LintWork(*found, lambda: _pieces(subject, _stall(state)))
+_REMEDY = Derived[Linted]("remedy")
 
 
 def remedy_value(state: State, store: Store) -> Remedy:
     """What would end the selected stall, as far as it is known."""
-    found, report = _question(state, store), store.report_now(state)
-    if found is None or not isinstance(report, Report):
+    entry, report = remedy_entry(state, store), store.report_now(state)
+    if entry is None or not isinstance(report, Report):
         return Remedy("", looking=False, fix=None)
-    linted = store.known(*found)
+    linted = store.known(entry)
     fixes = fixes_now(state, store)
     looking = linted is None or not linted.is_complete
-    return Remedy(f"{reason(report, _stall(state))}.", looking, _fix(fixes[0]) if fixes else None)
+    return Remedy(f"{reason(report, stall_of(state))}.", looking, _fix(fixes[0]) if fixes else None)
 
 
 def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
     """The calls that end the selected stall, the best first."""
-    found = _question(state, store)
-    linted = None if found is None else store.known(*found)
+    entry = remedy_entry(state, store)
+    linted = None if entry is None else store.known(entry)
     return () if linted is None else tuple(fix for finding in linted.findings for fix in finding.fixes)
 
 
@@ -69,21 +54,15 @@ def _fix(fix: Fix) -> StallFix:
     return StallFix(fix.calls, fix.replaces, f"saves {grouped(saved)} cycles")
 
 
-def _stall(state: State) -> Stall:
+def stall_of(state: State) -> Stall:
+    """The selected stall."""
     assert state.blamed is not None
     return Stall(state.blamed.engine, state.blamed.cause, state.blamed.buffer, state.blamed.block)
 
 
-def _question(state: State, store: Store) -> tuple[str, tuple[object, ...]] | None:
-    if state.moment is None or state.blamed is None or state.chosen_step is not None:
+def remedy_entry(state: State, store: Store) -> Entry[Linted] | None:
+    """The entry of the remedies of the selected stall; None if no stall is selected."""
+    if state.blamed is None or state.chosen_step is not None:
         return None
-    stall = _stall(state)
-    return question(f"remedy {stall.engine} {stall.cause} {stall.buffer} {stall.block}", state, store)
-
-
-def _pieces(subject: Subject, stall: Stall) -> Iterator[Linted | None]:
-    found: tuple[LintFinding, ...] = ()
-    for finding in remedies(subject, stall):
-        found += () if finding is None else (finding,)
-        yield None
-    yield Linted(found, is_complete=True)
+    stall = stall_of(state)
+    return of_the_program(_REMEDY, state, store, stall.engine, stall.cause, stall.buffer, stall.block)

@@ -21,6 +21,7 @@ from ....engine.hwsim.report.critical_path import PathPart
 from ....engine.ir import BlockRealize, For, TilewrightError, loops_and_blocks
 from ....engine.schedule import Schedule
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import Blank, blank_value
@@ -39,6 +40,10 @@ OVERVIEW_BINS = 240
 
 OTHER = 9
 """The colour of what belongs to no buffer."""
+
+
+_TIMELINE = Derived["Timeline"]("timeline")
+_LINES = Derived[dict[str, int]]("lines of rows")
 
 
 class TimelineRepeat(Value, frozen=True, kw_only=True):
@@ -244,12 +249,12 @@ def timeline_value(state: State, store: Store) -> Timeline:
 
 def timeline_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
     """The value of a report, made once."""
-    return store.remember("timeline", (report, schedule.func), lambda: value_of(report, schedule, store))
+    return store.remember(_TIMELINE(report, schedule.func), lambda: value_of(report, schedule, store))
 
 
 def timeline_data(report: Report, store: Store) -> TimelineData:
     """The tables of a report, made once."""
-    return store.remember("timeline-data", (report,), lambda: TimelineData(report))
+    return store.once(TimelineData, report)
 
 
 def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
@@ -257,7 +262,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
     func = schedule.func
     data = timeline_data(report, store)
     colours = colours_by_name(func, store.colours)
-    ids = store.remember("row-ids", (func,), lambda: row_ids(func))
+    ids = store.once(row_ids, func)
     scales = [_scale(report.memory[name]) for name in data.rows]
     return Timeline(
         report=id(report),
@@ -273,7 +278,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
             for k, t, v in zip(data.kinds, data.template_of_kind.tolist(), data.variants, strict=True)
         ],
         waits=[_wait(wait, ids, colours) for wait in data.waits],
-        lines=store.remember("row-lines", (func,), lambda: _lines(schedule, ids, store)),
+        lines=store.remember(_LINES(func), lambda: _lines(schedule, ids, store)),
         overview=_overview(data),
         window=window(data, 0, report.cycles, folded=False),
         figures=_figures(report),

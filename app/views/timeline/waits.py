@@ -9,6 +9,7 @@ from ....engine.hwsim import EngineReport, Origin, Report, Wait
 from ...document import NotebookStep
 from ...document import State as Moment
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text
 from ..labels.section import Section
@@ -27,9 +28,12 @@ MOST = 6
 """The maximum number of stalls that are listed separately."""
 
 
+_MADE_BY = Derived[dict[str, int]]("steps that made blocks")
+
+
 def made_by(moments: Sequence[Moment], store: Store) -> dict[str, int]:
     """For each block and buffer the step (from 1 on) that made it, 0 for those of the program."""
-    return store.remember("made by", (*moments,), lambda: steps_of(moment.schedule.func for moment in moments))
+    return store.remember(_MADE_BY(*moments), lambda: steps_of(moment.schedule.func for moment in moments))
 
 
 def wait_rows(

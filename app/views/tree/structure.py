@@ -60,15 +60,13 @@ def chosen_changes(state: State, store: Store) -> tuple[StructureChange, ...]:
     if not count or state.shown is None or count >= len(state.shown.states):
         return ()
     before, after = (state.shown.states[n].schedule.func for n in (count - 1, count))
-    return store.remember("structure", (before, after), lambda: structure_changes(before, after))
+    return store.once(structure_changes, before, after)
 
 
 def marked_rows(rows: list[Row], state: State, store: Store) -> list[Row]:
     """The tree's rows; those that the selected step added, moved or changed have a badge."""
     changes = chosen_changes(state, store)
-    return (
-        store.remember("marked rows", (rows, changes), lambda: with_change_badges(rows, changes)) if changes else rows
-    )
+    return store.once(with_change_badges, rows, changes) if changes else rows
 
 
 def with_change_badges(rows: list[Row], changes: tuple[StructureChange, ...]) -> list[Row]:

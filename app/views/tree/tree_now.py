@@ -5,12 +5,16 @@ from __future__ import annotations
 from ....engine.hwsim import Report
 from ....engine.ir import PrimFunc
 from ...state.derived import Store
+from ...state.entries import Derived
 from ...state.model import State
 from ..inspector.value import held_buffers
 from ..labels.sizes import buffer_bytes
 from .costs import Cost, row_costs
-from .rows import Row, tree_rows
+from .rows import Known, Row, tree_rows
 from .structure import marked_rows
+
+_PARTS = Derived[Known]("parts of rows")
+_ROWS = Derived["list[Row]"]("rows")
 
 
 def rows_now(state: State, store: Store) -> list[Row]:
@@ -20,9 +24,9 @@ def rows_now(state: State, store: Store) -> list[Row]:
     func = shown.schedule.func
     held = held_buffers(state, func, store)
     live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
-    known = store.remember("row-parts", (), dict)
+    known = store.remember(_PARTS(), dict)
     rows = store.remember(
-        "rows", (shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known, store.colours)
+        _ROWS(shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known, store.colours)
     )
     return marked_rows(rows, state, store)
 
@@ -36,4 +40,4 @@ def costs_now(state: State, store: Store) -> dict[str, Cost]:
 
 def costs_of(report: Report, func: PrimFunc, store: Store) -> dict[str, Cost]:
     """The costs of a program by its report, made once."""
-    return store.remember("costs", (func, report), lambda: row_costs(func, report))
+    return store.once(row_costs, func, report)

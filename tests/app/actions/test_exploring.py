@@ -27,7 +27,7 @@ from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.branches import branches, current_branch
 from tilewright.app.document.holes import derived_start
 from tilewright.app.state.derived import Store
-from tilewright.app.state.model import Derived, State
+from tilewright.app.state.model import DerivedSchedule, State
 from tilewright.app.views.explore.value import explore_value
 from tilewright.engine.explore import Figures, Outcome, pins_of
 from tilewright.engine.ir import Refusal
@@ -149,7 +149,7 @@ def derived() -> tuple[State, EndDerivation]:
     assert state.derivation is not None
     space = derived_start(state.derivation.notebook, state.derivation.machine).space
     figures = Figures(1000, 900, "dma", 1.0, 10, {})
-    return state, EndDerivation(state.derivation, Derived(space, Outcome("fits", figures), 1.0))
+    return state, EndDerivation(state.derivation, DerivedSchedule(space, Outcome("fits", figures), 1.0))
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     derivation = replace(requested.derivation, keep=keep)
     space = derived_start(derivation.notebook, derivation.machine, keep={"tile i": 16}).space
     outcome = Outcome("fits", Figures(1, 1, "", 1.0, 1, {}))
-    end = EndDerivation(derivation, Derived(space, outcome, 1.0, keep))
+    end = EndDerivation(derivation, DerivedSchedule(space, outcome, 1.0, keep))
     state = act(replace(requested, derivation=derivation), end)
     assert state.notice is None and state.exploration is not None
     request = state.exploration.request
@@ -183,7 +183,7 @@ def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:
     lost = explore_value(state, Store()).search.lost
     assert lost == ["tile z 8: the loop is not tiled"]
     other = replace(derivation, keep={"tile i": 48})
-    ended = EndDerivation(other, Derived(space, outcome, 1.0, other.keep))
+    ended = EndDerivation(other, DerivedSchedule(space, outcome, 1.0, other.keep))
     lost = explore_value(act(replace(requested, derivation=other), ended), Store()).search.lost
     assert len(lost) == 1 and lost[0].startswith("tile i 48: its values are ")
     free = act(act(State(), OpenText(DOUBLE)), MakeFast())

@@ -11,12 +11,13 @@ from support.sessions.notebooks import MATMUL_NOTEBOOK, small_blur
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, ApplyFoundFix, Undo, ViewStep, act
+from tilewright.app.jobs.analyses.next_steps import lint_analysis
 from tilewright.app.jobs.on_demand import next_analysis
 from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.next.suggestions import offered_fix
-from tilewright.app.views.problems.lints import Linted, lint_work, lints_now
+from tilewright.app.views.problems.lints import Linted, lints_entry, lints_now
 from tilewright.app.views.problems.value import problem_marks, problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report
@@ -31,11 +32,9 @@ def example(name: str) -> State:
 def studied(state: State, store: Store) -> State:
     """The state after all analyses."""
     store.report_now(state)
-    work = lint_work(state, store)
+    work = lint_analysis(state, store)
     assert work is not None
-    for piece in work.pieces():
-        if piece is not None:
-            store.keep(work.what, work.of, piece)
+    work.run(store)
     return state
 
 
@@ -104,13 +103,13 @@ def test_fixes_of_an_overflow_report_whether_the_program_fits() -> None:
 def test_warning_with_the_largest_saving_is_first() -> None:
     state, store = act(State(), OpenText(small_blur())), Store()
     store.report_now(state)
-    work = lint_work(state, store)
-    assert work is not None
+    entry = lints_entry(state, store)
+    assert entry is not None
     small, none, large = (
         LintFinding(f"saves-{n}", "warning", "", fixes=(Fix((), 100, 100 - n, ()),) if n else ()) for n in (5, 0, 60)
     )
     fitting = LintFinding("ends-overflow", "warning", "", fixes=(Fix((), 100, 900, (), fits=True, fitted=False),))
-    store.keep(work.what, work.of, Linted((small, none, fitting, large), is_complete=True))
+    store.keep(entry, Linted((small, none, fitting, large), is_complete=True))
     codes = [p.code for p in problems_value(state, store).problems if p.severity == "warning"]
     assert codes == ["ends-overflow", "saves-60", "saves-5", "saves-0"]
 
@@ -131,7 +130,7 @@ def test_a_fix_removes_its_finding_and_undo_restores_it() -> None:
     back = act(fixed, Undo())
     assert text(back) == text(state)
     assert problem(back, store, "round-trip")["fixes"][0] == fix, "remembered: nothing is looked for again"
-    assert lint_work(back, store) is None
+    assert lint_analysis(back, store) is None
 
 
 @pytest.mark.slow
@@ -207,10 +206,10 @@ def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> Non
     state, store = example("place_the_copies"), Store()
     store.report_now(state)
     study = next_analysis(state, store)
-    assert study is not None and study.what.startswith("lints")
+    assert study is not None and study.entry.name == "lints"
     pieces = study.pieces()
     first = next(piece for piece in pieces if piece is not None)
-    store.keep(study.what, study.of, first)
+    store.keep(study.entry, first)
     pieces.close()  # type: ignore[attr-defined]
     linted = lints_now(state, store)
     assert isinstance(linted, Linted) and not linted.is_complete

@@ -11,7 +11,7 @@ from tilewright.app.actions.table import ApplyFix, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
-from tilewright.app.state.derived import Store
+from tilewright.app.state.derived import VERDICT, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.inspector.value import held_buffers
 from tilewright.app.views.problems.value import problems_value
@@ -98,5 +98,5 @@ def test_missing_sizes_are_reported_only_once() -> None:
     state, store = opened(NOTEBOOK), Store()
     assert state.moment is not None
     schedule = state.moment.schedule
-    store.verified(schedule.func, {}, schedule.verify())
+    store.keep(VERDICT(schedule.func, {}), schedule.verify())
     assert [p.code for p in problems_value(state, store).problems] == ["missing-sizes"]

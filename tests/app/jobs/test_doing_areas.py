@@ -15,8 +15,9 @@ def test_areas_named_in_job_statuses_exist_on_the_page() -> None:
     page = (ROOT / "components" / "shell" / "page.html").read_text(encoding="utf-8")
     named = {
         found
-        for name in ("jobs/on_demand.py", "jobs/background_analysis.py", "session/state_queue.py")
-        for found in re.findall(r'"((?:area|pane|screen)-\w+)"', (APP / name).read_text(encoding="utf-8"))
+        for room in ("jobs", "session")
+        for file in (APP / room).rglob("*.py")
+        for found in re.findall(r'"((?:area|pane|screen)-\w+)"', file.read_text(encoding="utf-8"))
     }
     assert named >= {
         "area-timeline",

@@ -14,7 +14,7 @@ from tilewright.app.document import Notebook, apply_call
 from tilewright.app.jobs import tried_move as tried_move
 from tilewright.app.session.queries import menu
 from tilewright.app.session.session import Session
-from tilewright.app.state.derived import Store
+from tilewright.app.state.derived import REPORT, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.adopt import call_of
@@ -300,7 +300,7 @@ def test_only_the_newest_predictions_are_kept(
     session.receive({"kind": "begin_drag", "rows": ["B_local.vtcm"], "near": "ko"})
     event_loop.run()
     machine = session.store.machine(session.state)
-    assert session.store.has("report", (session.store.costed(session.state, moment.schedule), machine))
+    assert session.store.has(REPORT(session.store.costed(session.state, moment.schedule), machine))
     # An evicted drop is executed like one that was never predicted.
     session.receive({"kind": "undo"})
     session.receive({"kind": "move", "block": COPY, "loop": tried[0], "primitive": "compute_at"})

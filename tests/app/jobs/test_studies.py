@@ -11,9 +11,13 @@ from support.sessions.paper import PaperClock
 
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.jobs import on_demand as module
-from tilewright.app.jobs.on_demand import Analysis, OnDemandAnalyses, comparison_analysis, sensitivity_analysis
+from tilewright.app.jobs.analyses.analysis import Analysis
+from tilewright.app.jobs.analyses.comparison import comparison_analysis
+from tilewright.app.jobs.analyses.machine import sensitivity_analysis
+from tilewright.app.jobs.on_demand import OnDemandAnalyses
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
+from tilewright.app.state.entries import Derived
 from tilewright.app.state.model import State
 
 
@@ -22,7 +26,7 @@ class Subject:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store, self.event_loop, self.reports = Store(), PaperClock(), 0
-        self.topics = {"a": object(), "b": object()}
+        self.topics = {name: Derived[int](name)() for name in ("a", "b")}
         self.begun: list[str] = []
         monkeypatch.setattr(module, "next_analysis", self.next_analysis)
         self.studies = OnDemandAnalyses(self.store, self.event_loop, self.report)
@@ -32,8 +36,8 @@ class Subject:
 
     def next_analysis(self, state: State, store: Store) -> Analysis | None:
         for name in state.named:
-            if store.known(name, (self.topics[name],)) != 3:
-                return Analysis(name, (self.topics[name],), lambda name=name: self.pieces(name))
+            if store.known(self.topics[name]) != 3:
+                return Analysis(self.topics[name], lambda name=name: self.pieces(name))
         return None
 
     def pieces(self, name: str) -> Iterator[Any]:
@@ -41,7 +45,7 @@ class Subject:
         yield from (1, 2, 3)
 
     def knows(self, name: str) -> Any:
-        return self.store.known(name, (self.topics[name],))
+        return self.store.known(self.topics[name])
 
 
 @pytest.fixture
@@ -84,9 +88,8 @@ def test_costs_of_a_comparison_precede_the_sensitivity() -> None:
     report_now(state, store)
     visible = act(act(state, Compare(START, NOW)), ShowPane("machine"))
     first = comparison_analysis(visible, store)
-    assert first is not None and first.what == "report"
-    for piece in first.pieces():
-        store.keep(first.what, first.of, piece)
+    assert first is not None and first.entry.name == "report"
+    first.run(store)
     assert comparison_analysis(visible, store) is None  # comparing steps of one schedule covers the rest
     after = sensitivity_analysis(visible, store)
-    assert after is not None and after.what == "sensitivity"
+    assert after is not None and after.entry.name == "sensitivity"

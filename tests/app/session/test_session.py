@@ -15,6 +15,7 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.session import queries
 from tilewright.app.session.queries import repair
 from tilewright.app.session.session import Session
+from tilewright.app.state.derived import REPORT
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.labels.values import Answer
@@ -62,7 +63,7 @@ def test_a_shown_notebook_is_verified_and_simulated_after_the_paint(session: Ses
     machine = session.store.machine(session.state)
 
     def reports() -> list[object]:
-        return [session.store.known("report", (m.schedule.func, machine)) for m in session.state.shown.states]
+        return [session.store.known(REPORT(m.schedule.func, machine)) for m in session.state.shown.states]
 
     session.event_loop.run_until(lambda: verdict_known(session) and None not in reports())
     session.event_loop.run_until(session.event_loop.work.empty)

@@ -12,14 +12,14 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import SelectRow, act
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.export.exports import apart, made
+from tilewright.app.jobs.analyses.layouts import layout_analysis
+from tilewright.app.jobs.analyses.machine import trying
 from tilewright.app.jobs.background_analysis import verdict_of
 from tilewright.app.jobs.drop_preview import Drag, move_of
 from tilewright.app.state.derived import MAX_TASKS, Store, report_of, sizes_of
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.labels.buffer_ids import buffer_ids
-from tilewright.app.views.layouts import layout_work
-from tilewright.app.views.machine.sensitivity import trying
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.execute import verify
@@ -89,7 +89,7 @@ def layouts(state: State) -> None:
     assert state.moment is not None
     store.report_now(state)
     for name in buffer_ids(state.moment.schedule.func):
-        work = layout_work(act(state, SelectRow(buffer=name)), store)
+        work = layout_analysis(act(state, SelectRow(buffer=name)), store)
         if work is not None:
             run_all(work.pieces())
 

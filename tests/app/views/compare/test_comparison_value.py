@@ -15,7 +15,7 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError
 from tilewright.app.document.editing.remove_step import remove_steps
-from tilewright.app.jobs.on_demand import comparison_analysis
+from tilewright.app.jobs.analyses.comparison import comparison_analysis
 from tilewright.app.state.comparison import (
     NOW,
     START,
@@ -27,7 +27,7 @@ from tilewright.app.state.comparison import (
     step_side,
     usual_sides,
 )
-from tilewright.app.state.derived import Store
+from tilewright.app.state.derived import REPORT, Store
 from tilewright.app.state.model import Side, State
 from tilewright.app.views.compare.differences import difference_table, energy_text, points
 from tilewright.app.views.compare.overlay import overlay_value
@@ -49,8 +49,7 @@ def no_examples(name: str) -> tuple[str, object]:
 def study_all(state: State, store: Store) -> None:
     """Run all background analyses."""
     while (study := comparison_analysis(state, store)) is not None:
-        for piece in study.pieces():
-            store.keep(study.what, study.of, piece)
+        study.run(store)
 
 
 def round_trips(store: Store) -> State:
@@ -197,7 +196,7 @@ def test_the_two_largest_shares_of_the_difference_are_named() -> None:
         func = store.costed(state, moment.schedule)
         report = store.report(func, machine)
         assert isinstance(report, Report)
-        store.reported(func, machine, replace(report, cycles=cycles))
+        store.keep(REPORT(func, machine), replace(report, cycles=cycles))
     value = explanation_value(act(state, Compare(step_side(count - 4), NOW)), store)
     assert "together explain most: 750 cycles fewer, 75 % of the difference" in value.text
     assert [effect.part for effect in value.effects] == [0.75, 0.4, 0.35, 0.25]

@@ -7,7 +7,7 @@ from support.record.seeds import SEEDS, Case
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
-from tilewright.app.jobs.on_demand import comparison_analysis
+from tilewright.app.jobs.analyses.comparison import comparison_analysis
 from tilewright.app.state.comparison import NOW, START, Compare
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
@@ -38,8 +38,7 @@ def test_each_view_of_a_post_shows_it_or_the_reason(case: Case) -> None:
     assert panel.parts and panel.limit is not None and panel.limit.text
     compared = act(state, Compare(START, NOW))
     while (study := comparison_analysis(compared, store)) is not None:
-        for piece in study.pieces():
-            store.keep(study.what, study.of, piece)
+        study.run(store)
     value = compare_value(compared, store, ())
     assert value.lines and not any(side.waiting for side in value.sides)
     overlay = overlay_now(compared, store)

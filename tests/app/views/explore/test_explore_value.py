@@ -11,7 +11,7 @@ from tilewright.app.actions.exploring import Explore, OpenPoint, ShowTrial
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ShowPane, act
-from tilewright.app.jobs.on_demand import trial_analysis
+from tilewright.app.jobs.analyses.candidate import trial_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found
@@ -62,8 +62,7 @@ def test_a_finished_search_explains_its_best_and_the_bound() -> None:
     visible = act(state, ShowPane("explore"))
     study = trial_analysis(visible, store)
     assert study is not None
-    (report,) = study.pieces()
-    store.keep(study.what, study.of, report)
+    study.run(store)
     assert trial_analysis(visible, store) is None
     limits = explore_value(visible, store).search.card.limits
     assert limits[0].name == best.outcome.figures.bound_by

@@ -10,11 +10,12 @@ import pytest
 from tilewright.app.actions.calls import CallOnRow
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import SelectRow, ShowLayout, ViewStep, act
+from tilewright.app.jobs.analyses.layouts import layout_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import Look, State
 from tilewright.app.views.labels.buffer_ids import buffer_ids
 from tilewright.app.views.labels.numbers import grouped
-from tilewright.app.views.layouts import layout_value, layout_work
+from tilewright.app.views.layouts import layout_value
 from tilewright.app.views.layouts.grid import MIXED
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report, placement_of
@@ -35,9 +36,8 @@ def unpadded() -> State:
 
 def value_of(state: State, store: Store) -> dict[str, Any]:
     """The picker's value after its background analysis."""
-    while (work := layout_work(state, store)) is not None:
-        for piece in work.pieces():
-            store.keep(work.what, work.of, piece)
+    while (work := layout_analysis(state, store)) is not None:
+        work.run(store)
     value = layout_value(state, store, 0)
     assert value is not None
     return value
@@ -350,12 +350,12 @@ def test_reuse_and_traffic_cover_the_whole_run() -> None:
 
 def test_cancelled_layout_trials_resume() -> None:
     state, store = unpadded(), Store()
-    work = layout_work(state, store)
+    work = layout_analysis(state, store)
     assert work is not None
     pieces = work.pieces()
     for _ in range(3):
-        store.keep(work.what, work.of, next(pieces))
-    again = layout_work(state, store)
+        work.take(next(pieces), store)
+    again = layout_analysis(state, store)
     assert again is not None
     first = next(again.pieces())
     assert len(first.trials) == 3
@@ -399,4 +399,4 @@ def test_at_an_earlier_step_calls_go_to_the_end() -> None:
 
 def test_a_deleted_buffer_has_no_picker() -> None:
     state = act(unpadded(), SelectRow(buffer="nobody"))
-    assert layout_value(state, Store(), 0) is None and layout_work(state, Store()) is None
+    assert layout_value(state, Store(), 0) is None and layout_analysis(state, Store()) is None

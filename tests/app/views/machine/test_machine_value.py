@@ -9,7 +9,7 @@ from tilewright.app.actions.machine_actions import PickMachine, SetParameter
 from tilewright.app.actions.machine_parameters import MEANINGS, figure_value
 from tilewright.app.actions.table import ShowPane, act
 from tilewright.app.actions.text_edits import DraftCell
-from tilewright.app.jobs.on_demand import sensitivity_analysis
+from tilewright.app.jobs.analyses.machine import sensitivity_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.machine.capacities import offers, real_sizes
@@ -118,11 +118,11 @@ def test_panel_shows_the_results_of_sensitivity() -> None:
     assert sensitivity_analysis(state, store) is None  # the pane is hidden
     visible = act(state, ShowPane("machine"))
     study = sensitivity_analysis(visible, store)
-    assert study is not None and study.what == "sensitivity"
+    assert study is not None and study.entry.name == "sensitivity"
     assert machine_value(visible, store).limit.text.startswith("Simulating")
     seen: list[int] = []
     for piece in study.pieces():
-        store.keep(study.what, study.of, piece)
+        study.take(piece, store)
         seen.append(piece.done)
     assert seen == list(range(1, len(seen) + 1))
     assert sensitivity_analysis(visible, store) is None

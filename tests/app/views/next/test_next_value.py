@@ -26,9 +26,7 @@ def studied(state: State, store: Store) -> State:
     """The state after all calls were tried."""
     store.report_now(state)
     while (work := next_analysis(state, store)) is not None:
-        for piece in work.pieces():
-            if piece is not None:
-                store.keep(work.what, work.of, piece)
+        work.run(store)
     return state
 
 
@@ -73,4 +71,4 @@ def test_no_calls_are_tried_in_another_pane() -> None:
     state, store = act(act(State(), OpenText(FRESH)), ShowPane("script")), Store()
     store.report_now(state)
     work = next_analysis(state, store)
-    assert work is not None and work.what.startswith("lints")
+    assert work is not None and work.entry.name == "lints"

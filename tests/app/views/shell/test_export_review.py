@@ -10,11 +10,11 @@ from support.sessions.pages import machine_now, opened_example, report_now
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, ReviewExport, act
-from tilewright.app.jobs.on_demand import review_analysis
+from tilewright.app.jobs.analyses import export_review
+from tilewright.app.jobs.analyses.export_review import review_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.labels.fitness import cycles_text, effect_of
-from tilewright.app.views.shell import export_review
 from tilewright.app.views.shell.export_review import export_review_value, needs_review
 from tilewright.engine.export import COSTLY, program_without
 from tilewright.engine.hwsim import simulate
@@ -26,8 +26,7 @@ def reviewed(state: State, store: Store) -> dict[str, Any]:
     """The finished review."""
     work = review_analysis(state, store)
     if work is not None:
-        for piece in work.pieces():
-            store.keep(work.what, work.of, piece)
+        work.run(store)
     value = export_review_value(state, store)
     assert value is not None and not value.working
     return value

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tilewright.app.document import Notebook, evaluate, load_document, read_document
 from tilewright.app.document import State as Moment
-from tilewright.app.state.derived import Store
+from tilewright.app.state.derived import REPORT, Store
 from tilewright.app.state.model import State
 from tilewright.app.views.timeline.waits import StepToBlame, made_by, step_to_blame, wait_rows
 from tilewright.engine.export import attributed_to
@@ -57,7 +57,7 @@ def test_a_report_without_its_schedule_still_names_the_step() -> None:
     report = attributed_to(simulate(sch.func, load_machine("dual-bank-npu")), sch)
     machine, moment, store = load_machine("dual-bank-npu"), Moment(Schedule(report.program.nest.func), {}), Store()
     bare = State(notebook=(known := Notebook(read_document(""), states=(moment,), machine=machine)), shown=known)
-    store.reported(store.costed(bare, moment.schedule), store.machine(bare), report)
+    store.keep(REPORT(store.costed(bare, moment.schedule), store.machine(bare)), report)
     blamed = step_to_blame(bare, store, "B_local.vtcm", "B_local.vtcm")
     assert blamed.step and "cache_read" in blamed.text
     assert step_to_blame(bare, store, "", "queue of dma") == StepToBlame(0, "")

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
-from ...engine.execute import Verdict
-from ...engine.hwsim import Machine
-from ...engine.ir import TilewrightError
-from ...engine.network import NetworkReport
-from ..state.derived import Store
-from ..state.model import State
-from ..state.model_results import (
+from ....engine.execute import Verdict
+from ....engine.explore import program_bound
+from ....engine.hwsim import Machine
+from ....engine.ir import TilewrightError
+from ....engine.network import NetworkReport, simulate_network
+from ...document import evaluate
+from ...state.derived import VERDICT, Store, attempt, report_of
+from ...state.entries import Derived
+from ...state.model import State
+from ...state.model_results import (
+    MODEL_PLAN,
     KernelResult,
-    compute_planned,
-    compute_result,
     keep_result,
+    kernel_program,
+    kernel_result,
     kernel_status,
     known_bound,
     known_result,
@@ -25,11 +30,16 @@ from ..state.model_results import (
     planned_report,
     sizes_of_kernel,
 )
-from ..state.open_model import ModelKernel, OpenModel
-from .background_analysis import verdict_of
+from ...state.open_model import ModelKernel, OpenModel
+from ..background_analysis import verdict_of
+from .analysis import Analysis
 
 PIECE_S = 0.25
 """The time after which the results so far are delivered together: a page of 300 kernels is not drawn 300 times."""
+
+
+_CHECKED = Derived[bool]("checked kernel")
+_MODEL_WORK = Derived["ModelPiece"]("model")
 
 
 class ModelPiece(msgspec.Struct, frozen=True, eq=False):
@@ -62,7 +72,7 @@ class ModelWork(msgspec.Struct, frozen=True, eq=False):
     def pieces(self) -> Iterator[ModelPiece | None]:
         """Compute the missing results; None is only a point to stop at."""
         if self.plans:
-            yield ModelPiece((), 1, 1, compute_planned(self.model, self.machine, self.results))
+            yield ModelPiece((), 1, 1, _planned(self.model, self.machine, self.results))
             return
         done, total = self.known, self.known + len(self.costs) + len(self.verdicts)
         ready: list[tuple[ModelKernel, KernelResult | Verdict]] = []
@@ -78,11 +88,20 @@ class ModelWork(msgspec.Struct, frozen=True, eq=False):
 
     def _results(self) -> Iterator[tuple[ModelKernel, KernelResult | Verdict]]:
         for entry, bound in self.costs:
-            yield entry, compute_result(self.model, entry, self.machine, bound)
+            yield entry, _computed(self.model, entry, self.machine, bound)
         for entry, result in self.verdicts:
             schedule = result.notebook.schedule
             assert schedule is not None, "a scheduled kernel has a schedule"
             yield entry, verdict_of(schedule, sizes_of_kernel(entry, schedule.func))
+
+
+def model_analysis(state: State, store: Store) -> Analysis | None:
+    """The costs of the kernels of the visible model, then the verdicts on their schedules."""
+    work = model_work(state, store)
+    if work is None:
+        return None
+    entry = _MODEL_WORK(work.text, work.model)
+    return Analysis(entry, work.pieces, "screen-model", work.text, partial(keep_piece, work))
 
 
 def model_work(state: State, store: Store) -> ModelWork | None:
@@ -102,7 +121,7 @@ def model_work(state: State, store: Store) -> ModelWork | None:
     missing = [
         (entry, result)
         for entry, result in scheduled
-        if kernel_status(entry, result, store) == "scheduled" and not store.has("unverified", (entry,))
+        if kernel_status(entry, result, store) == "scheduled" and not store.has(_CHECKED(entry))
     ]
     if not missing:
         return None
@@ -113,7 +132,7 @@ def model_work(state: State, store: Store) -> ModelWork | None:
 def keep_piece(work: ModelWork, piece: ModelPiece, store: Store) -> None:
     """Cache the results of a piece. A verdict that decides nothing is not asked for again."""
     if piece.planned is not None:
-        store.keep("model plan", (work.model,), piece.planned)
+        store.keep(MODEL_PLAN(work.model), piece.planned)
     for entry, found in piece.results:
         if isinstance(found, KernelResult):
             keep_result(work.model, entry, found, store)
@@ -121,8 +140,38 @@ def keep_piece(work: ModelWork, piece: ModelPiece, store: Store) -> None:
         result = known_result(work.model, entry, store)
         if result is not None and result.notebook.schedule is not None:
             func = result.notebook.schedule.func
-            store.verified(func, sizes_of_kernel(entry, func), found)
-        store.keep("unverified", (entry,), True)
+            store.keep(VERDICT(func, sizes_of_kernel(entry, func)), found)
+        store.keep(_CHECKED(entry), value=True)
 
 
-__all__ = ["ModelPiece", "ModelWork", "keep_piece", "model_work"]
+def _computed(model: OpenModel, entry: ModelKernel, machine: Machine, bound: int | None = None) -> KernelResult:
+    """Evaluate and simulate one kernel, in a thread. `bound` is that of an earlier notebook of the kernel."""
+    notebook = entry.notebook if entry.notebook.evaluated else evaluate(entry.notebook.document, entry.notebook)
+    program = kernel_program(entry, notebook)
+    report = program if isinstance(program, TilewrightError) else report_of(program, machine)
+    return kernel_result(model, entry, notebook, program, report, _bound(entry, machine) if bound is None else bound)
+
+
+def _planned(model: OpenModel, machine: Machine, results: Sequence[KernelResult]) -> NetworkReport | TilewrightError:
+    """Simulate the model with its tensors on chip, in a thread. `results` are those of all kernels."""
+    schedules = {r.cost.kernel.name: r.notebook.schedule for r in results if r.is_scheduled and r.refusal is None}
+    scheduled = {name: schedule.described for name, schedule in schedules.items() if schedule is not None}
+    return attempt(
+        "plan",
+        lambda: simulate_network(
+            model.network,
+            machine,
+            model.sizes,
+            scheduled=scheduled,
+            on_chip=model.on_chip,
+            known=model.simulations if model.simulations.machine == machine else None,
+        ),
+    )
+
+
+def _bound(entry: ModelKernel, machine: Machine) -> int:
+    found = attempt("bound", lambda: program_bound(entry.kernel.program(), machine).cycles)
+    return 0 if isinstance(found, TilewrightError) else found
+
+
+__all__ = ["model_analysis"]

@@ -1,0 +1,112 @@
+"""Calls that are tried on the visible program: fixes of lints, suggestions with the lower bound, and remedies of a stall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from ....engine.explore import program_bound
+from ....engine.hwsim import Machine, Report
+from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
+from ....engine.schedule import Schedule
+from ....engine.suggest import Suggestion, suggesting
+from ...state.derived import Store, sizes_of
+from ...state.model import State
+from ...views.next.suggestions import Suggested, bound_entry, suggested_entry
+from ...views.problems.lints import Linted, lints_entry
+from ...views.timeline.remedy import remedy_entry, stall_of
+from .analysis import Analysis, simulated
+
+
+def lint_analysis(state: State, store: Store) -> Analysis | None:
+    """The lint findings in the visible program, with their fixes."""
+    visible, entry = _visible(state, store), lints_entry(state, store)
+    if visible is None or entry is None or _is_complete(store.known(entry)):
+        return None
+    return Analysis(entry, lambda: _linting(visible), "pane-problems", "Running lints and testing fixes")
+
+
+def remedy_analysis(state: State, store: Store) -> Analysis | None:
+    """The calls that would end the selected stall."""
+    visible, entry = _visible(state, store), remedy_entry(state, store)
+    if visible is None or entry is None or visible.report is None or _is_complete(store.known(entry)):
+        return None
+    stall = stall_of(state)
+    return Analysis(entry, lambda: _ending(visible, stall), "area-timeline", "Trying to end the stall")
+
+
+def suggestion_analysis(state: State, store: Store) -> Analysis | None:
+    """The next steps, then the lower bound of the program, while the Next pane is open."""
+    visible = _visible(state, store)
+    if visible is None or state.pane != "next" or state.comparison is not None:
+        return None
+    suggested, bound = suggested_entry(state, store), bound_entry(state, store)
+    area, text = "pane-next", "Trying next steps"
+    if suggested is not None and not state.looks_back and not _is_complete(store.known(suggested)):
+        return Analysis(suggested, lambda: _suggesting(visible), area, text)
+    if bound is not None and not store.has(bound):
+        return Analysis(bound, lambda: _bounding(visible), area, text)
+    return None
+
+
+class _Visible(NamedTuple):
+    """The visible schedule on its machine, with its report if that is known."""
+
+    schedule: Schedule
+    machine: Machine
+    sizes: Mapping[str, int]
+    report: Report | None
+
+
+def _visible(state: State, store: Store) -> _Visible | None:
+    machine = store.machine(state)
+    if state.moment is None or not isinstance(machine, Machine):
+        return None
+    schedule = state.moment.schedule
+    report = store.known_report(state, schedule)
+    return _Visible(schedule, machine, sizes_of(state, schedule.func), report if isinstance(report, Report) else None)
+
+
+def _is_complete(found: Linted | Suggested | None) -> bool:
+    return found is not None and found.is_complete
+
+
+def _linting(visible: _Visible) -> Iterator[Linted | None]:
+    """The findings as they arrive. An internal error ends the lint; the page keeps the findings up to then."""
+    found: tuple[LintFinding, ...] = ()
+    with suppress(Exception):
+        schedule, machine, sizes, report = visible
+        for piece in linting(schedule, machine, sizes, simulate=simulated, report=report):
+            found = found if piece is None else piece
+            yield None if piece is None else Linted(found, is_complete=False)
+    yield Linted(found, is_complete=True)
+
+
+def _ending(visible: _Visible, stall: Stall) -> Iterator[Linted | None]:
+    found: tuple[LintFinding, ...] = ()
+    schedule, machine, sizes, report = visible
+    for finding in remedies(Subject(schedule, machine, sizes, simulated, report), stall):
+        found += () if finding is None else (finding,)
+        yield None
+    yield Linted(found, is_complete=True)
+
+
+def _suggesting(visible: _Visible) -> Iterator[Suggested | None]:
+    now: tuple[Suggestion, ...] = ()
+    with suppress(Exception):  # the page keeps the suggestions up to an internal error
+        schedule, machine, sizes, report = visible
+        for piece in suggesting(schedule, machine, sizes, simulate=simulated, report=report):
+            now = now if piece is None else piece
+            yield None if piece is None else Suggested(now, is_complete=False)
+    yield Suggested(now, is_complete=True)
+
+
+def _bounding(visible: _Visible) -> Iterator[int]:
+    try:
+        yield program_bound(visible.schedule.original, visible.machine, visible.sizes).cycles
+    except Exception:  # the page shows no bound after an internal error
+        yield 0
+
+
+__all__ = ["lint_analysis", "remedy_analysis", "suggestion_analysis"]
