@@ -229,6 +229,52 @@ def test_a_violation_is_found(module: str, source: str, why: str) -> None:
     assert found and found[0] is not None and why in found[0]
 
 
+COMPUTING = {
+    *(
+        "simulate",
+        "report_of",
+        "here_or_isolated",
+        "tried",
+        "verify",
+        "prove",
+        "make_call",
+        "remove_steps",
+        "program_bound",
+    ),
+    *(
+        "linting",
+        "remedies",
+        "suggesting",
+        "explore",
+        "derive_space",
+        "with_pipelines",
+        "store.report",
+        "store.simulated",
+    ),
+}
+"""Functions that simulate, verify, search, or try calls."""
+
+
+def test_views_read_results_and_compute_none() -> None:
+    """Analyses in app/jobs compute in threads; a view that computes would hold up the page."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+        for path in (ROOT / "app" / "views").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in _used_names(node)
+        if name in COMPUTING
+    ]
+    assert not wrong
+
+
+def _used_names(node: ast.AST) -> Iterator[str]:
+    """The names that a node imports, or a method of the store."""
+    if isinstance(node, ast.ImportFrom):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("store.report", "store.simulated"):
+        yield ast.unparse(node)
+
+
 def test_values_and_messages_are_declared() -> None:
     """Classes declare what the server and the page exchange; a dictionary of anything would be no contract."""
     files = [path for folder in ("app/views", "app/protocol") for path in (ROOT / folder).rglob("*.py")]

@@ -39,7 +39,7 @@ class ExportSubject(msgspec.Struct, frozen=True, eq=False):
     @property
     def report(self) -> Report:
         """The report of the state. Raises TilewrightError with the reason if there is none."""
-        found = self.store.report_now(self.state)
+        found = self.store.known_report(self.state)
         if isinstance(found, TilewrightError):
             raise found
         if found is None:
@@ -75,7 +75,7 @@ def apart(state: State, store: Store) -> ExportSubject:
     schedule = state.moment.schedule
     state = replace(state, shown=replace(state.shown, machine=machine))
     sizes = sizes_of(state, schedule.func)
-    report = store.report_now(state)
+    report = store.known_report(state)
     if report is not None:
         own.keep(REPORT(own.costed(state, schedule), own.machine(state)), report)
     verdict = store.verdict(state, schedule)

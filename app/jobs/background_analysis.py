@@ -88,7 +88,6 @@ class BackgroundAnalysis:
         )
         self._simulating = work.start()
         if not work.wait(self._patience()):
-            self._store.put_off(func, machine)
             self._doing["report"] = JobStatus("report", "area-timeline", "Simulating")
 
     def begin(self, state: State) -> None:

@@ -32,8 +32,9 @@ from ..state.intents import Intent
 from ..state.model import Notice, State
 from ..state.row_ids import row_ids
 from ..views.tree.predictions import PredictedDrop, Prediction, RefusedCall, prediction_value
-from ..views.tree.targets import DropTarget, targets_of
+from ..views.tree.targets import DropTarget
 from .background_job import BackgroundJob
+from .drop_targets import targets_of
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 from .tried_move import TriedMove, move_key, present_report, refused_value, try_move

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ..document.files.read_write import shown_path
 from ..document.networks import is_model
+from ..jobs.thumbnails import thumbnail_of
 from ..views.shell.gallery import FOLDER, Example, load_examples, load_file, load_folder, load_thumbnails
 from ..views.shell.model_cards import example_models, served_models
-from ..views.shell.thumbnails import Thumbnail, digest, thumbnail_of
+from ..views.shell.thumbnails import Thumbnail, digest
 
 MOST_DRAFTS = 12
 """Maximum number of drafts on the start screen; the most recently changed ones are listed."""

@@ -163,7 +163,7 @@ def _repair(context: QueryContext, message: FindRepair) -> Answer:
 
 @QUERIES(FindWindow)
 def _window(context: QueryContext, message: FindWindow) -> Answer | None:
-    report = context.store.report_now(context.state)
+    report = context.store.known_report(context.state)
     if not isinstance(report, Report):
         return None
     found = window_value(report, context.store, message.start, message.end, folded=message.folded)
@@ -172,7 +172,7 @@ def _window(context: QueryContext, message: FindWindow) -> Answer | None:
 
 @QUERIES(FindPath)
 def _path(context: QueryContext, message: FindPath) -> Answer | None:
-    report = context.store.report_now(context.state)
+    report = context.store.known_report(context.state)
     if not isinstance(report, Report):
         return None
     return path_value(report, context.store, message.start, message.end, message.ticket)
@@ -180,7 +180,7 @@ def _path(context: QueryContext, message: FindPath) -> Answer | None:
 
 @QUERIES(FindTotals)
 def _totals(context: QueryContext, message: FindTotals) -> Answer | None:
-    report = context.store.report_now(context.state)
+    report = context.store.known_report(context.state)
     if not isinstance(report, Report):
         return None
     return totals_value(report, context.store, message.start, message.end, message.ticket)
@@ -193,7 +193,7 @@ def _remedy(context: QueryContext, _: FindRemedy) -> Answer:
 
 @QUERIES(FindTask)
 def _task(context: QueryContext, message: FindTask) -> Answer | None:
-    report = context.store.report_now(context.state)
+    report = context.store.known_report(context.state)
     if not isinstance(report, Report):
         return None
     try:
@@ -205,7 +205,7 @@ def _task(context: QueryContext, message: FindTask) -> Answer | None:
 
 @QUERIES(SelectStall)
 def _step_to_blame(context: QueryContext, message: SelectStall) -> Answer | None:
-    if not isinstance(context.store.report_now(context.state), Report):
+    if not isinstance(context.store.known_report(context.state), Report):
         return None
     return step_to_blame(context.state, context.store, message.buffer, message.block)
 

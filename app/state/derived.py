@@ -50,9 +50,6 @@ _MACHINE = Derived[Machine]("machine")
 _SCRIPT = Derived[Printed]("script")
 _PYTHON = Derived[str | TilewrightError]("python")
 
-_AWAITED = Derived[bool]("awaited report")
-"""Whether a thread makes the report of a program and a machine."""
-
 
 class Store:
     """Derived values of one session, each made once. The oldest entries are evicted."""
@@ -121,10 +118,6 @@ class Store:
             return machine
         return self.remember(REPORT(func, machine), lambda: report_of(func, machine, self.plan(func)))
 
-    def put_off(self, func: PrimFunc, machine: Machine | TilewrightError) -> None:
-        """Record that a thread makes the report: `report_now` returns None until it is there."""
-        self.keep(_AWAITED(func, machine), value=True)
-
     def foreseen(
         self,
         func: PrimFunc,
@@ -143,12 +136,11 @@ class Store:
         """The plan of the program's buffer allocations, from which the report and the sizes follow."""
         return self.remember(PLAN(func), lambda: attempt("plan", lambda: planned(func)))
 
-    def report_now(self, state: State) -> Report | TilewrightError | None:
-        """The report of the visible program; None while a thread makes it, or without a program."""
+    def simulated(self, state: State) -> Report | TilewrightError | None:
+        """The report of the visible program, made here if it is not known; None without a program."""
         if state.moment is None:
             return None
-        of = (self.costed(state, state.moment.schedule), self.machine(state))
-        return None if self.has(_AWAITED(*of)) and not self.has(REPORT(*of)) else self.report(*of)
+        return self.report(self.costed(state, state.moment.schedule), self.machine(state))
 
     def known_report(self, state: State, schedule: Schedule | None = None) -> Report | TilewrightError | None:
         """The report of `schedule` (the visible one by default), or the error that prevents it; None if it is not available. Does not
@@ -166,7 +158,7 @@ class Store:
         """The reason why the visible program has no report."""
         if state.moment is None:
             return "The notebook has no program"
-        report = self.report_now(state)
+        report = self.known_report(state)
         return report.refusal.message if isinstance(report, TilewrightError) else "Simulation in progress"
 
     def sized(self, state: State, func: PrimFunc) -> RewriteResult:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser.page import go_to_example, go_to_gallery, number
+from support.sessions.pages import painted
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.exports import EXPORTS, ExportSubject, made
 from tilewright.app.links import KEY, fragment_of
-from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
@@ -142,7 +142,7 @@ def open_replay(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page
     def open_one(name: str, *, dark: bool = False) -> Page:
         notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
         file = tmp_path / f"{name}.html"
-        text = made("replay", ExportSubject(State(notebook=notebook, shown=notebook), Store())).data
+        text = made("replay", ExportSubject(*painted(State(notebook=notebook, shown=notebook)))).data
         assert isinstance(text, str)
         file.write_text(text, encoding="utf-8")
         context = browser.new_context(

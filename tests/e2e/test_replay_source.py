@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page
 from support.browser.modules import open_modules
+from support.sessions.pages import painted
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.app.export.replay import recording
@@ -34,8 +35,8 @@ def blank(open_page: Callable[..., Page]) -> Page:
 def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
     """An example, and `window.replay` with its recording."""
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
-    state, store = State(notebook=notebook, shown=notebook), Store()
-    report = store.report_now(state)
+    state, store = painted(State(notebook=notebook, shown=notebook))
+    report = store.simulated(state)
     assert isinstance(report, Report)
     open_modules(page, "", 'import { RecordedModel } from "./replay/source.js"; window.RecordedModel = RecordedModel;')
     page.wait_for_function("() => Boolean(window.RecordedModel)")

@@ -15,10 +15,10 @@ from support.sessions.background_work import examples, large_works, page_works
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.jobs.background_analysis import verdict_of
+from tilewright.app.jobs.drop_targets import targets_of
 from tilewright.app.state.derived import report_of
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
-from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.arith import Analyzer
 from tilewright.engine.cancellation import (
     CancellationToken,

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.profile import few
 from support.sessions.hostile import EXAMPLES, NASTY, all_views, messages, mutated_texts, onlooked, values
+from support.sessions.pages import painted
 from tornado.httputil import HTTPHeaders
 
 from tilewright.app.actions.opening import OpenText
@@ -23,7 +24,6 @@ from tilewright.app.actions.table import act
 from tilewright.app.protocol.messages import REQUESTS, decode_request
 from tilewright.app.server.access import AccessPolicy, PassOn, make_policy
 from tilewright.app.session.execute_request import perform
-from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.engine.ir import Refusal
 
@@ -64,7 +64,7 @@ def test_law_any_text_opens_and_can_be_drawn_or_is_refused(text: str) -> None:
     with Stopwatch():
         state = act(State(), OpenText(text))
         assert (state.notebook is None) == (state.notice is not None)
-        msgspec.json.encode(all_views(state, Store()))
+        msgspec.json.encode(all_views(*painted(state)))
 
 
 @few(4)

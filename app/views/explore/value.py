@@ -189,7 +189,7 @@ def deriving_value(state: State, store: Store) -> Derivation | None:
     figures = None if found is None else found.outcome.figures
     if found is None or figures is None:
         return Derivation(machine=machine.name)
-    report = store.report_now(state)
+    report = store.known_report(state)
     now = report.cycles if isinstance(report, Report) and not report.overflow_bytes else None
     return Derivation(
         machine=machine.name,
@@ -395,7 +395,7 @@ def seconds_left(found: Found) -> float | None:
 
 def _now(state: State, store: Store, request: SearchRequest) -> list[float] | None:
     """The metrics of the displayed schedule; None if it has no report or its machine differs from the search's."""
-    report = store.report_now(state)
+    report = store.known_report(state)
     if not isinstance(report, Report) or store.machine(state) != request.machine:
         return None
     machine = request.machine

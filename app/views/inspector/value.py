@@ -70,7 +70,7 @@ def inspector_value(state: State, store: Store) -> Inspector:
         crumbs = [Crumb("Overview", ""), *([Crumb(row, row)] if row else [])]
         return Inspector("buffer", crumbs, picker=layout_value(state, store, colours.get(buffer, 9)))
     held = held_buffers(state, func, store)
-    found = store.report_now(state)
+    found = store.known_report(state)
     report = found if isinstance(found, Report) else None
     if handle is None:
         machine = store.machine(state)

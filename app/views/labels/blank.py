@@ -21,7 +21,7 @@ class Blank(Value, frozen=True):
 def blank_value(state: State, store: Store, shows: str) -> Blank | None:
     """The placeholder of a pane; its calls can be applied directly. None with a report or while it is computed.
     Without calls, or with several alternatives, the user continues in the Problems pane, which tries fixes."""
-    report = store.report_now(state)
+    report = store.known_report(state)
     if not isinstance(report, TilewrightError) or state.moment is None:
         return None
     refusal = report.refusal

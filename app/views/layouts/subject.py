@@ -57,7 +57,7 @@ def chosen_buffer(state: State, store: Store) -> Chosen | None:
     if buffer is None:
         return None
     machine = store.machine(state)
-    report = store.report_now(state)
+    report = store.known_report(state)
     return store.remember(
         _CHOSEN(state.buffer, schedule.func, machine, report), lambda: _chosen(state, store, schedule, buffer)
     )
@@ -66,7 +66,7 @@ def chosen_buffer(state: State, store: Store) -> Chosen | None:
 def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> Chosen:
     func, name = schedule.func, state.buffer
     index = store.index(func)
-    found, machine = store.report_now(state), store.machine(state)
+    found, machine = store.known_report(state), store.machine(state)
     report = found if isinstance(found, Report) else None
     accesses = leaf_accesses(index, row_ids(func), buffer)
     buffer_placement = None if report is None else find_placement(report, store.costed(state, schedule), name)

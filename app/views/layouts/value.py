@@ -137,7 +137,7 @@ def _previewed(state: State, store: Store, chosen: Chosen, found: LayoutResults)
 def _why_not(chosen: Chosen, state: State, store: Store) -> str:
     if not chosen.accesses:
         return "No block accesses this buffer."
-    found = store.report_now(state)
+    found = store.known_report(state)
     refusal = getattr(found, "refusal", None)
     return f"Its placement is unknown: {refusal.message}." if refusal is not None else "It is not allocated."
 

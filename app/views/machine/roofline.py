@@ -56,7 +56,7 @@ class Roofline(Value, frozen=True, kw_only=True):
 
 def roofline_value(state: State, store: Store) -> Roofline:
     """The roofline of the displayed program, or the reason why there is none."""
-    report, machine = store.report_now(state), store.machine(state)
+    report, machine = store.known_report(state), store.machine(state)
     if state.shown is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         return Roofline(note=store.no_report(state))
     return value_of(machine, _reports(state, store, report))

@@ -84,7 +84,7 @@ GREY = 9
 
 def traffic_value(state: State, store: Store) -> TrafficDiagram:
     """The traffic of the displayed program, or the reason why there is none."""
-    report, machine = store.report_now(state), store.machine(state)
+    report, machine = store.known_report(state), store.machine(state)
     if state.moment is None or isinstance(machine, TilewrightError) or not isinstance(report, Report):
         note = store.no_report(state)
         return TrafficDiagram([], [], [], [], "", note)

@@ -112,7 +112,7 @@ def machine_value(state: State, store: Store) -> MachinePanel:
         message = machine.refusal.message if isinstance(machine, TilewrightError) else ""
         return MachinePanel(description=message)
     base = store.remember(_FILE(state.notebook.document, machine), lambda: _base(state, machine))
-    report = store.report_now(state)
+    report = store.known_report(state)
     found = tried_now(state, store)
     parts = store.once(_parts, machine, base)
     used = _used(machine, report)

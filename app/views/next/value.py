@@ -96,7 +96,7 @@ def next_value(state: State, store: Store) -> NextSteps:
     """The pane's value."""
     if state.notebook is None or state.moment is None:
         return NextSteps()
-    report = store.report_now(state)
+    report = store.known_report(state)
     suggested, linted = suggested_now(state, store), lints_now(state, store)
     is_done = isinstance(report, TilewrightError) or state.looks_back
     is_done = is_done or bool(suggested and suggested.is_complete and linted and linted.is_complete)

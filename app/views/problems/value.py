@@ -79,7 +79,7 @@ def problems_value(state: State, store: Store) -> Problems:
     """The pane's value."""
     if state.notebook is None or state.moment is None:
         return Problems([], looking=False)
-    report, linted = store.report_now(state), lints_now(state, store)
+    report, linted = store.known_report(state), lints_now(state, store)
     ids = row_ids(state.moment.schedule.func)
     problems: list[Problem] = []
     if state.notebook.error is not None:

@@ -133,7 +133,7 @@ def verdict_value(state: State, store: Store) -> VerdictLine:
 def figures(state: State, store: Store) -> list[HeadFigure]:
     """Cycles with the changes against the baselines, bound, overlap, peak of each memory; a single figure with the reason if there is no
     report."""
-    report = store.report_now(state)
+    report = store.known_report(state)
     if report is None:
         return [] if state.moment is None else [_figure("Cycles", "…", hint="Simulation in progress", level="none")]
     if isinstance(report, TilewrightError):

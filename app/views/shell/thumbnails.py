@@ -14,11 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....engine.hwsim import Kind, Report
-from ....engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, TilewrightError, children
-from ...actions.cell_actions import checked_text
-from ...document import Notebook, evaluate, read_document
-from ...state.derived import Store
-from ...state.model import State
+from ....engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, children
+from ...document import Notebook
 from ..labels.palette import buffer_colours, colours_by_name
 from ..timeline.data import TimelineData
 from ..timeline.window import ExactWindow, MemoryLine, TaskColumns, memory_lines, window
@@ -84,19 +81,6 @@ class Thumbnail(msgspec.Struct, frozen=True):
 def digest(text: str) -> str:
     """The key of a thumbnail: 16 hex digits of the text's SHA-256."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
-
-
-def thumbnail_of(text: str) -> Thumbnail:
-    """The thumbnail of a notebook's text as the app would show it. An invalid notebook yields only the digest; a program that the machine
-    cannot run has no report."""
-    try:
-        notebook = evaluate(read_document(checked_text(text)))
-    except TilewrightError:
-        return Thumbnail(digest(text))
-    if notebook.schedule is None:
-        return Thumbnail(digest(text))
-    report = Store().report_now(State(notebook=notebook, shown=notebook))
-    return drawn(text, notebook, report if isinstance(report, Report) else None)
 
 
 def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:

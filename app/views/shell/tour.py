@@ -150,7 +150,7 @@ def _came(test: Test, moments: Sequence[Moment], store: Store) -> int | None:
 
 
 def _report(store: Store, state: State, moment: Moment) -> Report | None:
-    found = store.report(store.costed(state, moment.schedule), store.machine(state))
+    found = store.known_report(state, moment.schedule)
     return found if isinstance(found, Report) else None
 
 

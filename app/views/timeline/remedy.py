@@ -33,7 +33,7 @@ _REMEDY = Derived[Linted]("remedy")
 
 def remedy_value(state: State, store: Store) -> Remedy:
     """What would end the selected stall, as far as it is known."""
-    entry, report = remedy_entry(state, store), store.report_now(state)
+    entry, report = remedy_entry(state, store), store.known_report(state)
     if entry is None or not isinstance(report, Report):
         return Remedy("", looking=False, fix=None)
     linted = store.known(entry)

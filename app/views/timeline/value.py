@@ -234,7 +234,7 @@ BLANK = "This pane shows the tasks and stalls of each engine over time, and the 
 
 def timeline_value(state: State, store: Store) -> Timeline:
     """All that the timeline shows of the picture; the same object as long as nothing changed but the theme. Without a report: why."""
-    report = store.report_now(state)
+    report = store.known_report(state)
     if isinstance(report, TilewrightError):
         refusal = report.refusal
         expected = f" Expected: {refusal.expected}." if refusal.expected else ""

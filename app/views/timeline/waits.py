@@ -65,7 +65,7 @@ def step_to_blame(state: State, store: Store, buffer: str, block: str) -> StepTo
     if state.shown is None:
         return StepToBlame(0, "")
     if not state.shown.steps:
-        return _known_origin(store.report_now(state), buffer, block)
+        return _known_origin(store.known_report(state), buffer, block)
     moments = state.shown.states[: state.step_count + 1]
     step = step_of(made_by(moments, store), buffer, block) or 0
     steps = state.shown.steps

@@ -10,7 +10,7 @@ from ....engine.ir import Block, BlockRealize, For, PrimFunc, loops_and_blocks
 from ...state.row_ids import row_ids
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.values import Value
-from .targets import iterations
+from .iteration_counts import iterations
 
 COMPACT = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 

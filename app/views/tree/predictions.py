@@ -14,7 +14,7 @@ from ...actions.drops import FindRepair
 from ..labels.fitness import effect_of
 from ..labels.numbers import change_of, grouped, size_text
 from ..labels.values import Answer, Trend, Value
-from .targets import TIMES, iterations, ratio_text
+from .iteration_counts import TIMES, iterations, ratio_text
 
 
 class PredictedFigure(Value, frozen=True):

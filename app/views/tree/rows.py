@@ -1,4 +1,4 @@
-"""The rows of the loop tree. `tree_rows` is defined here; ids, menus and drop targets are re-exported from their modules."""
+"""The rows of the loop tree. `tree_rows` is defined here; ids and menus are re-exported from their modules."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ from ..labels.palette import buffer_colours
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..labels.values import Value
 from ..menus import revisions_of, row_menus
-from .targets import drop_targets
 
-__all__ = ["buffer_bytes", "drop_targets", "row_ids", "row_menus", "tree_rows"]
+__all__ = ["buffer_bytes", "row_ids", "row_menus", "tree_rows"]
 
 _KIND_LABELS = {"parallel": "parallel", "vectorized": "vectorized", "unrolled": "unrolled"}
 

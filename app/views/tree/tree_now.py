@@ -34,7 +34,7 @@ def rows_now(state: State, store: Store) -> list[Row]:
 def costs_now(state: State, store: Store) -> dict[str, Cost]:
     """`row_costs` of the displayed program; empty without a report."""
     assert state.moment is not None
-    func, report = state.moment.schedule.func, store.report_now(state)
+    func, report = state.moment.schedule.func, store.known_report(state)
     return costs_of(report, func, store) if isinstance(report, Report) else {}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, small_blur
+from support.sessions.pages import painted
 
 from tilewright.app.actions.cell_actions import RemoveItem
 from tilewright.app.actions.opening import OpenText
@@ -31,7 +32,7 @@ def example(name: str) -> State:
 
 def studied(state: State, store: Store) -> State:
     """The state after all analyses."""
-    store.report_now(state)
+    store.simulated(state)
     work = lint_analysis(state, store)
     assert work is not None
     work.run(store)
@@ -71,7 +72,7 @@ def text(state: State) -> str:
 
 @pytest.mark.slow
 def test_a_finding_before_linting_has_no_fix() -> None:
-    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    state, store = painted(example("fused_matmul_relu_roundtrip"))
     assert problems_value(state, store).looking
     trip = problem(state, store, "round-trip")
     assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
@@ -101,8 +102,8 @@ def test_fixes_of_an_overflow_report_whether_the_program_fits() -> None:
 
 @pytest.mark.slow
 def test_warning_with_the_largest_saving_is_first() -> None:
-    state, store = act(State(), OpenText(small_blur())), Store()
-    store.report_now(state)
+    state, store = painted(act(State(), OpenText(small_blur())))
+    store.simulated(state)
     entry = lints_entry(state, store)
     assert entry is not None
     small, none, large = (
@@ -125,7 +126,7 @@ def test_a_fix_removes_its_finding_and_undo_restores_it() -> None:
     )
     studied(fixed, store)
     assert problems_value(fixed, store) == {"problems": [], "looking": False}
-    report = store.report_now(fixed)
+    report = store.simulated(fixed)
     assert isinstance(report, Report) and report.cycles == 3_004
     back = act(fixed, Undo())
     assert text(back) == text(state)
@@ -148,7 +149,7 @@ def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
 
 @pytest.mark.slow
 def test_an_uneven_split_is_fixed_by_another() -> None:
-    state, store = act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))), Store()
+    state, store = painted(act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))))
     studied(state, store)
     guard = problem(state, store, "guard")
     fix = next(f for f in guard["fixes"] if f["replaces"])
@@ -164,7 +165,7 @@ def test_an_uneven_split_is_fixed_by_another() -> None:
 
 @pytest.mark.slow
 def test_an_earlier_step_lists_findings_without_applying_fixes() -> None:
-    state, store = example("fused_matmul_relu_roundtrip"), Store()
+    state, store = painted(example("fused_matmul_relu_roundtrip"))
     assert state.shown is not None
     back = studied(act(state, ViewStep(len(state.shown.states) - 2)), store)
     fixes = problem(back, store, "round-trip")["fixes"]
@@ -203,8 +204,8 @@ def test_every_row_that_a_finding_points_at_is_marked(name: str) -> None:
 
 @pytest.mark.slow
 def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> None:
-    state, store = example("place_the_copies"), Store()
-    store.report_now(state)
+    state, store = painted(example("place_the_copies"))
+    store.simulated(state)
     study = next_analysis(state, store)
     assert study is not None and study.entry.name == "lints"
     pieces = study.pieces()
@@ -224,15 +225,14 @@ def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> Non
 
 def test_a_scope_unknown_to_the_machine_is_refused_with_fixes() -> None:
     lines = 'A_shared = sch.cache_read(C, 0, "shared")\n'
-    state = act(State(), OpenText(MATMUL_NOTEBOOK.replace("\n# %% report", f"{lines}\n# %% report")))
-    store = Store()
+    state, store = painted(act(State(), OpenText(MATMUL_NOTEBOOK.replace("\n# %% report", f"{lines}\n# %% report"))))
     untried = problem(state, store, "unknown-scope").fixes
     assert [fix.change for fix in untried] == [None]
     studied(state, store)
     fixes = problem(state, store, "unknown-scope").fixes
     assert fixes and fixes[0].detail and fixes[0].calls[0] == 'sch.set_scope("A_shared", 0, "local.vtcm")'
     fixed = applied(state, store, fixes[0])
-    assert isinstance(store.report_now(fixed), Report)
+    assert isinstance(store.simulated(fixed), Report)
 
 
 def test_an_opaque_statement_is_reported_as_a_problem() -> None:
@@ -247,8 +247,8 @@ def f(A: T.Buffer((8,), "float32")):
     while A[0] < T.float32(3):
         A[0] = A[0] + T.float32(1)
 """
-    state, store = act(State(), OpenText(text, "f")), Store()
-    store.report_now(state)
+    state, store = painted(act(State(), OpenText(text, "f")))
+    store.simulated(state)
     (found,) = problems_value(state, store).problems
     assert found.severity == "error" and found.code == "opaque-part"
     assert found.message == "the while loop is only read and printed, so 'f' cannot be scheduled, run or simulated"

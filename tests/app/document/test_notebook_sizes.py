@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.programs.te_sources import MATMUL_VTCM
+from support.sessions.pages import painted
 
 import tilewright
 from tilewright.app.actions.opening import OpenText
@@ -11,7 +12,7 @@ from tilewright.app.actions.table import ApplyFix, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
 from tilewright.app.document import converted, evaluate, read_document
-from tilewright.app.state.derived import VERDICT, Store
+from tilewright.app.state.derived import VERDICT
 from tilewright.app.state.model import State
 from tilewright.app.views.inspector.value import held_buffers
 from tilewright.app.views.problems.value import problems_value
@@ -29,22 +30,22 @@ def opened(text: str) -> State:
 
 
 def test_missing_sizes_offer_the_line_that_sets_them() -> None:
-    state, store = opened(NOTEBOOK), Store()
+    state, store = painted(opened(NOTEBOOK))
     (problem,) = [p for p in problems_value(state, store).problems if p.code == "missing-sizes"]
     (fix,) = problem.fixes
     assert fix.applicable and fix.calls == ('sizes = {"M": 256, "K": 256, "N": 256}',)
     state = act(state, ApplyFix(tuple(fix.calls)))
     assert state.notebook is not None and dict(state.notebook.sizes) == {"M": 256, "K": 256, "N": 256}
     assert f'machine("dual-bank-npu")\n{fix.calls[0]}\n' in state.notebook.document.text
-    assert isinstance(store.report_now(state), Report)
+    assert isinstance(store.simulated(state), Report)
     assert figures(state, store)[0].value != "–"
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("cell", ["machine", "schedule"])
 def test_sizes_in_a_cell_apply_to_report_and_tiles(cell: str) -> None:
-    state, store = opened(NOTEBOOK.replace(f"# %% {cell}\n", f"# %% {cell}\n{LINE}\n")), Store()
-    report = store.report_now(state)
+    state, store = painted(opened(NOTEBOOK.replace(f"# %% {cell}\n", f"# %% {cell}\n{LINE}\n")))
+    report = store.simulated(state)
     assert isinstance(report, Report)
     assert report.memory["local.vtcm[0]"].peak_bytes == 2 * 64 * 128 * 4
     assert state.moment is not None
@@ -53,10 +54,10 @@ def test_sizes_in_a_cell_apply_to_report_and_tiles(cell: str) -> None:
 
 
 def test_edited_sizes_give_another_report() -> None:
-    state, store = opened(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n")), Store()
-    first = store.report_now(state)
+    state, store = painted(opened(NOTEBOOK.replace("# %% machine\n", f"# %% machine\n{LINE}\n")))
+    first = store.simulated(state)
     body = state.notebook.document.cells[0].body.replace("512", "1024") if state.notebook else ""
-    second = store.report_now(act(state, EditCell(0, body)))
+    second = store.simulated(act(state, EditCell(0, body)))
     assert isinstance(first, Report) and isinstance(second, Report) and second.cycles > first.cycles
 
 
@@ -95,7 +96,7 @@ def test_a_run_without_sizes_names_the_option(tmp_path, capsys) -> None:
 
 
 def test_missing_sizes_are_reported_only_once() -> None:
-    state, store = opened(NOTEBOOK), Store()
+    state, store = painted(opened(NOTEBOOK))
     assert state.moment is not None
     schedule = state.moment.schedule
     store.keep(VERDICT(schedule.func, {}), schedule.verify())

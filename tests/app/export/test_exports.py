@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
+from support.sessions.pages import painted
 
 from tilewright.app.cli import main
 from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.app.export.exports import EXPORTS, ExportedFile, ExportSubject, made
 from tilewright.app.export.replay import MAX_BYTES
-from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.engine.hwsim import Report
 from tilewright.engine.ir import TilewrightError
@@ -32,7 +32,7 @@ def subject(name_or_text: str, **options: Any) -> ExportSubject:
     else:
         notebook = evaluate(load_document(EXAMPLES / f"{name_or_text}.py"))
     count = options.pop("count", None)
-    return ExportSubject(State(notebook=notebook, shown=notebook, chosen_step=count), Store(), **options)
+    return ExportSubject(*painted(State(notebook=notebook, shown=notebook, chosen_step=count)), **options)
 
 
 def exported(key: str, of: ExportSubject) -> ExportedFile:

@@ -68,7 +68,7 @@ def test_a_preview_equals_the_applied_change(session: Session) -> None:
     value = tried(session, 1, factors(32))[0]
     line = next(line for line in value["lines"] if line["name"] == "Cycles")
     session.receive(factors(32))
-    report = session.store.report_now(session.state)
+    report = session.store.simulated(session.state)
     assert session.state.notice is None and line["text"].endswith(f"→ {report.cycles:,}".replace(",", "\u202f"))  # pyright: ignore
 
 

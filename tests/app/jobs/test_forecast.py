@@ -98,7 +98,7 @@ def test_a_drop_reuses_the_predicted_program_and_report(
     assert session.state.notice is None
     assert session.state.notebook is not None
     assert session.state.notebook.document.text.count("sch.compute_at(AL, ko)") == 1
-    assert session.store.report_now(session.state) is not None
+    assert session.store.simulated(session.state) is not None
     assert len(session.state.past) == 1
 
 
@@ -110,7 +110,7 @@ def test_a_drop_during_its_prediction_waits_without_blocking(
     session.updater.screen = PaperScreen()
     session.receive({"kind": "open", "name": "place_the_copies"})
     event_loop.run_until(
-        lambda: session.state.moment is not None and session.store.report_now(session.state) is not None
+        lambda: session.state.moment is not None and session.store.simulated(session.state) is not None
     )
     trying = Slow(tried_move.report_of)
     monkeypatch.setattr(tried_move, "report_of", trying)
@@ -133,7 +133,7 @@ def test_a_drop_during_its_prediction_waits_without_blocking(
     event_loop.run_until(lambda: not session.queue.busy)
     assert session.state.notice is None and len(session.state.past) == 1
     assert ("compute_at", "ko") not in calls, "the call is made again"
-    assert session.store.report_now(session.state) is not None
+    assert session.store.simulated(session.state) is not None
     session.close()
 
 
@@ -144,7 +144,7 @@ def test_predicted_cycles_equal_those_of_the_drop(page: tuple[Session, Queue, Pa
     event_loop.run()
     value = next(entry["value"] for entry in screen.predictions if entry["loop"] == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
-    report = session.store.report_now(session.state)
+    report = session.store.simulated(session.state)
     cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
     assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
@@ -254,7 +254,7 @@ def test_a_predicted_drop_caches_its_tree_and_timeline(page: tuple[Session, Queu
     tree, timeline = answers
     assert [row.name for row in tree.groups[0].rows] == ["ax0", "ax1", COPY]
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
-    report = session.store.report_now(session.state)
+    report = session.store.simulated(session.state)
     assert isinstance(report, Report)
     assert timeline.cycles == report.cycles
     assert timeline.end == 100_000

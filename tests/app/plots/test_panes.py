@@ -10,7 +10,7 @@ import msgspec
 from bokeh.document import Document
 from bokeh.io.doc import patch_curdoc
 from bokeh.plotting import figure
-from support.sessions.pages import opened_example, report_now
+from support.sessions.pages import opened_example, painted, report_now
 
 from tilewright.app.components.figures import TrafficView, bokeh_script
 from tilewright.app.plots.panes import TrafficFigures, dark_colours, item_of, traffic_pane
@@ -19,7 +19,7 @@ from tilewright.app.state.model import State
 
 
 def test_both_figures_of_a_report_are_sent_once() -> None:
-    state, store = opened_example("vtcm_double_buffer"), Store()
+    state, store = painted(opened_example("vtcm_double_buffer"))
     report_now(state, store)
     first = msgspec.json.encode(traffic_pane(state, store))
     assert msgspec.json.encode(traffic_pane(state, store)) == first

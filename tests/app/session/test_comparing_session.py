@@ -86,7 +86,7 @@ def test_a_malformed_message_shows_a_notice_and_changes_nothing(session: Session
 
 def test_sensitivity_is_analysed_while_the_machine_pane_is_visible(session: Session) -> None:
     assert tried_now(session.state, session.store) is None
-    session.store.report_now(session.state)
+    session.store.simulated(session.state)
     send(session, "pane", pane="machine")
     wait(session, lambda: tried_now(session.state, session.store) is not None)
     found = tried_now(session.state, session.store)
@@ -148,4 +148,4 @@ def test_an_operand_that_follows_includes_later_edits(session: Session) -> None:
     assert opened.comparison is not None
     before = session.store.machine(side_state(opened, opened.comparison.a))
     assert before != machine
-    assert isinstance(session.store.report_now(side_state(opened, opened.comparison.a)), Report)
+    assert isinstance(session.store.simulated(side_state(opened, opened.comparison.a)), Report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK
+from support.sessions.pages import painted
 
 from tilewright.app.actions.calls import CallOnRow, MakeCall
 from tilewright.app.actions.cell_actions import RemoveItem
@@ -30,7 +31,7 @@ def example(name: str) -> State:
 
 
 def test_rows_that_overflow_a_memory_are_marked() -> None:
-    state, store = example("place_the_copies"), Store()
+    state, store = painted(example("place_the_copies"))
     value = timeline_value(state, store)
     over = [n for n, row in enumerate(value.rows) if row.over]
     assert [value.rows[n].name for n in over] == ["vtcm[0]", "vtcm[1]"]
@@ -50,11 +51,11 @@ def test_the_headline_compares_a_slower_edit_with_each_baseline() -> None:
     """Without its `reorder`, the double-buffered example is slower, though its last step still gains."""
     store = Store()
     opened = example("vtcm_double_buffer")
-    store.report_now(opened)
+    store.simulated(opened)
     assert opened.notebook is not None
     (reorder,) = (item for item in schedule_items(opened.notebook.document) if "sch.reorder" in item.text)
     edited = act(opened, RemoveItem(reorder.index))
-    store.report_now(edited)
+    store.simulated(edited)
     assert edited.shown is not None and edited.before is not None
     store.report(store.costed(edited, edited.shown.states[0].schedule), store.machine(edited))
     found = changes_of(edited, store)
@@ -62,7 +63,7 @@ def test_the_headline_compares_a_slower_edit_with_each_baseline() -> None:
     assert found["the state before the last edit"][1] == "worse"
 
     unrolled = act(edited, CallOnRow("unroll", "ki", {}))
-    store.report_now(unrolled)
+    store.simulated(unrolled)
     assert list(changes_of(unrolled, store)) == [
         "the state before the last edit", "the opened notebook", "the original",
     ]  # fmt: skip
@@ -71,9 +72,10 @@ def test_the_headline_compares_a_slower_edit_with_each_baseline() -> None:
 
 
 def test_an_earlier_step_is_compared_with_its_predecessor() -> None:
-    state, store = example("vtcm_double_buffer"), Store()
+    state, store = painted(example("vtcm_double_buffer"))
     assert state.shown is not None
     state = act(state, ViewStep(len(state.shown.states) - 2))
+    store.simulated(state)
     (cycles,) = (f for f in figures(state, store) if f.label == "Cycles")
     assert cycles.changes == []
     assert state.looks_back
@@ -97,8 +99,8 @@ def test_every_view_says_that_a_run_has_too_many_tasks(monkeypatch: pytest.Monke
         'CL = sch.cache_write(C, 0, "local.acc")\nsch.compute_at(AL, ko)\nsch.compute_at(BL, ko)\n'
         "sch.reverse_compute_at(CL, jo)\n",
     )  # fmt: skip
-    state, store = act(State(), OpenText(text)), Store()
-    report = store.report_now(state)
+    state, store = painted(act(State(), OpenText(text)))
+    report = store.simulated(state)
     assert isinstance(report, TilewrightError) and report.code == "too-many-tasks"
     assert MAX_TASKS < ALL_TASKS
     assert problems_value(state, store).problems[0].code == "too-many-tasks"

@@ -8,14 +8,15 @@ from typing import Any
 import panel as pn
 from msgspec.structs import replace
 from playwright.sync_api import Page
+from support.schedules.targets import drop_targets
 
 from tilewright.app.actions.call_arguments import call_arguments
 from tilewright.app.actions.calls import moves_of
 from tilewright.app.components.esm import style
 from tilewright.app.components.loop_tree import LoopTree
+from tilewright.app.jobs.drop_targets import targets_of
 from tilewright.app.views.menus import SCOPES, Facts, menu_of, scopes_of
-from tilewright.app.views.tree.rows import drop_targets, row_ids, row_menus, tree_rows
-from tilewright.app.views.tree.targets import targets_of
+from tilewright.app.views.tree.rows import row_ids, row_menus, tree_rows
 from tilewright.engine.hwsim import Machine
 from tilewright.engine.ir import TilewrightError
 from tilewright.engine.schedule import Schedule, TensorIntrin

@@ -48,7 +48,7 @@ def worked(text: str) -> list[Cost]:
     if after is None or after.moment is None:
         return costs
     schedule = after.moment.schedule
-    _measured("report", lambda: _raised(store.report_now(after)), costs)
+    _measured("report", lambda: _raised(store.simulated(after)), costs)
     _measured("verdict", lambda: verdict_of(schedule, sizes_of(after, schedule.func)), costs)
     _measured("views", lambda: all_views(after, store), costs)
     return costs

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.sessions.pages import painted
+
 from tilewright.app.document import evaluate, read_document
-from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.drawings import timeline_svg
 from tilewright.app.views.timeline.value import timeline_value
@@ -67,7 +68,7 @@ sch.compute_at("A", io)
 def address_map() -> str:
     """Returns the picture."""
     notebook = evaluate(read_document(NOTEBOOK))
-    return timeline_svg(timeline_value(State(notebook=notebook, shown=notebook), Store()), title="stages")
+    return timeline_svg(timeline_value(*painted(State(notebook=notebook, shown=notebook))), title="stages")
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
+from tilewright.app.jobs.thumbnails import thumbnail_of
 from tilewright.app.views.shell.gallery import FOLDER, THUMBNAILS, load_examples
 from tilewright.app.views.shell.model_cards import example_file, example_models
 from tilewright.app.views.shell.model_thumbnails import model_thumbnail
-from tilewright.app.views.shell.thumbnails import Thumbnail, thumbnail_of
+from tilewright.app.views.shell.thumbnails import Thumbnail
 
 
 def drawn() -> dict[str, Thumbnail]:

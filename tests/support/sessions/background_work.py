@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from support.programs.sources import elementwise_stages, matmul
 from support.programs.transformer import transformer_notebook
+from support.sessions.pages import painted
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import SelectRow, act
@@ -16,12 +17,12 @@ from tilewright.app.jobs.analyses.layouts import layout_analysis
 from tilewright.app.jobs.analyses.machine import trying
 from tilewright.app.jobs.background_analysis import verdict_of
 from tilewright.app.jobs.drop_preview import Drag, move_of
+from tilewright.app.jobs.drop_targets import targets_of
 from tilewright.app.state.derived import MAX_TASKS, Store, report_of, sizes_of
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.labels.buffer_ids import buffer_ids
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.app.views.tree.targets import targets_of
 from tilewright.engine.execute import verify
 from tilewright.engine.explore import Settings, TilingTargetError, derive_space, explore
 from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
@@ -64,7 +65,7 @@ def page_works(text: str, *, blocks: int = 8) -> dict[str, Work]:
         "sensitivity": sensitivity,
         "previews": lambda: preview(state, machine, blocks),
         "layouts": lambda: layouts(state),
-        "replay": lambda: made("replay", apart(state, Store())),
+        "replay": lambda: made("replay", apart(*painted(state))),
         "search": lambda: search(schedule, machine, sizes),
     }
 
@@ -87,7 +88,7 @@ def layouts(state: State) -> None:
     """Try the layouts of each staged buffer."""
     store = Store()
     assert state.moment is not None
-    store.report_now(state)
+    store.simulated(state)
     for name in buffer_ids(state.moment.schedule.func):
         work = layout_analysis(act(state, SelectRow(buffer=name)), store)
         if work is not None:

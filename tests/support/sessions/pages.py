@@ -16,8 +16,15 @@ def opened_example(name: str) -> State:
     return act(State(), OpenText(found.text, found.title))
 
 
+def painted(state: State) -> tuple[State, Store]:
+    """The state, and a store with the report of its program, as after the paint."""
+    store = Store()
+    store.simulated(state)
+    return state, store
+
+
 def report_now(state: State, store: Store) -> Report:
-    report = store.report_now(state)
+    report = store.simulated(state)
     assert isinstance(report, Report), report
     return report
 

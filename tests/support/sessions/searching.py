@@ -97,7 +97,7 @@ def searched(state: State | None = None, requested: Explore | None = None) -> tu
     assert state.exploration is not None, state.notice
     exploration = state.exploration
     store, event_loop = Store(), PaperClock()
-    store.report_now(state)
+    store.simulated(state)
     searches = Searches(store, event_loop, lambda: None)
 
     def over() -> bool:

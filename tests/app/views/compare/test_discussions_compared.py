@@ -30,7 +30,7 @@ def test_each_view_of_a_post_shows_it_or_the_reason(case: Case) -> None:
     if state.notebook is None:
         assert state.notice is not None  # the post is no program
         return
-    report = store.report_now(state)
+    report = store.simulated(state)
     traffic = traffic_value(state, store)
     assert bool(traffic.flows) == isinstance(report, Report)
     assert bool(traffic.note) != isinstance(report, Report)

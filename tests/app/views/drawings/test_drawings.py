@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from support.record.address_map import NOTEBOOK, PICTURE, address_map
 from support.sessions.notebooks import with_lines
+from support.sessions.pages import painted
 
 from tilewright.app.document import evaluate, load_document, read_document
 from tilewright.app.state.derived import Store
@@ -31,13 +32,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 def opened(text_or_name: str) -> tuple[State, Store]:
     file = EXAMPLES / f"{text_or_name}.py"
     notebook = evaluate(load_document(file) if "\n" not in text_or_name else read_document(text_or_name))
-    return State(notebook=notebook, shown=notebook), Store()
+    return painted(State(notebook=notebook, shown=notebook))
 
 
 def drawn(name: str, **options: Any) -> tuple[ElementTree.Element, Report, dict[str, Any]]:
     state, store = opened(name)
     value = timeline_value(state, store)
-    report = store.report_now(state)
+    report = store.simulated(state)
     assert isinstance(report, Report)
     return ElementTree.fromstring(timeline_svg(value, **options)), report, value
 
@@ -149,7 +150,7 @@ def test_the_drawing_of_an_impossible_run_has_the_reason() -> None:
 def test_tree_draws_each_row_with_depth_and_costs(name: str) -> None:
     state, store = opened(name)
     assert state.moment is not None
-    func, report = state.moment.schedule.func, store.report_now(state)
+    func, report = state.moment.schedule.func, store.simulated(state)
     assert isinstance(report, Report)
     rows, costs = tree_rows(func), row_costs(func, report)
     root = ElementTree.fromstring(tree_svg(rows, costs, title=name))
@@ -227,7 +228,7 @@ def test_the_address_map_in_the_docs_is_current() -> None:
         "run: PYTHONPATH=tests python -m support.record.address_map"
     )
     state, store = opened(NOTEBOOK)
-    report = store.report_now(state)
+    report = store.simulated(state)
     assert isinstance(report, Report)
     placed = {p.buffer.name: p.address for p in report.program.places.of_cell if p.memory.name == "vtcm"}
     assert placed["D"] == placed["A"] and len(set(placed.values())) == 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.sessions.pages import painted
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import SelectRow, act
 from tilewright.app.document import DocumentError
 from tilewright.app.protocol.messages import decode
-from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.inspector.value import inspector_value
@@ -32,7 +32,7 @@ def sections(value: dict[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def test_no_selection_shows_memories_and_their_contents() -> None:
-    value = inspector_value(example("place_the_copies"), Store())
+    value = inspector_value(*painted(example("place_the_copies")))
     assert value.kind == "nothing" and value.picker is None
     vtcm = next(m for m in value.memories if m.name == "vtcm")
     assert [b.name for b in vtcm.buffers] == ["A_local.vtcm", "B_local.vtcm"]
@@ -43,16 +43,15 @@ def test_no_selection_shows_memories_and_their_contents() -> None:
 
 
 def test_the_buffer_list_marks_bank_conflicts() -> None:
-    value = inspector_value(example("what_moves_what"), Store())
+    value = inspector_value(*painted(example("what_moves_what")))
     (listed,) = (b for m in value.memories for b in m.buffers if b.id == "B")
     assert listed.note == "conflicts ×3" and listed.tone == "warn"
 
 
 def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
-    store = Store()
-    state = act(example("vtcm_double_buffer"), SelectRow("ko"))
+    state, store = painted(act(example("vtcm_double_buffer"), SelectRow("ko")))
     value = inspector_value(state, store)
-    report = store.report_now(state)
+    report = store.simulated(state)
     assert value.kind == "loop" and isinstance(report, Report)
     costs = sections(value)["Costs", "busy cycles"]
     below = {"A_local.vtcm", "B_local.vtcm", "C"}
@@ -64,7 +63,7 @@ def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
 
 
 def test_a_block_shows_its_engine_reason_and_buffers() -> None:
-    value = inspector_value(act(example("vtcm_double_buffer"), SelectRow("C")), Store())
+    value = inspector_value(*painted(act(example("vtcm_double_buffer"), SelectRow("C"))))
     assert value.kind == "block"
     engine = next(part for part in value.sections if part.kind == "engine")
     assert engine.title == "matrix" and "multiply-accumulate" in engine.note
@@ -75,7 +74,7 @@ def test_a_block_shows_its_engine_reason_and_buffers() -> None:
 def test_a_buffer_keeps_the_row_selected_and_leads_back() -> None:
     state = act(act(example("vtcm_double_buffer"), SelectRow("C")), SelectRow(buffer="A_local.vtcm"))
     assert (state.selected, state.buffer) == ("C", "A_local.vtcm")
-    value = inspector_value(state, Store())
+    value = inspector_value(*painted(state))
     assert value.kind == "buffer" and value.picker.name == "A_local.vtcm"
     assert [crumb.row for crumb in value.crumbs] == ["", "C"]
     assert act(state, SelectRow("C")).buffer == ""
@@ -97,10 +96,10 @@ def test_an_invalid_view_is_refused(look: dict[str, Any]) -> None:
 def test_a_buffer_in_an_unknown_scope_keeps_its_facts() -> None:
     text = next(e.text for e in load_examples() if e.name == "bank_conflicts").replace('"gpu-sm"', '"vta"')
     state = act(act(State(), OpenText(text)), SelectRow(buffer="A_shared"))
-    value = inspector_value(state, Store())
+    value = inspector_value(*painted(state))
     assert value.kind == "buffer" and value.picker.grid is None
     assert "shared" in value.picker.note and value.picker.facts
-    assert inspector_value(act(state, SelectRow()), Store()).memories
+    assert inspector_value(*painted(act(state, SelectRow()))).memories
 
 
 TWO_OF_A_NAME = """

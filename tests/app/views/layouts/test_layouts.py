@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.sessions.pages import painted
 
 from tilewright.app.actions.calls import CallOnRow
 from tilewright.app.actions.opening import OpenText
@@ -36,6 +37,7 @@ def unpadded() -> State:
 
 def value_of(state: State, store: Store) -> dict[str, Any]:
     """The picker's value after its background analysis."""
+    store.simulated(state)
     while (work := layout_analysis(state, store)) is not None:
         work.run(store)
     value = layout_value(state, store, 0)
@@ -78,7 +80,7 @@ def lost(report: Report, name: str) -> tuple[int, int]:
     ],
 )
 def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: str, without: str) -> None:
-    state, store = example(name, buffer, without), Store()
+    state, store = painted(example(name, buffer, without))
     value = value_of(state, store)
     assert value.cards[0].key == "now" and len(value.cards) >= 2
     tried = 0
@@ -87,7 +89,7 @@ def test_card_metrics_are_simulated_on_the_applied_program(name: str, buffer: st
         if shown.refused is not None or shown.call is None:
             continue
         after = applied(state, shown.call)
-        report = store.report_now(after)
+        report = store.simulated(after)
         assert isinstance(report, Report) and after.moment is not None
         placement = placement_of(report.program, buffer_ids(store.costed(after, after.moment.schedule))[buffer])
         assert placement is not None
@@ -160,7 +162,7 @@ def test_each_grid_cell_has_its_address_and_bank() -> None:
 
 
 def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
-    state, store = example("bank_conflicts", "A"), Store()
+    state, store = painted(example("bank_conflicts", "A"))
     grid = value_of(state, store).grid
     assert (grid.rows, grid.columns, grid.height, grid.width, grid.scale) == (256, 256, 64, 64, 1)
     moved = act(state, ShowLayout(Look(row=100, column=30)))
@@ -175,7 +177,7 @@ def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
 
 @pytest.mark.slow
 def test_cells_of_several_banks_are_marked() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     tall = applied(state, card(value_of(state, store), "padded 1")["call"])
     # 64 cells hold a tile of 32; a small one is shown in fewer.
     small = value_of(act(tall, ShowLayout(Look(across=8))), store)["grid"]
@@ -189,13 +191,13 @@ def test_cells_of_several_banks_are_marked() -> None:
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("key", ["padded 1", "swizzled", "tiled 16", "order [1, 0]"])
 def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     before = value_of(state, store)
     shown = card(before, key)
     grid = value_of(act(state, ShowLayout(Look(preview=shown.key))), store).grid
     assert grid.preview == shown.title and before.grid.preview == ""
     after = applied(state, shown.call)
-    real = store.report_now(after)
+    real = store.simulated(after)
     assert isinstance(real, Report) and after.moment is not None
     placement = placement_of(real.program, buffer_ids(store.costed(after, after.moment.schedule))["A_shared"])
     assert placement is not None
@@ -213,7 +215,7 @@ def test_a_hovered_card_previews_the_applied_layout(key: str) -> None:
 
 
 def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     assert value_of(act(state, ShowLayout(Look(preview="no such"))), store).grid.preview == ""
     # A typed map has a preview, too.
     text = "lambda i, j: [j, i]"
@@ -224,7 +226,7 @@ def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
 
 @pytest.mark.slow
 def test_the_chosen_slot_is_shown() -> None:
-    state, store = example("vtcm_double_buffer", "A_local.vtcm"), Store()
+    state, store = painted(example("vtcm_double_buffer", "A_local.vtcm"))
     first, second = (value_of(act(state, ShowLayout(Look(slot=n))), store)["grid"] for n in (0, 1))
     assert (first["slots"], set(first["units"]), set(second["units"])) == (2, {0}, {1})
 
@@ -246,7 +248,7 @@ def test_the_chosen_slot_is_shown() -> None:
     ],
 )
 def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str) -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     draft = value_of(typed(state, text), store).draft
     assert draft.status == "wrong" and draft.card is None
     assert code in draft.error.code and draft.error.message
@@ -257,7 +259,7 @@ def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str)
 
 @pytest.mark.slow
 def test_a_map_with_unused_addresses_offers_zeros() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     draft = value_of(typed(state, "lambda i, j: [i // 3, i % 3, j]"), store)["draft"]
     after = applied(state, draft["padded"])
     assert after.moment is not None
@@ -266,19 +268,19 @@ def test_a_map_with_unused_addresses_offers_zeros() -> None:
 
 
 def test_a_valid_typed_map_has_a_simulated_card() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     now = typed(state, "lambda i, j: [i // 8, j // 8, i % 8, j % 8]")
     before = layout_value(now, store, 0)
     assert before is not None and before.draft.status == "checking"
     draft = value_of(now, store).draft
     assert draft.status == "right"
-    report = store.report_now(applied(now, draft.card.call))
+    report = store.simulated(applied(now, draft.card.call))
     assert isinstance(report, Report) and draft.card.rank[0] == report.cycles
 
 
 @pytest.mark.slow
 def test_a_typed_swizzle_is_checked_element_by_element() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     good = value_of(typed(state, "lambda i, j: [i, j // 32, j % 32 ^ i % 32]"), store)["draft"]
     assert good["status"] == "right" and good["card"]["call"]["arguments"]["assume_injective_transform"] is True
     bad = value_of(typed(state, "lambda i, j: [i, j // 32, j % 16 ^ i % 32]"), store)["draft"]
@@ -286,7 +288,7 @@ def test_a_typed_swizzle_is_checked_element_by_element() -> None:
 
 
 def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     draft = value_of(state, store).draft
     names, (rows, columns) = draft.names, draft.extents
     offset = f"({names[0]} * {columns} + {names[1]})"
@@ -305,7 +307,7 @@ def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
     ("name", "buffer", "without"), [("bank_conflicts", "A_shared", PADDED), ("vtcm_double_buffer", "B_local.vtcm", "")]
 )
 def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> None:
-    state, store = example(name, buffer, without), Store()
+    state, store = painted(example(name, buffer, without))
     seen = 0
     for control in value_of(state, store).controls:
         for option in getattr(control, "options", ()):
@@ -324,7 +326,7 @@ def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> N
 
 @pytest.mark.slow
 def test_the_scope_shows_which_memory_fits() -> None:
-    state, store = example("place_the_copies", "A_local.vtcm"), Store()
+    state, store = painted(example("place_the_copies", "A_local.vtcm"))
     (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
     notes = {option.value: option.note for option in scope.options}
     assert notes["global"].startswith("fits") and notes["local.acc"].startswith("too large")
@@ -334,11 +336,11 @@ def test_the_scope_shows_which_memory_fits() -> None:
 
 
 def test_padding_can_be_removed() -> None:
-    state, store = example("bank_conflicts", "A_shared"), Store()
+    state, store = painted(example("bank_conflicts", "A_shared"))
     (padding,) = (c for c in value_of(state, store).controls if c.id == "padding")
     assert "mod 32" in padding.value
     off = next(o for o in padding.options if o.value == "none").call
-    report = store.report_now(applied(state, off))
+    report = store.simulated(applied(state, off))
     assert isinstance(report, Report) and lost(report, "A_shared")[0] == 32
 
 
@@ -349,7 +351,7 @@ def test_reuse_and_traffic_cover_the_whole_run() -> None:
 
 
 def test_cancelled_layout_trials_resume() -> None:
-    state, store = unpadded(), Store()
+    state, store = painted(unpadded())
     work = layout_analysis(state, store)
     assert work is not None
     pieces = work.pieces()
@@ -372,16 +374,16 @@ def main(A: T.Buffer((64, 64), "float32", strides=[128, 1]), B: T.Buffer((64, 64
 
 
 def test_a_refused_layout_has_a_reason_and_no_metrics() -> None:
-    state, store = act(act(State(), OpenText(STRIDED)), SelectRow(buffer="A")), Store()
+    state, store = painted(act(act(State(), OpenText(STRIDED)), SelectRow(buffer="A")))
     refused = card(value_of(state, store), "order [1, 0]").refused
     assert refused.code == "strided-buffer" and "strides" in refused.message
     assert not card(value_of(state, store), "order [1, 0]").figures
 
 
 def test_share_of_bursts_of_a_far_column_is_shown() -> None:
-    state, store = example("bank_conflicts", "B"), Store()
+    state, store = painted(example("bank_conflicts", "B"))
     facts = {name: value for name, value, _ in value_of(state, store).facts}
-    report = store.report_now(state)
+    report = store.simulated(state)
     assert isinstance(report, Report)
     rows = [row for row in report.bursts if row.buffer == "B"]
     share = sum(row.wanted_bytes for row in rows) / sum(row.moved_bytes for row in rows)

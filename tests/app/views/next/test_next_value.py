@@ -24,7 +24,7 @@ FRESH = ADD_RELU
 
 def studied(state: State, store: Store) -> State:
     """The state after all calls were tried."""
-    store.report_now(state)
+    store.simulated(state)
     while (work := next_analysis(state, store)) is not None:
         work.run(store)
     return state
@@ -32,7 +32,7 @@ def studied(state: State, store: Store) -> State:
 
 def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     state, store = act(State(), OpenText(FRESH)), Store()
-    store.report_now(state)
+    store.simulated(state)
     assert state.pane == "next"
     value = next_value(state, store)
     assert [card.name for card in value.machines] == list(preset_names())
@@ -55,7 +55,7 @@ def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
     assert fix is not None
     after = act(state, ApplyFoundFix(fix))
     assert after.notebook is not None and after.notebook.error is None and len(after.past) == 1
-    report = store.report_now(after)
+    report = store.simulated(after)
     assert isinstance(report, Report) and report.cycles == fix.cycles
     value = next_value(studied(after, store), store)
     assert value.machines == [] and re.fullmatch(
@@ -69,6 +69,6 @@ def test_applying_a_proposal_writes_its_lines_as_one_edit() -> None:
 
 def test_no_calls_are_tried_in_another_pane() -> None:
     state, store = act(act(State(), OpenText(FRESH)), ShowPane("script")), Store()
-    store.report_now(state)
+    store.simulated(state)
     work = next_analysis(state, store)
     assert work is not None and work.entry.name == "lints"

@@ -6,8 +6,9 @@ import pytest
 from support.sessions.notebooks import MATMUL_NOTEBOOK, with_lines
 
 from tilewright.app.document import evaluate, read_document
+from tilewright.app.jobs.thumbnails import thumbnail_of
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.app.views.shell.thumbnails import COLUMNS, HEIGHT, MAX_BARS, MAX_ROWS, WIDTH, digest, thumbnail_of
+from tilewright.app.views.shell.thumbnails import COLUMNS, HEIGHT, MAX_BARS, MAX_ROWS, WIDTH, digest
 from tilewright.engine.hwsim import simulate
 
 EXAMPLES = {example.name: example.text for example in load_examples()}

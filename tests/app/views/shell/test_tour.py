@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.sessions.pages import simulate_steps
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, Undo, act
@@ -60,6 +61,7 @@ def test_each_task_of_the_tour_is_detected_and_stays_done() -> None:
 def test_results_in_the_tour_have_the_metrics_of_this_program() -> None:
     store = Store()
     state = act(opened(), ApplyFix(("sch.compute_at('B', io)",)))
+    simulate_steps(state, store)
     value = tour_value(state, store)
     assert value is not None
     result = value.steps[2].result

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.sessions.hostile import NoClock
+from support.sessions.pages import painted
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import SelectRow, SelectStall, act
@@ -26,8 +27,8 @@ from tilewright.engine.hwsim import Report
 
 def example(name: str) -> tuple[State, Store, Report]:
     (found,) = (e for e in load_examples() if e.name == name)
-    state, store = act(State(), OpenText(found.text, found.title)), Store()
-    report = store.report_now(state)
+    state, store = painted(act(State(), OpenText(found.text, found.title)))
+    report = store.simulated(state)
     assert isinstance(report, Report)
     return state, store, report
 
@@ -53,8 +54,8 @@ def test_channels_have_rows_but_share_one_engine_in_the_panel() -> None:
     (found,) = (e for e in load_examples() if e.name == "vtcm_double_buffer")
     machine = 'tilewright.machine("dual-bank-npu")'
     text = found.text.replace(machine, f'{machine}.replace("engines.dma.channels", 2)')
-    state, store = act(State(), OpenText(text, found.title)), Store()
-    assert isinstance(store.report_now(state), Report)
+    state, store = painted(act(State(), OpenText(text, found.title)))
+    assert isinstance(store.simulated(state), Report)
     assert [e.name for e in timeline_value(state, store).engines] == ["dma[0]", "dma[1]", "matrix"]
     parts = {part.path: part for part in machine_value(state, store).parts}
     assert parts["engines.dma"].used and "engines.dma[0]" not in parts
@@ -168,6 +169,7 @@ def test_queries_are_answered_unless_malformed(message: dict[str, object], has_a
     session = Session(NoClock())
     (found,) = (e for e in load_examples() if e.name == "vta_gemm")
     session.dispatch(OpenText(found.text, found.title))
+    session.store.simulated(session.state)
     answers: list[Answer] = []
     session.receive(message, answers.append)
     assert [answer.__struct_config__.tag for answer in answers] == (

@@ -8,10 +8,10 @@ from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL
 from tilewright.app.actions.calls import moves_of
 from tilewright.app.components.esm import STATIC
 from tilewright.app.document import evaluate, load_document
+from tilewright.app.jobs.drop_targets import loop_chain, reordered, targets_of
 from tilewright.app.state.row_ids import row_ids
 from tilewright.app.views.tree.costs import compact, row_costs
 from tilewright.app.views.tree.predictions import prediction_value
-from tilewright.app.views.tree.targets import loop_chain, reordered, targets_of
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.ir import Refusal, TilewrightError
 from tilewright.engine.schedule import Schedule

@@ -134,6 +134,6 @@ def _report_of(text: str) -> Report:
     from tilewright.app.state.derived import Store
     from tilewright.app.state.model import State
 
-    report = Store().report_now(act(State(), OpenText(text)))
+    report = Store().simulated(act(State(), OpenText(text)))
     assert isinstance(report, Report)
     return report
