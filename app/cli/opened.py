@@ -256,7 +256,7 @@ def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str
 def log_notes(notes: Sequence[Note]) -> None:
     """Log notes of the conversion of a text."""
     for note in notes:
-        log.info("note: line %d: %s", note.place.line, note.text)
+        log.info("note: %s: %s", note.where, note.text)
 
 
 def simulated(func: PrimFunc, machine: Machine) -> Report:

@@ -2,21 +2,34 @@
 code line by line."""
 
 from ..script import from_tvm
+from .carriers import CarrierError, Content, Piece, is_carrier, unwrapped
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .nested import has_nested
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
 from .posts import PostPart, has_fences
-from .slices import PostProgram, Sliced, has_prose, programs_in, read_nested_program, read_program, unread_lines
+from .slices import (
+    PostProgram,
+    Sliced,
+    has_prose,
+    programs_in,
+    programs_of,
+    read_nested_program,
+    read_program,
+    unread_lines,
+)
 from .trace import from_tvm_trace
 
 __all__ = [
     "QUERIES",
+    "CarrierError",
+    "Content",
     "Hole",
     "HoleError",
     "LineError",
     "LineState",
+    "Piece",
     "PostPart",
     "PostProgram",
     "Sliced",
@@ -32,14 +45,17 @@ __all__ = [
     "has_nested",
     "has_prose",
     "hole_of",
+    "is_carrier",
     "is_hole",
     "is_post",
     "make_call",
     "programs_in",
+    "programs_of",
     "read_as_far_as_possible",
     "read_nested_program",
     "read_pasted",
     "read_program",
     "unread_lines",
+    "unwrapped",
     "with_values",
 ]

@@ -113,7 +113,7 @@ def _imported(arguments: Namespace) -> tuple[Document, list[str]]:
             Refusal("not-a-trace", "--program needs the JSON of a trace", found=f"{arguments.file} is not a trace")
         )
     made = as_cells(arguments.file, dict(arguments.size))
-    return on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
+    return on_machine(made.document, arguments.machine), [f"{n.where}: {n.text}" for n in made.notes]
 
 
 def _is_trace(text: str) -> bool:
