@@ -2,7 +2,7 @@
 
 All commands share one syntax: a path, `-` for standard input, or a link that contains a notebook. `FILE@3` is the schedule after three of
 its lines, `FILE@start` the program before it, `FILE@NAME` a branch. `FILE#2` is the second program of a text with several,
-`FILE#NAME` the one of this name.
+`FILE#NAME` the one of this name. FILE may be a carrier of programs (see `engine/adopt/carriers`), or a folder.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from ..document import (
     sizes_for,
 )
 from ..document.editing.branches import branches, with_branch
+from ..document.files.program_folder import folder_text
 from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
 from .exit_codes import RefusedError
@@ -149,7 +150,8 @@ def _on_branch(document: Document, name: str) -> Document:
 
 
 def source(file: str) -> Document:
-    """Read a path, standard input, or a link. Raises the errors of `load`, `read_stream` and `text_of`."""
+    """Read a path, standard input, or a link; a folder is read as an archive of its programs. Raises the errors of `load`, `read_stream`,
+    `folder_text` and `text_of`."""
     if file == STANDARD_INPUT:
         if sys.stdin is None:
             raise DocumentError(Refusal("no-such-file", "standard input is closed"))
@@ -157,6 +159,8 @@ def source(file: str) -> Document:
         document, name = read_document(text_of(text) if is_link(text) else text), "standard input"
     elif is_link(file):
         document, name = read_document(text_of(file)), "a link"
+    elif Path(file).is_dir():
+        document, name = read_document(folder_text(Path(file))), file
     else:
         document, name = load(file), file
     log.debug("read %s: %d lines, %d cells", name, document.text.count("\n"), len(document.cells))

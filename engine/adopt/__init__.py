@@ -2,7 +2,7 @@
 code line by line."""
 
 from ..script import from_tvm
-from .carriers import CarrierError, Content, Piece, is_carrier, unwrapped
+from .carriers import CarrierError, Content, Piece, archive_text, is_carrier, packed, unwrapped
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
@@ -36,6 +36,7 @@ __all__ = [
     "Snippet",
     "TriedCall",
     "after_line",
+    "archive_text",
     "arguments_of",
     "call_of",
     "filled",
@@ -49,6 +50,7 @@ __all__ = [
     "is_hole",
     "is_post",
     "make_call",
+    "packed",
     "programs_in",
     "programs_of",
     "read_as_far_as_possible",

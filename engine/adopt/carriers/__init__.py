@@ -13,6 +13,7 @@ import msgspec
 from ...ir import Refusal, TilewrightError, refusing_faults
 from ...processes import isolated
 from ...script import MAX_CARRIER_BYTES
+from .archive import archive_text, is_archive, packed, read_archive
 from .content import CarrierError, Content, Origin, Piece
 from .diff import is_diff, read_diff
 from .jupyter import is_notebook, read_notebook
@@ -41,6 +42,7 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier(is_web_page, lambda text, _: read_web_page(text)),
     Carrier(is_mail, read_mail),
     Carrier(is_diff, read_diff),
+    Carrier(is_archive, read_archive),
 )
 """The carriers; the first that fits reads a text."""
 
@@ -88,4 +90,15 @@ def _carrier_of(text: str) -> Carrier | None:
     return next((carrier for carrier in CARRIERS if carrier.fits(bare)), None)
 
 
-__all__ = ["CARRIERS", "Carrier", "CarrierError", "Content", "Origin", "Piece", "is_carrier", "unwrapped"]
+__all__ = [
+    "CARRIERS",
+    "Carrier",
+    "CarrierError",
+    "Content",
+    "Origin",
+    "Piece",
+    "archive_text",
+    "is_carrier",
+    "packed",
+    "unwrapped",
+]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+from base64 import b64encode
 from html import escape
 from pathlib import Path
 
@@ -159,3 +161,37 @@ def test_a_long_text_in_a_carrier_is_refused() -> None:
     with pytest.raises(TilewrightError) as caught:
         converted(read_document(notebook(code("# x\n" * 110_000 + TWICE))), "dual-bank-npu")
     assert caught.value.code == "text-too-long"
+
+
+def test_an_archive_and_a_folder_list_their_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "kernels"
+    (folder / "sub").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / "a.py").write_text(TWICE, encoding="utf-8")
+    (folder / "sub" / "b.ipynb").write_text(TWO, encoding="utf-8")
+    (folder / ".git" / "hidden.py").write_text(TWICE, encoding="utf-8")
+    (folder / "data.bin").write_bytes(b"\0\1")
+    (folder / "link.py").symlink_to(folder / "a.py")
+    archive = tmp_path / "kernels.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(folder / "a.py", "a.py")
+        file.write(folder / "sub" / "b.ipynb", "sub/b.ipynb")
+    for place in (folder, archive):
+        assert main(["import", str(place), "--list"]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            f"{place}#1  a.py: twice, lines 1–6",
+            f"{place}#2  sub/b.ipynb: twice, cell 1, lines 1–6",
+            f"{place}#3  sub/b.ipynb: again, cell 2, lines 1–9",
+        ]
+        assert main(["import", f"{place}#3", "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["steps"]) == 3
+
+
+def test_the_page_opens_an_archive() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        file.writestr("b.ipynb", TWO)
+    state = act(State(), OpenText(f"data:application/zip;base64,{b64encode(stream.getvalue()).decode()}"))
+    assert state.post is not None and len(state.post.labels) == 2 and state.post.labels[1].startswith("b.ipynb: again")
+    state = act(state, OpenProgram(2))
+    assert state.notebook is not None and len(state.notebook.steps) == 3
