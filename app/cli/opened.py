@@ -22,6 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ... import static
+from ...engine.adopt import has_records_only
 from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.lower import missing_sizes, with_sizes
@@ -184,9 +185,21 @@ def written_back(document: Document, output: str | None) -> str:
 def load(path: str | Path) -> Document:
     """The notebook at `path`. Raises the errors of `load_document`; that of a missing file suggests similar names."""
     try:
-        return load_document(path)
+        return with_workloads(load_document(path))
     except DocumentError as error:
         raise no_such_file(Path(path)) if error.code == "no-such-file" else error from None
+
+
+def with_workloads(document: Document) -> Document:
+    """A file of tuning records with the lines of the workloads beside it, if there are any."""
+    path = Path(document.path or "")
+    if not has_records_only(document.text) or "tuning_record" not in path.name:
+        return document
+    beside = path.with_name(path.name.replace("tuning_record", "workload"))
+    if not beside.is_file():
+        return document
+    workloads = load_document(beside).text
+    return read_document(f"{workloads.rstrip()}\n{document.text}", document.path)
 
 
 def no_such_file(path: Path) -> DocumentError:

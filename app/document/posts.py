@@ -26,13 +26,14 @@ from ...engine.adopt import (
     read_program,
     unread_lines,
     unwrapped,
+    with_trace,
 )
 from ...engine.adopt.slices import MAX_CHARACTERS
 from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import Note
 from ...engine.script.language import is_script, makes_schedule
 from ...engine.script.syntax import find_tree
-from ...engine.te import is_te
+from ...engine.te import has_graph, is_te
 from .cells import Cell
 from .files.read_write import DocumentError
 
@@ -94,6 +95,8 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     is_in_parts = len(choices) > 1 or content is not None or has_prose(one.sliced.parts)
     try:
         found, used = _with_sizes(program, filename, sizes, assumes=is_in_parts)
+        if one.piece is not None and one.piece.trace:
+            found = with_trace(found.program, one.piece.trace)
     except TilewrightError as error:
         raise error if one.piece is None else one.piece.error(error) from error
     post = Post(text, _labels(texts), number)
@@ -108,6 +111,15 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
 def labels_of(text: str, filename: str) -> tuple[str, ...]:
     """The programs of a text with several parts, which are not read; empty for a text that is a single program or module."""
     return _labels(_texts(text, filename, unwrapped(text)))
+
+
+def code_of(text: str) -> str:
+    """The code in a carrier, without the prose; other texts as they are. Of several texts in it, that which has a relax function."""
+    content = unwrapped(text)
+    if content is None:
+        return text
+    codes = [piece.code for piece in content.pieces]
+    return next((code for code in codes if has_graph(code)), codes[0] if codes else "")
 
 
 def _labels(texts: Sequence[_Text]) -> tuple[str, ...]:
@@ -130,7 +142,8 @@ def _texts(text: str, filename: str, content: Content | None) -> list[_Text]:
                     f"at most {MAX_CHARACTERS}",
                 )
             )
-    found = [_Text(programs_of(piece.parts, filename), piece) for piece in content.pieces]
+    same = {piece.parts: programs_of(piece.parts, filename) for piece in {p.parts: p for p in content.pieces}.values()}
+    found = [_Text(same[piece.parts], piece) for piece in content.pieces]
     if not any(one.sliced.programs for one in found):
         wrong = next(
             (one.piece.error(error) for one in found if one.piece is not None for error in one.sliced.errors), None
@@ -252,4 +265,4 @@ def _prose(lines: list[str], *, title: bool, apart: bool) -> str:
     return "\n".join(spread).strip("\n")
 
 
-__all__ = ["Post", "PostRead", "labels_of", "numbered", "numbers", "read_post", "with_prose_around"]
+__all__ = ["Post", "PostRead", "code_of", "labels_of", "numbered", "numbers", "read_post", "with_prose_around"]

@@ -2,12 +2,22 @@
 code line by line."""
 
 from ..script import from_tvm
-from .carriers import CarrierError, Content, Piece, archive_text, is_carrier, packed, unwrapped
+from .carriers import (
+    CarrierError,
+    Content,
+    Piece,
+    archive_text,
+    has_records_only,
+    is_carrier,
+    packed,
+    records_of,
+    unwrapped,
+)
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .nested import has_nested
-from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
+from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted, with_trace
 from .posts import PostPart, has_fences
 from .slices import (
     PostProgram,
@@ -45,6 +55,7 @@ __all__ = [
     "has_fences",
     "has_nested",
     "has_prose",
+    "has_records_only",
     "hole_of",
     "is_carrier",
     "is_hole",
@@ -57,7 +68,9 @@ __all__ = [
     "read_nested_program",
     "read_pasted",
     "read_program",
+    "records_of",
     "unread_lines",
     "unwrapped",
+    "with_trace",
     "with_values",
 ]

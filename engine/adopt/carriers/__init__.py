@@ -18,6 +18,7 @@ from .content import CarrierError, Content, Origin, Piece
 from .diff import is_diff, read_diff
 from .jupyter import is_notebook, read_notebook
 from .mail import is_mail, read_mail
+from .tuning import has_records_only, is_module_json, is_tuning, read_module_json, read_tuning, records_of
 from .web_page import is_web_page, read_web_page
 
 Unwrap = Callable[[str], Content | None]
@@ -43,6 +44,8 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier(is_mail, read_mail),
     Carrier(is_diff, read_diff),
     Carrier(is_archive, read_archive),
+    Carrier(is_tuning, lambda text, _: read_tuning(text)),
+    Carrier(is_module_json, lambda text, _: read_module_json(text)),
 )
 """The carriers; the first that fits reads a text."""
 
@@ -98,7 +101,9 @@ __all__ = [
     "Origin",
     "Piece",
     "archive_text",
+    "has_records_only",
     "is_carrier",
     "packed",
+    "records_of",
     "unwrapped",
 ]

@@ -48,12 +48,14 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A text with names of its own, such as one file of an archive. `parts` have its lines, `origins` one place for each line."""
+    """A text with names of its own, such as one file of an archive. `parts` have its lines, `origins` one place for each line. `trace` is
+    the JSON of a schedule of its program."""
 
     text: str
     parts: tuple[PostPart, ...]
     origins: tuple[Origin, ...]
     name: str = ""
+    trace: str = ""
 
     @property
     def code(self) -> str:
