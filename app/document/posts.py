@@ -92,9 +92,9 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     is_alone = len(choices) == 1  # its functions may be what is wanted
     number = 1 if is_alone else numbered(wanted, [program.name for _, program in choices])
     one, program = choices[number - 1]
-    is_in_parts = len(choices) > 1 or content is not None or has_prose(one.sliced.parts)
+    is_whole = one.sliced.is_python and content is None and len(choices) == 1  # comments with prose do not count
     try:
-        found, used = _with_sizes(program, filename, sizes, assumes=is_in_parts)
+        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole)
         if one.piece is not None and one.piece.trace:
             found = with_trace(found.program, one.piece.trace)
     except TilewrightError as error:

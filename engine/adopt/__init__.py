@@ -1,5 +1,5 @@
-"""Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, whole posts, and schedule
-code line by line."""
+"""Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, whole posts, carriers of
+programs, and schedule code line by line."""
 
 from ..script import from_tvm
 from .carriers import (

@@ -38,10 +38,11 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     takes_file(
         parser,
-        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, or a model: "
+        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, a carrier of programs "
+        "(.ipynb, .html, .eml, .diff, .zip, a folder, a tuning database), or a model: "
         "a file of ONNX, TFLite, StableHLO (.mlir) or torch.export (.pt2), or TVM's text of a module with R.call_tir",
     )
-    takes_file(parser, "--program", "for a trace: the original program")
+    takes_file(parser, "--program", "for a trace or a tuning record: the original program")
     takes_values(parser)
     takes_json(parser, "the notebook and the notes of the conversion")
     parser.add_argument(

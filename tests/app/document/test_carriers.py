@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from base64 import b64encode
 from html import escape
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.pasted.carriers import SCHEDULE, TWICE, code, markdown, notebook
+from support.pasted.old_graphs import twice_module
 from support.pasted.relax_modules import HEAD, KERNELS, MAIN
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
@@ -195,3 +197,52 @@ def test_the_page_opens_an_archive() -> None:
     assert state.post is not None and len(state.post.labels) == 2 and state.post.labels[1].startswith("b.ipynb: again")
     state = act(state, OpenProgram(2))
     assert state.notebook is not None and len(state.notebook.steps) == 3
+
+
+def test_a_comment_changes_nothing(tmp_path: Path) -> None:
+    """A sentence in a comment is prose, but the text is read as without it."""
+    te_text = 'from tvm import te\nA = te.placeholder((n, n), name="A")\nB = te.compute((n, n), lambda i, j: A[i, j] * 2.0, name="B")\n'
+    errors: list[str] = []
+    for comment in ("", "# Here is a sentence with many words.\n# It has another line.\n\n"):
+        with pytest.raises(TilewrightError) as caught:
+            converted(read_document(comment + te_text + "s = te.create_schedule(B.op)\n"), "dual-bank-npu")
+        errors.append(caught.value.code)
+    assert errors[0] == errors[1]
+
+
+def test_a_tuning_database_opens_with_its_workloads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = twice_module().encode()
+    line = json.dumps(["1", b64encode(len(data).to_bytes(8, "little") + data).decode()])
+    (tmp_path / "database_workload.json").write_text(f"{line}\n", encoding="utf-8")
+    records = tmp_path / "database_tuning_record.json"
+    trace = [
+        [
+            ["GetBlock", [], ["twice", "main"], ["b0"]],
+            ["GetLoops", ["b0"], [], ["l1"]],
+            ["Split", ["l1", "None", 8], [1], ["l2", "l3"]],
+        ],
+        [],
+    ]
+    records.write_text(
+        "".join(json.dumps([0, [trace, [s], {"kind": "cuda"}, []]]) + "\n" for s in (2e-5, 1e-5)), encoding="utf-8"
+    )
+    assert main(["import", str(records), "--list"]) == 0
+    assert "#2  record 2 (10.0 µs on cuda): Module, workload 0, lines 1–24\n" in capsys.readouterr().out
+    assert main(["import", f"{records}#2", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert [next(iter(re.findall(r"sch\.(\w+)", step))) for step in made["steps"]] == ["get_block", "get_loops", "split"]
+    (tmp_path / "database_workload.json").unlink()
+    program = tmp_path / "program.py"
+    program.write_text(TWICE, encoding="utf-8")
+    records.write_text(records.read_text(encoding="utf-8").replace('"twice"', '"b"'), encoding="utf-8")
+    assert main(["import", str(records)]) == 2 and "--program" in capsys.readouterr().err
+    assert main(["import", f"{records}#2", "--program", str(program), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["steps"]) == 3
+
+
+def test_a_relax_module_in_a_notebook_becomes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "model.ipynb"
+    model = HEAD + KERNELS + MAIN.replace('metadata["ir.GenericConst"][0]', "w")
+    file.write_text(notebook(markdown("A model."), code(model)), encoding="utf-8")
+    assert main(["import", str(file), "-o", str(tmp_path / "model")]) == 0
+    assert "kernels" in capsys.readouterr().out
