@@ -12,7 +12,7 @@ import msgspec
 
 from ...ir import Refusal, TilewrightError, refusing_faults
 from ...processes import isolated
-from ...script import MAX_CARRIER_BYTES
+from ...script import MAX_CARRIER_BYTES, is_text
 from .archive import archive_text, is_archive, packed, read_archive
 from .content import CarrierError, Content, Origin, Piece
 from .diff import is_diff, read_diff
@@ -69,6 +69,9 @@ def unwrapped(text: str) -> Content | None:
                 f"at most {MAX_CARRIER_BYTES} characters",
             )
         )
+    if not is_text(text):
+        raise CarrierError(Refusal("not-text", "the text has characters that no file can have",
+                                   expected="no lone surrogates and no null characters"))  # fmt: skip
     if len(text) <= LONG_CHARACTERS:
         return _unwrapped(text)
     return isolated(_unwrapped, text, seconds=SECONDS, what="reading this text")

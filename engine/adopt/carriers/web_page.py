@@ -15,7 +15,7 @@ from .content import Content, Segment, piece_of
 WHAT = "a web page"
 
 _BEGINS = re.compile(
-    r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|article|main|div|p|h[1-6]|pre)\b",
+    r"(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html|head|body|article|main|div|p|h[1-6]|pre)\b",
     re.I | re.S,
 )
 _CODE = re.compile(r"<pre\b|<code\b", re.I)
@@ -32,7 +32,7 @@ _POSTS = frozenset(("markdown-body", "comment-body", "cooked", "js-post-body", "
 """Classes of the texts that people posted, in pages of GitHub, Discourse and Stack Exchange."""
 _LANGUAGE = re.compile(r"^(?:language|lang|highlight-source|highlight|brush:?)-(?P<name>[\w+#]+)$")
 _UNSPECIFIED = frozenset(("auto", "default", "none", "nohighlight", "ipython3", "ipython", "notranslate"))
-_GUTTER = re.compile(r"(?:\s*\d+\s*)+")
+_GUTTER = re.compile(r"[\d\s]+")
 
 _Where = Literal["post", "main", "page"]
 

@@ -230,7 +230,11 @@ def test_a_tuning_database_opens_with_its_workloads(tmp_path: Path, capsys: pyte
     assert "#2  record 2 (10.0 µs on cuda): Module, workload 0, lines 1–24\n" in capsys.readouterr().out
     assert main(["import", f"{records}#2", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
-    assert [next(iter(re.findall(r"sch\.(\w+)", step))) for step in made["steps"]] == ["get_block", "get_loops", "split"]
+    assert [next(iter(re.findall(r"sch\.(\w+)", step))) for step in made["steps"]] == [
+        "get_block",
+        "get_loops",
+        "split",
+    ]
     (tmp_path / "database_workload.json").unlink()
     program = tmp_path / "program.py"
     program.write_text(TWICE, encoding="utf-8")

@@ -136,7 +136,10 @@ class ExpressionWriter:
 
     def _float(self, node: Node) -> str:
         value = node.fields.get("value")
-        number = float(value) if isinstance(value, str | int | float) else math.nan
+        try:
+            number = float(value) if isinstance(value, str | int | float) else float("")
+        except (ValueError, OverflowError):
+            raise damaged(f"node {node.index} ({node.kind}) has no number") from None
         shown = repr(number) if math.isfinite(number) else f'"{number}"'
         return f"T.{_dtype(self.graph.dtype(node))}({shown})"
 
