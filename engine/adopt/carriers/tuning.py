@@ -145,14 +145,14 @@ def records_of(text: str) -> list[Record]:
 
 def _record(line: str, number: int, count: int) -> Record:
     match _loaded(line, number):
-        case [int(workload), [list(trace), *rest]]:
-            parts: list[Any] = rest
-            times: list[Any] = parts[0] if parts and isinstance(parts[0], list) else []
+        case [int(workload), [list(), *_]]:
+            trace, *parts = cast("list[Any]", _loaded(line, number)[1])
+            times: list[Any] = cast("list[Any]", parts[0]) if parts and isinstance(parts[0], list) else []
             known = [float(t) for t in times if isinstance(t, int | float)]
             target = parts[1] if len(parts) > 1 else None
             kind = cast("dict[str, Any]", target).get("kind", "") if isinstance(target, dict) else target or ""
             seconds = sum(known) / len(known) if known and 0 <= sum(known) < 1e6 else None
-            return Record(count, number, workload, json.dumps(cast("list[Any]", trace)), seconds, str(kind)[:40])
+            return Record(count, number, workload, json.dumps(trace), seconds, str(kind)[:40])
         case _:
             raise _bad("this is not a record of a schedule", number)
 
