@@ -11,7 +11,7 @@ from ..engine.execute.memory import MAX_ELEMENTS
 from ..engine.hwsim.replay.timeline import MAX_COUNT
 from ..engine.processes.sandbox import LIMITS as MODEL_FILES
 from ..engine.processes.sandbox import SandboxLimits as ConfinedLimits
-from ..engine.script import MAX_DEPTH
+from ..engine.script import MAX_CARRIER_BYTES, MAX_DEPTH
 
 MEBI = 1 << 20
 
@@ -24,6 +24,9 @@ class Limits(msgspec.Struct, frozen=True):
     text_lines: int = 20_000
     nesting: int = MAX_DEPTH
     file_bytes: int = 2_000_000
+    carrier_bytes: int = (
+        MAX_CARRIER_BYTES  # a notebook of Jupyter, a web page and the like, whose code has the limits above
+    )
     steps: int = 2_000
 
     # Programs and work.

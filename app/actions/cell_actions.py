@@ -7,6 +7,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from ...engine.adopt import is_carrier
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import is_text
 from ..document import Document, DocumentError, Notebook, evaluate
@@ -201,14 +202,15 @@ def func_of(state: State) -> PrimFunc:
 
 
 def checked_text(text: str) -> str:
-    """The text, if its size and characters are valid. Raises DocumentError "text-too-long", and "not-text" for text that no file can
-    hold."""
-    most = LIMITS.text_characters
+    """The text, if its size and characters are valid; a carrier, whose code is checked later, may be longer. Raises DocumentError
+    "text-too-long", and "not-text" for text that no file can hold."""
+    is_longer = len(text) > LIMITS.text_characters and is_carrier(text)
+    most = LIMITS.carrier_bytes if is_longer else LIMITS.text_characters
     if len(text) > most:
         raise DocumentError(
             Refusal("text-too-long", f"the text has {len(text)} characters", expected=f"at most {most}")
         )
-    if text.count("\n") > LIMITS.text_lines:
+    if text.count("\n") > LIMITS.text_lines and not is_carrier(text):
         lines, expected = text.count("\n"), f"at most {LIMITS.text_lines}"
         raise DocumentError(Refusal("text-too-long", f"the text has {lines} lines", expected=expected))
     if not is_text(text):

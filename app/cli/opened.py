@@ -2,7 +2,7 @@
 
 All commands share one syntax: a path, `-` for standard input, or a link that contains a notebook. `FILE@3` is the schedule after three of
 its lines, `FILE@start` the program before it, `FILE@NAME` a branch. `FILE#2` is the second program of a text with several,
-`FILE#NAME` the one of this name.
+`FILE#NAME` the one of this name. FILE may be a carrier of programs (see `engine/adopt/carriers`), or a folder.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ... import static
+from ...engine.adopt import has_records_only
 from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.lower import missing_sizes, with_sizes
@@ -40,6 +41,7 @@ from ..document import (
     sizes_for,
 )
 from ..document.editing.branches import branches, with_branch
+from ..document.files.program_folder import folder_text
 from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
 from .exit_codes import RefusedError
@@ -149,7 +151,8 @@ def _on_branch(document: Document, name: str) -> Document:
 
 
 def source(file: str) -> Document:
-    """Read a path, standard input, or a link. Raises the errors of `load`, `read_stream` and `text_of`."""
+    """Read a path, standard input, or a link; a folder is read as an archive of its programs. Raises the errors of `load`, `read_stream`,
+    `folder_text` and `text_of`."""
     if file == STANDARD_INPUT:
         if sys.stdin is None:
             raise DocumentError(Refusal("no-such-file", "standard input is closed"))
@@ -157,6 +160,8 @@ def source(file: str) -> Document:
         document, name = read_document(text_of(text) if is_link(text) else text), "standard input"
     elif is_link(file):
         document, name = read_document(text_of(file)), "a link"
+    elif Path(file).is_dir():
+        document, name = read_document(folder_text(Path(file))), file
     else:
         document, name = load(file), file
     log.debug("read %s: %d lines, %d cells", name, document.text.count("\n"), len(document.cells))
@@ -180,9 +185,21 @@ def written_back(document: Document, output: str | None) -> str:
 def load(path: str | Path) -> Document:
     """The notebook at `path`. Raises the errors of `load_document`; that of a missing file suggests similar names."""
     try:
-        return load_document(path)
+        return with_workloads(load_document(path))
     except DocumentError as error:
         raise no_such_file(Path(path)) if error.code == "no-such-file" else error from None
+
+
+def with_workloads(document: Document) -> Document:
+    """A file of tuning records with the lines of the workloads beside it, if there are any."""
+    path = Path(document.path or "")
+    if not has_records_only(document.text) or "tuning_record" not in path.name:
+        return document
+    beside = path.with_name(path.name.replace("tuning_record", "workload"))
+    if not beside.is_file():
+        return document
+    workloads = load_document(beside).text
+    return read_document(f"{workloads.rstrip()}\n{document.text}", document.path)
 
 
 def no_such_file(path: Path) -> DocumentError:
@@ -256,7 +273,7 @@ def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str
 def log_notes(notes: Sequence[Note]) -> None:
     """Log notes of the conversion of a text."""
     for note in notes:
-        log.info("note: line %d: %s", note.place.line, note.text)
+        log.info("note: %s: %s", note.where, note.text)
 
 
 def simulated(func: PrimFunc, machine: Machine) -> Report:

@@ -11,17 +11,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace as replace_fields
 
-from ...engine.adopt import Snippet, is_post, read_as_far_as_possible
+from ...engine.adopt import Snippet, is_carrier, is_post, read_as_far_as_possible, unwrapped
 from ...engine.export import trace_line
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
 from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
-from ...engine.script import Note, Parsed, to_script
+from ...engine.script import Note, Parsed, find_tree, to_script
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
 from .functions import function_of, has_choice
-from .posts import Post, numbers, read_post, with_prose_around
+from .posts import Post, PostRead, numbered, numbers, read_post, with_prose_around
 from .workload import read_workload
 
 OURS = ("sch", "machine", "tilewright", "T", "I", "sizes", "main")
@@ -53,11 +54,12 @@ def converted(
     if not is_plain(document):
         return Converted(document)
     text = document.text.lstrip("\ufeff")
+    carried = _carried_notebook(document)
+    if carried is not None:
+        return carried
     post = read_post(text, document.path or "", program, given or {})
     if post is not None:
-        written = with_prose_around(post, notebook_of(post.program.text, post.found, _machine_of(post.found, machine)))
-        made = read_document(written, path_beside(document.path) if document.path else None)
-        return Converted(made, post.notes, post.found.stopped, post.used, post.post)
+        return _post_notebook(document, post, machine, program)
     if not is_te(text) and not is_post(text):
         parsed = _parsed(document)
         if parsed is not None and isinstance(parsed.program, IRModule) and has_choice(parsed.program, text):
@@ -80,8 +82,37 @@ def converted(
 
 
 def is_plain(document: Document) -> bool:
-    """Whether a document has no cells of a notebook."""
-    return all(cell.kind == "preamble" for cell in document.cells)
+    """Whether a document has no cells of a notebook; those in a carrier do not count."""
+    return all(cell.kind == "preamble" for cell in document.cells) or is_carrier(document.text)
+
+
+def _post_notebook(document: Document, post: PostRead, machine: str, wanted: int | str) -> Converted:
+    """The notebook of a program of a post; of a text whose only program is a module of functions, that of one function. Raises
+    DocumentError "no-such-program"."""
+    found, choice, name = post.found, post.post, "blocks"
+    module, code = found.program, post.program.text
+    is_alone = len(choice.labels) == 1
+    is_unscheduled = not found.schedule.trace.steps and found.stopped is None
+    if is_alone and is_unscheduled and isinstance(module, IRModule) and has_choice(module, code):
+        func, made = function_of(module, code, wanted)
+        choice, name = replace_fields(made, text=choice.text), func.name
+        written = plain_notebook(workload_text(func), func.name, machine_for(func, machine))
+    else:
+        if is_alone:
+            numbered(wanted, [post.program.name])
+        written = notebook_of(code, found, _machine_of(found, machine))
+    made = read_document(with_prose_around(post, written), path_beside(document.path, name) if document.path else None)
+    return Converted(made, post.notes, found.stopped, post.used, choice)
+
+
+def _carried_notebook(document: Document) -> Converted | None:
+    """The notebook of Tilewright that a carrier has as a whole, such as a patch."""
+    content = unwrapped(document.text)
+    if content is None or len(content.pieces) != 1:
+        return None
+    made = read_document(content.pieces[0].text, path_beside(document.path) if document.path else None)
+    is_whole = bool(made.of_kind("workload")) and find_tree(made.text) is not None
+    return Converted(made, content.notes) if is_whole else None
 
 
 def edited_cell(document: Document, cell: Cell, body: str, machine: str) -> Converted:

@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ...engine.adopt import (
+    CarrierError,
+    Content,
+    Piece,
     PostProgram,
     Sliced,
     Snippet,
@@ -16,16 +20,20 @@ from ...engine.adopt import (
     has_nested,
     has_prose,
     programs_in,
+    programs_of,
     read_as_far_as_possible,
     read_nested_program,
     read_program,
     unread_lines,
+    unwrapped,
+    with_trace,
 )
+from ...engine.adopt.slices import MAX_CHARACTERS
 from ...engine.ir import Place, Refusal, TilewrightError
-from ...engine.script import Note, ParseError
+from ...engine.script import Note
 from ...engine.script.language import is_script, makes_schedule
 from ...engine.script.syntax import find_tree
-from ...engine.te import is_te
+from ...engine.te import has_graph, is_te
 from .cells import Cell
 from .files.read_write import DocumentError
 
@@ -43,6 +51,23 @@ class Post(msgspec.Struct, frozen=True):
     has_graph: bool = False
 
 
+class _Text(msgspec.Struct, frozen=True):
+    """A text with its programs. `piece` is that of a carrier, whose lines have other numbers in the file."""
+
+    sliced: Sliced
+    piece: Piece | None = None
+
+    def labels(self) -> Iterator[str]:
+        """What the programs are, with their lines in the file."""
+        for program in self.sliced.programs:
+            first, last = program.lines
+            if self.piece is None:
+                yield f"{program.label}, lines {first}–{last}"
+            else:
+                name = f"{self.piece.name}: " if self.piece.name else ""
+                yield f"{name}{program.label}, {self.piece.words(f'lines {first}–{last}')}"
+
+
 class PostRead(msgspec.Struct, frozen=True, eq=False):
     """One program of a post with its schedule; `used` are the sizes that it was read with."""
 
@@ -55,29 +80,77 @@ class PostRead(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, int | str]) -> PostRead | None:
-    """Read the program of a post that `wanted` names, see `numbered`; None for a text that is a single program or module.
+    """Read the program of a post or carrier that `wanted` names, see `numbered`; None for a text that is a single program or module.
 
-    Raises the errors of `read_program`, and DocumentError "no-such-program".
+    Raises the errors of `read_program` and `unwrapped`, CarrierError "no-program", and DocumentError "no-such-program".
     """
-    sliced = _programs(text, filename)
-    if sliced is None:
+    content = unwrapped(text)
+    texts = _texts(text, filename, content)
+    if not texts:
         return None
-    is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts)
-    number = numbered(wanted, [program.name for program in sliced.programs])
-    program = sliced.programs[number - 1]
-    found, used = _with_sizes(program, filename, sizes, assumes=is_in_parts)
-    post = Post(text, _labels(sliced), number)
-    return PostRead(post, sliced, program, found, _notes(post, sliced, program, found, filename), used)
+    choices = [(one, program) for one in texts for program in one.sliced.programs]
+    is_alone = len(choices) == 1  # its functions may be what is wanted
+    number = 1 if is_alone else numbered(wanted, [program.name for _, program in choices])
+    one, program = choices[number - 1]
+    is_whole = one.sliced.is_python and content is None and len(choices) == 1  # comments with prose do not count
+    try:
+        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole)
+        if one.piece is not None and one.piece.trace:
+            found = with_trace(found.program, one.piece.trace)
+    except TilewrightError as error:
+        raise error if one.piece is None else one.piece.error(error) from error
+    post = Post(text, _labels(texts), number)
+    notes = _notes(post, one.sliced, program, found, filename)
+    if one.piece is not None and content is not None:
+        notes = (*content.notes, *map(one.piece.note, notes))
+        stopped = None if found.stopped is None else one.piece.error(found.stopped)
+        found = replace(found, stopped=stopped)
+    return PostRead(post, one.sliced, program, found, notes, used)
 
 
 def labels_of(text: str, filename: str) -> tuple[str, ...]:
     """The programs of a text with several parts, which are not read; empty for a text that is a single program or module."""
-    sliced = _programs(text, filename)
-    return () if sliced is None else _labels(sliced)
+    return _labels(_texts(text, filename, unwrapped(text)))
 
 
-def _labels(sliced: Sliced) -> tuple[str, ...]:
-    return tuple(map(_label, sliced.programs))
+def code_of(text: str) -> str:
+    """The code in a carrier, without the prose; other texts as they are. Of several texts in it, that which has a relax function."""
+    content = unwrapped(text)
+    if content is None:
+        return text
+    codes = [piece.code for piece in content.pieces]
+    return next((code for code in codes if has_graph(code)), codes[0] if codes else "")
+
+
+def _labels(texts: Sequence[_Text]) -> tuple[str, ...]:
+    return tuple(label for one in texts for label in one.labels())
+
+
+def _texts(text: str, filename: str, content: Content | None) -> list[_Text]:
+    """The texts with programs; none for a text that is a single program or module. Raises CarrierError "no-program", "text-too-long",
+    and the error of the first code of a carrier that is not Python, if it has no program."""
+    if content is None:
+        sliced = _programs(text, filename)
+        return [] if sliced is None else [_Text(sliced)]
+    for piece in content.pieces:
+        if len(piece.text) > MAX_CHARACTERS:
+            raise CarrierError(
+                Refusal(
+                    "text-too-long",
+                    f"the text in {content.what} has {len(piece.text)} characters",
+                    piece.name,
+                    f"at most {MAX_CHARACTERS}",
+                )
+            )
+    same = {piece.parts: programs_of(piece.parts, filename) for piece in {p.parts: p for p in content.pieces}.values()}
+    found = [_Text(same[piece.parts], piece) for piece in content.pieces]
+    if not any(one.sliced.programs for one in found):
+        wrong = next(
+            (one.piece.error(error) for one in found if one.piece is not None for error in one.sliced.errors), None
+        )
+        expected = "a function under @T.prim_func, a module under @I.ir_module, or TE code"
+        raise wrong or CarrierError(Refusal("no-program", f"{content.what} without a program", filename, expected))
+    return found
 
 
 def _programs(text: str, filename: str) -> Sliced | None:
@@ -129,11 +202,6 @@ def numbers(given: Mapping[str, int | str]) -> dict[str, int]:
     return {name: value for name, value in given.items() if isinstance(value, int)}
 
 
-def _label(program: PostProgram) -> str:
-    first, last = program.lines
-    return f"{program.label}, lines {first}–{last}"
-
-
 def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, filename: str) -> tuple[Note, ...]:
     """What a reader of the notebook should know about the text: other programs, and lines that are left out."""
     start = Place(program.lines[0], 1, program.lines[0], 1, filename)
@@ -145,9 +213,10 @@ def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, fil
             notes.append(
                 Note(f"this line is not Python and is left out: {line[:80]}", Place(number, 1, number, 1, filename))
             )
-    if isinstance(sliced.error, ParseError) and sliced.error.refusal.place is not None:
-        notes.append(Note(f"this code is left out: {sliced.error.refusal.message}", sliced.error.refusal.place))
-    return (*notes, *found.notes, *sliced.notes)
+    unread = (
+        Note(f"this code is left out: {e.refusal.message}", e.place) for e in sliced.errors if e.place is not None
+    )
+    return (*notes, *unread, *found.notes, *sliced.notes)
 
 
 def with_prose_around(read: PostRead, notebook: str) -> str:
@@ -196,4 +265,4 @@ def _prose(lines: list[str], *, title: bool, apart: bool) -> str:
     return "\n".join(spread).strip("\n")
 
 
-__all__ = ["Post", "PostRead", "labels_of", "numbered", "numbers", "read_post", "with_prose_around"]
+__all__ = ["Post", "PostRead", "code_of", "labels_of", "numbered", "numbers", "read_post", "with_prose_around"]

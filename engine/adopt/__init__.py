@@ -1,28 +1,52 @@
-"""Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, whole posts, and schedule
-code line by line."""
+"""Importers of foreign code: TVM objects and traces (by their text; TVM itself is not needed), pasted snippets, whole posts, carriers of
+programs, and schedule code line by line."""
 
 from ..script import from_tvm
+from .carriers import (
+    CarrierError,
+    Content,
+    Piece,
+    archive_text,
+    has_records_only,
+    is_carrier,
+    packed,
+    records_of,
+    unwrapped,
+)
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .nested import has_nested
-from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted
+from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted, with_trace
 from .posts import PostPart, has_fences
-from .slices import PostProgram, Sliced, has_prose, programs_in, read_nested_program, read_program, unread_lines
+from .slices import (
+    PostProgram,
+    Sliced,
+    has_prose,
+    programs_in,
+    programs_of,
+    read_nested_program,
+    read_program,
+    unread_lines,
+)
 from .trace import from_tvm_trace
 
 __all__ = [
     "QUERIES",
+    "CarrierError",
+    "Content",
     "Hole",
     "HoleError",
     "LineError",
     "LineState",
+    "Piece",
     "PostPart",
     "PostProgram",
     "Sliced",
     "Snippet",
     "TriedCall",
     "after_line",
+    "archive_text",
     "arguments_of",
     "call_of",
     "filled",
@@ -31,15 +55,22 @@ __all__ = [
     "has_fences",
     "has_nested",
     "has_prose",
+    "has_records_only",
     "hole_of",
+    "is_carrier",
     "is_hole",
     "is_post",
     "make_call",
+    "packed",
     "programs_in",
+    "programs_of",
     "read_as_far_as_possible",
     "read_nested_program",
     "read_pasted",
     "read_program",
+    "records_of",
     "unread_lines",
+    "unwrapped",
+    "with_trace",
     "with_values",
 ]

@@ -19,6 +19,7 @@ from ..script.language import is_script, makes_schedule, takes_schedule, tree_of
 from ..script.reading.source import Source
 from ..te import is_te, read_te
 from .schedule_reader import SHOWN, ScheduleDialect, schedule_dialect
+from .trace import from_tvm_trace
 
 
 class Snippet(msgspec.Struct, frozen=True, eq=False):
@@ -101,6 +102,12 @@ def read_as_far_as_possible(
             dialect.definitions.fail_count([])  # raises
         return _te_snippet(text, filename, sizes, assumes=assumes)
     return _snippet(dialect, known)
+
+
+def with_trace(program: IRModule | PrimFunc, trace: str) -> Snippet:
+    """Return a program with the schedule of a trace in JSON, whose calls have no lines. Raises the errors of `from_tvm_trace`."""
+    schedule = from_tvm_trace(trace, program)
+    return Snippet(program, schedule, {}, (), (Place(0, 1, 0, 1),) * len(schedule.trace.steps))
 
 
 def _first(program: IRModule | PrimFunc | None, dialect: ScheduleDialect) -> IRModule | PrimFunc | None:

@@ -128,7 +128,7 @@ def _fenced(lines: Sequence[str]) -> Iterator[PostPart]:
             continue
         yield from _prose(lines[start:number], start + 1)
         end = next((n for n in range(number + 1, len(lines)) if fence["fence"] in lines[n]), len(lines))
-        yield from _inside(lines[number + 1 : end], number + 2, fence["language"].lower())
+        yield from fence_parts(lines[number + 1 : end], number + 2, fence["language"].lower())
         start = number = end + 1
     yield from _prose(lines[start:], start + 1)
 
@@ -138,8 +138,8 @@ def _prose(lines: Sequence[str], first: int) -> Iterator[PostPart]:
         yield PostPart("prose", tuple(lines), first)
 
 
-def _inside(lines: Sequence[str], first: int, language: str) -> Iterator[PostPart]:
-    """The parts of a fence's content: Python as a whole, or code and printed output by lines."""
+def fence_parts(lines: Sequence[str], first: int, language: str) -> Iterator[PostPart]:
+    """Return the parts of a fence's content: Python as a whole, or code and printed output by lines."""
     if language not in _PYTHON:
         yield PostPart("output", tuple(lines), first)
         return
@@ -342,4 +342,4 @@ def _unindented(lines: Sequence[str]) -> list[str]:
     return [line[margin:] if line.strip() else "" for line in lines]
 
 
-__all__ = ["PostPart", "has_fences", "is_sentence", "split_post"]
+__all__ = ["PostPart", "fence_parts", "has_fences", "is_sentence", "split_post"]

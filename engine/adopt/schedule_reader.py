@@ -185,7 +185,8 @@ class ScheduleDialect(TEDialect):
 
     def explained(self, node: ast.stmt, error: TilewrightError) -> TilewrightError:
         """Return the error of a statement; that of a call of a schedule that the text does not create names the missing line."""
-        call = self._schedule_call(node) if error.code == "unknown-name" else None
+        is_call = error.code == "unknown-name" and not self.defines(node)
+        call = self._schedule_call(node) if is_call else None
         return error if call is None else self._no_schedule_line(call)
 
     def _schedule_call(self, node: ast.AST) -> ast.Call | None:

@@ -97,13 +97,13 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
 
 
 class Sliced(msgspec.Struct, frozen=True):
-    """The parts of a text and the programs in it, with notes on schedules without a program. `error` is that of the
-    first code that is not Python; `is_python` says that the whole text is."""
+    """The parts of a text and the programs in it, with notes on schedules without a program. `errors` are those of code that is not
+    Python; `is_python` says that the whole text is."""
 
     parts: tuple[PostPart, ...]
     programs: tuple[PostProgram, ...]
     notes: tuple[Note, ...] = ()
-    error: ParseError | None = None
+    errors: tuple[ParseError, ...] = ()
     is_python: bool = False
 
 
@@ -112,19 +112,29 @@ def programs_in(text: str, filename: str = "") -> Sliced:
     if len(text) > MAX_CHARACTERS:
         return Sliced((), ())
     tree = find_tree(text)
-    parts = split_post(text, tree)
+    return programs_of(split_post(text, tree), filename, text, tree)
+
+
+def programs_of(
+    parts: Sequence[PostPart], filename: str = "", text: str = "", tree: ast.Module | None = None
+) -> Sliced:
+    """Return the programs of parts that are split already; `tree` is that of a `text` that is Python as a whole."""
     slicer = _Slicer(filename)
-    error: ParseError | None = None
+    errors: list[ParseError] = []
     for part in parts:
         if part.kind == "code":
             try:
                 slicer.add(part)
             except ParseError as found:
-                error = error or found
+                errors.append(found)
     programs = tuple(slicer.programs())
+    is_python = tree is not None
+    if tree is None and slicer.makes_scripts:
+        text = slicer.text()
+        tree = find_tree(text)
     if tree is not None:
         programs = tuple(sorted((*programs, *_nested(text, tree)), key=lambda program: program.lines))
-    return Sliced(parts, programs, tuple(slicer.notes), error, tree is not None)
+    return Sliced(tuple(parts), programs, tuple(slicer.notes), tuple(errors), is_python)
 
 
 def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
@@ -222,6 +232,15 @@ class _Slicer:
                     n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
                 }
 
+    @property
+    def makes_scripts(self) -> bool:
+        """Whether functions or classes of the code make programs."""
+        return any(unit.makes_script for unit in self.units)
+
+    def text(self) -> str:
+        """The lines of the code at their numbers; others are empty."""
+        return "\n".join(self.lines.get(n, "") for n in range(1, max(self.lines, default=0) + 1)) + "\n"
+
     def programs(self) -> list[PostProgram]:
         """Each schedule with its program, then the programs without a schedule, in the order of the text."""
         makers = [n for n in range(len(self.units)) if self._makes_schedule(n)][:MAX_PROGRAMS]
@@ -237,7 +256,7 @@ class _Slicer:
         used = {n for kept in found for n in kept}
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
         found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
-        if not found and not any(unit.makes_script for unit in self.units):
+        if not found and not self.makes_scripts:
             computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func", "extern")}
             found = [self._backward(computed)] if computed else []
         return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
@@ -436,4 +455,13 @@ def _receiver(value: ast.expr) -> str:
     return value.id if isinstance(value, ast.Name) else ""
 
 
-__all__ = ["PostProgram", "Sliced", "has_prose", "programs_in", "read_nested_program", "read_program", "unread_lines"]
+__all__ = [
+    "PostProgram",
+    "Sliced",
+    "has_prose",
+    "programs_in",
+    "programs_of",
+    "read_nested_program",
+    "read_program",
+    "unread_lines",
+]

@@ -7,10 +7,11 @@ from .notes import Note, passed_notes
 from .printing.expressions import expr_text
 from .printing.programs import Printed, print_program, to_script
 from .reading.modules import Parsed, parse
-from .reading.source import MAX_CHARACTERS, MAX_DEPTH, Positions, is_text
+from .reading.source import MAX_CARRIER_BYTES, MAX_CHARACTERS, MAX_DEPTH, Positions, is_text
 from .syntax import find_tree, python_tree
 
 __all__ = [
+    "MAX_CARRIER_BYTES",
     "MAX_CHARACTERS",
     "MAX_DEPTH",
     "CallStep",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from ....engine.adopt import from_tvm_trace, is_post, read_as_far_as_possible
+from ....engine.adopt import from_tvm_trace, has_records_only, is_carrier, is_post, read_as_far_as_possible, records_of
 from ....engine.hwsim import load_machine
 from ....engine.ir import IRModule, PrimFunc, Refusal
 from ....engine.network import is_model_file, lowered_text
@@ -16,7 +16,7 @@ from ...document import DEFAULT_MACHINE, Document, DocumentError, evaluate
 from ...document.editing.from_schedule import notebook_of_schedule
 from ...document.networks import KERNELS, create_network
 from ...document.pasted import is_plain, machine_for
-from ...document.posts import labels_of
+from ...document.posts import code_of, labels_of, numbered
 from ...document.workload import program_names
 from ..arguments import takes_file, takes_limit, takes_values
 from ..conversion import as_cells, on_machine, write_notebook
@@ -38,10 +38,11 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     takes_file(
         parser,
-        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, or a model: "
+        words="TVMScript, TE text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, a carrier of programs "
+        "(.ipynb, .html, .eml, .diff, .zip, a folder, a tuning database), or a model: "
         "a file of ONNX, TFLite, StableHLO (.mlir) or torch.export (.pt2), or TVM's text of a module with R.call_tir",
     )
-    takes_file(parser, "--program", "for a trace: the original program")
+    takes_file(parser, "--program", "for a trace or a tuning record: the original program")
     takes_values(parser)
     takes_json(parser, "the notebook and the notes of the conversion")
     parser.add_argument(
@@ -91,7 +92,7 @@ def _model(arguments: Namespace) -> int:
         raise DocumentError(Refusal("no-folder", "a model becomes a folder of notebooks", fix=("-o FOLDER",)))
     with working(arguments, f"reading {arguments.file}"):
         is_file = is_model_file(arguments.file)
-        text = lowered_text(arguments.file) if is_file else source(arguments.file).text
+        text = lowered_text(arguments.file) if is_file else code_of(source(arguments.file).text)
         network = parse_network(text, "" if is_file else arguments.file)
     name = Path(arguments.file).stem if arguments.file != "-" else Path(arguments.output).name
     machine = load_machine(arguments.machine or DEFAULT_MACHINE)
@@ -108,17 +109,26 @@ def _imported(arguments: Namespace) -> tuple[Document, list[str]]:
     found = source(split_program(arguments.file)[0])
     if _is_trace(found.text):
         return _of_trace(found.text, arguments), []
+    if arguments.program is not None and has_records_only(found.text):
+        return _of_trace(_trace_of_record(found.text, arguments.file), arguments), []
     if arguments.program is not None:
         raise DocumentError(
             Refusal("not-a-trace", "--program needs the JSON of a trace", found=f"{arguments.file} is not a trace")
         )
     made = as_cells(arguments.file, dict(arguments.size))
-    return on_machine(made.document, arguments.machine), [f"line {n.place.line}: {n.text}" for n in made.notes]
+    return on_machine(made.document, arguments.machine), [f"{n.where}: {n.text}" for n in made.notes]
+
+
+def _trace_of_record(text: str, file: str) -> str:
+    """The trace of the tuning record that FILE#2 names; the first without a number."""
+    records = records_of(text)
+    number = numbered(split_program(file)[1], [record.name for record in records])
+    return records[number - 1].trace
 
 
 def _is_trace(text: str) -> bool:
-    """Whether the text is a trace: its JSON is a list, and no program begins with one."""
-    return text.lstrip("\ufeff \t\r\n").startswith("[")
+    """Whether the text is a trace: its JSON is a list, and no program begins with one; a database of traces has programs too."""
+    return text.lstrip("\ufeff \t\r\n").startswith("[") and not is_carrier(text)
 
 
 def _of_trace(text: str, arguments: Namespace) -> Document:

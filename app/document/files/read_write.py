@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from ....engine.adopt import archive_text, is_carrier
 from ....engine.ir import Refusal, TilewrightError
 from ...folders.state import sync_folder
 from ...limits import LIMITS
@@ -139,9 +140,14 @@ def _open_regular(path: str, flags: int) -> int:
 
 def read_stream(stream: BinaryIO, name: str) -> str:
     """The text of an open file or pipe, called `name` in messages. Raises DocumentError "file-too-large", "not-utf-8"; OSError."""
-    data = stream.read(MAX_BYTES + 1)  # devices and pipes report no size
-    if len(data) > MAX_BYTES:
-        raise DocumentError(Refusal("file-too-large", f"{name} is too large", expected=f"at most {MAX_BYTES} bytes"))
+    most = LIMITS.carrier_bytes
+    data = stream.read(most + 1)  # devices and pipes report no size
+    archive = archive_text(data) if len(data) <= most else None
+    if archive is not None:
+        return archive
+    if len(data) > MAX_BYTES and (len(data) > most or not is_carrier(data.decode("utf-8", "replace"))):
+        most = most if len(data) > most else MAX_BYTES
+        raise DocumentError(Refusal("file-too-large", f"{name} is too large", expected=f"at most {most} bytes"))
     return _decoded(data, name)
 
 

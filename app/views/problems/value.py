@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ....engine.hwsim import Machine, Report
 from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightError, Var
 from ....engine.lint import Fix, LintFinding, simulator_findings
+from ....engine.script import Note
 from ...actions.lint_fixes import LONG_NUMBER
 from ...document import is_applicable
 from ...state.derived import Store, sizes_of
@@ -84,8 +85,8 @@ def problems_value(state: State, store: Store) -> Problems:
     problems: list[Problem] = []
     if state.notebook.error is not None:
         problems.append(_problem("error", state.notebook.error.refusal, ids))
-    problems += [_problem("info", Refusal("posted-text", n.text, place=n.place)) for n in state.notes]
-    problems += [_problem("info", Refusal("reading", n.text, place=n.place)) for n in state.notebook.notes]
+    problems += [_noted("posted-text", note) for note in state.notes]
+    problems += [_noted("reading", note) for note in state.notebook.notes]
     if isinstance(report, TilewrightError):
         problems.append(_refused(state, report.refusal, linted, ids))
     problems += _verdict(state, store, report)
@@ -167,6 +168,10 @@ def _handles_in(nodes: Iterable[Node]) -> Iterator[Handle]:
             yield (node.block if isinstance(node, BlockRealize) else node).name
         elif isinstance(node, Var):
             yield node
+
+
+def _noted(code: str, note: Note) -> Problem:
+    return replace(_problem("info", Refusal(code, note.text, place=note.place)), place=note.where)
 
 
 def _problem(severity: Severity, refusal: Refusal, ids: RowIds | None = None) -> Problem:

@@ -15,6 +15,8 @@ from ..syntax import child_nodes, find_tree, python_tree
 from .indent import is_flat, restored, shifted, without_margin
 
 MAX_CHARACTERS = 2_000_000
+MAX_CARRIER_BYTES = 10_000_000
+"""Maximum size of a file that contains programs beside other data, such as pictures: a carrier of `adopt`."""
 MAX_DEPTH = 120  # levels of the syntax tree; rewrites recurse over programs, and Python allows 1000 frames
 FOUND_CHARACTERS = 80
 

@@ -229,12 +229,26 @@ export function bringIntoView(box, element) {
     box.scrollTop += (spot.top + spot.bottom - frame.top - frame.bottom) / 2;
 }
 
+const MOST_OF_A_FILE = 10_000_004;
+
+/** The first bytes of a zip archive. */
+const ZIP = "PK\u0003\u0004";
+
 /**
  * The text of a chosen file, cut off just above the server's limit: the server names the limit, and a longer message would close the page.
+ * A zip archive is a data: address, whose files the server lists.
  * @param {File} file
+ * @returns {Promise<string>}
  */
-export function textOf(file) {
-  return file.slice(0, 8_000_004).text();
+export async function textOf(file) {
+  if ((await file.slice(0, 4).text()) !== ZIP) return file.slice(0, MOST_OF_A_FILE).text();
+  const archive = new Blob([file.slice(0, (MOST_OF_A_FILE * 3) / 4)], { type: "application/zip" });
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(archive);
+  });
 }
 
 /**

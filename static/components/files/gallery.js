@@ -208,16 +208,18 @@ function ownProgram(model, view) {
       'from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((64,), "float32"), …):\n    …',
   });
   const problem = h("div", { class: "paste-problem", role: "alert" });
-  const open = () => model.send_msg({ kind: "open_text", text: area.value });
+  const send = (/** @type {string} */ text) => model.send_msg({ kind: "open_text", text });
+  const open = () => send(area.value);
   const take = async (/** @type {File | undefined} */ file) => {
     if (!file) return;
-    area.value = await textOf(file);
-    open();
+    const text = await textOf(file);
+    area.value = text.startsWith("data:") ? "" : text;
+    send(text);
   };
   /** @type {HTMLInputElement} */
   const chooser = h("input", {
     type: "file",
-    accept: ".py,.txt,.tir,text/x-python,text/plain",
+    accept: ".py,.txt,.tir,.ipynb,.html,.eml,.mhtml,.diff,.patch,.json,.md,.zip,text/x-python,text/plain",
     hidden: true,
     "aria-label": "A file",
     onchange: () => take(chooser.files?.[0]),
@@ -247,7 +249,7 @@ function ownProgram(model, view) {
     h(
       "p",
       { class: "quiet" },
-      "Paste TVMScript, TE, a notebook or a whole post, or drop a file on this page. The text is never executed.",
+      "Paste TVMScript, TE, a notebook or a whole post, or drop a file or a zip archive on this page. The text is never executed.",
     ),
     area,
     problem,

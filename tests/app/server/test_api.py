@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pasted.carriers import TWICE, code, markdown, notebook
 from support.sessions.served import Served, served
 
 from tilewright.app.protocol.messages import MESSAGES, REQUESTS
@@ -194,6 +195,13 @@ def test_the_state_shows_that_an_intent_was_done(
     answer = server.ask("POST", f"{session}?parts={part}", intent)
     assert answer.status in (200, 202), answer.body
     assert expected in str(answer.json["state"][part])
+
+
+def test_a_notebook_of_jupyter_opens(server: Served, session: str) -> None:
+    text = notebook(markdown("# Twice\n\nIt is slow."), code(TWICE))
+    answer = server.ask("POST", f"{session}?parts=rows", {"kind": "open_text", "text": text})
+    assert answer.status in (200, 202), answer.body
+    assert "'b'" in str(answer.json["state"]["rows"])
 
 
 @pytest.mark.sample(4)

@@ -103,7 +103,7 @@ def test_program_and_schedule_in_one_text() -> None:
     text = RELAX_LOWERED + "\n" + RELAX_SCHEDULE_POST.replace("mod_lowered)", "Module)")
     found = read_pasted(text)
     assert len([s for s in found.schedule.trace.steps if s.changes]) == 14
-    note, _, unread = found.notes
+    note, *_, unread = found.notes
     assert text.split("\n")[note.place.line - 1].strip().startswith("def forward(")
     assert text.split("\n")[unread.place.line - 1] == "mod_lowered.show()" and "passed over" in unread.text
     wrong = text.replace('sch.get_block("T_add")', "sch.get_block(3 + x)")

@@ -69,9 +69,8 @@ def test_other_python_is_passed_over_and_listed() -> None:
         "x = np.zeros(4)\nprint(x)\nfor row in x:\n    print(row)\n"
     )
     notes = parse(text).notes
-    assert [note.place.line for note in notes] == [16, 4, 5]
-    assert "(lines 16, 17, 18)" in notes[0].text
-    assert "the name logging is not defined here" in notes[1].text
+    assert [note.place.line for note in notes] == [16, 17, 18, 4, 5]
+    assert "the name logging is not defined here" in notes[3].text
 
 
 def test_reading_ends_at_its_budget() -> None:

@@ -25,7 +25,7 @@ from tilewright.app.protocol.messages import MESSAGES, decode_request
 from tilewright.app.session.execute_request import perform
 from tilewright.app.session.session import Session
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.engine.adopt import from_tvm_trace, read_pasted
+from tilewright.engine.adopt import from_tvm_trace, programs_of, read_pasted, read_program, unwrapped
 from tilewright.engine.hwsim import read_machine
 from tilewright.engine.ir import Refusal, TilewrightError
 from tilewright.engine.script import parse, read_calls
@@ -81,6 +81,19 @@ def _notebook(data: Data) -> None:
 def _raise(error: TilewrightError | None) -> None:
     if error is not None:
         raise error
+
+
+def _carrier(data: Data) -> None:
+    """What a carrier has, as the app and the command line read it; other texts are refused here."""
+    content = unwrapped(_utf8(data))
+    if content is None:
+        raise TilewrightError(Refusal("no-carrier", "this is text"))
+    for piece in content.pieces:
+        found = programs_of(piece.parts)
+        for note in (*content.notes, *found.notes):
+            piece.note(note)
+        for program in found.programs:
+            read_program(program)
 
 
 @cache
@@ -204,6 +217,16 @@ def _bytes(random: Random, data: Data, others: Sequence[Data]) -> Data:
     return mutated_bytes(random, found[0], found[1:])
 
 
+def _carried(random: Random, data: Data, others: Sequence[Data]) -> Data:
+    """A carrier with another tree, if it is JSON, or other text."""
+    if data[:1] in ("{", b"{") and random.random() < 0.7:
+        try:
+            return json_text(mutated_json(random, json.loads(data), ["x", 1, None, [], {}]))
+        except (ValueError, RecursionError):
+            pass
+    return _text(random, data, others)
+
+
 def _file(random: Random, data: Data, others: Sequence[Data]) -> Data:
     if data[:1] in ("[", b"["):
         return _trace_text(random, data, [o for o in others if o[:1] == "["])
@@ -219,6 +242,7 @@ READERS = {
         Reader("pasted", seeds.pasted, _text, lambda data: read_pasted(_utf8(data))),
         Reader("notebook", seeds.notebooks, _text, _notebook),
         Reader("trace", lambda: (*seeds.traces(), seeds.TRACE_TEXT), _trace_text, _trace),
+        Reader("carriers", seeds.carriers, _carried, _carrier),
         Reader("machine", seeds.machines, _text, lambda data: read_machine(_utf8(data))),
         Reader("link", seeds.links, _bytes, lambda data: text_of(_utf8(data))),
         Reader("form", lambda: [json_text(f) for f in seeds.FORMS], _form_json, _form),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import json
 from functools import cache
+from html import escape
 from importlib import resources
 from typing import Any
 
+from support.pasted import carriers as carried
 from support.pasted import posts
+from support.pasted.old_graphs import twice_module
 from support.programs import te_sources
 from support.programs.real_programs import HEADER, REAL, TRANSPOSE
 from support.programs.sources import ALL, MATMUL, ROW_SUM
@@ -19,6 +22,7 @@ from support.simulator.machines import PLAIN
 
 from tilewright import static
 from tilewright.app.links import fragment_of
+from tilewright.engine.adopt import packed
 from tilewright.engine.script import parse, to_script
 
 ODD_PROGRAM = """\
@@ -253,3 +257,20 @@ def links() -> tuple[str, ...]:
 @cache
 def traces() -> tuple[str, ...]:
     return tuple(json.dumps(trace) for trace in (TRACE, *MORE_TRACES))
+
+
+@cache
+def carriers() -> tuple[str, ...]:
+    """A program in each form in which people keep and send it."""
+    twice, page = carried.TWICE, escape(carried.TWICE + carried.SCHEDULE)
+    workload = json.dumps(["1", base64.b64encode(twice_module().encode()).decode()])
+    lines = "".join(f"+{line}\n" for line in twice.splitlines())
+    return (
+        carried.notebook(carried.markdown("# Twice"), carried.code("%time\n!ls\n" + twice), indent=None),
+        f"<html><body><main><p>Slow:</p><pre><code class='lang-auto'>{page}</code></pre></main></body></html>",
+        f"From: a@example.org\nSubject: slow\nMIME-Version: 1.0\n\nIt is slow here:\n\n{twice}",
+        f"diff --git a/k.py b/k.py\n--- /dev/null\n+++ b/k.py\n@@ -0,0 +1,{twice.count(chr(10))} @@\n{lines}",
+        twice_module(),
+        f"{workload}\n{json.dumps([0, [TRACE, [1e-5], {'kind': 'llvm'}, []]])}\n",
+        packed({"k.py": twice.encode()}),
+    )

@@ -1,0 +1,59 @@
+"""A folder of programs as one text, which lists and opens each of them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ....engine.adopt import packed
+from ....engine.cancellation import checkpoint
+from ....engine.ir import Refusal
+from ...limits import LIMITS
+from .read_write import DocumentError
+
+MOST_FILES = 2_000
+_SKIPPED = frozenset(("__pycache__", "node_modules", "build", "dist", "site-packages"))
+_ENDINGS = frozenset(
+    (".py", ".ipynb", ".txt", ".md", ".rst", ".html", ".htm", ".eml", ".diff", ".patch", ".json", ".tir", "")
+)
+
+
+def folder_text(folder: Path) -> str:
+    """Return the files of a folder that may have programs, as the text of an archive. Hidden folders, and links, are passed over. Raises
+    DocumentError "too-large", "unreadable"."""
+    found: dict[str, bytes] = {}
+    rest = LIMITS.carrier_bytes
+    for path in _files(folder):
+        checkpoint()
+        with suppress(OSError), open(path, "rb", opener=_opened) as file:
+            data = file.read(rest + 1)
+            rest -= len(data)
+            if rest < 0 or len(found) >= MOST_FILES:
+                expected = f"at most {LIMITS.carrier_bytes} bytes in {MOST_FILES} files of text"
+                raise DocumentError(Refusal("too-large", f"the folder {folder} is too large", expected=expected))
+            found[path.relative_to(folder).as_posix()] = data
+    return packed(found)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        for name in sorted(files):
+            path = Path(parent, name)
+            if path.suffix.lower() in _ENDINGS and not name.startswith("."):
+                yield path
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a regular file: links, pipes and devices raise OSError."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError
+    return descriptor
+
+
+__all__ = ["folder_text"]
