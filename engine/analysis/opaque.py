@@ -1,4 +1,4 @@
-"""The refusal of programs with parts that are only read and printed."""
+"""The refusals of programs with parts that are only read and printed, and with loops whose iterations cannot be counted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..ir import (
     SteppedFor,
     Stmt,
     Verbatim,
-    While,
     opaque_part,
+    while_loop,
 )
 
 
@@ -32,10 +32,22 @@ def opaque_refusal(func: PrimFunc) -> Refusal | None:
     )
 
 
+def lowering_refusal(func: PrimFunc) -> Refusal | None:
+    """`opaque_refusal`, or the refusal of a `while` loop, which can be scheduled and run, but not lowered, simulated or proved."""
+    refusal = opaque_refusal(func)
+    loop = None if refusal is not None else while_loop(func.body)
+    if loop is None:
+        return refusal
+    return Refusal(
+        "while-loop",
+        f"a while loop runs an unknown number of times, so {func.name!r} cannot be lowered, simulated or proved equal",
+        expected="a for loop with as many iterations as the while loop has at most, with its condition as an if",
+        nodes=(loop,),
+    )
+
+
 def _described(part: Stmt) -> str:
     match part:
-        case While():
-            return "the while loop"
         case IntegerBranch():
             return "the branch with an integer as its condition"
         case Return():

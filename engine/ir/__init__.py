@@ -103,6 +103,7 @@ from .visitor import (
     uses_var,
     walk,
     walk_stmts,
+    while_loop,
 )
 
 __all__ = [
@@ -228,4 +229,5 @@ __all__ = [
     "uses_var",
     "walk",
     "walk_stmts",
+    "while_loop",
 ]

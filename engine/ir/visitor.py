@@ -17,7 +17,7 @@ from ..cancellation import checkpoint
 from .buffer import Buffer, BufferData, BufferLoad
 from .expr import Call, Expr, FloatImm, IntImm, IterVar, Let, Node, Var, Verbatim
 from .func import PrimFunc
-from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt
+from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt, While
 
 N = TypeVar("N", bound=Node)
 T = TypeVar("T")
@@ -464,6 +464,11 @@ def opaque_part(root: Node) -> Stmt | None:
         if isinstance(stmt, Opaque) or (isinstance(stmt, Evaluate) and _is_unknown(stmt.value)):
             return stmt
     return None
+
+
+def while_loop(root: Node) -> While | None:
+    """Return the first `while` of `root`, or None."""
+    return next((stmt for stmt in walk_stmts(root) if isinstance(stmt, While)), None)
 
 
 def _is_unknown(value: Expr) -> bool:

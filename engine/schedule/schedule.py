@@ -394,6 +394,8 @@ class Schedule(Primitives, Sampling):
         self._push(mod, made, result.layout)
         self._context = before.after(result.func)
         self._context.opaque = None if name != "tensorize" else opaque_refusal(result.func)
+        if name != "tensorize":  # only a program or an intrinsic has one
+            self._context.has_while = before.has_while
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
             self._context.has_vectors = False
         return result.value
