@@ -2,7 +2,12 @@
 
 import pytest
 from support.programs.while_programs import GEMM, TILES
-from support.tvm.oracle import assert_agrees
+from support.tvm.cache_kernels import hand_schedule
+from support.tvm.oracle import assert_agrees, same_but_regions
+
+from tilewright.engine.adopt import read_pasted
+from tilewright.engine.schedule import Schedule
+from tilewright.engine.script import parse, to_script
 
 pytestmark = pytest.mark.tvm
 
@@ -36,3 +41,14 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_given_a_while_loop_when_called_then_as_tvm(name):
     assert_agrees(*CASES[name])
+
+
+@pytest.mark.parametrize("name", ["prefill False", "ragged", "mla", "tree", "paged tree", "sequence"])
+def test_the_schedules_of_attention_kernels_give_what_tvm_gives(name):
+    text, theirs = hand_schedule(name)
+    program = parse(text).program
+    ours = Schedule(program, "main")
+    trace = "\n".join(line.strip() for line in str(theirs.trace).splitlines()[2:])
+    replayed = read_pasted(f"sch = tvm.s_tir.Schedule(main)\n{trace}", program).schedule
+    assert len(replayed.trace.steps) > len(ours.trace.steps)
+    assert not same_but_regions(to_script(replayed.func), theirs.mod)
