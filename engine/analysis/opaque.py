@@ -15,20 +15,38 @@ from ..ir import (
     Stmt,
     Verbatim,
     opaque_part,
+    unbound_vars,
     while_loop,
 )
 
 
 def opaque_refusal(func: PrimFunc) -> Refusal | None:
-    """The refusal "opaque-part", which points at the first such statement of `func`; None if there is none."""
+    """The refusal "opaque-part", which points at the first such statement of `func`, or at a variable without a value; None if
+    there is neither."""
     part = opaque_part(func.body)
     if part is None:
-        return None
+        return _unbound_refusal(func)
     return Refusal(
         "opaque-part",
         f"{_described(part)} is only read and printed, so {func.name!r} cannot be scheduled, run or simulated",
         expected="a program without it",
         nodes=(part,),
+    )
+
+
+def _unbound_refusal(func: PrimFunc) -> Refusal | None:
+    """The refusal of a variable that TVM's texts declare (`n = T.int32()`) and nothing gives a value."""
+    unbound = unbound_vars(func)
+    if not unbound:
+        return None
+    var = unbound[0]
+    return Refusal(
+        "opaque-part",
+        f"{var.name} has no value, so {func.name!r} cannot be scheduled, run or simulated",
+        found=var.name,
+        expected="a parameter, or a size in a matched buffer",
+        fix=(f"{var.name}: T.{var.dtype} as a parameter",),
+        nodes=(var,),
     )
 
 
