@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.programs.while_programs import GEMM, TILES
+from support.programs.while_programs import CARRIED, GEMM, TILES
 
-from tilewright.engine.execute import ExecuteError, operation_count, run
+from tilewright.engine.execute import ExecuteError, operation_count, run, verify
 from tilewright.engine.execute.program import execute
 from tilewright.engine.export import to_c
 from tilewright.engine.hwsim import MachineError, load_machine, simulate
@@ -34,7 +34,7 @@ def test_an_endless_loop_ends_with_the_limit_of_operations() -> None:
     with pytest.raises(ExecuteError, match="more than"):
         execute(endless, {"A": np.zeros((16, 32), "float32")}, limit=10_000_000)
     assert operation_count(endless) is None
-    assert Schedule(endless).verify().status == "unknown"
+    assert verify(endless, endless, limit=10_000_000).status == "unknown"
 
 
 def test_loops_below_a_while_loop_are_scheduled() -> None:
@@ -114,3 +114,31 @@ def test_lowering_simulation_proof_and_c_refuse_a_while_loop() -> None:
 
 def test_the_text_of_a_while_loop_is_kept() -> None:
     assert to_script(function(to_script(function(GEMM)))) == to_script(function(GEMM))
+
+
+@pytest.mark.parametrize("block", ["C", "Aw", "Bw", "zero"])
+def test_calls_in_a_block_that_a_while_loop_repeats_keep_the_results(block: str) -> None:
+    calls = (
+        lambda s: s.compute_inline(block),
+        lambda s: s.reverse_compute_inline(block),
+        lambda s: s.compute_at(block, s.get_loops("C")[0]),
+        lambda s: s.compute_at(block, s.get_loops("Bw")[0]),
+        lambda s: s.reverse_compute_at(block, s.get_loops("Aw")[0]),
+        lambda s: s.cache_read(block, 0, "shared"),
+        lambda s: s.cache_write(block, 0, "shared"),
+        lambda s: s.transform_layout(block, ("write", 0), lambda *axes: [*axes[::-1]]),
+        lambda s: s.reindex(block, ("read", 0)),
+        lambda s: s.parallel(s.get_loops(block)[0]),
+        lambda s: s.loop_partition(s.get_loops(block)[0], [3, None]),
+        lambda s: s.merge(s.get_loops("C")[0], s.get_loops(block)[0]),
+    )
+    accepted = 0
+    for call in calls:
+        sch = Schedule(function(CARRIED))
+        try:
+            call(sch)
+        except ScheduleError:
+            continue
+        accepted += 1
+        assert sch.verify().status == "tested"
+    assert accepted >= 3

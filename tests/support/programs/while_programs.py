@@ -61,3 +61,43 @@ GEMM = (
 """
 )
 """A product in a nested block, after a block that fills its output."""
+
+CARRIED = (
+    HEAD
+    + """def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4, 8), "float32"), D: T.Buffer((4, 8), "float32")):
+    with T.sblock("w"):
+        T.reads(A[0:8])
+        T.writes(B[0:4, 0:8], D[0:4, 0:8])
+        s = T.sblock_alloc_buffer((1,), "int32", scope="local")
+        X = T.sblock_alloc_buffer((8,))
+        s[0] = 0
+        for i in range(8):
+            with T.sblock("zero"):
+                vi = T.axis.spatial(8, i)
+                X[vi] = T.float32(0)
+        while s[0] < 4:
+            with T.sblock("S"):
+                T.reads(X[0:8], A[0:8], s[0])
+                T.writes(X[0:8], B[0:4, 0:8], D[0:4, 0:8])
+                for i in range(8):
+                    with T.sblock("C"):
+                        vi = T.axis.spatial(8, i)
+                        T.reads(X[vi], s[0])
+                        T.writes(D[s[0], vi])
+                        D[s[0], vi] = X[vi] + T.float32(1)
+                for i in range(8):
+                    with T.sblock("Aw"):
+                        vi = T.axis.spatial(8, i)
+                        T.reads(A[vi], s[0])
+                        T.writes(X[vi])
+                        X[vi] = A[vi] + T.Cast("float32", s[0])
+                for i in range(8):
+                    with T.sblock("Bw"):
+                        vi = T.axis.spatial(8, i)
+                        T.reads(X[7 - vi], s[0])
+                        T.writes(B[s[0], vi])
+                        B[s[0], vi] = X[7 - vi] * T.float32(2)
+            s[0] = s[0] + 1
+"""
+)
+"""Each iteration of the `while` reads, in block "C", what the one before wrote in block "Aw"."""
