@@ -10,6 +10,7 @@ from ..export import named_arguments, signature_of
 from ..ir import FAULTS, IndexMap, IntImm, Refusal, ScheduleCall, TilewrightError, Var, free_vars, internal_error
 from ..schedule import PRIMITIVES, Schedule
 from .arguments import find_wrong_argument
+from .older_calls import current_arguments, current_name
 
 SAMPLES = frozenset({"sample_categorical", "sample_perfect_tile", "sample_partitioned_tile", "sample_compute_location"})
 """Random decisions: a text has to give them, because it is evaluated again after each edit."""
@@ -53,6 +54,8 @@ def with_numbers(index_map: IndexMap, names: Mapping[str, Any]) -> IndexMap:
 
 def call_of(method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] = MappingProxyType({})) -> ScheduleCall:
     """Return the call `sch.method(*args, **kwargs)`; only primitives and queries are allowed. Raises LineError."""
+    method = current_name(method)
+    args, kwargs = current_arguments(method, args, kwargs)
     if method not in PRIMITIVES and method not in QUERIES:
         known = sorted({*PRIMITIVES, *QUERIES})
         raise LineError(

@@ -16,11 +16,10 @@ from ..script import from_tvm
 from .instructions import Instruction, instructions_of
 from .lines import arguments_of, assigned, item_of
 from .methods import QUERIES, LineError, call_of, make_call
+from .older_calls import current_name
 from .tvm_intrinsics import intrinsics_for
 
 _BLOCKS = frozenset({"get_block", "get_sblock"})
-_EARLY = {"get_axes": "get_loops", "get_axis": "get_loop"}
-"""Method names of 2021 and their current names."""
 
 ALONE = "main"
 """TVM's name for the function of a schedule created from a single function."""
@@ -68,7 +67,7 @@ class Replay:
 
     def do(self, instruction: Instruction) -> Any:
         """Apply an instruction, assign its outputs and return its result."""
-        method = _EARLY.get(instruction.method, instruction.method)
+        method = current_name(instruction.method)
         if method not in PRIMITIVES and method not in QUERIES:
             raise _unsupported(instruction)
         result = self._call(instruction)
@@ -81,7 +80,7 @@ class Replay:
             given, kwargs = arguments_of(instruction.args, instruction.kwargs, self.values, unquoted=unquoted)
         except LineError as error:
             raise _at(instruction, error) from error
-        args, method = list(given), _EARLY.get(instruction.method, instruction.method)
+        args, method = list(given), current_name(instruction.method)
         if method in _BLOCKS:
             args[1:2] = [self._function(name) for name in args[1:2]]
             kwargs |= {key: self._function(name) for key, name in kwargs.items() if key == "func_name"}

@@ -15,7 +15,7 @@ from .index import ProgramIndex, fresh_name, unique_block_names
 from .inside import keeps_domains, stays_inside
 from .instances import Decision, runs_once
 from .joins import joined_splits
-from .opaque import opaque_refusal
+from .opaque import lowering_refusal, opaque_refusal
 from .reducers import Update, find_identities, find_update, is_associative_update
 from .regions import accessed_regions, hull, hull_over, realized
 from .repeats import is_once, is_update, order_fault, reduction_loops, starts_with_init, stores_once
@@ -45,6 +45,7 @@ __all__ = [
     "iterations_apart",
     "joined_splits",
     "keeps_domains",
+    "lowering_refusal",
     "only_guards_domain",
     "opaque_refusal",
     "order_fault",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from ..arith import Analyzer
+from ..arith import Analyzer, prove_equal
 from ..ir import (
     Block,
     BlockRealize,
@@ -20,10 +20,14 @@ from ..ir import (
     For,
     Node,
     Range,
+    SeqStmt,
+    Stmt,
     Var,
     addressed_buffers,
     build,
+    free_vars,
     structural_equal,
+    substitute,
     walk,
 )
 from .boxes import contains_box
@@ -150,7 +154,9 @@ def updates_only_own_element(block: Block) -> bool:
     reads, writes = ({r.buffer: r for r in regions} for regions in accessed_regions(block.body))
     inside = {b: reads[b] if b in reads else writes.get(b) for b in other}
     return all(
-        box is not None and _is_within(box, written[b], domain) and (b in reads or _summed_inside(block, b))
+        box is not None
+        and contains_box(written[b], box, Analyzer(domain))
+        and (_summed_inside(block, b) if b not in reads else not _is_point(written[b]))
         for b, box in inside.items()
     )
 
@@ -160,16 +166,45 @@ def _touches(expr: Node, buffer: Buffer) -> bool:
 
 
 def _summed_inside(block: Block, buffer: Buffer) -> bool:
-    """Whether only reductions with an init inside of the block load the buffer, and each loads only its own elements."""
-    users = [n for n in walk(block.body) if isinstance(n, Block) and _touches(n.body, buffer)]
-    return all(n.init is not None and updates_only_own_element(n) for n in users)
+    """Whether only reductions inside of the block load the buffer, and each loads only its own elements, after its init."""
+    users = [(r, loops) for r, loops in _reductions_below(block.body, ()) if _touches(r.block.body, buffer)]
+    within = {node for r, _ in users for node in walk(r.block)}
+    loose = (n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer and n not in within)
+    return not any(loose) and all(
+        r.block.init is not None and updates_only_own_element(r.block) and _begins_at_first_trip(r, loops)
+        for r, loops in users
+    )
 
 
-def _is_within(inner: BufferRegion, outer: BufferRegion, ranges: Ranges) -> bool:
-    """Whether the box `outer`, of more than one element, provably contains `inner`."""
-    if all(build.is_const(r.extent, 1) for r in outer.region):
-        return False
-    return contains_box(outer, inner, Analyzer(ranges))
+def _reductions_below(stmt: Stmt, loops: tuple[For, ...]) -> Iterator[tuple[BlockRealize, tuple[For, ...]]]:
+    """The blocks below a statement under plain loops, and these loops."""
+    match stmt:
+        case BlockRealize():
+            yield stmt, loops
+        case For(body=body):
+            yield from _reductions_below(body, (*loops, stmt))
+        case SeqStmt(seq=seq):
+            for part in seq:
+                yield from _reductions_below(part, loops)
+        case _:
+            pass
+
+
+def _begins_at_first_trip(realize: BlockRealize, loops: Sequence[For]) -> bool:
+    """Whether the first trips of the reduction loops run the init, for each element."""
+    first = {f.loop_var: f.min for f in loops}
+    pairs = [(iv, value) for iv, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)]
+    reducing = {v for iv, value in pairs if iv.iter_type == "reduce" for v in free_vars(value) & first.keys()}
+    others = {v for iv, value in pairs if iv.iter_type != "reduce" for v in free_vars(value)}
+    return (
+        build.is_true(realize.predicate)
+        and not reducing & others
+        and all(prove_equal(substitute(v, first), iv.dom.min) for iv, v in pairs if iv.iter_type == "reduce")
+    )
+
+
+def _is_point(region: BufferRegion) -> bool:
+    return all(build.is_const(r.extent, 1) for r in region.region)
 
 
 def _reads_what_it_writes(block: Block, write: BufferRegion) -> bool:
@@ -182,6 +217,4 @@ def _reads_what_it_writes(block: Block, write: BufferRegion) -> bool:
 
 
 def _is_written_point(load: BufferLoad, write: BufferRegion) -> bool:
-    return not any(not build.is_const(r.extent, 1) for r in write.region) and all(
-        structural_equal(i, r.min) for i, r in zip(load.indices, write.region, strict=True)
-    )
+    return _is_point(write) and all(structural_equal(i, r.min) for i, r in zip(load.indices, write.region, strict=True))

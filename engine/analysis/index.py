@@ -27,6 +27,7 @@ from ..ir import (
     Stmt,
     Var,
     addressed_buffers,
+    build,
     child_stmts,
     children,
     map_stmts,
@@ -313,13 +314,15 @@ class ProgramIndex:
         return self.is_dominant(name) and spatial and not self.updates_in_place(name)
 
     def is_reduction(self, name: str) -> bool:
-        """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter.
+        """A reduction block whose init sets everything that the body accumulates into. An init that reads the block's output, or omits a
+        part of it, belongs to the computation."""
+        return self.has_separate_init(name) and self.fact(init_starts_afresh, self.block(name))
 
-        The init must also set everything that the body accumulates into. An init that reads the block's output, or omits a part of it,
-        belongs to the computation.
-        """
+    def has_separate_init(self, name: str) -> bool:
+        """TVM's reduction block: dominant, with an init, spatial and reduction iterators only, its output not indexed by the latter. The
+        init reads of the output at most the elements of its own instance."""
         block = self.block(name)
-        if block.init is None or not self.is_dominant(name) or not self.fact(init_starts_afresh, block):
+        if block.init is None or not self.is_dominant(name) or not self.fact(init_reads_own_elements, block):
             return False
         if any(iv.iter_type not in ("spatial", "reduce") for iv in block.iter_vars):
             return False
@@ -396,6 +399,17 @@ def _init_reads_output(block: Block) -> bool:
         return False
     written = {w.buffer for w in block.writes}
     return any(isinstance(n, BufferLoad) and n.buffer in written for n in walk(block.init))
+
+
+def init_reads_own_elements(block: Block) -> bool:
+    """Whether the init reads of the buffers that the block writes only single elements that are this instance's output."""
+    written = {w.buffer: w for w in block.writes}
+    loads = [n for n in walk(block.init) if isinstance(n, BufferLoad) and n.buffer in written] if block.init else []
+    return all(
+        build.is_const(r.extent, 1) and structural_equal(i, r.min)
+        for n in loads
+        for i, r in zip(n.indices, written[n.buffer].region, strict=True)
+    )
 
 
 def _init_is_whole(block: Block) -> bool:

@@ -23,6 +23,7 @@ from ..ir import (
     Range,
     Stmt,
     Var,
+    While,
     build,
     children,
     free_vars,
@@ -56,6 +57,8 @@ def _stores_once(stmt: Stmt, seen: dict[Buffer, int], loops: Ranges) -> bool:
     if isinstance(stmt, BlockRealize):
         iterators = {v.var: v.dom for v in stmt.block.iter_vars if not build.is_const(v.dom.extent, 1)}
         return stmt.block.init is None and is_once(stmt, loops) and _stores_once(stmt.block.body, seen, iterators)
+    if isinstance(stmt, While):
+        return False
     if isinstance(stmt, BufferStore):
         seen[stmt.buffer] = seen.get(stmt.buffer, 0) + 1
         return seen[stmt.buffer] == 1 and is_injective(stmt.indices, loops)

@@ -10,13 +10,16 @@ import msgspec
 from ..arith import Linear, detect_iter_map, linear, simplify
 from ..ir import (
     Block,
+    BufferLoad,
     BufferRegion,
     Expr,
     Mul,
+    Node,
     Range,
     Var,
     build,
     free_vars,
+    rewrite,
     structural_equal,
     uses_var,
 )
@@ -169,11 +172,31 @@ def writes_distinct(block: Block, loops: Ranges | None = None, free: Ranges | No
     varying = {*others, *(iv.var for iv in block.iter_vars if iv.iter_type != "spatial")}
     places = [n for n, v in enumerate(ranges) if v not in varying]
     for buffer in dict.fromkeys(w.buffer for w in block.writes):
-        written = Elements(Instances(block.name, ranges, ()), tuple(w for w in block.writes if w.buffer is buffer))
+        regions = tuple(_with_fixed_loads(block, w, ranges) for w in block.writes if w.buffer is buffer)
+        written = Elements(Instances(block.name, ranges, ()), regions)
         apart = never_meet(written, written, 0, places)
         if not apart:
             return apart
     return HOLDS
+
+
+def _with_fixed_loads(block: Block, region: BufferRegion, ranges: Ranges) -> BufferRegion:
+    """The region with a variable for each value that all instances load from the same element of a buffer that the block does not write.
+
+    Another block that writes this element between two instances conflicts with the block, or writes one element several times.
+    """
+    written, known = {w.buffer for w in block.writes}, list[tuple[BufferLoad, Var]]()
+
+    def fixed(node: Node) -> Node | None:
+        if not isinstance(node, BufferLoad) or node.buffer in written or free_vars(node) & ranges.keys():
+            return None
+        found = next((var for load, var in known if structural_equal(load, node)), None)
+        if found is None:
+            found = Var(node.buffer.name, node.dtype)
+            known.append((node, found))
+        return found
+
+    return rewrite(region, lambda node: node, enter=fixed)
 
 
 def _writes_apart(block: Block, moving: Ranges, others: Ranges) -> bool:

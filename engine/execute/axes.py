@@ -37,6 +37,7 @@ from ..ir import (
     Stmt,
     Sub,
     Var,
+    While,
     build,
     children,
     free_vars,
@@ -133,6 +134,10 @@ class Axes:
                 facts = self.join([self.visit(value), self.visit(body, conditions)])
                 facts.defined.add(var)
                 facts.must_order = True  # a remaining let reads memory, so it has one value at a time
+                return facts
+            case While():
+                facts = self.join([self.visit(node.condition), self.visit(node.body)])
+                facts.must_order = True  # iterations of the loops around run it different numbers of times
                 return facts
             case Buffer():
                 return _Facts()

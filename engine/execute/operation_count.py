@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..ir import Block, BufferStore, For, Node, PrimFunc, build
+from ..ir import Block, BufferStore, For, Node, PrimFunc, While, build
 from ..ir.visitor import child_stmts
 from .statements import operations
 
 
 def operation_count(func: PrimFunc) -> int | None:
-    """Return the operations of all stores of a program in their loops; None if the extent of a loop is not constant.
+    """Return the operations of all stores of a program in their loops; None if the iterations of a loop are not constant.
 
     Both branches of a condition count, and initial values of reductions do not.
     """
@@ -18,6 +18,8 @@ def operation_count(func: PrimFunc) -> int | None:
 def _count(node: Node) -> int | None:
     if isinstance(node, BufferStore):
         return operations(node)
+    if isinstance(node, While):
+        return None
     inner = [node.body] if isinstance(node, Block) else child_stmts(node)
     total = 0
     for stmt in inner:

@@ -3,7 +3,7 @@
 A block realize becomes its predicate as a condition, its buffers an `Allocate`, its init a branch for the start of all reduction
 iterators, and its iterators their bindings. Matched buffers become their source buffers (with the source's bounds checks), loops of one
 iteration their only value, and vector stores loops over lanes. The result contains only For, SeqStmt, IfThenElse, BufferStore, Allocate,
-LetStmt, AssertStmt, Evaluate, `Within`.
+LetStmt, AssertStmt, Evaluate, While, `Within`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..ir import (
     SeqStmt,
     Stmt,
     Var,
+    While,
     build,
     rewrite,
     structural_equal,
@@ -89,6 +90,8 @@ class Plain:
                 if dt.is_vector(var.dtype):
                     return self.kept(var, self.expr(value), body)
                 return LetStmt(var, self.expr(value), self.stmt(body))
+            case While(condition, body):
+                return While(self.expr(condition), self.stmt(body))
             case LaunchThread(var, _, extent, body):
                 return self.loop(build.serial(var, extent, body))
             case Allocate(buffers, body):

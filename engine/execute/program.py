@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ..analysis import opaque_refusal
-from ..ir import BlockRealize, Buffer, Expr, PrimFunc, Var, build, refusing_depth
+from ..ir import BlockRealize, Buffer, Expr, PrimFunc, Var, build, refusing_depth, while_loop
 from ..lower.storage.allocation import plan_buffer_allocation
 from .axes import Axes
 from .errors import ExecuteError, bad_argument
@@ -58,9 +58,8 @@ class Executable:
         _require_known_names(func, arrays)
         self.arrays, meter = arrays, Meter(limit)
         # Buffers inside of loops are separate in each iteration: more iterations run at once, but each clears a buffer.
-        if not (
-            isinstance(func.body, BlockRealize) and self._compile(plan_buffer_allocation(func), meter) <= MOST_IN_LANES
-        ):
+        movable = isinstance(func.body, BlockRealize) and while_loop(func.body) is None
+        if not (movable and self._compile(plan_buffer_allocation(func), meter) <= MOST_IN_LANES):
             self._compile(func, meter)
         meter.require_within(self.code.work)
 

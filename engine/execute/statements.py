@@ -33,6 +33,7 @@ from ..ir import (
     Select,
     SeqStmt,
     Stmt,
+    While,
     build,
     uses_var,
     walk,
@@ -134,6 +135,17 @@ class Statements:
             return lambda frame: known
         value = self.expressions.compile(expr, context)
         return lambda frame: int(value(frame))
+
+    def repeat(self, stmt: While, context: CompileContext) -> Code:
+        """All loops around run in order, so the condition is one value."""
+        test, body = self.expressions.compile(stmt.condition, context), self.compile(stmt.body, context)
+
+        def until_false(frame: Frame) -> None:
+            while test(frame):
+                self.meter.spend(0)
+                body.run(frame)
+
+        return replace(body, run=until_false)
 
     # -- branches
 
@@ -296,6 +308,7 @@ _COMPILE = cast(
             IfThenElse: Statements.branch,
             LetStmt: Statements.let,
             SeqStmt: Statements.sequence,
+            While: Statements.repeat,
             Within: Statements.within,
         }
     ),

@@ -27,7 +27,7 @@ VerdictStatus = Literal["proved", "tested", "failed", "unknown"]
 
 class Verdict(msgspec.Struct, frozen=True):
     """The result of a comparison. `tested`: equal on the inputs tried. `proved`: equal on all inputs (`engine.prove`). `failed`: `detail`
-    gives the difference. `unknown`: `detail` gives the reason.
+    gives the difference. `unknown`: `detail` gives the reason; `is_too_costly` if a run needs too much time.
 
     `max_abs_error` is the largest difference of a float output (0.0 if bit-identical), None if nothing was compared.
     """
@@ -35,6 +35,7 @@ class Verdict(msgspec.Struct, frozen=True):
     status: VerdictStatus
     detail: str
     max_abs_error: float | None = None
+    is_too_costly: bool = False
 
 
 def verify(
@@ -61,7 +62,7 @@ class Expectation:
         self.seed = seed
         self.limit = limit
         self._integers = [p.name for p in scalar_parameters(original) if dt.is_int(p.dtype)]
-        self._fault = ""
+        self._fault: Verdict | None = None
         self._inputs: dict[str, Array] = {}
         self._expected: dict[str, BufferContents] = {}
         try:
@@ -69,22 +70,22 @@ class Expectation:
             Executable(original, scalars, limit)  # check the cost before inputs of that size are allocated
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
-            self._fault = f"the original cannot be executed: {error.refusal.message}"
+            self._fault = _not_executed(error)
 
     def verdict(self, func: PrimFunc, layouts: Sequence[ParameterLayout] = ()) -> Verdict:
         """Whether `func` gives the same results."""
-        if self._fault:
-            return Verdict("unknown", self._fault)
+        if self._fault is not None:
+            return self._fault
         try:
             meant = {name: laid_out(name, outcome, layouts) for name, outcome in self._expected.items()}
             given = {name: _given(name, array, layouts) for name, array in self._inputs.items()}
         except ExecuteError as error:
-            return Verdict("unknown", f"the original cannot be executed: {error.refusal.message}")
+            return _not_executed(error)
         try:
             found = execute(func, given, self.limit)
         except ExecuteError as error:
             status = "failed" if error.code in PROGRAM_FAULTS else "unknown"
-            return Verdict(status, error.refusal.message)
+            return Verdict(status, error.refusal.message, is_too_costly=error.code == "too-costly")
         if set(found) != set(self._expected):
             return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(self._expected)}")
         worst = 0.0
@@ -97,6 +98,11 @@ class Expectation:
         drawn = "".join(f", {name} = {self._inputs[name]}" for name in self._integers)
         detail = f"{sizes} equal on random inputs (seed {self.seed}{drawn}), largest difference {worst:.3g}"
         return Verdict("tested", detail, worst)
+
+
+def _not_executed(error: ExecuteError) -> Verdict:
+    detail = f"the original cannot be executed: {error.refusal.message}"
+    return Verdict("unknown", detail, is_too_costly=error.code == "too-costly")
 
 
 def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ..analysis import opaque_refusal
+from ..analysis import lowering_refusal
 from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned, same_threads
 from .access.placement import place
@@ -68,7 +68,7 @@ def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: i
 
 # A simulation requires that all parts are known.
 def require_known(func: PrimFunc) -> None:
-    refusal = opaque_refusal(func)
+    refusal = lowering_refusal(func)
     if refusal is not None:
         raise MachineError(refusal)
 

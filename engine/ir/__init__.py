@@ -100,9 +100,11 @@ from .visitor import (
     replace_nodes,
     rewrite,
     substitute,
+    unbound_vars,
     uses_var,
     walk,
     walk_stmts,
+    while_loop,
 )
 
 __all__ = [
@@ -225,7 +227,9 @@ __all__ = [
     "rewrite",
     "structural_equal",
     "substitute",
+    "unbound_vars",
     "uses_var",
     "walk",
     "walk_stmts",
+    "while_loop",
 ]

@@ -223,7 +223,10 @@ def div(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def truncmod(a: ExprLike, b: ExprLike) -> Expr:
+    """C's remainder, of integers or floats."""
     a, b = match_dtypes(a, b)
+    if not dt.is_int(a.dtype):
+        return Mod(a, b)
     return _fold_division(Mod, a, b, lambda x, y: x - y * int(math.copysign(abs(x) // abs(y), x * y)))
 
 

@@ -139,6 +139,13 @@ class BlockRealize(Stmt, frozen=True, eq=False):
         return f"BlockRealize({self.block!r})"
 
 
+class While(Stmt, frozen=True, eq=False):
+    """A loop that runs while `condition` holds. The number of its iterations depends on memory and is unknown before a run."""
+
+    condition: Expr
+    body: Stmt
+
+
 class Allocate(Stmt, frozen=True, eq=False):
     """An allocation in a lowered program: `buffers` (flat within their axis separators) live while `body` runs; `build.allocate` merges
     nested ones."""
@@ -150,11 +157,6 @@ class Allocate(Stmt, frozen=True, eq=False):
 
 class Opaque(Stmt, frozen=True, eq=False):
     """Base class of statements that are only read and printed. Everything else refuses a program with one (`opaque_part`)."""
-
-
-class While(Opaque, frozen=True, eq=False):
-    condition: Expr
-    body: Stmt
 
 
 class IntegerBranch(Opaque, frozen=True, eq=False):

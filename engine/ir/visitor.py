@@ -17,7 +17,7 @@ from ..cancellation import checkpoint
 from .buffer import Buffer, BufferData, BufferLoad
 from .expr import Call, Expr, FloatImm, IntImm, IterVar, Let, Node, Var, Verbatim
 from .func import PrimFunc
-from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt
+from .stmt import Allocate, Block, BlockRealize, Evaluate, For, LaunchThread, LetStmt, Opaque, Stmt, While
 
 N = TypeVar("N", bound=Node)
 T = TypeVar("T")
@@ -412,6 +412,16 @@ def free_vars(root: Node) -> set[Var]:
     return cast("set[Var]", used - defined)
 
 
+def unbound_vars(func: PrimFunc) -> list[Var]:
+    """Return the variables without a value, by name: no parameter, and in no shape, stride or offset of a matched buffer."""
+    known: set[Node] = {*func.params}
+    matched = [m.buffer for s in walk_stmts(func.body) if isinstance(s, Block) for m in s.match_buffers]
+    for buffer in (*func.buffers, *matched):
+        offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
+        known.update(n for part in (*buffer.shape, *buffer.strides, *offset) for n in walk(part) if isinstance(n, Var))
+    return sorted(free_vars(func.body) - known, key=lambda var: var.name)
+
+
 def uses_var(root: Node, var: Var) -> bool:
     if root.__class__ is Var or root.__class__ is IntImm:
         return root is var
@@ -464,6 +474,11 @@ def opaque_part(root: Node) -> Stmt | None:
         if isinstance(stmt, Opaque) or (isinstance(stmt, Evaluate) and _is_unknown(stmt.value)):
             return stmt
     return None
+
+
+def while_loop(root: Node) -> While | None:
+    """Return the first `while` of `root`, or None."""
+    return next((stmt for stmt in walk_stmts(root) if isinstance(stmt, While)), None)
 
 
 def _is_unknown(value: Expr) -> bool:

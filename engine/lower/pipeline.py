@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 from propcache.api import cached_property
 
-from ..analysis import opaque_refusal
+from ..analysis import lowering_refusal
 from ..ir import (
     Annotation,
     Annotations,
@@ -220,8 +220,8 @@ def lower(func: PrimFunc, until: str | None = None) -> PrimFunc:
 
 
 def require_known(func: PrimFunc) -> None:
-    """Refuse "opaque-part"."""
-    refusal = opaque_refusal(func)
+    """Refuse "opaque-part" and "while-loop"."""
+    refusal = lowering_refusal(func)
     if refusal is not None:
         raise LowerError(refusal)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from ..analysis import opaque_refusal
+from ..analysis import lowering_refusal
 from ..arith import isl_context
 from ..execute import ParameterLayout
 from ..ir import PrimFunc
@@ -20,7 +20,7 @@ from .races import require_no_race
 def decide(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], operations: int) -> str | None:
     """Decides equivalence: None if both compute the same; the name of a buffer whose float sum is the same up to its order. Raises
     Differs, Unknown."""
-    refusal = opaque_refusal(func) or opaque_refusal(original)
+    refusal = lowering_refusal(func) or lowering_refusal(original)
     if refusal is not None:
         raise UndecidedError(refusal.message)
     with isl_context(operations) as context:

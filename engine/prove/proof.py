@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ..execute import ParameterLayout, Verdict, verify
+from ..execute import ParameterLayout, Verdict, operation_count, verify
 from ..ir import PrimFunc
 from ..lower import LowerError
 from ..processes import OverBudgetError, isolated
@@ -20,6 +20,8 @@ QUICK = 3_000_000
 PROOF_SECONDS = 8.0
 RUN_SECONDS = 10.0
 """Maximum processor time of a proof, and of a run that compares results. Both happen in another process."""
+QUICK_RUN = 30_000_000
+"""Operations of a run at smaller sizes, in place of one that takes too long."""
 NO_ISLPY = "proofs need islpy: pip install 'tilewright[prove]'"
 
 
@@ -62,7 +64,7 @@ def _tried(
     except RecursionError:
         return Proof("unknown", "values pass through too many consecutive blocks"), None
     except Differs as differs:
-        verdict = _run(func, original, layouts)
+        verdict = tested(func, original, layouts)
         if verdict.status == "failed":
             return Proof("refuted", f"{differs}; in a test run {verdict.detail}"), verdict
         return Proof("unknown", f"equivalence not shown: {differs}"), verdict
@@ -71,12 +73,12 @@ def _tried(
     return Proof("proved", "for all inputs"), None
 
 
-def _run(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout]) -> Verdict:
+def tested(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout]) -> Verdict:
     """`verify`, within its budget."""
     try:
         return isolated(_verified, func, original, layouts, seconds=RUN_SECONDS, what="the run on random inputs")
     except OverBudgetError as over:
-        return Verdict("unknown", over.refusal.message)
+        return Verdict("unknown", over.refusal.message, is_too_costly=True)
 
 
 def _verified(func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout]) -> Verdict:
@@ -106,9 +108,28 @@ def check(
         case _:
             pass
     if not at.sizes:
-        tested = run or _run(func, original, layouts)
+        verdict = run or tested(func, original, layouts)
         if proof.detail == NO_ISLPY:
-            tested = msgspec.structs.replace(tested, detail=f"{tested.detail}; {NO_ISLPY}")
-        return tested
+            verdict = msgspec.structs.replace(verdict, detail=f"{verdict.detail}; {NO_ISLPY}")
+        return verdict
     verdict = check(at.func, at.original, layouts=at.layouts, operations=operations)
-    return msgspec.structs.replace(verdict, detail=f"{verdict.detail}, with {at.text}")
+    smaller = _at_smaller_sizes(func, original, layouts, at.sizes) if verdict.is_too_costly else None
+    return smaller or msgspec.structs.replace(verdict, detail=f"{verdict.detail}, with {at.text}")
+
+
+def _at_smaller_sizes(
+    func: PrimFunc, original: PrimFunc, layouts: Sequence[ParameterLayout], sizes: Mapping[str, int]
+) -> Verdict | None:
+    """The verdict of a run with sizes that are halved, the largest first, until it is quick; None if that gives none."""
+    small = dict(sizes)
+    while (at := sized(func, original, layouts, small)) and (operation_count(at.original) or 0) > QUICK_RUN:
+        largest = max(small, key=lambda name: small[name])
+        if small[largest] < 2:
+            return None
+        small[largest] = (small[largest] + 1) // 2
+    verdict = tested(at.func, at.original, at.layouts)
+    if small == sizes or verdict.status == "unknown":
+        return None
+    asked = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+    detail = f"{verdict.detail}, with {at.text}: a run with {asked} takes too long"
+    return msgspec.structs.replace(verdict, detail=detail)

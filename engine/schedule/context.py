@@ -31,6 +31,7 @@ from ..ir import (
     replace_buffers,
     replace_nodes,
     substitute,
+    while_loop,
 )
 from ..lower import PIPELINE_KEYS, Plan, planned
 from .errors import ScheduleError, refuse
@@ -124,6 +125,11 @@ class Context:
     def opaque(self) -> Refusal | None:
         """The refusal of all calls, if a part of the function is only read and printed."""
         return opaque_refusal(self.func)
+
+    @cached_property
+    def has_while(self) -> bool:
+        """Whether the function contains a `while` loop."""
+        return while_loop(self.func.body) is not None
 
     def require_known(self) -> None:
         """Refuse "opaque-part"."""

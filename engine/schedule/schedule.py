@@ -21,6 +21,7 @@ from ..ir import (
     IRModule,
     PrimFunc,
     ScheduleCall,
+    TilewrightError,
     Var,
     allocated_buffers,
     refusing_depth,
@@ -28,7 +29,7 @@ from ..ir import (
     walk_stmts,
 )
 from ..lower import Plan, planned
-from ..prove import Proof, check, prove, sized
+from ..prove import QUICK_RUN, Proof, check, prove, sized, tested
 from ..script import from_tvm
 from ..script.language import SCHEDULE_MAKERS, is_te, makes_schedule, tree_of
 from .arguments import canonical
@@ -43,6 +44,7 @@ from .random_tiles import RandomState
 from .repairs import with_repair
 from .rules.vectors import with_thread_loops
 from .sampling import INLINED, ROOT, Sampling
+from .smaller import smaller_program
 from .trace import Trace
 
 
@@ -204,9 +206,9 @@ class Schedule(Primitives, Sampling):
         """Call `follower`, a method, after each `go_to`, during the lifetime of its object; copies do not inherit followers."""
         self._followers.append(WeakMethod(follower))
 
-    def replayed(self) -> Schedule:
-        """A fresh schedule of the original with every traced call repeated."""
-        other = Schedule(self.original, self._states[0].func_name, intrinsics=self._intrinsics)
+    def replayed(self, original: IRModule | None = None) -> Schedule:
+        """A fresh schedule of the original, or of a program of the same form, with every traced call repeated."""
+        other = Schedule(original or self.original, self._states[0].func_name, intrinsics=self._intrinsics)
         for step, before in zip(self.trace.steps, self._states, strict=False):
             new = dict(zip(_handles(before), _handles(other._states[-1]), strict=True))
             call = step.with_handles(new)
@@ -241,12 +243,35 @@ class Schedule(Primitives, Sampling):
         return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
 
     def check(self, sizes: Mapping[str, int] | None = None) -> Verdict:
-        """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those. Of an
+        """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those, or with smaller
+        ones if that takes too long, which the verdict says. Of an
         intrinsic whose implementation cannot run, the description is compared."""
         func, remark = self._runnable
         found = check(func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
+        if found.is_too_costly and not sizes:
+            found = self._checked_on_smaller() or found
         return (
             replace_fields(found, detail=f"{found.detail}{remark}") if found.status in ("proved", "tested") else found
+        )
+
+    def _checked_on_smaller(self) -> Verdict | None:
+        """The verdict of a run of the same calls on a program with smaller extents; None if that gives none."""
+        whole = self.original[self.func_name]
+        small = smaller_program(whole, QUICK_RUN)
+        if small is None:
+            return None
+        func, new = small
+        functions = tuple(func if f is whole else f for f in self.original.functions)
+        try:
+            other = self.replayed(replace_fields(self.original, functions=functions))
+            verdict = tested(other._runnable[0], func, other.layouts)
+        except TilewrightError:
+            return None
+        if verdict.status == "unknown":
+            return None
+        sizes = ", ".join(f"{now} for {old}" for old, now in new.items())
+        return replace_fields(
+            verdict, detail=f"{verdict.detail}, on a smaller program ({sizes}): a run of the whole takes too long"
         )
 
     @property
@@ -394,6 +419,8 @@ class Schedule(Primitives, Sampling):
         self._push(mod, made, result.layout)
         self._context = before.after(result.func)
         self._context.opaque = None if name != "tensorize" else opaque_refusal(result.func)
+        if name != "tensorize":  # only a program or an intrinsic has one
+            self._context.has_while = before.has_while
         if not before.has_vectors and name != "tensorize":  # only a program or an intrinsic has them
             self._context.has_vectors = False
         return result.value

@@ -42,6 +42,13 @@ _MAKING = ("placeholder", "compute", "create_schedule", "create_prim_func", "ext
 """Functions that make a program or schedule."""
 
 
+_WRAPPING = frozenset((
+    "tvm.convert", "tvm.runtime.convert", "te.convert", "tir.convert", "tvm.tir.IndexMap.from_func", "tir.IndexMap.from_func",
+    "tvm.tirx.IndexMap.from_func", "tirx.IndexMap.from_func", "IndexMap.from_func",
+))  # fmt: skip
+"""Functions that make an object of TVM of their argument, which calls take as it is."""
+
+
 class TEDialect(ScriptDialect):
     """Adds TE."""
 
@@ -88,6 +95,8 @@ class TEDialect(ScriptDialect):
                 return functions.create_schedule(self.reader, topi.read_schedule(self.reader, node), node)
             return topi.read_topi(self.reader, node)
         is_unread = name.startswith("tvm.") and not is_intrinsic(script_name or "")
+        if name in _WRAPPING and len(node.args) == 1 and not node.keywords:
+            return run.value(node.args[0])
         if script_name is None or self.is_running(name) or is_unread:
             return self._run(run, name, node)
         return self.reader.intrinsic(node)

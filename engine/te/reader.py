@@ -177,7 +177,10 @@ class TEReader(ExpressionReader):
 
     def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
         parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)
-        found = [*before, *(self._index(v, node) for v in self.items(parts))]
+        values = self.items(parts)
+        if len(values) == 1 and isinstance(values[0], tuple) and not isinstance(node.slice, ast.Tuple):
+            values = list(values[0])  # `A[i]` with the tuple `i` of a lambda of all axes
+        found = [*before, *(self._index(v, node) for v in values)]
         rank = len(tensor.buffer.shape)
         if len(found) > rank:
             raise self.error(node, "wrong-arguments", f"{len(found)} indices do not match the rank of tensor {tensor.op.name}",

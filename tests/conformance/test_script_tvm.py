@@ -258,7 +258,23 @@ class Module:
             B[0] = V[()]
 """
 
+THREADS_AND_SCALARS = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    m: T.int32 = 2
+    for i in range(6):
+        with T.sblock("B"):
+            vi = T.axis.spatial(6, i)
+            T.reads(A[m + vi], m.source[0])
+            T.writes(B[vi])
+            B[vi] = T.truncmod(A[m.source[0] + vi], T.float32(3)) + T.truncmod(T.float32(7), T.float32(2))
+    tx = T.env_thread("threadIdx.x")
+    with T.launch_thread(tx, 16):
+        A[tx] = B[tx]
+"""
+
 CONSTRUCTS = {
+    "threads and scalars": THREADS_AND_SCALARS,
     "carried": CARRIED,
     "targets": TARGETS,
     "everything": EVERYTHING,
@@ -272,6 +288,26 @@ CONSTRUCTS = {
 @pytest.mark.parametrize("name", CONSTRUCTS)
 def test_both_read_each_others_print_of_every_construct(name: str) -> None:
     assert_tvm_reads_it_the_same(CONSTRUCTS[name])
+
+
+UNBOUND = """
+@T.prim_func(private=True, s_tir=True)
+def main(A: T.Buffer((1,), "bool")):
+    i = T.int32()
+    p = T.handle("float32", "shared")
+    q = T.handle()
+    B = T.decl_buffer((1,), data=p, scope="shared")
+    T.evaluate(q)
+    if i <= 0:
+        A[0] = B[0] <= T.Cast("float32", i)
+"""
+
+
+def test_variables_without_a_value_are_kept() -> None:
+    theirs = tvm.script.from_source(UNBOUND, check_well_formed=False)
+    for text in (UNBOUND, theirs.script()):
+        found = tvm.script.from_source(to_script(ours(text)), check_well_formed=False)
+        tvm.ir.assert_structural_equal(found, theirs, map_free_vars=True)
 
 
 def without_regions(text: str) -> str:

@@ -225,13 +225,21 @@ def _fixes(leaf: ComputeBlock, out: Sequence[Buffer], engine: Engine, nest: Nest
 
 
 def copy_path(machine: Machine, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
-    """Returns the scopes on the shortest path of copies from one of the memories to another; the two ends alone if no path exists."""
+    """Returns the scopes on the shortest path of copies from one of the memories to another; the two ends alone if no path exists. Scalar
+    engines, which copy element by element, are used only if there is no path without them."""
     copiers = [e for e in machine.engines if KINDS[type(e)] in PREFERENCE["copy"]]
+    wide = [e for e in copiers if KINDS[type(e)] != "scalar"]
+    names = _shortest_path(wide, sources, targets) or _shortest_path(copiers, sources, targets)
+    return tuple(machine.memory(name).scope for name in names or (sources[0], targets[0]))
+
+
+def _shortest_path(copiers: Sequence[Engine], sources: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """Returns the memories on the shortest path of copies by these engines; none if no path exists."""
     paths = [(name,) for name in sources]
     for path in paths:
         if path[-1] in targets:
-            return tuple(machine.memory(name).scope for name in path)
+            return path
         reached = [name for e in copiers if path[-1] in e.reads for name in e.writes]
         known = {p[-1] for p in paths}
         paths += [(*path, name) for name in dict.fromkeys(reached) if name not in known]
-    return machine.memory(sources[0]).scope, machine.memory(targets[0]).scope
+    return ()

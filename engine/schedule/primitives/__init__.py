@@ -16,6 +16,7 @@ from ...ir import Refusal, called_with
 from ..context import Context, R, Result
 from ..errors import ArgumentError
 from ..rules.finalize import finalize
+from ..rules.while_loops import require_no_while
 from .blocks.blockize import blockize
 from .blocks.tensorize import tensorize
 from .copies.buffer_access import annotate_buffer_access, unsafe_hide_buffer_access
@@ -63,6 +64,7 @@ class Primitive(Generic[P, R]):
     def call(self, ctx: Context, arguments: Mapping[str, object]) -> Result[R]:
         """Apply it to arguments by keyword, including those that the signature takes as a list, and finalize the function."""
         ctx.require_known()
+        require_no_while(ctx, self.name, arguments)
         args, keywords = called_with(arguments)
         result = self.apply(ctx, *args, **keywords)
         func = finalize(ctx, self.name, result.func)

@@ -17,6 +17,7 @@ from ...ir import (
     TilewrightError,
     Var,
     refusing_depth,
+    unbound_vars,
     walk,
 )
 from ..reading.source import Positions
@@ -114,7 +115,8 @@ class _FunctionPrinter:
         with self.out.indented():
             self._matched()
             self._attributes()
-            self.stmts.declare_lets([node.var for node in walk(self.func.body) if isinstance(node, Let)])
+            lets = [node.var for node in walk(self.func.body) if isinstance(node, Let)]
+            self.stmts.declare([*unbound_vars(self.func), *lets])
             self._body()
 
     def _parameters(self) -> None:

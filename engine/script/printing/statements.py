@@ -222,13 +222,14 @@ class StmtPrinter:
         self._header(stmt, start, ":")
         self.nested(stmt.body)
 
-    def declare_lets(self, variables: Sequence[Var]) -> None:
-        """Write `x = T.float32()` for variables that are bound within expressions; TVM reads `T.Let` of declared variables only."""
+    def declare(self, variables: Sequence[Var]) -> None:
+        """Write `x = T.float32()` for variables without a value, and for those that are bound within expressions: TVM reads `T.Let` of
+        declared variables only."""
         for var in variables:
             if not self.names.knows(var):
                 self.names.define(var, var.name)
                 self.exprs.name(var)
-                self.out.line(f" = T.{type_text(var)}()")
+                self.out.line(f" = T.{type_text(var)}" if var.points_to else f" = T.{var.dtype}()")
 
     def _allocate(self, stmt: Stmt) -> None:
         assert isinstance(stmt, Allocate)

@@ -238,6 +238,9 @@ class ExpressionReader(Reader):
         return BufferLoad(owner, indices)
 
     def _subscript(self, node: ast.Subscript) -> Value:
+        scalar = self._scalar_element(node)
+        if scalar is not None:
+            return scalar
         owner = self.value(node.value)
         if isinstance(owner, dict | list) and self.around is not None:
             return self._by_python(node)
@@ -249,6 +252,19 @@ class ExpressionReader(Reader):
         if not isinstance(owner, Buffer):
             raise self.error(node, "wrong-type", "only buffers can be indexed", expected="a buffer before the brackets")
         return self.element(owner, node)
+
+    def _scalar_element(self, node: ast.Subscript) -> BufferLoad | None:
+        """Return `x` for `x.source[0]`, TVM's name for the only element of the mutable scalar `x`; None for others."""
+        match node:
+            case ast.Subscript(
+                value=ast.Attribute(attr="source", value=ast.Name(id=name)),
+                slice=ast.Constant(value=0)
+                | ast.Slice(lower=ast.Constant(value=0), upper=ast.Constant(value=1), step=None),
+            ):
+                scalar = self.scope.get(name)
+                return BufferLoad(scalar, ()) if isinstance(scalar, Buffer) and scalar in self.scalars else None
+            case _:
+                return None
 
     def element(self, owner: Buffer, node: ast.Subscript) -> Value:
         """Read an element or a region of a buffer."""

@@ -9,22 +9,18 @@ from msgspec.structs import replace
 from ...ir import (
     Annotation,
     Annotations,
-    Block,
     BlockRealize,
     Buffer,
-    Node,
     PrimFunc,
     ProgramSize,
     Stmt,
     StringImm,
     Var,
     build,
-    free_vars,
-    walk,
     walk_stmts,
 )
 from ...ir import dtype as dt
-from ..errors import ParseError, parse_error
+from ..errors import ParseError
 from ..printing.dialect import PRIVATE, RETURNS, S_TIR
 from .buffers import declaration, read_buffer, subscript_declaration
 from .expressions import ExpressionReader
@@ -61,7 +57,6 @@ class FunctionReader:
                 node, private=options.get("private", False), lowered=lowered and not _has_blocks(body)
             )
         func = PrimFunc(node.name, params, self._buffer_map(node, params), body, attrs)
-        self._require_bound(node, func)
         self._require_small(node, func)
         self.reader.positions.add(func, self.source.header(node))
         return func
@@ -183,7 +178,10 @@ class FunctionReader:
         for name, value in self.reader.func_attrs:
             if name == "global_symbol" and isinstance(value, StringImm) and value.value == node.name:
                 continue  # equals the function's name
-            if not self.reader.current and name.startswith("tir."):
+            older = (
+                not self.reader.current or name == "tir.noalias"
+            )  # a lowered text has no blocks that tell its generation
+            if older and name.startswith("tir."):
                 found.append((f"tirx.{name.removeprefix('tir.')}", value))  # the current namespace
             else:
                 found.append((name, value))
@@ -192,28 +190,6 @@ class FunctionReader:
     def _buffer_map(self, node: ast.FunctionDef, params: tuple[Var, ...]) -> tuple[tuple[Var, Buffer], ...]:
         found = [(p, self.reader.handles[p]) for p in params if p in self.reader.handles]
         return tuple((p, b) for p, b in found if b is not None)
-
-    def _require_bound(self, node: ast.FunctionDef, func: PrimFunc) -> None:
-        """Reject unbound sizes: `n = T.int32()` needs a buffer whose shape, strides or offset contains `n`."""
-        known: set[Node] = {*func.params}
-        for buffer in func.buffers:
-            known.update(_sizes_of(buffer))
-        for stmt in walk_stmts(func.body):
-            if isinstance(stmt, Block):
-                for match in stmt.match_buffers:
-                    known.update(_sizes_of(match.buffer))
-        unbound = free_vars(func.body) - known
-        if unbound:
-            var = min(unbound, key=lambda v: v.name)
-            place = self.reader.positions.first(var) or self.source.header(node)
-            raise parse_error(
-                "unknown-name",
-                f"the size {var.name} has no value",
-                place,
-                found=var.name,
-                expected="a parameter, or a size in a matched buffer",
-                fix=(f"{var.name}: T.{var.dtype} as a parameter",),
-            )
 
 
 def is_relax(node: ast.FunctionDef) -> bool:
@@ -233,11 +209,6 @@ def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
         bare = {"ir_module": "I.ir_module", "prim_func": "T.prim_func"}
         return bare.get(written.rpartition(".")[2]) if "." not in written or written.startswith("tvm.") else None
     return name
-
-
-def _sizes_of(buffer: Buffer) -> set[Node]:
-    parts = (*buffer.shape, *buffer.strides, *((buffer.elem_offset,) if buffer.elem_offset is not None else ()))
-    return {node for part in parts for node in walk(part) if isinstance(node, Var)}
 
 
 def _has_blocks(body: Stmt) -> bool:

@@ -464,7 +464,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     **{name: _built(build.floordiv, ("a", "b"), integers=True) for name in ("floordiv", "indexdiv")},
     **{name: _built(build.floormod, ("a", "b"), integers=True) for name in ("floormod", "indexmod")},
     "truncdiv": _built(build.div, ("a", "b"), integers=True),
-    "truncmod": _built(build.truncmod, ("a", "b"), integers=True),
+    "truncmod": _built(build.truncmod, ("a", "b")),
     "ceildiv": _built(_ceildiv, ("a", "b"), integers=True),
     "abs": _built(absolute, ("x",)),
     "fabs": _with_dtype(_built(absolute, ("x",))),

@@ -96,6 +96,7 @@ class StatementReader:
         self.loops: dict[Var, For] = {}
         self.around: list[For] = []  # the loops between the current block and the statement
         self.lets: set[Var] = set()
+        self.threads: dict[str, str] = {}  # the tags of `tx = T.env_thread("threadIdx.x")`
         self.frame = BlockFrame(None)
         self.direct = True  # whether the statement is directly in the frame, not in one of its loops
         self.func_attrs: Annotations = ()
@@ -219,6 +220,14 @@ class StatementReader:
                 pass
         if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
             return self._declare(names[0], node.value, function)
+        if isinstance(node.value, ast.Call) and function == "T.handle":
+            self.exprs.define(names[0].id, self.exprs.typed_var(names[0].id, node.value), names[0])
+            return None
+        if isinstance(node.value, ast.Call) and function == "T.env_thread":
+            (tag,) = parameters(self.exprs, node.value, ("thread_tag",))
+            assert tag is not None
+            self.threads[names[0].id] = self.exprs.string(tag)
+            return None
         if isinstance(node.value, ast.Call) and function == "T.launch_thread":
             return self._launch(names[0], node.value)
         if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
@@ -374,7 +383,9 @@ class StatementReader:
         """Read `tx = T.launch_thread("threadIdx.x", 64)`: the rest of the sequence runs on each thread."""
         tag, extent = parameters(self.exprs, call, ("thread", "extent"))
         assert tag is not None and extent is not None
-        thread, size, place = self.exprs.string(tag), self.exprs.index(extent), self.source.place(call)
+        declared = self.threads.get(tag.id) if isinstance(tag, ast.Name) else None
+        thread = self.exprs.string(tag) if declared is None else declared
+        size, place = self.exprs.index(extent), self.source.place(call)
         var = Var(name.id, size.dtype)
         self.exprs.define(name.id, var, name)
         return lambda body: self.mark(LaunchThread(var, thread, size, body), place)
@@ -475,6 +486,8 @@ class StatementReader:
                 return None
             if function == "T.attr":
                 return self._attribute(node.value)
+            if function == "T.launch_thread" and isinstance(name := node.value.args[0], ast.Name):
+                return self._launch(name, node.value)
             if function == "T.evaluate":
                 (value,) = parameters(self.exprs, node.value, ("value",))
                 assert value is not None
@@ -563,9 +576,10 @@ class StatementReader:
             with self.exprs.scope.nested():
                 wrap = self._let(item.optional_vars, self.exprs.expr(call.args[0]))
                 return wrap(self.nested_body(node.body))
-        if function == "T.launch_thread" and isinstance(item.optional_vars, ast.Name):
+        launched = item.optional_vars or next(iter(call.args), None)  # `as tx`, or a declared thread
+        if function == "T.launch_thread" and isinstance(launched, ast.Name):
             with self.exprs.scope.nested():
-                wrap = self._launch(item.optional_vars, call)
+                wrap = self._launch(launched, call)
                 return wrap(self.nested_body(node.body))
         if function == "T.allocate" and isinstance(item.optional_vars, ast.Name):
             with self.exprs.scope.nested():

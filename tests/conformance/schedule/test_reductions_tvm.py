@@ -109,6 +109,35 @@ RELU = MATMUL.replace("EPILOGUE", "T.max(S[vi, vj] + C[vj], T.float32(0))")
 Calls = Callable[[Any], object]
 
 
+POOLED = f"""{HEAD}def main(X: T.Buffer((12, 9), "float32"), Y: T.Buffer((12,), "float32")):
+    S = T.sblock_alloc_buffer((12,))
+    for i in range(12):
+        with T.sblock("window"):
+            v = T.axis.spatial(12, i)
+            T.reads(X[v, 0:9])
+            T.writes(S[v])
+            for k in range(v % 3 + 1):
+                with T.sblock("sum"):
+                    w = T.axis.spatial((v, v + 1), v)
+                    r = T.axis.reduce(v % 3 + 1, k)
+                    T.reads(X[w, r])
+                    T.writes(S[w])
+                    with T.init():
+                        S[w] = T.float32(0)
+                    S[w] = S[w] + X[w, r]
+    for i in range(12):
+        with T.sblock("mean"):
+            v = T.axis.spatial(12, i)
+            T.reads(S[v])
+            T.writes(Y[v])
+            Y[v] = S[v] * T.float32(0.5)
+"""
+
+
+def window(s: Any) -> Any:
+    return s.get_loops(s.get_sblock("window"))[0]
+
+
 def factor(loop: int, axis: int, splits: tuple[tuple[int, list[int | None]], ...] = (), block: str = "B") -> Calls:
     """Splits of the loops of a block, from the inside, then rfactor of one of those it has then."""
 
@@ -187,6 +216,12 @@ CASES: dict[str, tuple[str, Calls]] = {
     "negative padding": (BIAS, lambda s: s.pad_einsum(s.get_sblock("S"), [16, -1, 1])),
     "windows padded": (WINDOWS, lambda s: s.pad_einsum(s.get_sblock("B"), [1, 4, 1])),
     "a bias": (BIAS, lambda s: s.fuse_reduction_epilogue(s.get_sblock("S"), s.get_sblock("D"))),
+    "a sum in a block, bound": (POOLED, lambda s: s.bind(window(s), "blockIdx.x")),
+    "a sum in a block, split unevenly": (POOLED, lambda s: s.vectorize(s.split(window(s), [None, 5])[1])),
+    "a sum in a block, moved": (
+        POOLED,
+        lambda s: s.compute_at(s.get_sblock("window"), s.get_loops(s.get_sblock("mean"))[0]),
+    ),
     "an epilogue of itself": (BIAS, lambda s: s.fuse_reduction_epilogue(s.get_sblock("D"), s.get_sblock("S"))),
 }
 

@@ -113,6 +113,42 @@ def test_details_that_a_reader_could_lose_are_printed_again(text: str) -> None:
     assert to_script(function(text)) == text
 
 
+def test_a_variable_without_a_value_is_kept_and_refused_by_name() -> None:
+    text = block('A[0] = T.Cast("float32", k)').replace("    # with", "    k = T.int32()\n    # with")
+    parsed = parse(text)
+    func = parsed.program
+    assert isinstance(func, PrimFunc)
+    assert to_script(func) == text
+    for attempt in (lambda: Schedule(func).unroll(Schedule(func).get_loops("a.b")[0]), lambda: lower(func)):
+        with pytest.raises(TilewrightError) as caught:
+            attempt()
+        assert caught.value.refusal.code == "opaque-part"
+        assert caught.value.refusal.found == "k"
+        assert parsed.positions[caught.value.refusal.nodes[0]]
+
+
+def test_each_launch_of_a_declared_thread_is_a_loop() -> None:
+    launched = 'tx = T.env_thread("threadIdx.x")\n{0}T.launch_thread(tx, 16){1}A[tx] = T.float32({2})\n'
+    apart = written(launched.format("with ", ":\n    ", 1) + "with T.launch_thread(tx, 8):\n    A[tx] = T.float32(2)")
+    found = run(function(apart), {"A": np.zeros(16, "float32"), "n": np.array(3, "int32")})["A"]
+    assert (found == [2.0] * 8 + [1.0] * 8).all()
+    statement = written(launched.format("", "\n", 3))
+    found = run(function(statement), {"A": np.zeros(16, "float32"), "n": np.array(3, "int32")})["A"]
+    assert (found == 3).all()
+
+
+def test_the_remainder_of_floats_has_the_sign_of_the_dividend() -> None:
+    func = function(written("A[0] = T.truncmod(A[0], T.float32(3))"))
+    given = np.full(16, -7, "float32")
+    assert run(func, {"A": given, "n": np.array(3, "int32")})["A"][0] == -1
+    assert "fmod" in to_c(func)
+
+
+def test_a_lowered_text_has_the_attributes_of_today() -> None:
+    text = '@T.prim_func\ndef f(A: T.Buffer[(16,), "float32"]):\n    T.func_attr({"tir.noalias": True})\n    A[0] = T.float32(1)\n'
+    assert '"tirx.noalias": True' in to_script(function(text))
+
+
 def test_a_call_of_another_function_is_kept() -> None:
     text = """# from tvm.script import ir as I
 # from tvm.script import tirx as T

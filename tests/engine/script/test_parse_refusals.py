@@ -66,7 +66,6 @@ def refused(text: str) -> ParseError:
         ('S = T.sblock_alloc_buffer((4, 4), "int8", axis_separators=[2])', "out-of-range", 59, "[2]"),
         ('S = T.sblock_alloc_buffer((4,), data=A)', "unsupported", 38, "A"),
         ("x: T.let = 1\nx: T.let = 2", "unsupported", 1, "x"),
-        ("n = T.int32()\nfor i in range(n):\n    A[i, 0] = 1.0", "unknown-name", 1, "n"),
         ("T.evaluate(lambda x: x)", "wrong-type", 12, "lambda x: x"),
     ],
 )  # fmt: skip

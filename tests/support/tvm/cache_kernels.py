@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 ROPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "llama3": {
@@ -79,3 +81,23 @@ def _of_target(cache: Any, target: Any, dtype: str) -> Iterator[tuple[str, Calla
     yield "paged tree", lambda: cache.tree_attn_with_paged_kv_cache(heads, 32, dim, dtype, rope, target)
     yield "sequence", lambda: cache._attention_sequence_prefill(heads, 32, dim, dtype, target)
     yield "masked sequence", lambda: cache._attention_sequence_prefill_with_mask(heads, 32, dim, dtype, target)
+
+
+def hand_schedule(name: str) -> tuple[str, Any]:
+    """Return the text of an attention kernel's program before its schedule, and TVM's schedule of it."""
+    import tvm
+    from tvm.relax.frontend.nn.llm import kv_cache as cache
+
+    made: list[tuple[str, Any]] = []
+
+    class Recording(tvm.s_tir.Schedule):
+        def __init__(self, mod: Any) -> None:
+            super().__init__(mod)
+            made.append((self.mod.script(), self))
+
+    target = tvm.target.Target(TARGETS[0])
+    makers = dict(_of_target(cache, target, "float16"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tvm.s_tir, "Schedule", Recording)
+        makers[name]()
+    return made[0]

@@ -12,6 +12,7 @@ from ....ir import BlockRealize, For, PrimFunc, Refusal, Var
 from ...context import BlockRV, Context
 from ...errors import ScheduleError
 from ...rules.finalize import finalize
+from ...rules.while_loops import require_no_while
 from .compute_at import Direction, call_line, moved, refusal_of, require_direction, require_movable, require_place
 
 
@@ -29,7 +30,11 @@ class Target(msgspec.Struct, frozen=True, eq=False):
 def legal_targets(ctx: Context, block: BlockRV) -> tuple[Target, ...]:
     """The verdict on each loop of the function, in text order. A target is legal if and only if the call succeeds."""
     realize = ctx.realize(block)
-    always = refusal_of(ctx.require_known) or refusal_of(lambda: require_movable(ctx, realize))
+    always = (
+        refusal_of(ctx.require_known)
+        or refusal_of(lambda: require_no_while(ctx, "compute_at", {"block": block}))
+        or refusal_of(lambda: require_movable(ctx, realize))
+    )
     refused: dict[Direction, ScheduleError | None] = {
         d: refusal_of(lambda d=d: require_direction(ctx, realize, d)) or always for d in _DIRECTIONS
     }

@@ -50,7 +50,7 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[Bl
     """
     realize = ctx.realize(block)
     target = ctx.loop(loop)
-    require_reduction(ctx, realize)
+    require_reduction(ctx, realize, rescaled=True)
     require_init_without_own(realize)
     loops = ctx.index.loops_of(block)
     require_around(block, loops, target)
@@ -67,14 +67,14 @@ def decompose_reduction(ctx: Context, block: BlockRV, loop: LoopRV) -> Result[Bl
     return Result(ctx.replaced(placed_before(ctx, target, init_nest, new_loop)), init_name)
 
 
-# Only a reduction block has an init to separate.
-def require_reduction(ctx: Context, realize: BlockRealize) -> None:
+# Only a reduction block has an init to separate. `rescaled`: the init may read the elements that its instance writes, and keep some.
+def require_reduction(ctx: Context, realize: BlockRealize, *, rescaled: bool = False) -> None:
     name = realize.block.name
     if realize.block.init is None:
         raise refuse(
             "not-a-reduction", f"block {name!r} has no init", realize, expected="a reduction block with T.init()"
         )
-    if not ctx.index.is_reduction(name):
+    if not (ctx.index.has_separate_init(name) if rescaled else ctx.index.is_reduction(name)):
         raise refuse("not-a-reduction", f"block {name!r} is not a reduction block", realize,
                      expected="the only writer of its buffers, which are indexed by spatial iterators only")  # fmt: skip
 

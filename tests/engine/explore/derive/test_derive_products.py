@@ -17,10 +17,11 @@ from tilewright.engine.explore import (
 )
 from tilewright.engine.explore.bounds.program_bound import program_bound
 from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
-from tilewright.engine.explore.derive.table import apply_rules
+from tilewright.engine.explore.derive.main_block import main_group
+from tilewright.engine.explore.derive.table import MAIN_RULES, apply_rules
 from tilewright.engine.explore.search.estimator import Estimator
 from tilewright.engine.explore.search.local_search import smaller_points
-from tilewright.engine.hwsim import load_machine
+from tilewright.engine.hwsim import load_machine, read_machine, simulate
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -121,6 +122,91 @@ def test_iterator_that_strides_a_factor_is_a_column(channel: str, columns: int, 
     assert found.get("vf", 1) == columns
     assert product.most[1] == most
     assert product.count == 14 * 14 * 128 * 9 * 32
+
+
+STEPS = """
+name = "three levels"
+clock_hz = 1_000_000_000
+
+[memories.dram]
+scopes = ["global"]
+capacity_bytes = 1_000_000_000
+read_bytes_per_cycle = 8
+write_bytes_per_cycle = 8
+
+[memories.l1]
+scopes = ["local.l1"]
+capacity_bytes = 1_048_576
+read_bytes_per_cycle = 256
+write_bytes_per_cycle = 256
+
+[memories.l0a]
+scopes = ["local.l0a"]
+capacity_bytes = 16_384
+read_bytes_per_cycle = 256
+write_bytes_per_cycle = 256
+
+[memories.l0w]
+scopes = ["local.l0w"]
+capacity_bytes = 16_384
+read_bytes_per_cycle = 256
+write_bytes_per_cycle = 256
+
+[memories.sums]
+scopes = ["local.sums"]
+capacity_bytes = 65_536
+read_bytes_per_cycle = 256
+write_bytes_per_cycle = 256
+
+[engines.outer]
+kind = "dma"
+reads = ["dram", "sums"]
+writes = ["l1", "dram"]
+bytes_per_cycle = 8
+
+[engines.inner]
+kind = "dma"
+reads = ["l1"]
+writes = ["l0a", "l0w"]
+bytes_per_cycle = 256
+
+[engines.cube]
+kind = "matrix"
+reads = ["l0a", "l0w", "sums"]
+writes = ["sums"]
+tile_rows = 16
+tile_columns = 16
+tile_depth = 4
+cycles_per_tile = 1
+element_bytes = 1
+
+[engines.scalar]
+kind = "scalar"
+reads = ["dram", "l1", "l0a", "l0w", "sums"]
+writes = ["dram", "l1", "l0a", "l0w", "sums"]
+cycles_per_operation = 1
+"""
+
+INT8 = """
+@T.prim_func(s_tir=True)
+def main(a: T.Buffer((128, 128), "int8"), b: T.Buffer((128, 128), "int8"), c: T.Buffer((128, 128), "int32")):
+    for i, j, k in T.grid(128, 128, 128):
+        with T.sblock("c"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                c[vi, vj] = 0
+            c[vi, vj] = c[vi, vj] + T.Cast("int32", a[vi, vk]) * T.Cast("int32", b[vk, vj])
+"""
+
+
+def test_operands_pass_the_memory_between_when_a_scalar_engine_reaches_all() -> None:
+    machine = read_machine(STEPS)
+    draft = ScheduleDraft(program(INT8), machine, {}, "sch", None)
+    apply_rules(draft, [main_group(draft)], MAIN_RULES)
+    report = simulate(draft.builder.schedule.func, machine)
+    assert report.engines["scalar"].tasks == 0
+    assert report.engines["inner"].tasks > 0
+    assert draft.builder.text.count('"local.l1"') == 2
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from support.programs.sources import matmul
 from support.simulator.machines import PLAIN, only, plain
 
-from tilewright.engine.hwsim import Machine, MachineError, load_machine, read_machine, simulate
+from tilewright.engine.hwsim import Machine, MachineError, copy_path, load_machine, read_machine, simulate
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
@@ -67,6 +67,16 @@ cycles_per_tile = 8
 element_bytes = 4
 """
 """The operands of the matrix unit pass two memories, with a DMA for each step."""
+
+
+SCALAR = """
+[engines.scalar]
+kind = "scalar"
+reads = ["ddr", "l1", "l0"]
+writes = ["ddr", "l1", "l0"]
+cycles_per_operation = 1
+"""
+"""Reaches every memory, an element at a time."""
 
 
 def staged() -> Schedule:
@@ -206,6 +216,14 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
         "sch.cache_write('B', 0, 'local')",
     ]
     assert report.engines["vector"].tasks == 2
+
+
+def test_copies_pass_a_memory_rather_than_go_element_by_element():
+    machine = read_machine(STEPWISE + SCALAR)
+    assert copy_path(machine, ("ddr",), ("l0",)) == ("global", "shared", "local")
+    assert copy_path(machine, ("l0",), ("ddr",)) == ("local", "shared", "global")
+    alone = only(machine, "outer", "scalar", "matrix")
+    assert copy_path(alone, ("ddr",), ("l0",)) == ("global", "local")
 
 
 def test_memory_without_a_copy_path_still_names_the_call():

@@ -121,13 +121,11 @@ def doubled(P: T.Buffer((4,), "int32")):
 """
 
 
-@pytest.mark.parametrize(
-    "call", [lambda s: s.cache_write("P", 0, "local"), lambda s: s.decompose_reduction("P", s.get_loops("P")[0])]
-)
-def test_init_that_reads_the_output_is_no_fresh_start(call):
+def test_init_that_reads_the_output_is_no_fresh_start():
     sch = schedule(INIT_FROM_OUTPUT)
     with pytest.raises(ScheduleError):
-        call(sch)
+        sch.cache_write("P", 0, "local")
+    sch.decompose_reduction("P", sch.get_loops("P")[0])
     assert sch.verify().status == "tested"
 
 

@@ -392,3 +392,56 @@ def test_rfactor_that_excludes_first_terms_is_refused():
     with pytest.raises(ScheduleError) as caught:
         sch.rfactor(parts[1], 0)
     assert caught.value.code == "predicate-on-reduction"
+
+
+ATTENTION = """
+@T.prim_func
+def main(A: T.Buffer((6, 20), "float32"), m: T.Buffer((6,), "float32"), B: T.Buffer((6, 8), "float32")):
+    S = T.alloc_buffer((6, 8))
+    for i, j in T.grid(6, 8):
+        with T.block("start"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = T.float32(1)
+    for t in range(3):
+        with T.block("step"):
+            T.reads(S[0:6, 0:8], A[0:6, 0:20], m[0:6])
+            T.writes(S[0:6, 0:8])
+            for i, j, k in T.grid(6, 8, 20):
+                with T.block("sum"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    T.reads(A[vi, vk], m[vi])
+                    T.writes(S[vi, vj])
+                    with T.init():
+                        S[vi, vj] = {init}
+                    S[vi, vj] = S[vi, vj] + A[vi, vk]
+    for i, j in T.grid(6, 8):
+        with T.block("end"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = S[vi, vj]
+"""
+"""The sum of online softmax, whose init rescales the sum of the tiles before."""
+
+
+@pytest.mark.parametrize("init", ["S[vi, vj] * m[vi]", "S[vi, vj] + S[vi, vj] * m[0]"])
+@pytest.mark.parametrize("loop", [0, 1, 2])
+def test_an_init_that_rescales_its_own_output_is_separated(init: str, loop: int) -> None:
+    sch = Schedule(parse(ATTENTION.format(init=init)).program)
+    sch.reorder(*sch.get_loops("sum")[1::-1])
+    sch.decompose_reduction("sum", sch.get_loops("sum")[loop])
+    assert "sum_init" in sch.index.block_names
+    assert sch.verify().status == "tested"
+
+
+@pytest.mark.parametrize("init", ["S[vi, 0] * m[vi]", "S[vi, (vj + 1) % 8]", "S[5 - vi, vj]"])
+def test_an_init_that_reads_elements_of_other_instances_stays(init: str) -> None:
+    sch = Schedule(parse(ATTENTION.format(init=init)).program)
+    with pytest.raises(ScheduleError) as caught:
+        sch.decompose_reduction("sum", sch.get_loops("sum")[0])
+    assert caught.value.refusal.code == "not-a-reduction"
+
+
+def test_given_an_init_that_rescales_when_its_sum_is_split_over_blocks_then_refused() -> None:
+    sch = Schedule(parse(ATTENTION.format(init="S[vi, vj] * m[vi]")).program)
+    with pytest.raises(ScheduleError) as caught:
+        sch.rfactor(sch.get_loops("sum")[2], 0)
+    assert caught.value.refusal.code == "not-a-reduction"
