@@ -15,7 +15,6 @@ from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
-from ..schedule import Schedule
 from ..script import Note, ParseError
 from ..script.language import is_script
 from ..script.reading.indent import shifted
@@ -32,7 +31,8 @@ from ..script.subset.bindings import (
     makes_items,
 )
 from ..script.syntax import find_tree
-from .nested import NestedProgram, nested_programs, read_nested
+from .calling import read_nested
+from .nested import NestedProgram, makes_program, nested_programs
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 
@@ -87,6 +87,11 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
         """Whether the statement is a function or class that makes TVMScript programs."""
         return isinstance(self.node, ast.FunctionDef | ast.ClassDef) and any(map(is_script, ast.walk(self.node)))
 
+    @property
+    def computes(self) -> bool:
+        """Whether the statement computes a program, and is no function or class in which one is made."""
+        return not makes_program(self.node) and self.calls("compute", "create_prim_func", "extern")
+
     def calls(self, *methods: str) -> bool:
         """Whether the statement calls a function or method of one of these names."""
         return any(
@@ -122,15 +127,18 @@ def programs_in(text: str, filename: str = "") -> Sliced:
             except ParseError as found:
                 error = error or found
     programs = tuple(slicer.programs())
-    if tree is not None:
-        programs = tuple(sorted((*programs, *_nested(text, tree)), key=lambda program: program.lines))
+    code = text if tree is not None else slicer.text
+    made = tree if tree is not None else find_tree(code)
+    if made is not None:
+        nested = (p for p in _nested(code, made) if not any(p.used <= other.used for other in programs))
+        programs = tuple(sorted((*programs, *nested), key=lambda program: program.lines))
     return Sliced(parts, programs, tuple(slicer.notes), error, tree is not None)
 
 
 def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
     """Yield the programs that functions of a text make."""
     for found in nested_programs(tree)[:MAX_PROGRAMS]:
-        first = min(found.node.lineno, *(d.lineno for d in found.node.decorator_list))
+        first = min([found.node.lineno, *(d.lineno for d in found.node.decorator_list)])
         lines = (first, found.node.end_lineno or first)
         yield PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
 
@@ -168,8 +176,7 @@ def read_nested_program(
     assert program.nested is not None
     source = Source(program.text, filename)
     wanted = next(found for found in nested_programs(source.tree) if found.name == program.name)
-    parsed, notes, used = read_nested(source, wanted, given)
-    return Snippet(parsed.program, Schedule(parsed.program), {}, notes), used
+    return read_nested(source, wanted, given)
 
 
 def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:
@@ -222,6 +229,11 @@ class _Slicer:
                     n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
                 }
 
+    @property
+    def text(self) -> str:
+        """The code, on its lines."""
+        return "\n".join(self.lines.get(n, "") for n in range(1, max(self.lines, default=0) + 1)) + "\n"
+
     def programs(self) -> list[PostProgram]:
         """Each schedule with its program, then the programs without a schedule, in the order of the text."""
         makers = [n for n in range(len(self.units)) if self._makes_schedule(n)][:MAX_PROGRAMS]
@@ -238,7 +250,7 @@ class _Slicer:
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
         found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
         if not found and not any(unit.makes_script for unit in self.units):
-            computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func", "extern")}
+            computed = {n for n, unit in enumerate(self.units) if unit.computes}
             found = [self._backward(computed)] if computed else []
         return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
 
@@ -247,7 +259,11 @@ class _Slicer:
         calls it."""
         unit = self.units[number]
         if isinstance(unit.node, ast.FunctionDef):
-            return _schedules(unit) and not any(unit.node.name in other.uses for other in self.units)
+            return (
+                _schedules(unit)
+                and not makes_program(unit.node)
+                and not any(unit.node.name in other.uses for other in self.units)
+            )
         if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr):
             return False
         if not isinstance(unit.node, ast.Expr) and _creates(unit):

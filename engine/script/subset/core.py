@@ -143,6 +143,10 @@ class Dialect:
         """Return what a definition is in this language, such as a program; None for Python's own."""
         return None
 
+    def decided(self, run: Evaluator, node: ast.If) -> bool | None:
+        """Return the truth of a condition that is not known, if it has only one in the runs that are read."""
+        return None
+
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         """Whether code may change a program or schedule of this language, so that it must be read."""
         return False

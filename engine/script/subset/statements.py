@@ -129,6 +129,9 @@ def _branch(run: Evaluator, node: ast.If) -> Outcome:
     """Read the branch of a condition that is known. An unknown one that guards a `raise` does not hold in a text that runs."""
     test = run.truth(node.test)
     if test is None:
+        test = run.dialect.decided(run, node)
+        run.memory.events += test is not None
+    if test is None:
         if node.body and isinstance(node.body[-1], ast.Raise) and len(node.body) == 1:
             run.memory.events += 1
             return run.block(node.orelse)

@@ -1,0 +1,275 @@
+"""Reads a program that functions make: the text, then calls of the functions around the program, from the outermost."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..ir import Buffer, TilewrightError, Var, build, refusing_faults
+from ..schedule import Schedule
+from ..script import Note, Parsed
+from ..script.errors import ParseError
+from ..script.reading.source import Source
+from ..script.subset.calls import called, function_of
+from ..script.subset.core import Evaluator
+from ..script.subset.scope import Scope, Unknown, Value
+from ..script.subset.statements import evaluator
+from ..script.subset.values import Attributes, Bound, Class, Function, Instance
+from ..te.model import Compute, Operation, Placeholder, Tensor
+from ..te.program import made_program
+from ..te.reader import TEReader
+from ..te.prim_func import needed
+from ..te.stages import Record
+from ..te.tensors import identifier, outputs_of
+from ..te.translate import translate
+from .needs import is_static, missing_values, parameters_of, values_of
+from .nested import NestedProgram
+from .pasted import Snippet, snippet_of
+from .schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
+
+
+class _Seeker(ScheduleDialect):
+    """Reads a text up to a definition, with the functions around it."""
+
+    def __init__(self, reader: TEReader, wanted: NestedProgram) -> None:
+        super().__init__(reader)
+        self.wanted = wanted
+        self.result: Parsed | TilewrightError | None = None
+        self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
+
+    def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
+        if node in self.wanted.called:
+            self.scopes[node] = run.scope
+        if node is not self.wanted.node or not self.wanted.is_script:
+            return super().definition(run, node)
+        try:
+            found = super().definition(run, node)
+        except TilewrightError as error:
+            self.result = self.result or error
+            raise
+        self.result = self.parsed[node.name]
+        return found
+
+    def decided(self, run: Evaluator, node: ast.If) -> bool | None:
+        """Return what an unknown condition is in a run that reaches the program: the branch with the program is read, and one without that
+        leaves the function is not."""
+        if not run.functions or run.functions[-1].node not in self.wanted.around or self.result is not None:
+            return None
+        for body, value in ((node.body, True), (node.orelse, False)):
+            if any(part is self._next(run) for inner in body for part in ast.walk(inner)):
+                return value
+        if node.body and isinstance(node.body[-1], ast.Return | ast.Raise):
+            return False
+        return True if node.orelse and isinstance(node.orelse[-1], ast.Return | ast.Raise) else None
+
+    def _next(self, run: Evaluator) -> ast.AST:
+        """Return the definition on the way to the program in the function that is read."""
+        path = (*self.wanted.around, self.wanted.node)
+        return path[path.index(run.functions[-1].node) + 1]  # pyright: ignore[reportArgumentType]
+
+
+@refusing_faults(ParseError, "reading the text")
+def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any]) -> tuple[Snippet, frozenset[str]]:
+    """Return a program with its notes and schedule, and the names in `given` that were used. Raises the errors of the program's text, and
+    ParseError "missing-values" without a value for a parameter."""
+    reader = TEReader(source, {})
+    dialect = _Seeker(reader, wanted)
+    run = reader.python = evaluator(source, dialect)
+    reader.scope = run.scope
+    for node in source.tree.body:
+        _leniently(run, node)
+    if isinstance(dialect.result, Parsed):
+        return _of_parsed(dialect.result), frozenset()
+    dialect.result = None
+    caller = _Caller(run, dialect, given)
+    if wanted.is_script:
+        caller.call_around()
+        if isinstance(dialect.result, TilewrightError):
+            raise dialect.result
+        if dialect.result is None:
+            raise source.error(wanted.node, "unsupported", f"the functions around {wanted.node.name} do not reach it with these values",
+                               expected="values for which Python defines the program")  # fmt: skip
+        found = _of_parsed(dialect.result, caller.note)
+    else:
+        found = caller.computed()
+    return found, frozenset(given) & {need.name for need in wanted.needs}
+
+
+def _of_parsed(parsed: Parsed, *notes: Note) -> Snippet:
+    return Snippet(parsed.program, Schedule(parsed.program), {}, (*parsed.notes, *notes))
+
+
+def _leniently(run: Evaluator, node: ast.stmt) -> None:
+    """Read a statement of the text; one that cannot be read is passed over."""
+    try:
+        run.statement(node)
+    except TilewrightError as error:
+        run.pass_over(node, error.refusal.message)
+
+
+class _Caller:
+    """Calls the functions around a program with given values, those of the text, or none for parameters that it does not depend on."""
+
+    def __init__(self, run: Evaluator, dialect: _Seeker, given: Mapping[str, Any]) -> None:
+        self.run = run
+        self.dialect = dialect
+        self.given = given
+        self.wanted = dialect.wanted
+        self.values, self.open = values_of(
+            run.source, self.wanted.name, self.wanted.node, self.wanted.needs, given, symbolic=not self.wanted.is_script
+        )
+
+    @property
+    def note(self) -> Note:
+        known = {need.name: str(self.given.get(need.name, need.value)) for need in self.wanted.needs if need.name in self.values}
+        known |= {need.name: "a size" for need in self.open}
+        shown = ", ".join(f"{name}={value}" for name, value in known.items())
+        text = f"{self.wanted.name} is not called in the text" + (f": it is read with {shown}" if shown else "")
+        return Note(text, self.run.source.place(self.wanted.node))
+
+    def call_around(self) -> None:
+        """Call the functions around the definition until they reach it."""
+        owner: Class | Unknown | None = None
+        for node in self.wanted.around:
+            if isinstance(self.dialect.result, Parsed):
+                return
+            if isinstance(node, ast.ClassDef):
+                owner = self._class(node)
+                continue
+            try:
+                self._call(node, owner)
+            except TilewrightError as error:
+                if self.dialect.result is None and node is self.wanted.around[-1] and self.wanted.is_script:
+                    self.dialect.result = error
+            owner = None
+
+    def computed(self) -> Snippet:
+        """Call the function that computes, and return its program and schedule. Raises "missing-values" if it does not work for all
+        sizes."""
+        self.call_around()
+        outer = self.wanted.around[-1] if self.wanted.around else None
+        owner = self._class(outer) if isinstance(outer, ast.ClassDef) else None
+        assert isinstance(self.wanted.node, ast.FunctionDef)
+        reader = self.dialect.reader
+        self.dialect.schedule, self.dialect.handles, reader.record, reader.notes = None, {}, Record(), []
+        reader.operations, outside = [], reader.operations
+        try:
+            value = self._call(self.wanted.node, owner)
+            return self._snippet(value, outside)
+        except TilewrightError as error:
+            if self.dialect.schedule is not None:
+                place = error.refusal.place or self.run.source.place(self.wanted.node)
+                return snippet_of(self.dialect, None, error, (place,), self.note)
+            if self.open:
+                raise missing_values(
+                    self.run.source, self.wanted.name, self.wanted.node, self.open, error.refusal.message
+                ) from error
+            raise
+
+    def _class(self, node: ast.ClassDef) -> Class | Unknown:
+        scope = self.dialect.scopes.get(node)
+        value = None if scope is None else scope.get(node.name)
+        return value if isinstance(value, Class) else Unknown(f"the class {node.name} is not read")
+
+    def _call(self, node: ast.FunctionDef, owner: Class | Unknown | None) -> Value:
+        """Call a function or method."""
+        scope = self.dialect.scopes.get(node)
+        if scope is None:
+            raise self.run.source.line_error(node, "unsupported", f"the functions around {node.name} do not reach it with these values",
+                                             expected="values for which Python defines it")  # fmt: skip
+        with self.run.inside(scope):
+            function = function_of(self.run, node)
+        callee: Value = function
+        if owner is not None and not is_static(node):
+            method = Function(node, scope, function.defaults, "", owner if isinstance(owner, Class) else None)
+            callee = Bound(method, self._object(owner, node))
+        skip = 1 if isinstance(callee, Bound) else 0
+        return called(self.run, callee, (), node, self._arguments(function, skip, needed=node is self.wanted.node))
+
+    def _object(self, owner: Class | Unknown, node: ast.FunctionDef) -> Value:
+        """Return the object of a method, made with the values; one of a constructor that cannot be read is not known."""
+        if isinstance(owner, Unknown):
+            return owner
+        made = owner.owner_of("__init__")
+        initial = None if made is None else made.values["__init__"]
+        fields = {name: self.values[name] for name in owner.fields or () if name in self.values}
+        named = self._arguments(initial, 1, needed=False) if isinstance(initial, Function) else fields
+        try:
+            found = called(self.run, owner, (), node, named)
+        except ParseError as error:
+            return Unknown(f"the object of {owner.name} is not read: {error.refusal.message}")
+        if isinstance(found, Instance) and node.args.args:
+            found.values.update(self._attributes_of(node.args.args[0].arg))
+        return found
+
+    def _arguments(self, function: Function, skip: int, *, needed: bool) -> dict[str, Value]:
+        """Return the values of a function's parameters; those that the program does not depend on are unknown."""
+        if not isinstance(function.node, ast.FunctionDef):
+            return {}
+        found: dict[str, Value] = {}
+        for argument in parameters_of(function.node)[skip:]:
+            name = argument.arg
+            attributes = self._attributes_of(name)
+            if name in self.values:
+                found[name] = self._tensor(name, self.values[name], function.node) if needed else self.values[name]
+            elif attributes:
+                found[name] = Attributes(attributes, name)
+            elif needed and any(need.name == name for need in self.open):
+                found[name] = Var(name, "int32")
+            elif name not in function.defaults:
+                found[name] = Unknown(f"{name} has no value; --size {name}=… gives it one")
+        return found
+
+    def _attributes_of(self, name: str) -> dict[str, Value]:
+        return {key.removeprefix(f"{name}."): value for key, value in self.values.items() if key.startswith(f"{name}.")}
+
+    def _tensor(self, name: str, value: Value, node: ast.AST) -> Value:
+        """Return a tensor of the name for the description of one, as a function that computes gets it."""
+        if not isinstance(value, Attributes):
+            return value
+        shape = value.values["shape"]
+        assert isinstance(shape, tuple)
+        dtype = str(value.values.get("dtype", "float32"))
+        extents = tuple(build.as_expr(extent) for extent in shape if isinstance(extent, int))
+        made = Placeholder(name, (Buffer(identifier(name), extents, dtype),), node)
+        return outputs_of(self.dialect.reader, made)[0]
+
+    def _snippet(self, value: Value, outside: Sequence[Operation]) -> Snippet:
+        """Return what a function returned, or the schedule that it made."""
+        dialect, reader = self.dialect, self.dialect.reader
+        parts = [*_flat(value)]
+        made = next((part for part in parts if isinstance(part, BlockSchedule)), dialect.schedule)
+        program = next((part for part in parts if isinstance(part, ReadProgram)), None)
+        if made is not None:
+            return snippet_of(dialect, None, None, (), self.note)
+        if program is not None:
+            return Snippet(program.program, Schedule(program.program), {}, (*reader.notes, self.note))
+        tensors = tuple(dict.fromkeys(part for part in parts if isinstance(part, Tensor)))
+        reader.operations = [*outside, *reader.operations]
+        parameters = _parameters(reader, tensors) if any(isinstance(t.op, Compute) for t in tensors) else None
+        result = made_program(reader, parameters)
+        found = translate(reader, result)
+        return Snippet(result.func, found.schedule, found.names, (*reader.notes, self.note), found.sources)
+
+
+def _flat(value: Value) -> Iterator[Value]:
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from _flat(item)
+    elif isinstance(value, dict):
+        yield from _flat(list(value.values()))
+    else:
+        yield value
+
+
+def _parameters(reader: TEReader, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return the tensors that a function returned, after the inputs that they read and that are not among them."""
+    owners = {buffer: op for op in reader.operations for buffer in op.buffers}
+    read = needed([t.op for t in tensors], owners)
+    inputs = [op for op in reader.operations if isinstance(op, Placeholder) and op in read]
+    lacking = [Tensor(op) for op in inputs if Tensor(op) not in tensors]
+    return (*lacking, *tensors)
+
+
+__all__ = ["read_nested"]
