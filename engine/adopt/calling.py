@@ -9,8 +9,9 @@ from typing import Any
 from ..ir import Buffer, TilewrightError, Var, build, refusing_faults
 from ..schedule import Schedule
 from ..script import Note, Parsed
-from ..script.errors import ParseError
+from ..script.errors import ParseError, UnknownValueError
 from ..script.reading.source import Source
+from ..script.subset.bindings import bound_names
 from ..script.subset.calls import called, function_of
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Scope, Unknown, Value
@@ -23,7 +24,8 @@ from ..te.prim_func import needed
 from ..te.stages import Record
 from ..te.tensors import identifier, outputs_of
 from ..te.translate import translate
-from .needs import is_static, missing_values, parameters_of, values_of
+from .dependencies import changed_later
+from .needs import is_static, missing_values, named_need, parameters_of, typed_variable, values_of
 from .nested import NestedProgram
 from .pasted import Snippet, snippet_of
 from .schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
@@ -32,9 +34,12 @@ from .schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 class _Seeker(ScheduleDialect):
     """Reads a text up to a definition, with the functions around it."""
 
-    def __init__(self, reader: TEReader, wanted: NestedProgram) -> None:
+    def __init__(self, reader: TEReader, wanted: NestedProgram, given: Mapping[str, Any]) -> None:
         super().__init__(reader)
         self.wanted = wanted
+        parameters = {need.name for need in wanted.needs}
+        self.given = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
+        self.used: set[str] = set()  # the given variables that were used
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
@@ -51,10 +56,37 @@ class _Seeker(ScheduleDialect):
         self.result = self.parsed[node.name]
         return found
 
+    def entered(self, scope: Scope) -> None:
+        super().entered(scope)
+        if isinstance(self.wanted.node, ast.Lambda) and self._is_around(self.run) and self.run.functions[-1].node is self.wanted.around[-1]:
+            self.scopes.setdefault(self.wanted.node, scope)
+
+    def named(self, value: Value, name: str) -> None:
+        super().named(value, name)
+        if isinstance(value, Unknown):
+            self._give(self.run, name)
+
+    def forgot(self, run: Evaluator, node: ast.stmt) -> None:
+        for name in bound_names(node):
+            self._give(run, name)
+
+    def _give(self, run: Evaluator, name: str) -> None:
+        """Give a variable whose value is not known the value from outside."""
+        if name in self.given and (not run.functions or run.functions[-1].node in self.wanted.called):
+            run.scope.define(name, self.given[name])
+            self.used.add(name)
+
+    def _is_around(self, run: Evaluator) -> bool:
+        """Whether the function that is read is one around the program, which is not reached yet."""
+        return bool(run.functions) and run.functions[-1].node in self.wanted.around and self.result is None
+
+    def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
+        return self._is_around(run) and not any(part is self._next(run) for part in ast.walk(node))
+
     def decided(self, run: Evaluator, node: ast.If) -> bool | None:
         """Return what an unknown condition is in a run that reaches the program: the branch with the program is read, and one without that
         leaves the function is not."""
-        if not run.functions or run.functions[-1].node not in self.wanted.around or self.result is not None:
+        if not self._is_around(run):
             return None
         for body, value in ((node.body, True), (node.orelse, False)):
             if any(part is self._next(run) for inner in body for part in ast.walk(inner)):
@@ -74,7 +106,7 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
     """Return a program with its notes and schedule, and the names in `given` that were used. Raises the errors of the program's text, and
     ParseError "missing-values" without a value for a parameter."""
     reader = TEReader(source, {})
-    dialect = _Seeker(reader, wanted)
+    dialect = _Seeker(reader, wanted, given)
     run = reader.python = evaluator(source, dialect)
     reader.scope = run.scope
     for node in source.tree.body:
@@ -83,17 +115,13 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
         return _of_parsed(dialect.result), frozenset()
     dialect.result = None
     caller = _Caller(run, dialect, given)
-    if wanted.is_script:
-        caller.call_around()
-        if isinstance(dialect.result, TilewrightError):
-            raise dialect.result
-        if dialect.result is None:
-            raise source.error(wanted.node, "unsupported", f"the functions around {wanted.node.name} do not reach it with these values",
-                               expected="values for which Python defines the program")  # fmt: skip
-        found = _of_parsed(dialect.result, caller.note)
-    else:
-        found = caller.computed()
-    return found, frozenset(given) & {need.name for need in wanted.needs}
+    try:
+        found = caller.defined() if wanted.is_script else caller.computed()
+    except UnknownValueError as error:
+        if not error.name or error.name in given or error.name in caller.values:
+            raise
+        raise missing_values(source, wanted.name, wanted.node, [named_need(error.name)], error.refusal.message) from error
+    return found, frozenset(given) & {*caller.values, *dialect.used}
 
 
 def _of_parsed(parsed: Parsed, *notes: Note) -> Snippet:
@@ -122,8 +150,10 @@ class _Caller:
 
     @property
     def note(self) -> Note:
+        """Return the note that names the values."""
         known = {need.name: str(self.given.get(need.name, need.value)) for need in self.wanted.needs if need.name in self.values}
         known |= {need.name: "a size" for need in self.open}
+        known |= {name: str(self.given[name]) for name in sorted(self.dialect.used)}
         shown = ", ".join(f"{name}={value}" for name, value in known.items())
         text = f"{self.wanted.name} is not called in the text" + (f": it is read with {shown}" if shown else "")
         return Note(text, self.run.source.place(self.wanted.node))
@@ -144,13 +174,26 @@ class _Caller:
                     self.dialect.result = error
             owner = None
 
+    def defined(self) -> Snippet:
+        """Call the functions around a program of TVMScript, and return it."""
+        self.call_around()
+        result = self.dialect.result
+        if isinstance(result, Parsed):
+            return _of_parsed(result, self.note)
+        raise self._not_reached(self.wanted.node) if result is None else result
+
+    def _not_reached(self, node: ast.AST) -> ParseError:
+        return self.run.source.error(node, "unsupported", f"the functions around {self.wanted.name} do not reach it with these values",
+                                     expected="values for which Python defines the program")  # fmt: skip
+
     def computed(self) -> Snippet:
         """Call the function that computes, and return its program and schedule. Raises "missing-values" if it does not work for all
         sizes."""
         self.call_around()
         outer = self.wanted.around[-1] if self.wanted.around else None
         owner = self._class(outer) if isinstance(outer, ast.ClassDef) else None
-        assert isinstance(self.wanted.node, ast.FunctionDef)
+        assert isinstance(self.wanted.node, ast.FunctionDef | ast.Lambda)
+        self._forget_changed(self.wanted.node)
         reader = self.dialect.reader
         self.dialect.schedule, self.dialect.handles, reader.record, reader.notes = None, {}, Record(), []
         reader.operations, outside = [], reader.operations
@@ -161,23 +204,31 @@ class _Caller:
             if self.dialect.schedule is not None:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
                 return snippet_of(self.dialect, None, error, (place,), self.note)
-            if self.open:
+            if self.open and not isinstance(error, UnknownValueError):
                 raise missing_values(
                     self.run.source, self.wanted.name, self.wanted.node, self.open, error.refusal.message
                 ) from error
             raise
+
+    def _forget_changed(self, node: ast.FunctionDef | ast.Lambda) -> None:
+        """Forget the names that a function uses and that the functions around it change after it is defined: they may be called before."""
+        scope = self.dialect.scopes.get(node)
+        for function in self.wanted.around:
+            if scope is not None and isinstance(function, ast.FunctionDef):
+                taken = {argument.arg for argument in parameters_of(function)}
+                for name, line in changed_later(function, node, taken).items():
+                    scope.forget([name], Unknown(f"line {line} may change it after it is used"))
 
     def _class(self, node: ast.ClassDef) -> Class | Unknown:
         scope = self.dialect.scopes.get(node)
         value = None if scope is None else scope.get(node.name)
         return value if isinstance(value, Class) else Unknown(f"the class {node.name} is not read")
 
-    def _call(self, node: ast.FunctionDef, owner: Class | Unknown | None) -> Value:
+    def _call(self, node: ast.FunctionDef | ast.Lambda, owner: Class | Unknown | None) -> Value:
         """Call a function or method."""
         scope = self.dialect.scopes.get(node)
         if scope is None:
-            raise self.run.source.line_error(node, "unsupported", f"the functions around {node.name} do not reach it with these values",
-                                             expected="values for which Python defines it")  # fmt: skip
+            raise self._not_reached(node)
         with self.run.inside(scope):
             function = function_of(self.run, node)
         callee: Value = function
@@ -187,26 +238,26 @@ class _Caller:
         skip = 1 if isinstance(callee, Bound) else 0
         return called(self.run, callee, (), node, self._arguments(function, skip, needed=node is self.wanted.node))
 
-    def _object(self, owner: Class | Unknown, node: ast.FunctionDef) -> Value:
-        """Return the object of a method, made with the values; one of a constructor that cannot be read is not known."""
+    def _object(self, owner: Class | Unknown, node: ast.FunctionDef | ast.Lambda) -> Value:
+        """Return the object of a method, made with the values; one of a constructor that cannot be read is not known, except for given
+        attributes."""
+        attributes = self._attributes_of(node.args.args[0].arg) if node.args.args else {}
         if isinstance(owner, Unknown):
-            return owner
+            return Instance(Class("object", {}, (), True), attributes)
         made = owner.owner_of("__init__")
         initial = None if made is None else made.values["__init__"]
         fields = {name: self.values[name] for name in owner.fields or () if name in self.values}
         named = self._arguments(initial, 1, needed=False) if isinstance(initial, Function) else fields
         try:
             found = called(self.run, owner, (), node, named)
-        except ParseError as error:
-            return Unknown(f"the object of {owner.name} is not read: {error.refusal.message}")
-        if isinstance(found, Instance) and node.args.args:
-            found.values.update(self._attributes_of(node.args.args[0].arg))
+        except ParseError:
+            return Instance(Class(owner.name, {}, (owner,), True), attributes)
+        if isinstance(found, Instance):
+            found.values.update(attributes)
         return found
 
     def _arguments(self, function: Function, skip: int, *, needed: bool) -> dict[str, Value]:
         """Return the values of a function's parameters; those that the program does not depend on are unknown."""
-        if not isinstance(function.node, ast.FunctionDef):
-            return {}
         found: dict[str, Value] = {}
         for argument in parameters_of(function.node)[skip:]:
             name = argument.arg
@@ -222,7 +273,14 @@ class _Caller:
         return found
 
     def _attributes_of(self, name: str) -> dict[str, Value]:
-        return {key.removeprefix(f"{name}."): value for key, value in self.values.items() if key.startswith(f"{name}.")}
+        """Return the given attributes of a name: `config.rope.theta` is one of `config.rope`."""
+        found: dict[str, Value] = {}
+        for key, value in {**self.dialect.given, **self.values}.items():
+            if key.startswith(f"{name}."):
+                first, _, rest = key.removeprefix(f"{name}.").partition(".")
+                found[first] = Attributes(self._attributes_of(f"{name}.{first}"), f"{name}.{first}") if rest else value
+                self.dialect.used |= {key} & self.dialect.given.keys()
+        return found
 
     def _tensor(self, name: str, value: Value, node: ast.AST) -> Value:
         """Return a tensor of the name for the description of one, as a function that computes gets it."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 import msgspec
 
 from ..script.language import is_script
-from ..script.subset.bindings import bound_names, changed_names, free_names
+from ..script.subset.bindings import bound_names, changed_names, changed_roots, free_names
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -22,7 +22,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     calls_node: bool = False
 
     @staticmethod
-    def of(around: Sequence[ast.stmt], node: ast.FunctionDef | ast.ClassDef) -> Dependencies:
+    def of(around: Sequence[ast.stmt], node: ast.FunctionDef | ast.ClassDef | ast.Lambda) -> Dependencies:
         names, parts = free_names(node), list[ast.AST]([node])
         for function in reversed(around):
             if isinstance(function, ast.FunctionDef):
@@ -99,14 +99,42 @@ def used_attributes(node: ast.ClassDef, name: str, parts: Sequence[ast.AST]) -> 
     return found
 
 
-def own_parts(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the parts of a function without the functions and classes that it defines."""
-    pending: list[ast.AST] = [*node.body]
+def own_parts(node: ast.FunctionDef, is_end: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
+    """Yield the parts of a function in order, without those inside the functions and classes that it defines, and inside ends."""
+    pending: list[ast.AST] = [*reversed(node.body)]
     while pending:
         part = pending.pop()
         yield part
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            pending += ast.iter_child_nodes(part)
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not is_end(part):
+            pending += reversed([*ast.iter_child_nodes(part)])
 
 
-__all__ = ["Dependencies", "own_parts", "used_attributes"]
+def changed_later(function: ast.FunctionDef, node: ast.AST, taken: Set[str]) -> dict[str, int]:
+    """Return the names that a definition in a function uses and that statements after it change, with their lines. A name that only one
+    statement binds, which is not among the parameters `taken`, has one value."""
+    used, last = free_names(node), getattr(node, "end_lineno", 0)
+    bound: dict[str, list[int]] = {name: [0] for name in taken}
+    found: dict[str, int] = {}
+    for part in _statements(function.body):
+        for name in bound_names(part) if not hasattr(part, "body") else _head_names(part):
+            bound.setdefault(name, []).append(part.lineno)
+        if part.lineno > last and not hasattr(part, "body"):
+            roots = {root.id for root in changed_roots(part)} | _updated(part)
+            found |= dict.fromkeys(roots & used, part.lineno)
+    return found | {n: max(at) for n, at in bound.items() if n in used and len(at) > 1 and max(at) > last}
+
+
+def _head_names(node: ast.stmt) -> frozenset[str]:
+    """Return the names that a compound statement binds itself."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return frozenset((node.name,))
+    return frozenset(name for head in _heads(node) for name in bound_names(head))
+
+
+def _updated(node: ast.stmt) -> set[str]:
+    """Return the names of lists and dicts whose methods a statement calls, such as `sizes.append(4)`."""
+    calls = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return {c.value.id for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name)} - {"self", "te", "tvm"}
+
+
+__all__ = ["Dependencies", "changed_later", "own_parts", "used_attributes"]

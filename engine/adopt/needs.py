@@ -14,7 +14,7 @@ from ..script.errors import ParseError, parse_error
 from ..script.reading.source import Source
 from ..script.subset.scope import Value
 from ..script.subset.values import Attributes
-from .dependencies import Dependencies, own_parts, used_attributes
+from .dependencies import Dependencies, used_attributes
 
 Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
@@ -49,19 +49,27 @@ Known: TypeAlias = Mapping[str, ast.expr]
 """Values of parameters by name."""
 
 
-def needs_of(around: Sequence[Definition], node: Definition, calls: Mapping[str, Known]) -> tuple[Need, ...]:
+def title_of(node: Definition | ast.Lambda) -> str:
+    """Return the name of a definition; that of a lambda is the name of what it computes."""
+    if not isinstance(node, ast.Lambda):
+        return node.name
+    names = [k.value for part in ast.walk(node) if isinstance(part, ast.Call) for k in part.keywords if k.arg == "name"]
+    return next((n.value for n in names if isinstance(n, ast.Constant) and isinstance(n.value, str)), "lambda")
+
+
+def needs_of(around: Sequence[Definition], node: Definition | ast.Lambda, calls: Mapping[str, Known]) -> tuple[Need, ...]:
     """Return what a definition in functions and methods needs; `calls` has the arguments of a call of a function by its name. A function
     that computes needs its own parameters."""
     path = (*around, node)
     wanted = Dependencies.of(around, node)
     found: dict[str, Need] = {}
     for outer, inner in zip((None, *path), path, strict=False):
-        if not isinstance(inner, ast.FunctionDef) or (inner is node and not wanted.calls_node):
+        if not isinstance(inner, ast.FunctionDef | ast.Lambda) or (inner is node and not wanted.calls_node):
             continue
         is_bound = isinstance(outer, ast.ClassDef) and not is_static(inner)
-        if isinstance(outer, ast.ClassDef) and is_bound:
+        if isinstance(outer, ast.ClassDef) and is_bound and isinstance(inner, ast.FunctionDef):
             found |= {need.name: need for need in _of_object(outer, inner, wanted)}
-        call = {} if isinstance(outer, ast.ClassDef) else calls.get(inner.name, {})
+        call = {} if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
         given = {**defaults_of(inner), **_parametrized(inner), **call}
         parts = wanted.parts if inner is not node else (node,)
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
@@ -71,25 +79,27 @@ def needs_of(around: Sequence[Definition], node: Definition, calls: Mapping[str,
     return tuple(found.values())
 
 
-def is_static(node: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+def is_static(node: ast.FunctionDef | ast.Lambda) -> bool:
+    return isinstance(node, ast.Lambda) or any(
+        isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list
+    )
 
 
-def parameters_of(node: ast.FunctionDef) -> list[ast.arg]:
+def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
     return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
 
 
-def defaults_of(node: ast.FunctionDef) -> dict[str, ast.expr]:
+def defaults_of(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     """Return the defaults of a function's parameters."""
     positional = [*node.args.posonlyargs, *node.args.args]
     given = dict(zip([a.arg for a in reversed(positional)], reversed(node.args.defaults), strict=False))
     return given | {a.arg: d for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
 
 
-def _parametrized(node: ast.FunctionDef) -> dict[str, ast.expr]:
+def _parametrized(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     """Return the first values of `@pytest.mark.parametrize("n, m", [(1, 2), …])` by name."""
     found: dict[str, ast.expr] = {}
-    for decorator in node.decorator_list:
+    for decorator in getattr(node, "decorator_list", ()):
         match decorator:
             case ast.Call(func=func, args=[ast.Constant(value=str(names)), ast.List(elts=[first, *_])]) if (
                 ast.unparse(func).endswith("parametrize")
@@ -137,7 +147,7 @@ def _set_in(node: ast.ClassDef) -> set[str]:
 
 
 def _of_parameter(
-    argument: ast.arg, given: Known, function: ast.FunctionDef, parts: Sequence[ast.AST]
+    argument: ast.arg, given: Known, function: ast.FunctionDef | ast.Lambda, parts: Sequence[ast.AST]
 ) -> Iterator[Need]:
     """Yield the need of a parameter, or those of the attributes that the code uses of it."""
     name, default = argument.arg, given.get(argument.arg)
@@ -146,18 +156,28 @@ def _of_parameter(
         yield need
         return
     kind, rank = used_as(name, (function,) if function in parts else (*parts, function), need.kind)
-    attributes = sorted(
-        {
-            p.attr
-            for part in parts
-            for p in ast.walk(part)
-            if isinstance(p, ast.Attribute) and isinstance(p.value, ast.Name) and p.value.id == name
-        }
-    )
-    if kind in ("size", "list") and attributes and default is None and not _TENSOR_PARTS & {*attributes}:
-        yield from (_need(f"{name}.{attribute}", None, None) for attribute in attributes)
+    attributes = sorted({found for part in parts for found in _attributes(part, name)})
+    if kind in ("size", "list") and attributes and default is None:
+        yield from (_need(attribute, None, None) for attribute in attributes)
     else:
         yield replace(need, kind=kind, rank=rank)
+
+
+def _attributes(node: ast.AST, name: str) -> Iterator[str]:
+    """Yield the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
+    inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    inner |= {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and id(part) not in inner:
+            written = ast.unparse(part) if _is_chain(part) else ""
+            if written.startswith(f"{name}."):
+                yield written
+
+
+def _is_chain(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 _TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
@@ -168,6 +188,9 @@ def used_as(name: str, parts: Sequence[ast.AST], kind: Kind) -> tuple[Kind, int]
     found, rank = kind, 0
     for part in (p for outer in parts for p in ast.walk(outer)):
         match part:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+                pairs = zip(targets, values, strict=True)
+                rank = next((len(t.elts) for t, v in pairs if isinstance(t, ast.Tuple) and _is_of(v, name)), rank)
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=value) if _is_of(value, name):
                 rank = len(names)
                 found = "tensor" if not isinstance(value, ast.Name) else found if found == "tensor" else "list"
@@ -202,8 +225,10 @@ def _is_of(value: ast.expr, name: str) -> bool:
 _ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"
 
 
-def _documented(function: ast.FunctionDef, name: str) -> ast.expr | None:
+def _documented(function: ast.FunctionDef | ast.Lambda, name: str) -> ast.expr | None:
     """Return the type of a parameter in the function's documentation, `x : tvm.te.Tensor`, as a constant."""
+    if isinstance(function, ast.Lambda):
+        return None
     text = ast.get_docstring(function, clean=False) or ""
     found = re.search(_ENTRY.format(name=re.escape(name)), text, re.MULTILINE)
     return None if found is None else ast.Constant(found[1])
@@ -216,6 +241,16 @@ def literal(node: ast.expr) -> str | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     return ast.unparse(node)
+
+
+def named_need(name: str) -> Need:
+    """Return the need of a variable of the text whose value is not known."""
+    return _need(name, None, None)
+
+
+def typed_variable(name: str, value: Any) -> Any:
+    """Return the given value of a variable: 16x64 is a list."""
+    return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value
 
 
 def _need(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Need:
@@ -300,9 +335,11 @@ __all__ = [
     "is_static",
     "literal",
     "missing_values",
+    "named_need",
     "needs_of",
-    "own_parts",
     "parameters_of",
     "tensor_of",
+    "title_of",
+    "typed_variable",
     "values_of",
 ]  # fmt: skip

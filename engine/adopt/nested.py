@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 import msgspec
 
 from ..script.language import SCHEDULE_MAKERS, called_name, is_script
 from .dependencies import own_parts
-from .needs import Definition, Known, Need, literal, needs_of, parameters_of
+from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
 
 _COMPUTING = ("compute", "extern", "create_prim_func", "scan")
 
 
 class NestedProgram(msgspec.Struct, frozen=True, eq=False):
-    """A program in functions or methods: the definitions around it from the outermost, and its own. A function whose result is a program is
-    its definition."""
+    """A program in functions or methods: the definitions around it from the outermost, and its own. A function or lambda whose result is a
+    program is its definition."""
 
     around: tuple[Definition, ...]
-    node: Definition
+    node: Definition | ast.Lambda
     needs: tuple[Need, ...]
 
     @property
     def name(self) -> str:
-        return ".".join([*(node.name for node in self.around), self.node.name])
+        return ".".join(map(title_of, (*self.around, self.node)))
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The line and column of the definition."""
+        return self.node.lineno, self.node.col_offset
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and last line of the definition, with its decorators."""
+        first = min([self.node.lineno, *(d.lineno for d in getattr(self.node, "decorator_list", ()))])
+        return first, self.node.end_lineno or first
 
     @property
     def shown(self) -> str:
@@ -36,7 +48,7 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
         return is_script(self.node)
 
     @property
-    def called(self) -> tuple[Definition, ...]:
+    def called(self) -> tuple[Definition | ast.Lambda, ...]:
         """The definitions of the functions to call, from the outermost."""
         return self.around if self.is_script else (*self.around, self.node)
 
@@ -61,12 +73,14 @@ def makes_program(node: ast.stmt) -> bool:
 
 def _definitions(
     body: Sequence[ast.stmt], around: tuple[Definition, ...]
-) -> Iterator[tuple[tuple[Definition, ...], Definition]]:
+) -> Iterator[tuple[tuple[Definition, ...], Definition | ast.Lambda]]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not is_script(node):
-                if isinstance(node, ast.FunctionDef) and _makes(node):
-                    yield around, node
+                if isinstance(node, ast.FunctionDef):
+                    if _makes(node):
+                        yield around, node
+                    yield from (((*around, node), part) for part in own_parts(node, _computes) if _computes(part))
                 yield from _definitions(node.body, (*around, node))
             elif around and any(isinstance(outer, ast.FunctionDef) for outer in around):
                 yield around, node
@@ -77,15 +91,21 @@ def _definitions(
 
 def _makes(node: ast.FunctionDef) -> bool:
     """Whether a function computes a program, or makes a schedule that needs values."""
-    for part in own_parts(node):
-        if not isinstance(part, ast.Call):
-            continue
-        name = called_name(part)
-        if name in _COMPUTING and (name == "create_prim_func" or _owner(part) in ("te", "tvm")):
-            return True
-        if name in SCHEDULE_MAKERS and len(parameters_of(node)) > len(node.args.defaults):
-            return True
-    return False
+    takes = len(parameters_of(node)) > len(node.args.defaults)
+    calls = [part for part in own_parts(node, _computes) if isinstance(part, ast.Call)]
+    return any(_is_computing(call) or (takes and called_name(call) in SCHEDULE_MAKERS) for call in calls)
+
+
+def _computes(node: ast.AST) -> TypeGuard[ast.Lambda]:
+    """Whether a node is a lambda that computes."""
+    return isinstance(node, ast.Lambda) and any(
+        isinstance(part, ast.Call) and _is_computing(part) for part in ast.walk(node.body)
+    )
+
+
+def _is_computing(call: ast.Call) -> bool:
+    name = called_name(call)
+    return name == "create_prim_func" or (name in _COMPUTING and _owner(call) in ("te", "tvm"))
 
 
 def _owner(call: ast.Call) -> str:
@@ -107,8 +127,9 @@ def _foreign_names(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_foreign(node: Definition, names: frozenset[str]) -> bool:
-    roots = [ast.unparse(d).partition("(")[0].rpartition(".")[0] for d in node.decorator_list]
+def _is_foreign(node: Definition | ast.Lambda, names: frozenset[str]) -> bool:
+    decorators = getattr(node, "decorator_list", ())
+    roots = [ast.unparse(d).partition("(")[0].rpartition(".")[0] for d in decorators]
     return is_script(node) and not names.isdisjoint(roots)
 
 

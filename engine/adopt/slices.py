@@ -89,8 +89,10 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def computes(self) -> bool:
-        """Whether the statement computes a program, and is no function or class in which one is made."""
-        return not makes_program(self.node) and self.calls("compute", "create_prim_func", "extern")
+        """Whether the statement computes a program, and is no function or class."""
+        return not isinstance(self.node, ast.FunctionDef | ast.ClassDef) and self.calls(
+            "compute", "create_prim_func", "extern"
+        )
 
     def calls(self, *methods: str) -> bool:
         """Whether the statement calls a function or method of one of these names."""
@@ -138,8 +140,7 @@ def programs_in(text: str, filename: str = "") -> Sliced:
 def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
     """Yield the programs that functions of a text make."""
     for found in nested_programs(tree)[:MAX_PROGRAMS]:
-        first = min([found.node.lineno, *(d.lineno for d in found.node.decorator_list)])
-        lines = (first, found.node.end_lineno or first)
+        lines = found.lines
         yield PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
 
 
@@ -175,7 +176,7 @@ def read_nested_program(
     """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
     assert program.nested is not None
     source = Source(program.text, filename)
-    wanted = next(found for found in nested_programs(source.tree) if found.name == program.name)
+    wanted = next(found for found in nested_programs(source.tree) if found.place == program.nested.place)
     return read_nested(source, wanted, given)
 
 

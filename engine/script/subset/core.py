@@ -147,6 +147,13 @@ class Dialect:
         """Return the truth of a condition that is not known, if it has only one in the runs that are read."""
         return None
 
+    def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
+        """Whether the runs that are read go on after a statement that may leave the function."""
+        return False
+
+    def forgot(self, run: Evaluator, node: ast.stmt) -> None:
+        """Record that a statement was passed over, and that the names that it binds are unknown."""
+
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         """Whether code may change a program or schedule of this language, so that it must be read."""
         return False
@@ -370,10 +377,11 @@ class Evaluator:
         self.passed[node] = why
         line = self.line(node)
         self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""))
+        self.dialect.forgot(self, node)
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
-        if leaves(node) or self.dialect.concerns(self, node):
+        if (leaves(node) and not self.dialect.goes_on(self, node)) or self.dialect.concerns(self, node):
             raise self.refused(node)
         self.pass_over(node)
 
