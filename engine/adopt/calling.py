@@ -16,7 +16,7 @@ from ..script.subset.calls import called, function_of
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
-from ..script.subset.values import Attributes, Bound, Class, Function, Instance
+from ..script.subset.values import Attributes, Bound, Class, Function, Instance, Module
 from ..te.model import Compute, Operation, Placeholder, Tensor
 from ..te.program import made_program
 from ..te.reader import TEReader
@@ -201,10 +201,11 @@ class _Caller:
             value = self._call(self.wanted.node, owner)
             return self._snippet(value, outside)
         except TilewrightError as error:
-            if self.dialect.schedule is not None:
+            asks = isinstance(error, UnknownValueError) and error.name not in self.given
+            if self.dialect.schedule is not None and not asks:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
                 return snippet_of(self.dialect, None, error, (place,), self.note)
-            if self.open and not isinstance(error, UnknownValueError):
+            if self.open and not asks:
                 raise missing_values(
                     self.run.source, self.wanted.name, self.wanted.node, self.open, error.refusal.message
                 ) from error
@@ -217,7 +218,8 @@ class _Caller:
             if scope is not None and isinstance(function, ast.FunctionDef):
                 taken = {argument.arg for argument in parameters_of(function)}
                 for name, line in changed_later(function, node, taken).items():
-                    scope.forget([name], Unknown(f"line {line} may change it after it is used"))
+                    if not isinstance(scope.get(name), Module):
+                        scope.forget([name], Unknown(f"line {line} may change it after it is used", name))
 
     def _class(self, node: ast.ClassDef) -> Class | Unknown:
         scope = self.dialect.scopes.get(node)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 import msgspec
 
 from ..script.language import is_script
-from ..script.subset.bindings import bound_names, changed_names, changed_roots, free_names
+from ..script.subset.bindings import bound_names, changed_roots, free_names
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -26,7 +26,7 @@ class Dependencies(msgspec.Struct, frozen=True):
         names, parts = free_names(node), list[ast.AST]([node])
         for function in reversed(around):
             if isinstance(function, ast.FunctionDef):
-                _follow(function.body, names, parts, around=node)
+                _follow(function, names, parts, around=node)
         return Dependencies(frozenset(names), tuple(parts), not is_script(node))
 
     @staticmethod
@@ -38,22 +38,26 @@ class Dependencies(msgspec.Struct, frozen=True):
             if not hasattr(node, "body") and stored & attributes:
                 names |= free_names(node)
                 parts.append(node)
-        _follow(function.body, names, parts)
+        _follow(function, names, parts)
         return Dependencies(frozenset(names), tuple(parts))
 
 
-def _follow(body: Sequence[ast.stmt], names: set[str], parts: list[ast.AST], around: ast.AST | None = None) -> None:
+def _follow(function: ast.FunctionDef, names: set[str], parts: list[ast.AST], around: ast.AST | None = None) -> None:
     """Add what the names depend on in the statements of a function, and the conditions around a definition."""
-    pending = [*_statements(body)]
+    pending = [*_statements(function.body)]
+    taken = {a.arg for a in function.args.args[:1]}
+    local = frozenset(name for node in pending for name in bound_names(node)) - taken
     size = -1
     while size != len(parts):
         size = len(parts)
         rest: list[ast.stmt] = []
         for node in pending:
-            holds = around is not None and any(part is around for part in ast.walk(node))
+            holds = around is not None and node.lineno <= getattr(around, "lineno", 0) <= (node.end_lineno or 0) and any(
+                part is around for part in ast.walk(node)
+            )
             if holds and isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
-            concerned = bound_names(node) | (changed_names(node) if not hasattr(node, "body") else frozenset())
+            concerned = bound_names(node) | (_changed(node) & local if not hasattr(node, "body") else frozenset())
             if holds or concerned & names:
                 heads = _heads(node)
                 parts += heads
@@ -62,6 +66,11 @@ def _follow(body: Sequence[ast.stmt], names: set[str], parts: list[ast.AST], aro
             else:
                 rest.append(node)
         pending = rest
+
+
+def _changed(node: ast.stmt) -> frozenset[str]:
+    """Return the names of lists and objects that a simple statement changes, or whose methods it calls."""
+    return frozenset({root.id for root in changed_roots(node)} | _updated(node))
 
 
 def _heads(node: ast.stmt) -> list[ast.AST]:

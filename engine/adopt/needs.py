@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +15,8 @@ from ..script.reading.source import Source
 from ..script.subset.scope import Value
 from ..script.subset.values import Attributes
 from .dependencies import Dependencies, used_attributes
+from .uses import Kind, Uses, uses_of
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
@@ -73,7 +73,7 @@ def needs_of(around: Sequence[Definition], node: Definition | ast.Lambda, calls:
         given = {**defaults_of(inner), **_parametrized(inner), **call}
         parts = wanted.parts if inner is not node else (node,)
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
-            needs = [*_of_parameter(argument, given, inner, parts)]
+            needs = [*_of_parameter(argument, given, inner, parts, uses_of(inner))]
             if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
                 found |= {need.name: need for need in needs}
     return tuple(found.values())
@@ -128,7 +128,7 @@ def _of_object(node: ast.ClassDef, method: ast.FunctionDef, wanted: Dependencies
         inside = Dependencies.of_attributes(made, attributes)
         for argument in parameters_of(made)[1:]:
             if argument.arg in inside.names:
-                yield from _of_parameter(argument, defaults_of(made), made, inside.parts)
+                yield from _of_parameter(argument, defaults_of(made), made, inside.parts, uses_of(made))
     elif any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         yield from (_need(f, p.annotation, p.value) for f, p in fields.items() if f in attributes)
     own = {p.name for p in node.body if isinstance(p, ast.FunctionDef)} | fields.keys() | _set_in(node)
@@ -147,79 +147,20 @@ def _set_in(node: ast.ClassDef) -> set[str]:
 
 
 def _of_parameter(
-    argument: ast.arg, given: Known, function: ast.FunctionDef | ast.Lambda, parts: Sequence[ast.AST]
+    argument: ast.arg, given: Known, function: ast.FunctionDef | ast.Lambda, parts: Sequence[ast.AST], uses: Uses
 ) -> Iterator[Need]:
-    """Yield the need of a parameter, or those of the attributes that the code uses of it."""
+    """Yield the need of a parameter, or those of the attributes that the code uses of it; `uses` are those of the function."""
     name, default = argument.arg, given.get(argument.arg)
     need = _need(name, argument.annotation or _documented(function, name), default)
     if need.value:
         yield need
         return
-    kind, rank = used_as(name, (function,) if function in parts else (*parts, function), need.kind)
-    attributes = sorted({found for part in parts for found in _attributes(part, name)})
-    if kind in ("size", "list") and attributes and default is None:
+    kind, rank = uses.of(name, need.kind)
+    attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
+    if attributes:
         yield from (_need(attribute, None, None) for attribute in attributes)
     else:
         yield replace(need, kind=kind, rank=rank)
-
-
-def _attributes(node: ast.AST, name: str) -> Iterator[str]:
-    """Yield the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
-    inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-    inner |= {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and id(part) not in inner:
-            written = ast.unparse(part) if _is_chain(part) else ""
-            if written.startswith(f"{name}."):
-                yield written
-
-
-def _is_chain(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-_TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
-
-
-def used_as(name: str, parts: Sequence[ast.AST], kind: Kind) -> tuple[Kind, int]:
-    """Return what code uses a parameter as, and its rank: `x.shape` is that of a tensor, `shape[0]` an item of a list."""
-    found, rank = kind, 0
-    for part in (p for outer in parts for p in ast.walk(outer)):
-        match part:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
-                pairs = zip(targets, values, strict=True)
-                rank = next((len(t.elts) for t, v in pairs if isinstance(t, ast.Tuple) and _is_of(v, name)), rank)
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=value) if _is_of(value, name):
-                rank = len(names)
-                found = "tensor" if not isinstance(value, ast.Name) else found if found == "tensor" else "list"
-            case ast.Attribute(value=ast.Name(id=used), attr=attr) if used == name and attr in _TENSOR_PARTS:
-                found = "tensor"
-            case ast.Subscript(value=ast.Name(id=used), slice=ast.Tuple(elts=indices)) if used == name:
-                found, rank = "tensor", rank or len(indices)
-            case ast.Call(func=ast.Name(id=used), args=indices) if used == name:
-                found, rank = "tensor", rank or (0 if any(isinstance(i, ast.Starred) for i in indices) else len(indices))
-            case ast.Subscript(value=ast.Name(id=used)) | ast.Starred(value=ast.Name(id=used)) if used == name:
-                found = "list" if found != "tensor" else found
-            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=used)]) if used == name:
-                found = "list" if found != "tensor" else found
-            case ast.Call(func=ast.Attribute(), args=[ast.Name(id=used), *_]) if used == name and "topi." in ast.unparse(part.func):
-                found = "tensor"
-            case _:
-                pass
-    return found, rank or 2
-
-
-def _is_of(value: ast.expr, name: str) -> bool:
-    """Whether an expression is a name, its shape, or one of these in a call, as `get_const_tuple(x.shape)`."""
-    match value:
-        case ast.Call(args=[inner]):
-            return _is_of(inner, name)
-        case ast.Attribute(value=ast.Name(id=used), attr="shape") | ast.Name(id=used):
-            return used == name
-        case _:
-            return False
 
 
 _ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"

@@ -53,10 +53,12 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
         return self.around if self.is_script else (*self.around, self.node)
 
 
-def nested_programs(tree: ast.Module) -> list[NestedProgram]:
-    """Return the programs that functions and methods of a text make, in order."""
+def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> list[NestedProgram]:
+    """Return the programs that functions and methods of a text make, in order; with a place, only the one there."""
     foreign = _foreign_names(tree)
     found = [pair for pair in _definitions(tree.body, ()) if not _is_foreign(pair[1], foreign)]
+    if place is not None:
+        found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
     calls = _calls(tree) if found else {}
     return [NestedProgram(around, node, needs_of(around, node, calls)) for around, node in found]
 

@@ -176,7 +176,7 @@ def read_nested_program(
     """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
     assert program.nested is not None
     source = Source(program.text, filename)
-    wanted = next(found for found in nested_programs(source.tree) if found.place == program.nested.place)
+    (wanted,) = nested_programs(source.tree, program.nested.place)
     return read_nested(source, wanted, given)
 
 

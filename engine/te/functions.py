@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ..ir import dtype as dt
 from ..ir import And, Buffer, Expr, Or, Range, StringImm, Var, build
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
@@ -37,6 +38,16 @@ def _var(reader: TEReader, node: ast.Call) -> Value:
     name = reader.string(name_node) if name_node is not None else "tindex"
     dtype = reader.dtype(dtype_node) if dtype_node is not None else "int32"
     return build.const(reader.sizes[name], dtype) if name in reader.sizes else Var(name, dtype)
+
+
+def _data_type(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.DataType("int4")`, for its bits and lanes."""
+    (given,) = parameters(reader, node, ("dtype",))
+    assert given is not None
+    name = reader.dtype(given)
+    if not dt.is_int(name) and not dt.is_float(name):
+        raise reader.error(given, "unsupported", f"the bits of {name} are not known here", expected="an integer or float type")
+    return Attributes({"bits": dt.bits(name), "lanes": dt.lanes(name)}, f"DataType({name!r})")
 
 
 def _const(reader: TEReader, node: ast.Call) -> Value:
@@ -246,6 +257,9 @@ def _refused(name: str, reason: str) -> Read:
 FUNCTIONS: dict[str, Read] = {
     "var": _var,
     "size_var": _var,
+    "Var": _var,
+    "SizeVar": _var,
+    "DataType": _data_type,
     "const": _const,
     "placeholder": _placeholder,
     "compute": _compute,

@@ -15,14 +15,14 @@ import msgspec
 
 from ...cancellation import checkpoint
 from ...ir import FAULTS, IntImm, Node, TilewrightError, build
-from ..errors import ParseError
+from ..errors import ParseError, UnknownValueError
 from ..reading.source import Source
 from . import constants
 from .bindings import leaves
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Class, Function, Instance, Lazy, Module, View, is_mutable, unknown_error
+from .values import Class, Function, Instance, Lazy, Module, View, dotted, is_mutable, unknown_error
 
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
@@ -174,6 +174,7 @@ class Evaluator:
         self.lines: dict[str, int] = {}  # the line that defined a name of the text's own statements last
         self.at: ast.stmt | None = None  # the statement that is read
         self.depth = 0
+        self._origins: dict[ast.AST, str] = {}  # what made an expression unknown when it was read last
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 
     # --- budgets and errors
@@ -228,7 +229,21 @@ class Evaluator:
     def runs(self, node: ast.AST, given: Sequence[Value] = (), *, keeps: bool = False) -> Unknown:
         """Return the value of code that is never run; it may change what it was `given`."""
         self.memory.ran(self.scope, node, given, keeps=keeps)
-        return Unknown(f"line {self.line(node)} makes it by code that is never run")
+        found = Unknown(f"line {self.line(node)} makes it by code that is never run", self._origin(node))
+        self._origins[node] = found.origin
+        return found
+
+    def _origin(self, node: ast.AST) -> str:
+        """Return the variable or attribute that makes an expression unknown; "" for the result of a call."""
+        written = dotted(node)
+        if written or isinstance(node, ast.Call):
+            return written
+        for part in ast.walk(node):
+            known = self._origins.get(part, "")
+            value = self.scope.get(part.id) if isinstance(part, ast.Name) else None
+            if known or isinstance(value, Unknown):
+                return known or (value.origin if isinstance(value, Unknown) else "") or dotted(part)
+        return ""
 
     def passed_call(self, node: ast.Call, *, keeps: bool = False) -> Unknown:
         """Pass over a call of other code: its arguments are evaluated, and it may change them."""
@@ -382,7 +397,8 @@ class Evaluator:
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
         if (leaves(node) and not self.dialect.goes_on(self, node)) or self.dialect.concerns(self, node):
-            raise self.refused(node)
+            head = getattr(node, "test", getattr(node, "iter", node))
+            raise UnknownValueError(self.refused(node).refusal, self._origin(head))
         self.pass_over(node)
 
     def refused(self, node: ast.stmt) -> ParseError:

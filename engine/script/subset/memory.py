@@ -67,8 +67,8 @@ class Memory:
             self._forget_call(scope, call)
 
     def forget_names(self, scope: Scope, names: Iterable[str], node: ast.AST, why: str = "") -> None:
-        unknown = Unknown(why or self.why(node))
         for name in names:
+            unknown = Unknown(why or self.why(node), name)
             if not isinstance(scope.get(name), Module) or name in bound_names(node):
                 if name in scope:
                     scope.forget([name], unknown)

@@ -34,6 +34,8 @@ def assign(run: Evaluator, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             if run.scope.is_module:
                 run.lines[name] = run.line(target)
+            if isinstance(value, Unknown) and not value.origin:
+                value.origin = name
             run.scope.define(name, value)
             run.dialect.named(value, name)
         case ast.Tuple() | ast.List():

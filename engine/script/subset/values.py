@@ -138,10 +138,10 @@ def unknown_error(source: Source, value: Unknown, node: ast.AST) -> UnknownValue
     else:
         found = source.error(node, "unsupported", f"this value is not known for certain: {value.why}",
                              expected="a constant or an expression")  # fmt: skip
-    return UnknownValueError(found.refusal, _dotted(node))
+    return UnknownValueError(found.refusal, value.origin or dotted(node))
 
 
-def _dotted(node: ast.AST) -> str:
+def dotted(node: ast.AST) -> str:
     """Return the text of a name or of attributes of one; "" for other expressions."""
     root = node
     while isinstance(root, ast.Attribute):
@@ -212,6 +212,7 @@ __all__ = [
     "TypeVariable",
     "Unknown",
     "View",
+    "dotted",
     "frozen",
     "is_mutable",
     "parts",
