@@ -18,9 +18,9 @@ from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Attributes, Bound, Class, Function, Instance, Module
 from ..te.model import Compute, Operation, Placeholder, Tensor
+from ..te.prim_func import needed
 from ..te.program import made_program
 from ..te.reader import TEReader
-from ..te.prim_func import needed
 from ..te.stages import Record
 from ..te.tensors import identifier, outputs_of
 from ..te.translate import translate
@@ -58,7 +58,11 @@ class _Seeker(ScheduleDialect):
 
     def entered(self, scope: Scope) -> None:
         super().entered(scope)
-        if isinstance(self.wanted.node, ast.Lambda) and self._is_around(self.run) and self.run.functions[-1].node is self.wanted.around[-1]:
+        if (
+            isinstance(self.wanted.node, ast.Lambda)
+            and self._is_around(self.run)
+            and self.run.functions[-1].node is self.wanted.around[-1]
+        ):
             self.scopes.setdefault(self.wanted.node, scope)
 
     def named(self, value: Value, name: str) -> None:
@@ -120,7 +124,9 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
     except UnknownValueError as error:
         if not error.name or error.name in given or error.name in caller.values:
             raise
-        raise missing_values(source, wanted.name, wanted.node, [named_need(error.name)], error.refusal.message) from error
+        raise missing_values(
+            source, wanted.name, wanted.node, [named_need(error.name)], error.refusal.message
+        ) from error
     return found, frozenset(given) & {*caller.values, *dialect.used}
 
 
@@ -151,7 +157,11 @@ class _Caller:
     @property
     def note(self) -> Note:
         """Return the note that names the values."""
-        known = {need.name: str(self.given.get(need.name, need.value)) for need in self.wanted.needs if need.name in self.values}
+        known = {
+            need.name: str(self.given.get(need.name, need.value))
+            for need in self.wanted.needs
+            if need.name in self.values
+        }
         known |= {need.name: "a size" for need in self.open}
         known |= {name: str(self.given[name]) for name in sorted(self.dialect.used)}
         shown = ", ".join(f"{name}={value}" for name, value in known.items())
@@ -254,9 +264,10 @@ class _Caller:
             found = called(self.run, owner, (), node, named)
         except ParseError:
             return Instance(Class(owner.name, {}, (owner,), True), attributes)
-        if isinstance(found, Instance):
+        if isinstance(found, Instance) and not isinstance(self.run.seen(found), Unknown):
             found.values.update(attributes)
-        return found
+            return found
+        return Instance(Class(owner.name, {}, (owner,), True), attributes)
 
     def _arguments(self, function: Function, skip: int, *, needed: bool) -> dict[str, Value]:
         """Return the values of a function's parameters; those that the program does not depend on are unknown."""
@@ -270,8 +281,11 @@ class _Caller:
                 found[name] = Attributes(attributes, name)
             elif needed and any(need.name == name for need in self.open):
                 found[name] = Var(name, "int32")
+            elif name in self.dialect.given:
+                found[name] = self.dialect.given[name]
+                self.dialect.used.add(name)
             elif name not in function.defaults:
-                found[name] = Unknown(f"{name} has no value; --size {name}=… gives it one")
+                found[name] = Unknown("it is a parameter of a function that is not called", name)
         return found
 
     def _attributes_of(self, name: str) -> dict[str, Value]:

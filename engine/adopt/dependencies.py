@@ -52,8 +52,10 @@ def _follow(function: ast.FunctionDef, names: set[str], parts: list[ast.AST], ar
         size = len(parts)
         rest: list[ast.stmt] = []
         for node in pending:
-            holds = around is not None and node.lineno <= getattr(around, "lineno", 0) <= (node.end_lineno or 0) and any(
-                part is around for part in ast.walk(node)
+            holds = (
+                around is not None
+                and node.lineno <= getattr(around, "lineno", 0) <= (node.end_lineno or 0)
+                and any(part is around for part in ast.walk(node))
             )
             if holds and isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
@@ -143,7 +145,11 @@ def _head_names(node: ast.stmt) -> frozenset[str]:
 def _updated(node: ast.stmt) -> set[str]:
     """Return the names of lists and dicts whose methods a statement calls, such as `sizes.append(4)`."""
     calls = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
-    return {c.value.id for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name)} - {"self", "te", "tvm"}
+    return {c.value.id for c in calls if isinstance(c, ast.Attribute) and isinstance(c.value, ast.Name)} - {
+        "self",
+        "te",
+        "tvm",
+    }
 
 
 __all__ = ["Dependencies", "changed_later", "own_parts", "used_attributes"]

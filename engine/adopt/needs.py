@@ -23,13 +23,14 @@ Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 class Need(msgspec.Struct, frozen=True):
     """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default or
     from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of axes of
-    a tensor or items of a list, if the code tells."""
+    a tensor or items of a list, and its `dtype`, if the code tells."""
 
     name: str
     kind: Kind
     value: str = ""
     optional: bool = False
     rank: int = 2
+    dtype: str = "float32"
 
     @property
     def shown(self) -> str:
@@ -40,7 +41,7 @@ class Need(msgspec.Struct, frozen=True):
         """A value of the kind, as `--size` takes it."""
         many = "x".join(["16"] * self.rank)
         if self.kind == "tensor":
-            return f"{many}xfloat32" if self.rank else "float32"
+            return f"{many}x{self.dtype}" if self.rank else self.dtype
         return many if self.kind == "list" else _EXAMPLES[self.kind]
 
 
@@ -57,7 +58,9 @@ def title_of(node: Definition | ast.Lambda) -> str:
     return next((n.value for n in names if isinstance(n, ast.Constant) and isinstance(n.value, str)), "lambda")
 
 
-def needs_of(around: Sequence[Definition], node: Definition | ast.Lambda, calls: Mapping[str, Known]) -> tuple[Need, ...]:
+def needs_of(
+    around: Sequence[Definition], node: Definition | ast.Lambda, calls: Mapping[str, Known]
+) -> tuple[Need, ...]:
     """Return what a definition in functions and methods needs; `calls` has the arguments of a call of a function by its name. A function
     that computes needs its own parameters."""
     path = (*around, node)
@@ -101,9 +104,9 @@ def _parametrized(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for decorator in getattr(node, "decorator_list", ()):
         match decorator:
-            case ast.Call(func=func, args=[ast.Constant(value=str(names)), ast.List(elts=[first, *_])]) if (
-                ast.unparse(func).endswith("parametrize")
-            ):
+            case ast.Call(func=func, args=[ast.Constant(value=str(names)), ast.List(elts=[first, *_])]) if ast.unparse(
+                func
+            ).endswith("parametrize"):
                 known = [name.strip() for name in names.split(",") if name.strip()]
                 values = first.elts if len(known) > 1 and isinstance(first, ast.Tuple | ast.List) else [first]
                 found |= dict(zip(known, values, strict=False))
@@ -160,7 +163,7 @@ def _of_parameter(
     if attributes:
         yield from (_need(attribute, None, None) for attribute in attributes)
     else:
-        yield replace(need, kind=kind, rank=rank)
+        yield replace(need, kind=kind, rank=rank, dtype="int32" if name in uses.integers else need.dtype)
 
 
 _ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"
@@ -207,7 +210,9 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
     if "bool" in annotation or value in ("True", "False"):
         return "flag"
     words = annotation.strip("'\"")
-    if not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence")) or value.startswith(("[", "(")):
+    if (not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))) or value.startswith(
+        ("[", "(")
+    ):
         return "list"
     if "scope" in name:
         return "scope"
@@ -238,9 +243,7 @@ def values_of(
     return found, missing
 
 
-def missing_values(
-    source: Source, name: str, place: ast.AST, missing: Sequence[Need], cause: str = ""
-) -> ParseError:
+def missing_values(source: Source, name: str, place: ast.AST, missing: Sequence[Need], cause: str = "") -> ParseError:
     names = ", ".join(need.shown for need in missing)
     options = " ".join(f"--size {need.name}={need.example}" for need in missing)
     return parse_error("missing-values", f"{name} needs values for {names}" + (f": {cause}" if cause else ""), source.place(place), found=name,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
+_OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
 
 
@@ -17,6 +18,9 @@ class Uses:
     def __init__(self, function: ast.FunctionDef | ast.Lambda) -> None:
         self._kinds: dict[str, Kind] = {}
         self._ranks: dict[str, int] = {}
+        self.integers: set[str] = (
+            set()
+        )  # tensors of integers: those whose elements are indices or have their bits changed
         for part in ast.walk(function):
             self._read(part)
 
@@ -37,8 +41,14 @@ class Uses:
             self._ranks.setdefault(name, rank)
 
     def _read(self, part: ast.AST) -> None:
+        if isinstance(part, ast.Subscript):
+            self._mark_integers(part.slice)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _OF_BITS:
+            self._mark_integers(*part.args)
         match part:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
                 for target, value in zip(targets, values, strict=True):
                     self._unpacked(target, value)
             case ast.Assign(targets=[target], value=value):
@@ -54,10 +64,20 @@ class Uses:
                 self._mark(name, "list")
             case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
                 self._mark(name, "list")
-            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Name(id=name), *_]) if "topi" in ast.unparse(owner):
+            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Name(id=name), *_]) if "topi" in ast.unparse(
+                owner
+            ):
                 self._mark(name, "tensor")
             case _:
                 pass
+
+    def _mark_integers(self, *nodes: ast.expr) -> None:
+        for part in (p for node in nodes for p in ast.walk(node)):
+            match part:
+                case ast.Subscript(value=ast.Name(id=name)) | ast.Call(func=ast.Name(id=name)):
+                    self.integers.add(name)
+                case _:
+                    pass
 
     def _unpacked(self, target: ast.expr, value: ast.expr) -> None:
         """Read `a, b = x.shape`, also with a call around it, as `get_const_tuple(x.shape)`."""

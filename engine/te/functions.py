@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ..ir import Buffer, Expr, Range, StringImm, Var, build
 from ..ir import dtype as dt
-from ..ir import And, Buffer, Expr, Or, Range, StringImm, Var, build
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.subset.scope import Unknown, Value
@@ -46,7 +46,9 @@ def _data_type(reader: TEReader, node: ast.Call) -> Value:
     assert given is not None
     name = reader.dtype(given)
     if not dt.is_int(name) and not dt.is_float(name):
-        raise reader.error(given, "unsupported", f"the bits of {name} are not known here", expected="an integer or float type")
+        raise reader.error(
+            given, "unsupported", f"the bits of {name} are not known here", expected="an integer or float type"
+        )
     return Attributes({"bits": dt.bits(name), "lanes": dt.lanes(name)}, f"DataType({name!r})")
 
 
@@ -129,17 +131,14 @@ def _outputs(name: str, shape: tuple[Expr, ...], dtypes: list[str]) -> tuple[Buf
 # --- logic
 
 
-def _logic(kind: type[And | Or]) -> Read:
-    def read(reader: TEReader, node: ast.Call) -> Value:
-        found = [reader.as_expr(v, node) for v in reader.items(node.args)]
-        if not found or any(e.dtype != "bool" for e in found) or node.keywords:
-            raise reader.error(node, "wrong-type", "te.all and te.any need conditions", expected="te.all(i > 0, j > 0)")
-        result = found[0]
-        for term in found[1:]:
-            result = kind(result, term)
-        return result
-
-    return read
+def _converted(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.runtime.convert([i, 0])`: the values as TVM's."""
+    (given,) = parameters(reader, node, ("value",))
+    assert given is not None
+    value = reader.require_known(reader.value(given), given)
+    if isinstance(value, tuple | list):
+        return tuple(reader.as_expr(item, given) for item in value)
+    return reader.as_expr(value, given)
 
 
 def _math(name: str) -> Read:
@@ -266,8 +265,10 @@ FUNCTIONS: dict[str, Read] = {
     "reduce_axis": reductions.reduce_axis,
     **{name: reductions.reducer_or_math(name) for name in ("sum", "prod", "min", "max")},
     "comm_reducer": reductions.comm_reducer,
-    "all": _logic(And),
-    "any": _logic(Or),
+    "all": _math("all"),
+    "any": _math("any"),
+    "convert": _converted,
+    "runtime.convert": _converted,
     "expr.Select": _math("Select"),
     "select": _math("Select"),
     "indexdiv": _math("floordiv"),

@@ -6,6 +6,7 @@ import ast
 import difflib
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, TypeAlias
 
 from ...ir import (
@@ -212,6 +213,18 @@ def _if_then_else(reader: Reader, node: ast.Call) -> Expr:
 
 def _select(reader: Reader, node: ast.Call) -> Expr:
     return Select(*_choice(reader, node))
+
+
+def _logic(kind: type[And | Or]) -> ReadIntrinsic:
+    """Return a reader of `T.all(a, b, …)` or `T.any(a, b, …)`, which TVM joins from the left."""
+
+    def read(reader: Reader, node: ast.Call) -> Expr:
+        found = [reader.as_expr(value, node) for value in reader.items(node.args)]
+        if not found or any(term.dtype != "bool" for term in found) or node.keywords:
+            raise reader.error(node, "wrong-type", "all and any need conditions", expected="T.all(i > 0, j > 0)")
+        return reduce(kind, found)
+
+    return read
 
 
 def _not(reader: Reader, node: ast.Call) -> Expr:
@@ -451,6 +464,8 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
         kind.__name__: _raw(kind)
         for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
     },
+    "all": _logic(And),
+    "any": _logic(Or),
     "Not": _not,
     "Select": _select,
     "Cast": _cast_raw,
