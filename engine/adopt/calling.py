@@ -38,7 +38,7 @@ class _Seeker(ScheduleDialect):
         super().__init__(reader)
         self.wanted = wanted
         parameters = {need.name for need in wanted.needs}
-        self.given = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
+        self.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
         self.used: set[str] = set()  # the given variables that were used
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
@@ -75,9 +75,13 @@ class _Seeker(ScheduleDialect):
             self._give(run, name)
 
     def _give(self, run: Evaluator, name: str) -> None:
+        if not run.functions or run.functions[-1].node in self.wanted.called:
+            self.give(run.scope, name)
+
+    def give(self, scope: Scope, name: str) -> None:
         """Give a variable whose value is not known the value from outside."""
-        if name in self.given and (not run.functions or run.functions[-1].node in self.wanted.called):
-            run.scope.define(name, self.given[name])
+        if name in self.outside:
+            scope.define(name, self.outside[name])
             self.used.add(name)
 
     def _is_around(self, run: Evaluator) -> bool:
@@ -85,7 +89,8 @@ class _Seeker(ScheduleDialect):
         return bool(run.functions) and run.functions[-1].node in self.wanted.around and self.result is None
 
     def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
-        return self._is_around(run) and not any(part is self._next(run) for part in ast.walk(node))
+        has_schedule = self.schedule is not None or self.reader.record.schedule is not None
+        return self._is_around(run) and not has_schedule and not any(part is self._next(run) for part in ast.walk(node))
 
     def decided(self, run: Evaluator, node: ast.If) -> bool | None:
         """Return what an unknown condition is in a run that reaches the program: the branch with the program is read, and one without that
@@ -230,6 +235,7 @@ class _Caller:
                 for name, line in changed_later(function, node, taken).items():
                     if not isinstance(scope.get(name), Module):
                         scope.forget([name], Unknown(f"line {line} may change it after it is used", name))
+                        self.dialect.give(scope, name)
 
     def _class(self, node: ast.ClassDef) -> Class | Unknown:
         scope = self.dialect.scopes.get(node)
@@ -281,8 +287,8 @@ class _Caller:
                 found[name] = Attributes(attributes, name)
             elif needed and any(need.name == name for need in self.open):
                 found[name] = Var(name, "int32")
-            elif name in self.dialect.given:
-                found[name] = self.dialect.given[name]
+            elif name in self.dialect.outside:
+                found[name] = self.dialect.outside[name]
                 self.dialect.used.add(name)
             elif name not in function.defaults:
                 found[name] = Unknown("it is a parameter of a function that is not called", name)
@@ -291,11 +297,11 @@ class _Caller:
     def _attributes_of(self, name: str) -> dict[str, Value]:
         """Return the given attributes of a name: `config.rope.theta` is one of `config.rope`."""
         found: dict[str, Value] = {}
-        for key, value in {**self.dialect.given, **self.values}.items():
+        for key, value in {**self.dialect.outside, **self.values}.items():
             if key.startswith(f"{name}."):
                 first, _, rest = key.removeprefix(f"{name}.").partition(".")
                 found[first] = Attributes(self._attributes_of(f"{name}.{first}"), f"{name}.{first}") if rest else value
-                self.dialect.used |= {key} & self.dialect.given.keys()
+                self.dialect.used |= {key} & self.dialect.outside.keys()
         return found
 
     def _tensor(self, name: str, value: Value, node: ast.AST) -> Value:

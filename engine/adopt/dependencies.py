@@ -57,7 +57,7 @@ def _follow(function: ast.FunctionDef, names: set[str], parts: list[ast.AST], ar
                 and node.lineno <= getattr(around, "lineno", 0) <= (node.end_lineno or 0)
                 and any(part is around for part in ast.walk(node))
             )
-            if holds and isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if holds and (isinstance(node, ast.FunctionDef | ast.ClassDef) or not hasattr(node, "body")):
                 continue
             concerned = bound_names(node) | (_changed(node) & local if not hasattr(node, "body") else frozenset())
             if holds or concerned & names:

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from ..script.language import SCHEDULE_MAKERS, called_name, is_script
+from ..script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
 from .dependencies import own_parts
 from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
 
@@ -55,8 +55,8 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
 
 def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> list[NestedProgram]:
     """Return the programs that functions and methods of a text make, in order; with a place, only the one there."""
-    foreign = _foreign_names(tree)
-    found = [pair for pair in _definitions(tree.body, ()) if not _is_foreign(pair[1], foreign)]
+    foreign = other_languages(ast.walk(tree))
+    found = [pair for pair in _definitions(tree.body, ()) if root_of_decorator(pair[1]) not in foreign]
     if place is not None:
         found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
     calls = _calls(tree) if found else {}
@@ -112,27 +112,6 @@ def _is_computing(call: ast.Call) -> bool:
 
 def _owner(call: ast.Call) -> str:
     return ast.unparse(call.func.value).rpartition(".")[2] if isinstance(call.func, ast.Attribute) else ""
-
-
-# --- other languages
-
-
-def _foreign_names(tree: ast.Module) -> frozenset[str]:
-    """Return the names under which a text imports languages with the names of TVM's: `import tilelang.language as T`."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                module = f"{node.module or ''}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
-                if module.endswith("language"):
-                    found.add(alias.asname or alias.name)
-    return frozenset(found)
-
-
-def _is_foreign(node: Definition | ast.Lambda, names: frozenset[str]) -> bool:
-    decorators = getattr(node, "decorator_list", ())
-    roots = [ast.unparse(d).partition("(")[0].rpartition(".")[0] for d in decorators]
-    return is_script(node) and not names.isdisjoint(roots)
 
 
 # --- calls

@@ -148,7 +148,7 @@ class Dialect:
         return None
 
     def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
-        """Whether the runs that are read go on after a statement that may leave the function."""
+        """Whether the runs that are read go on after a statement that may leave the function, and need nothing of it for certain."""
         return False
 
     def forgot(self, run: Evaluator, node: ast.stmt) -> None:
@@ -312,7 +312,7 @@ class Evaluator:
     def iterate(self, value: Value, node: ast.AST) -> Iterator[Value] | None:
         """Return the items of a value, one after the other; None if only running the code decides them. Raises "unsupported"."""
         match value:
-            case Unknown():
+            case Unknown() | Module():
                 return None
             case tuple() | list() | str() | range() | dict():
                 return self._live(value, node)
@@ -396,7 +396,7 @@ class Evaluator:
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
-        if (leaves(node) and not self.dialect.goes_on(self, node)) or self.dialect.concerns(self, node):
+        if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
             head = getattr(node, "test", getattr(node, "iter", node))
             raise UnknownValueError(self.refused(node).refusal, self._origin(head))
         self.pass_over(node)

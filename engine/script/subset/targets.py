@@ -88,7 +88,7 @@ def _unpacked(run: Evaluator, target: ast.Tuple | ast.List, value: Value) -> Seq
     names = target.elts
     found = run.iterate(value, target)
     if found is None:
-        return (value,) * len(names)
+        return (value if isinstance(value, Unknown) else run.runs(target, (value,)),) * len(names)
     given: list[Value] = []
     for item in found:
         given.append(item)
