@@ -17,7 +17,7 @@ from ..script.subset.core import Evaluator
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Attributes, Bound, Class, Function, Instance, Module
-from ..te.model import Compute, Operation, Placeholder, Tensor
+from ..te.model import Compute, Placeholder, Tensor
 from ..te.prim_func import needed
 from ..te.program import made_program
 from ..te.reader import TEReader
@@ -46,8 +46,10 @@ class _Seeker(ScheduleDialect):
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
         if node in self.wanted.called:
             self.scopes[node] = run.scope
-        if node is not self.wanted.node or not self.wanted.is_script:
+        if not self.wanted.is_script:
             return super().definition(run, node)
+        if node is not self.wanted.node:
+            return Unknown("it is another program") if self.definitions.is_program(node) else None
         try:
             found = super().definition(run, node)
         except TilewrightError as error:
@@ -120,6 +122,8 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
     reader.scope = run.scope
     for node in source.tree.body:
         _leniently(run, node)
+        if isinstance(dialect.result, Parsed):
+            break
     if isinstance(dialect.result, Parsed):
         return _of_parsed(dialect.result), frozenset()
     dialect.result = None
@@ -211,10 +215,9 @@ class _Caller:
         self._forget_changed(self.wanted.node)
         reader = self.dialect.reader
         self.dialect.schedule, self.dialect.handles, reader.record, reader.notes = None, {}, Record(), []
-        reader.operations, outside = [], reader.operations
         try:
             value = self._call(self.wanted.node, owner)
-            return self._snippet(value, outside)
+            return self._snippet(value)
         except TilewrightError as error:
             asks = isinstance(error, UnknownValueError) and error.name not in self.given
             if self.dialect.schedule is not None and not asks:
@@ -315,7 +318,7 @@ class _Caller:
         made = Placeholder(name, (Buffer(identifier(name), extents, dtype),), node)
         return outputs_of(self.dialect.reader, made)[0]
 
-    def _snippet(self, value: Value, outside: Sequence[Operation]) -> Snippet:
+    def _snippet(self, value: Value) -> Snippet:
         """Return what a function returned, or the schedule that it made."""
         dialect, reader = self.dialect, self.dialect.reader
         parts = [*_flat(value)]
@@ -326,7 +329,6 @@ class _Caller:
         if program is not None:
             return Snippet(program.program, Schedule(program.program), {}, (*reader.notes, self.note))
         tensors = tuple(dict.fromkeys(part for part in parts if isinstance(part, Tensor)))
-        reader.operations = [*outside, *reader.operations]
         parameters = _parameters(reader, tensors) if any(isinstance(t.op, Compute) for t in tensors) else None
         result = made_program(reader, parameters)
         found = translate(reader, result)

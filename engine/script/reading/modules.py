@@ -148,9 +148,7 @@ class ModuleReader:
 
     def _python(self, run: Evaluator) -> Evaluator:
         """Return an evaluator of the functions that a program calls: the one around it, with values of programs."""
-        made = evaluator(self.source, ScriptDialect(self.exprs))
-        made.budget, made.memory, made.depth = run.budget, run.memory, run.depth
-        return made
+        return evaluator(self.source, ScriptDialect(self.exprs), run)
 
     def require_no_maker(self, body: Sequence[ast.stmt]) -> None:
         """Require that no class of other code, such as a model, makes the program of the text. Raises "not-a-program"."""

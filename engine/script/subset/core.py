@@ -162,18 +162,19 @@ class Dialect:
 class Evaluator:
     """Evaluates a text. `passed` are the statements that were passed over, with the reason or "" for code that runs or prints."""
 
-    def __init__(self, source: Source, dialect: Dialect, tables: Tables) -> None:
+    def __init__(self, source: Source, dialect: Dialect, tables: Tables, around: Evaluator | None = None) -> None:
+        """Create an evaluator; one inside another, for the functions that a program calls, shares its budget and its memory."""
         self.source = source
         self.dialect = dialect
         self.tables = tables
-        self.budget = Budget(source)
+        self.budget = Budget(source) if around is None else around.budget
         self.scope = Scope()
         self.scope.define("__name__", "__main__")
-        self.memory = Memory(source, self._keeps)
+        self.memory = Memory(source, self._keeps) if around is None else around.memory
         self.passed: dict[ast.stmt, str] = {}
         self.lines: dict[str, int] = {}  # the line that defined a name of the text's own statements last
         self.at: ast.stmt | None = None  # the statement that is read
-        self.depth = 0
+        self.depth = 0 if around is None else around.depth
         self._origins: dict[ast.AST, str] = {}  # what made an expression unknown when it was read last
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 

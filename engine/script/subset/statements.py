@@ -354,9 +354,9 @@ STATEMENTS: Mapping[type[ast.stmt], ReadStatement] = {
 """Readers of statements by kind."""
 
 
-def evaluator(source: Source, dialect: Dialect) -> Evaluator:
-    """Return an evaluator of a text in a language; its `run` reads the statements."""
-    return Evaluator(source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, FUNCTIONS))
+def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None) -> Evaluator:
+    """Return an evaluator of a text in a language, also inside another one; its `run` reads the statements."""
+    return Evaluator(source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, FUNCTIONS), around)
 
 
 __all__ = ["evaluator"]
