@@ -59,7 +59,8 @@ def _follow(function: ast.FunctionDef, names: set[str], parts: list[ast.AST], ar
             )
             if holds and (isinstance(node, ast.FunctionDef | ast.ClassDef) or not hasattr(node, "body")):
                 continue
-            concerned = bound_names(node) | (_changed(node) & local if not hasattr(node, "body") else frozenset())
+            changed = frozenset[str]() if hasattr(node, "body") else _changed(node) & local
+            concerned = bound_names(node) | changed
             if holds or concerned & names:
                 heads = _heads(node)
                 parts += heads

@@ -21,9 +21,9 @@ Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default or
-    from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of axes of
-    a tensor or items of a list, and its `dtype`, if the code tells."""
+    """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default
+    or from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of
+    axes of a tensor or items of a list, and its `dtype`, if the code tells."""
 
     name: str
     kind: Kind
@@ -72,7 +72,7 @@ def needs_of(
         is_bound = isinstance(outer, ast.ClassDef) and not is_static(inner)
         if isinstance(outer, ast.ClassDef) and is_bound and isinstance(inner, ast.FunctionDef):
             found |= {need.name: need for need in _of_object(outer, inner, wanted)}
-        call = {} if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
+        call = dict[str, ast.expr]() if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
         given = {**defaults_of(inner), **_parametrized(inner), **call}
         parts = wanted.parts if inner is not node else (node,)
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
@@ -244,9 +244,10 @@ def values_of(
 
 
 def missing_values(source: Source, name: str, place: ast.AST, missing: Sequence[Need], cause: str = "") -> ParseError:
-    names = ", ".join(need.shown for need in missing)
+    """Create the error that asks for values, with the options of the command line."""
+    message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
     options = " ".join(f"--size {need.name}={need.example}" for need in missing)
-    return parse_error("missing-values", f"{name} needs values for {names}" + (f": {cause}" if cause else ""), source.place(place), found=name,
+    return parse_error("missing-values", message, source.place(place), found=name,
                        expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
 
 

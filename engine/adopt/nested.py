@@ -59,7 +59,7 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
     found = [pair for pair in _definitions(tree.body, ()) if root_of_decorator(pair[1]) not in foreign]
     if place is not None:
         found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
-    calls = _calls(tree) if found else {}
+    calls = _calls(tree) if found else dict[str, Known]()
     return [NestedProgram(around, node, needs_of(around, node, calls)) for around, node in found]
 
 

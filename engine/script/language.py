@@ -55,7 +55,8 @@ def is_script(node: ast.AST) -> bool:
 
 
 def other_languages(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """Return the names under which a text imports languages with the names of TVM's, with their modules: `import tilelang.language as T`."""
+    """Return the names under which a text imports languages with the names of TVM's, with their modules, as in
+    `import tilelang.language as T`."""
     found: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -131,7 +131,9 @@ def test_law_constants_of_a_program_in_a_function_are_those_of_a_run(bodies: tup
 @given(bodies=function_bodies(), size=st.integers(1, 6))
 def test_law_constants_of_a_function_that_computes_are_those_of_its_call(bodies: tuple[str, str], size: int) -> None:
     above, below = bodies
-    found = read_in_function(f"{IMPORTS}from tvm import te\n" + in_function(START, above, COMPUTED, "use(made)\n", below), size)
+    found = read_in_function(
+        f"{IMPORTS}from tvm import te\n" + in_function(START, above, COMPUTED, "use(made)\n", below), size
+    )
     expected = computed(f"{in_function(START, above, RECORDED, 'made()', chr(10), below)}make({size})\n")
     note(in_function(START, above, COMPUTED, "use(made)\n", below))
     if expected and expected[0] is not None:
