@@ -77,8 +77,14 @@ class _Seeker(ScheduleDialect):
             self._give(run, name)
 
     def _give(self, run: Evaluator, name: str) -> None:
-        if not run.functions or run.functions[-1].node in self.wanted.called:
+        if not run.functions or self._is_inside(run.functions[-1].node):
             self.give(run.scope, name)
+
+    def _is_inside(self, node: ast.AST) -> bool:
+        """Whether a function is one that is called for the program, or is defined in one."""
+        first = getattr(node, "lineno", 0)
+        functions = (outer for outer in self.wanted.called if not isinstance(outer, ast.ClassDef))
+        return any(outer.lineno <= first <= (outer.end_lineno or 0) for outer in functions)
 
     def give(self, scope: Scope, name: str) -> None:
         """Give a variable whose value is not known the value from outside."""
@@ -234,11 +240,19 @@ class _Caller:
         scope = self.dialect.scopes.get(node)
         for function in self.wanted.around:
             if scope is not None and isinstance(function, ast.FunctionDef):
+                self._give_attributes(scope, function)
                 taken = {argument.arg for argument in parameters_of(function)}
                 for name, line in changed_later(function, node, taken).items():
                     if not isinstance(scope.get(name), Module):
                         scope.forget([name], Unknown(f"line {line} may change it after it is used", name))
                         self.dialect.give(scope, name)
+
+    def _give_attributes(self, scope: Scope, method: ast.FunctionDef) -> None:
+        """Give an object that other code may have changed the attributes from outside."""
+        name = method.args.args[0].arg if method.args.args else ""
+        value, attributes = scope.get(name), self._attributes_of(name)
+        if attributes and isinstance(value, Instance) and isinstance(self.run.seen(value), Unknown):
+            scope.define(name, Instance(Class(value.of.name, {}, (value.of,), True), attributes))
 
     def _class(self, node: ast.ClassDef) -> Class | Unknown:
         scope = self.dialect.scopes.get(node)

@@ -386,13 +386,13 @@ class Evaluator:
             or self.dialect.concerns(self, node)
         ):
             raise error
-        self.pass_over(node, error.refusal.message)
+        self.pass_over(node, error.refusal.message, error.name if isinstance(error, UnknownValueError) else "")
 
-    def pass_over(self, node: ast.stmt, why: str = "") -> None:
-        """Pass over a statement that only running the code decides."""
+    def pass_over(self, node: ast.stmt, why: str = "", origin: str = "") -> None:
+        """Pass over a statement that only running the code decides; `origin` is the variable that makes it unknown."""
         self.passed[node] = why
         line = self.line(node)
-        self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""))
+        self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""), origin)
         self.dialect.forgot(self, node)
 
     def undecided(self, node: ast.stmt) -> None:
