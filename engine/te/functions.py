@@ -52,15 +52,6 @@ def _data_type(reader: TEReader, node: ast.Call) -> Value:
     return Attributes({"bits": dt.bits(name), "lanes": dt.lanes(name)}, f"DataType({name!r})")
 
 
-def _const(reader: TEReader, node: ast.Call) -> Value:
-    value, dtype = parameters(reader, node, ("value", "dtype"), 1)
-    assert value is not None
-    found = reader.value(value)
-    if not isinstance(found, bool | int | float):
-        raise reader.error(value, "wrong-type", "a constant must be a number", expected='te.const(1, "float32")')
-    return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
-
-
 def _placeholder(reader: TEReader, node: ast.Call) -> Value:
     shape, dtype, name = parameters(reader, node, ("shape", "dtype", "name"), 1)
     assert shape is not None
@@ -259,7 +250,7 @@ FUNCTIONS: dict[str, Read] = {
     "Var": _var,
     "SizeVar": _var,
     "DataType": _data_type,
-    "const": _const,
+    "const": _math("const"),
     "placeholder": _placeholder,
     "compute": _compute,
     "reduce_axis": reductions.reduce_axis,

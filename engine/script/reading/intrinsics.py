@@ -227,6 +227,16 @@ def _logic(kind: type[And | Or]) -> ReadIntrinsic:
     return read
 
 
+def _const(reader: Reader, node: ast.Call) -> Expr:
+    """Read `tirx.const(1, "float32")`."""
+    value, dtype = parameters(reader, node, ("value", "dtype"), 1)
+    assert value is not None
+    found = reader.value(value)
+    if not isinstance(found, bool | int | float):
+        raise reader.error(value, "wrong-type", "a constant must be a number", expected='T.const(1, "float32")')
+    return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
+
+
 def _not(reader: Reader, node: ast.Call) -> Expr:
     (argument,) = parameters(reader, node, ("a",))
     assert argument is not None
@@ -464,6 +474,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
         kind.__name__: _raw(kind)
         for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
     },
+    "const": _const,
     "all": _logic(And),
     "any": _logic(Or),
     "Not": _not,

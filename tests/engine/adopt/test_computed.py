@@ -183,6 +183,7 @@ FORMS = {
     "a tuple of indices": "x[(i, j)]",
     "conditions in one call": "tir.if_then_else(tir.all(i > 0, j > 0), x[i, j], x[0, 0])",
     "converted indices": "x[tvm.runtime.convert([i, j])]",
+    "a constant": "x[i, j] + tir.const(2, x.dtype)",
     "the bits of a type": "x[i, j * DataType('int4').bits // 4]",
 }
 
