@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ir import Buffer, TilewrightError, Var, build, refusing_faults
+from ..ir import Buffer, Expr, TilewrightError, Var, build, refusing_faults
 from ..schedule import Schedule
 from ..script import Note, Parsed
 from ..script.errors import ParseError, UnknownValueError
@@ -40,6 +40,7 @@ class _Seeker(ScheduleDialect):
         parameters = {need.name for need in wanted.needs}
         self.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
         self.used: set[str] = set()  # the given variables that were used
+        self.of_axes: set[str] = set()  # unknown variables of functions of axes
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
@@ -77,8 +78,15 @@ class _Seeker(ScheduleDialect):
             self._give(run, name)
 
     def _give(self, run: Evaluator, name: str) -> None:
-        if not run.functions or self._is_inside(run.functions[-1].node):
+        if run.functions and self._has_axes(run):
+            self.of_axes.add(name)
+        elif not run.functions or self._is_inside(run.functions[-1].node):
             self.give(run.scope, name)
+
+    def _has_axes(self, run: Evaluator) -> bool:
+        """Whether the function that is read gets axes, so that its variables are no constants."""
+        values = (run.scope.get(argument.arg) for argument in parameters_of(run.functions[-1].node))
+        return run.functions[-1].node is not self.wanted.node and any(isinstance(value, Expr) for value in values)
 
     def _is_inside(self, node: ast.AST) -> bool:
         """Whether a function is one that is called for the program, or is defined in one."""
@@ -137,7 +145,7 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
     try:
         found = caller.defined() if wanted.is_script else caller.computed()
     except UnknownValueError as error:
-        if not error.name or error.name in given or error.name in caller.values:
+        if not error.name or error.name in {*given, *caller.values, *dialect.of_axes}:
             raise
         raise missing_values(
             source, wanted.name, wanted.node, [named_need(error.name)], error.refusal.message

@@ -118,6 +118,17 @@ def test_variable_that_is_not_known_is_asked_for_by_name() -> None:
     assert shapes(opened(text, n=8, target__kind="llvm", limit=64)) == [(8, 64, "float32")] * 2
 
 
+def test_variable_of_a_function_of_axes_is_not_asked_for() -> None:
+    text = (
+        "from lib import mapped\ndef f(x: te.Tensor):\n    def of(i, j):\n        k = mapped(i, j)\n        return x[k, j]\n"
+        "    return te.compute(x.shape, of, name='y')\n"
+    )
+    for given in ({}, {"k": 3}):
+        with pytest.raises(ParseError, match=r"the value of k is not known|this value is not known") as caught:
+            opened(text, x="4x8xint8", **given)
+        assert caught.value.code != "missing-values"
+
+
 def test_condition_that_is_not_known_decides_the_function_that_computes() -> None:
     with pytest.raises(ParseError, match="not part of the supported subset"):
         opened(LIMITED, n=8, target__kind="llvm", limit=64)
