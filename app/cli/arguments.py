@@ -121,7 +121,7 @@ def _value_list(text: str) -> list[tuple[str, int | str]]:
     for part in text.split(","):
         name, _, value = part.partition("=")
         name, value = name.strip(), value.strip()
-        if not name.isidentifier() or not _VALUE.fullmatch(value):
+        if not all(word.isidentifier() for word in name.split(".")) or not _VALUE.fullmatch(value):
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as M=256 or dtype=float16")
         found.append((name, int(value) if value.isdecimal() else value))
     return found

@@ -93,7 +93,7 @@ def read_as_far_as_possible(
             if dialect.schedule is None and known is None:
                 dialect.definitions.require_no_maker(body[:number])
                 raise stopped from error
-            return _snippet(dialect, known, stopped, rest)
+            return snippet_of(dialect, known, stopped, rest)
     if dialect.schedule is None and len(dialect.parsed) > 1:
         parse(text, filename)  # raises: the text has several programs
     known = _first(program, dialect)
@@ -101,7 +101,7 @@ def read_as_far_as_possible(
         if not is_of_te:
             dialect.definitions.fail_count([])  # raises
         return _te_snippet(text, filename, sizes, assumes=assumes)
-    return _snippet(dialect, known)
+    return snippet_of(dialect, known)
 
 
 def with_trace(program: IRModule | PrimFunc, trace: str) -> Snippet:
@@ -120,14 +120,14 @@ def _te_snippet(text: str, filename: str, sizes: Mapping[str, int] | None, *, as
     return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
 
 
-def _snippet(
+def snippet_of(
     dialect: ScheduleDialect, program: IRModule | PrimFunc | None,
-    stopped: TilewrightError | None = None, rest: tuple[Place, ...] = (),
+    stopped: TilewrightError | None = None, rest: tuple[Place, ...] = (), *more: Note,
 ) -> Snippet:  # fmt: skip
-    """Return what was read; `program` is that of a text without a schedule."""
+    """Return what was read, with `more` notes; `program` is that of a text without a schedule."""
     made = dialect.schedule
     parsed = tuple(note for found in dialect.parsed.values() for note in found.notes)
-    notes = (*parsed, *dialect.reader.notes, *passed_notes(dialect.run.source, dialect.run.passed))
+    notes = (*parsed, *dialect.reader.notes, *passed_notes(dialect.run.source, dialect.run.passed), *more)
     if made is None:
         assert program is not None
         return Snippet(program, Schedule(program), {}, notes, (), stopped, rest)

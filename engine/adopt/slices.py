@@ -15,7 +15,6 @@ from msgspec.structs import replace as replace_fields
 
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
-from ..schedule import Schedule
 from ..script import Note, ParseError
 from ..script.language import is_script
 from ..script.reading.indent import shifted
@@ -32,7 +31,8 @@ from ..script.subset.bindings import (
     makes_items,
 )
 from ..script.syntax import find_tree
-from .nested import NestedProgram, nested_programs, read_nested
+from .calling import read_nested
+from .nested import NestedProgram, makes_program, nested_programs
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 
@@ -87,6 +87,13 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
         """Whether the statement is a function or class that makes TVMScript programs."""
         return isinstance(self.node, ast.FunctionDef | ast.ClassDef) and any(map(is_script, ast.walk(self.node)))
 
+    @property
+    def computes(self) -> bool:
+        """Whether the statement computes a program, and is no function or class."""
+        return not isinstance(self.node, ast.FunctionDef | ast.ClassDef) and self.calls(
+            "compute", "create_prim_func", "extern"
+        )
+
     def calls(self, *methods: str) -> bool:
         """Whether the statement calls a function or method of one of these names."""
         return any(
@@ -128,20 +135,18 @@ def programs_of(
             except ParseError as found:
                 errors.append(found)
     programs = tuple(slicer.programs())
-    is_python = tree is not None
-    if tree is None and slicer.makes_scripts:
-        text = slicer.text()
-        tree = find_tree(text)
-    if tree is not None:
-        programs = tuple(sorted((*programs, *_nested(text, tree)), key=lambda program: program.lines))
-    return Sliced(tuple(parts), programs, tuple(slicer.notes), tuple(errors), is_python)
+    code = text if tree is not None else slicer.text
+    made = tree if tree is not None else find_tree(code)
+    if made is not None:
+        nested = (p for p in _nested(code, made) if not any(p.used <= other.used for other in programs))
+        programs = tuple(sorted((*programs, *nested), key=lambda program: program.lines))
+    return Sliced(tuple(parts), programs, tuple(slicer.notes), tuple(errors), tree is not None)
 
 
 def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
     """Yield the programs that functions of a text make."""
     for found in nested_programs(tree)[:MAX_PROGRAMS]:
-        first = min(found.node.lineno, *(d.lineno for d in found.node.decorator_list))
-        lines = (first, found.node.end_lineno or first)
+        lines = found.lines
         yield PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
 
 
@@ -177,9 +182,8 @@ def read_nested_program(
     """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
     assert program.nested is not None
     source = Source(program.text, filename)
-    wanted = next(found for found in nested_programs(source.tree) if found.name == program.name)
-    parsed, notes, used = read_nested(source, wanted, given)
-    return Snippet(parsed.program, Schedule(parsed.program), {}, notes), used
+    (wanted,) = nested_programs(source.tree, program.nested.place)
+    return read_nested(source, wanted, given)
 
 
 def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:
@@ -237,8 +241,9 @@ class _Slicer:
         """Whether functions or classes of the code make programs."""
         return any(unit.makes_script for unit in self.units)
 
+    @property
     def text(self) -> str:
-        """The lines of the code at their numbers; others are empty."""
+        """The code, on its lines."""
         return "\n".join(self.lines.get(n, "") for n in range(1, max(self.lines, default=0) + 1)) + "\n"
 
     def programs(self) -> list[PostProgram]:
@@ -257,7 +262,7 @@ class _Slicer:
         rest = (n for n, unit in enumerate(self.units) if unit.is_script and n not in used)
         found += [self._backward({n}) for n in list(rest)[: MAX_PROGRAMS - len(found)]]
         if not found and not self.makes_scripts:
-            computed = {n for n, unit in enumerate(self.units) if unit.calls("compute", "create_prim_func", "extern")}
+            computed = {n for n, unit in enumerate(self.units) if unit.computes}
             found = [self._backward(computed)] if computed else []
         return sorted((self._program(kept, called) for kept in found), key=lambda program: program.lines)
 
@@ -266,7 +271,11 @@ class _Slicer:
         calls it."""
         unit = self.units[number]
         if isinstance(unit.node, ast.FunctionDef):
-            return _schedules(unit) and not any(unit.node.name in other.uses for other in self.units)
+            return (
+                _schedules(unit)
+                and not makes_program(unit.node)
+                and not any(unit.node.name in other.uses for other in self.units)
+            )
         if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr):
             return False
         if not isinstance(unit.node, ast.Expr) and _creates(unit):

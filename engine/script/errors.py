@@ -17,6 +17,14 @@ class ParseError(TilewrightError):
         return self.refusal.place
 
 
+class UnknownValueError(ParseError):
+    """A value that is not known for certain where a program needs it. `name` is that of a variable, or of an attribute: `self.heads`."""
+
+    def __init__(self, refusal: Refusal, name: str = "") -> None:
+        super().__init__(refusal)
+        self.name = name
+
+
 def parse_error(
     code: str, message: str, place: Place | None, *, found: str = "", expected: str = "", fix: tuple[str, ...] = ()
 ) -> ParseError:

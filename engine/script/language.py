@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from .errors import ParseError
 from .reading.functions import is_relax
@@ -51,6 +52,26 @@ def is_script(node: ast.AST) -> bool:
         return False
     names = [f".{ast.unparse(d.func if isinstance(d, ast.Call) else d)}" for d in node.decorator_list]
     return any(name.endswith(f".{decorator}") for name in names for decorator in _DECORATORS)
+
+
+def other_languages(nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """Return the names under which a text imports languages with the names of TVM's, with their modules, as in
+    `import tilelang.language as T`."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                module = f"{node.module or ''}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+                if module.endswith(".language"):
+                    found[alias.asname or alias.name] = module
+    return found
+
+
+def root_of_decorator(node: ast.AST) -> str:
+    """Return the name in front of the decorator of a program: "T" for `@T.prim_func(private=True)`."""
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in decorators]
+    return next((n.partition(".")[0] for n in names if n.endswith(_DECORATORS)), "")
 
 
 def has_graph(text: str) -> bool:
@@ -109,6 +130,8 @@ __all__ = [
     "is_script",
     "is_te",
     "makes_schedule",
+    "other_languages",
+    "root_of_decorator",
     "takes_schedule",
     "tree_of",
 ]

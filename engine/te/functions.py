@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ..ir import And, Buffer, Expr, Or, Range, StringImm, Var, build
+from ..ir import Buffer, Expr, Range, StringImm, Var, build
+from ..ir import dtype as dt
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.subset.scope import Unknown, Value
@@ -39,13 +40,16 @@ def _var(reader: TEReader, node: ast.Call) -> Value:
     return build.const(reader.sizes[name], dtype) if name in reader.sizes else Var(name, dtype)
 
 
-def _const(reader: TEReader, node: ast.Call) -> Value:
-    value, dtype = parameters(reader, node, ("value", "dtype"), 1)
-    assert value is not None
-    found = reader.value(value)
-    if not isinstance(found, bool | int | float):
-        raise reader.error(value, "wrong-type", "a constant must be a number", expected='te.const(1, "float32")')
-    return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
+def _data_type(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.DataType("int4")`, for its bits and lanes."""
+    (given,) = parameters(reader, node, ("dtype",))
+    assert given is not None
+    name = reader.dtype(given)
+    if not dt.is_int(name) and not dt.is_float(name):
+        raise reader.error(
+            given, "unsupported", f"the bits of {name} are not known here", expected="an integer or float type"
+        )
+    return Attributes({"bits": dt.bits(name), "lanes": dt.lanes(name)}, f"DataType({name!r})")
 
 
 def _placeholder(reader: TEReader, node: ast.Call) -> Value:
@@ -118,17 +122,14 @@ def _outputs(name: str, shape: tuple[Expr, ...], dtypes: list[str]) -> tuple[Buf
 # --- logic
 
 
-def _logic(kind: type[And | Or]) -> Read:
-    def read(reader: TEReader, node: ast.Call) -> Value:
-        found = [reader.as_expr(v, node) for v in reader.items(node.args)]
-        if not found or any(e.dtype != "bool" for e in found) or node.keywords:
-            raise reader.error(node, "wrong-type", "te.all and te.any need conditions", expected="te.all(i > 0, j > 0)")
-        result = found[0]
-        for term in found[1:]:
-            result = kind(result, term)
-        return result
-
-    return read
+def _converted(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.runtime.convert([i, 0])`: the values as TVM's."""
+    (given,) = parameters(reader, node, ("value",))
+    assert given is not None
+    value = reader.require_known(reader.value(given), given)
+    if isinstance(value, tuple | list):
+        return tuple(reader.as_expr(item, given) for item in value)
+    return reader.as_expr(value, given)
 
 
 def _math(name: str) -> Read:
@@ -246,14 +247,19 @@ def _refused(name: str, reason: str) -> Read:
 FUNCTIONS: dict[str, Read] = {
     "var": _var,
     "size_var": _var,
-    "const": _const,
+    "Var": _var,
+    "SizeVar": _var,
+    "DataType": _data_type,
+    "const": _math("const"),
     "placeholder": _placeholder,
     "compute": _compute,
     "reduce_axis": reductions.reduce_axis,
     **{name: reductions.reducer_or_math(name) for name in ("sum", "prod", "min", "max")},
     "comm_reducer": reductions.comm_reducer,
-    "all": _logic(And),
-    "any": _logic(Or),
+    "all": _math("all"),
+    "any": _math("any"),
+    "convert": _converted,
+    "runtime.convert": _converted,
     "expr.Select": _math("Select"),
     "select": _math("Select"),
     "indexdiv": _math("floordiv"),

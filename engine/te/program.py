@@ -84,11 +84,11 @@ def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) ->
     return reader
 
 
-def made_program(reader: TEReader) -> MadeProgram:
-    """Return the program with the text's parameters, or else with all inputs and the outputs."""
+def made_program(reader: TEReader, tensors: Sequence[Tensor] | None = None) -> MadeProgram:
+    """Return the program with the text's parameters, else with these tensors, or else with all inputs and the outputs."""
     if reader.assumes and not any(isinstance(op, Compute) for op in reader.operations):
         _call_uncalled(reader)
-    parameters = _without_moved(reader, reader.record.parameters or _default_parameters(reader))
+    parameters = _without_moved(reader, reader.record.parameters or tuple(tensors or ()) or _default_parameters(reader))
     end = reader.source.tree.body[-1] if reader.source.tree.body else reader.source.tree
     if not _has_output(parameters) and reader.record.schedule is not None:
         parameters += tuple(Tensor(op, n) for op in reader.record.schedule.outputs for n in range(len(op.buffers)))

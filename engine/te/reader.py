@@ -177,10 +177,7 @@ class TEReader(ExpressionReader):
 
     def _indexed(self, tensor: Tensor, before: tuple[Expr, ...], node: ast.Subscript) -> Value:
         parts = [node.slice] if not isinstance(node.slice, ast.Tuple) else list(node.slice.elts)
-        values = self.items(parts)
-        if len(values) == 1 and isinstance(values[0], tuple) and not isinstance(node.slice, ast.Tuple):
-            values = list(values[0])  # `A[i]` with the tuple `i` of a lambda of all axes
-        found = [*before, *(self._index(v, node) for v in values)]
+        found = [*before, *(self._index(v, node) for value in self.items(parts) for v in _spread(value))]
         rank = len(tensor.buffer.shape)
         if len(found) > rank:
             raise self.error(node, "wrong-arguments", f"{len(found)} indices do not match the rank of tensor {tensor.op.name}",
@@ -201,6 +198,11 @@ class TEReader(ExpressionReader):
         load = BufferLoad(tensor.buffer, indices)
         self.positions.add(load, self.source.place(node))
         return load
+
+
+def _spread(value: Value) -> tuple[Value, ...]:
+    """Return the indices of a tuple, as in `A[indices]`; another value as one index."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _attribute_of(owner: Value, name: str) -> Value:

@@ -1,17 +1,19 @@
-"""Constants of Python code above a program: they have the values that Python computes, or the program is refused."""
+"""Constants of Python code above and around a program: they have the values that Python computes, or the program is refused."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import textwrap
 from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import given, note
-from support.pasted.module_texts import module_texts
+from hypothesis import strategies as st
+from support.pasted.module_texts import PROLOGUE, function_bodies, module_texts
 
 from tilewright import TilewrightError
-from tilewright.engine.adopt import programs_in, read_as_far_as_possible, read_program
+from tilewright.engine.adopt import programs_in, read_as_far_as_possible, read_nested_program, read_program
 from tilewright.engine.ir import BufferStore, IntImm, IRModule, PrimFunc, walk
 
 PROGRAM = """
@@ -37,6 +39,8 @@ def computed(text: str) -> list[Constants | None]:
     outside = SimpleNamespace(
         flag=True,
         number=6,
+        items=(1, 2),
+        pair=(7, 8),
         reverse=lambda items: items.reverse(),
         call=lambda f: f(),
         decorate=lambda f: lambda: 11,
@@ -93,3 +97,44 @@ def test_law_constants_above_a_program_are_right_or_refused(texts: tuple[str, st
             found = read(PROSE + text if as_post else text, name, as_post=as_post)
             if number < len(expected) and expected[number] is not None:
                 assert found is None or found == expected[number], f"as a post: {as_post}"
+
+
+START = "M = n\nN = 5\nK = 3\nitems = [1, 2]\n"
+COMPUTED = "def made(x: te.Tensor):\n    return te.compute((M,), lambda i: N, name='b')\n"
+RECORDED = "def made(x=None):\n    record(M, N)\n"
+
+
+def in_function(*lines: str) -> str:
+    return f"{PROLOGUE}def make(n):\n{textwrap.indent(''.join(lines), '    ')}    return 0\n"
+
+
+def read_in_function(text: str, size: int) -> Constants | None:
+    """Return the constants of the program in the function, for its parameter; None if it is refused."""
+    try:
+        (program,) = [found for found in programs_in(text).programs if found.name.startswith("make.")]
+        return constants_of(read_nested_program(program, "", {"n": size, "x": "4xint32"})[0].program)
+    except TilewrightError as error:
+        assert error.refusal.code != "internal-error", error
+        return None
+
+
+@given(bodies=function_bodies(), size=st.integers(1, 6))
+def test_law_constants_of_a_program_in_a_function_are_those_of_a_run(bodies: tuple[str, str], size: int) -> None:
+    above, below = bodies
+    found = read_in_function(IMPORTS + in_function(START, above, PROGRAM.format(name="program"), below), size)
+    expected = computed(f"{in_function(START, above, 'record(M, N)', chr(10), below)}make({size})\n")
+    note(in_function(START, above, "record(M, N)\n", below))
+    if expected and expected[0] is not None:
+        assert found is None or found == expected[0]
+
+
+@given(bodies=function_bodies(), size=st.integers(1, 6))
+def test_law_constants_of_a_function_that_computes_are_those_of_its_call(bodies: tuple[str, str], size: int) -> None:
+    above, below = bodies
+    found = read_in_function(
+        f"{IMPORTS}from tvm import te\n" + in_function(START, above, COMPUTED, "use(made)\n", below), size
+    )
+    expected = computed(f"{in_function(START, above, RECORDED, 'made()', chr(10), below)}make({size})\n")
+    note(in_function(START, above, COMPUTED, "use(made)\n", below))
+    if expected and expected[0] is not None:
+        assert found is None or found == expected[0]

@@ -73,6 +73,8 @@ def _listed(arguments: Namespace) -> int:
     labels = list(labels_of(document.text.lstrip("\ufeff"), path)) if is_plain(document) else []
     if not labels:
         made = of_program(document, path, number or 1, dict(arguments.size))
+        if made.post is None and made.plain is None and is_plain(made.document):
+            parse(document.text, path)  # raises: the text has no program
         labels = list(made.post.labels if made.post is not None else program_names(made.document))
     if arguments.json:
         print_json({"programs": labels})

@@ -6,6 +6,7 @@ import ast
 import difflib
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, TypeAlias
 
 from ...ir import (
@@ -212,6 +213,28 @@ def _if_then_else(reader: Reader, node: ast.Call) -> Expr:
 
 def _select(reader: Reader, node: ast.Call) -> Expr:
     return Select(*_choice(reader, node))
+
+
+def _logic(kind: type[And | Or]) -> ReadIntrinsic:
+    """Return a reader of `T.all(a, b, …)` or `T.any(a, b, …)`, which TVM joins from the left."""
+
+    def read(reader: Reader, node: ast.Call) -> Expr:
+        found = [reader.as_expr(value, node) for value in reader.items(node.args)]
+        if not found or any(term.dtype != "bool" for term in found) or node.keywords:
+            raise reader.error(node, "wrong-type", "all and any need conditions", expected="T.all(i > 0, j > 0)")
+        return reduce(kind, found)
+
+    return read
+
+
+def _const(reader: Reader, node: ast.Call) -> Expr:
+    """Read `tirx.const(1, "float32")`."""
+    value, dtype = parameters(reader, node, ("value", "dtype"), 1)
+    assert value is not None
+    found = reader.value(value)
+    if not isinstance(found, bool | int | float):
+        raise reader.error(value, "wrong-type", "a constant must be a number", expected='T.const(1, "float32")')
+    return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
 
 
 def _not(reader: Reader, node: ast.Call) -> Expr:
@@ -451,6 +474,9 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
         kind.__name__: _raw(kind)
         for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
     },
+    "const": _const,
+    "all": _logic(And),
+    "any": _logic(Or),
     "Not": _not,
     "Select": _select,
     "Cast": _cast_raw,

@@ -19,6 +19,7 @@ from ...ir import (
     Var,
 )
 from ..errors import parse_error
+from ..language import other_languages, root_of_decorator
 from ..notes import Note, passed_notes
 from ..subset.bindings import free_names
 from ..subset.core import Evaluator
@@ -147,9 +148,7 @@ class ModuleReader:
 
     def _python(self, run: Evaluator) -> Evaluator:
         """Return an evaluator of the functions that a program calls: the one around it, with values of programs."""
-        made = evaluator(self.source, ScriptDialect(self.exprs))
-        made.budget, made.memory, made.depth = run.budget, run.memory, run.depth
-        return made
+        return evaluator(self.source, ScriptDialect(self.exprs), run)
 
     def require_no_maker(self, body: Sequence[ast.stmt]) -> None:
         """Require that no class of other code, such as a model, makes the program of the text. Raises "not-a-program"."""
@@ -164,6 +163,8 @@ class ModuleReader:
             for node in self.source.tree.body
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not self.is_program(node)
         ]
+        if not found:
+            self._require_language()
         if not found and defined:
             node = defined[-1]
             self._class(node) if isinstance(node, ast.ClassDef) else self.functions.read(node)
@@ -179,6 +180,16 @@ class ModuleReader:
             expected="one function under @T.prim_func, or one class under @I.ir_module with all functions in it",
         )
 
+    def _require_language(self) -> None:
+        """Require that no program of the text is written in another language. Raises "not-a-program"."""
+        others = other_languages(self.source.nodes)
+        for node in self.source.nodes:
+            root = root_of_decorator(node)
+            if isinstance(node, ast.FunctionDef) and root in others:
+                raise self.source.line_error(node, "not-a-program", f"{node.name} is not written in TVMScript: {root} is {others[root]}",
+                                             expected="from tvm.script import tir as T",
+                                             fix=("paste the TVMScript that this language is lowered to",))  # fmt: skip
+
     # -- dialect
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
@@ -189,7 +200,7 @@ class ModuleReader:
             name = alias.asname or last
             if last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
                 self.exprs.namespaces[name] = _NAMESPACES[last]
-            elif name in self.exprs.namespaces and not _is_of_tvm(node, alias):
+            elif name in self.exprs.namespaces and (not _is_of_tvm(node, alias) or name in other_languages([node])):
                 del self.exprs.namespaces[name]  # another language's T
 
     def _is_current(self, imports: list[ast.Import | ast.ImportFrom]) -> bool:

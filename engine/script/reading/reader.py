@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
@@ -58,6 +59,10 @@ class Reader(ABC):
     @abstractmethod
     def value(self, node: ast.expr) -> Value:
         """Return the value of `node`: a piece of IR, or a constant. Raises ParseError outside the subset."""
+
+    def items(self, nodes: Sequence[ast.expr]) -> list[Value]:
+        """Return the values of arguments or of a list."""
+        return [self.value(node) for node in nodes]
 
     # --- typed entries
 

@@ -17,6 +17,7 @@ _RARE = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 def read_call(run: Evaluator, node: ast.Call) -> Value:
+    node = _with_name(run, node)
     dotted = run.dotted(node.func)
     if dotted is not None:
         read = run.tables.functions.get(dotted)
@@ -31,6 +32,21 @@ def read_call(run: Evaluator, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Attribute):
         return _method(run, run.value(node.func.value), node.func.attr, node)
     return apply(run, run.value(node.func), node)
+
+
+def _with_name(run: Evaluator, node: ast.Call) -> ast.Call:
+    """Return `getattr(module, "name")(…)` as `module.name(…)`; other calls as they are."""
+    match node.func:
+        case ast.Call(func=ast.Name("getattr"), args=[module, attribute], keywords=[]) if (
+            "getattr" not in run.scope and run.dotted(module) is not None
+        ):
+            name = run.value(attribute)
+            if isinstance(name, str) and name.isidentifier():
+                function = ast.copy_location(ast.Attribute(module, name, ast.Load()), node.func)
+                return ast.copy_location(ast.Call(function, node.args, node.keywords), node)
+        case _:
+            pass
+    return node
 
 
 def apply(run: Evaluator, callee: Value, node: ast.Call) -> Value:

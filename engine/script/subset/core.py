@@ -15,14 +15,14 @@ import msgspec
 
 from ...cancellation import checkpoint
 from ...ir import FAULTS, IntImm, Node, TilewrightError, build
-from ..errors import ParseError
+from ..errors import ParseError, UnknownValueError
 from ..reading.source import Source
 from . import constants
 from .bindings import leaves
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Class, Function, Instance, Lazy, Module, View, is_mutable, unknown_error
+from .values import Class, Function, Instance, Lazy, Module, View, dotted, is_mutable, unknown_error
 
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
@@ -143,6 +143,17 @@ class Dialect:
         """Return what a definition is in this language, such as a program; None for Python's own."""
         return None
 
+    def decided(self, run: Evaluator, node: ast.If) -> bool | None:
+        """Return the truth of a condition that is not known, if it has only one in the runs that are read."""
+        return None
+
+    def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
+        """Whether the runs that are read go on after a statement that may leave the function, and need nothing of it for certain."""
+        return False
+
+    def forgot(self, run: Evaluator, node: ast.stmt) -> None:
+        """Record that a statement was passed over, and that the names that it binds are unknown."""
+
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         """Whether code may change a program or schedule of this language, so that it must be read."""
         return False
@@ -151,18 +162,20 @@ class Dialect:
 class Evaluator:
     """Evaluates a text. `passed` are the statements that were passed over, with the reason or "" for code that runs or prints."""
 
-    def __init__(self, source: Source, dialect: Dialect, tables: Tables) -> None:
+    def __init__(self, source: Source, dialect: Dialect, tables: Tables, around: Evaluator | None = None) -> None:
+        """Create an evaluator; one inside another, for the functions that a program calls, shares its budget and its memory."""
         self.source = source
         self.dialect = dialect
         self.tables = tables
-        self.budget = Budget(source)
+        self.budget = Budget(source) if around is None else around.budget
         self.scope = Scope()
         self.scope.define("__name__", "__main__")
-        self.memory = Memory(source, self._keeps)
+        self.memory = Memory(source, self._keeps) if around is None else around.memory
         self.passed: dict[ast.stmt, str] = {}
         self.lines: dict[str, int] = {}  # the line that defined a name of the text's own statements last
         self.at: ast.stmt | None = None  # the statement that is read
-        self.depth = 0
+        self.depth = 0 if around is None else around.depth
+        self._origins: dict[ast.AST, str] = {}  # what made an expression unknown when it was read last
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 
     # --- budgets and errors
@@ -217,7 +230,21 @@ class Evaluator:
     def runs(self, node: ast.AST, given: Sequence[Value] = (), *, keeps: bool = False) -> Unknown:
         """Return the value of code that is never run; it may change what it was `given`."""
         self.memory.ran(self.scope, node, given, keeps=keeps)
-        return Unknown(f"line {self.line(node)} makes it by code that is never run")
+        found = Unknown(f"line {self.line(node)} makes it by code that is never run", self._origin(node))
+        self._origins[node] = found.origin
+        return found
+
+    def _origin(self, node: ast.AST) -> str:
+        """Return the variable or attribute that makes an expression unknown; "" for the result of a call."""
+        written = dotted(node)
+        if written or isinstance(node, ast.Call):
+            return written
+        for part in ast.walk(node):
+            known = self._origins.get(part, "")
+            value = self.scope.get(part.id) if isinstance(part, ast.Name) else None
+            if known or isinstance(value, Unknown):
+                return known or (value.origin if isinstance(value, Unknown) else "") or dotted(part)
+        return ""
 
     def passed_call(self, node: ast.Call, *, keeps: bool = False) -> Unknown:
         """Pass over a call of other code: its arguments are evaluated, and it may change them."""
@@ -286,7 +313,7 @@ class Evaluator:
     def iterate(self, value: Value, node: ast.AST) -> Iterator[Value] | None:
         """Return the items of a value, one after the other; None if only running the code decides them. Raises "unsupported"."""
         match value:
-            case Unknown():
+            case Unknown() | Module():
                 return None
             case tuple() | list() | str() | range() | dict():
                 return self._live(value, node)
@@ -359,18 +386,20 @@ class Evaluator:
             or self.dialect.concerns(self, node)
         ):
             raise error
-        self.pass_over(node, error.refusal.message)
+        self.pass_over(node, error.refusal.message, error.name if isinstance(error, UnknownValueError) else "")
 
-    def pass_over(self, node: ast.stmt, why: str = "") -> None:
-        """Pass over a statement that only running the code decides."""
+    def pass_over(self, node: ast.stmt, why: str = "", origin: str = "") -> None:
+        """Pass over a statement that only running the code decides; `origin` is the variable that makes it unknown."""
         self.passed[node] = why
         line = self.line(node)
-        self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""))
+        self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""), origin)
+        self.dialect.forgot(self, node)
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
-        if leaves(node) or self.dialect.concerns(self, node):
-            raise self.refused(node)
+        if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
+            head = getattr(node, "test", getattr(node, "iter", node))
+            raise UnknownValueError(self.refused(node).refusal, self._origin(head))
         self.pass_over(node)
 
     def refused(self, node: ast.stmt) -> ParseError:

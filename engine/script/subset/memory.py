@@ -56,19 +56,19 @@ class Memory:
         if self._escaped or EVERY_NAME in self.hidden:
             self._forget_hidden(scope, node)
 
-    def forget(self, scope: Scope, node: ast.AST, why: str = "") -> None:
+    def forget(self, scope: Scope, node: ast.AST, why: str = "", origin: str = "") -> None:
         """Forget the values of the names, lists and objects that a piece of code may change which is not evaluated."""
         self.events += 1
         names = bound_names(node)
-        self.forget_names(scope, scope.all_names() if EVERY_NAME in names else names, node, why)
+        self.forget_names(scope, scope.all_names() if EVERY_NAME in names else names, node, why, origin)
         for root in changed_roots(node):
             self._forget_items(scope.get(root.id), node)
         for call in calls_in(node):
             self._forget_call(scope, call)
 
-    def forget_names(self, scope: Scope, names: Iterable[str], node: ast.AST, why: str = "") -> None:
-        unknown = Unknown(why or self.why(node))
+    def forget_names(self, scope: Scope, names: Iterable[str], node: ast.AST, why: str = "", origin: str = "") -> None:
         for name in names:
+            unknown = Unknown(why or self.why(node), origin or name)
             if not isinstance(scope.get(name), Module) or name in bound_names(node):
                 if name in scope:
                     scope.forget([name], unknown)

@@ -17,12 +17,13 @@ class Foreign:
 
 
 class Unknown(Foreign):
-    """A value that is not known for certain, with the reason as a clause."""
+    """A value that is not known for certain, with the reason as a clause. `origin` is the variable or attribute that makes it unknown."""
 
-    __slots__ = ("why",)
+    __slots__ = ("origin", "why")
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, origin: str = "") -> None:
         self.why = why
+        self.origin = origin
 
 
 _Items: TypeAlias = "range | tuple[Value, ...] | list[Value] | dict[Value, Value]"

@@ -129,6 +129,9 @@ def _branch(run: Evaluator, node: ast.If) -> Outcome:
     """Read the branch of a condition that is known. An unknown one that guards a `raise` does not hold in a text that runs."""
     test = run.truth(node.test)
     if test is None:
+        test = run.dialect.decided(run, node)
+        run.memory.events += test is not None
+    if test is None:
         if node.body and isinstance(node.body[-1], ast.Raise) and len(node.body) == 1:
             run.memory.events += 1
             return run.block(node.orelse)
@@ -351,9 +354,9 @@ STATEMENTS: Mapping[type[ast.stmt], ReadStatement] = {
 """Readers of statements by kind."""
 
 
-def evaluator(source: Source, dialect: Dialect) -> Evaluator:
-    """Return an evaluator of a text in a language; its `run` reads the statements."""
-    return Evaluator(source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, FUNCTIONS))
+def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None) -> Evaluator:
+    """Return an evaluator of a text in a language, also inside another one; its `run` reads the statements."""
+    return Evaluator(source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, FUNCTIONS), around)
 
 
 __all__ = ["evaluator"]

@@ -34,6 +34,8 @@ def assign(run: Evaluator, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             if run.scope.is_module:
                 run.lines[name] = run.line(target)
+            if isinstance(value, Unknown) and not value.origin:
+                value.origin = name
             run.scope.define(name, value)
             run.dialect.named(value, name)
         case ast.Tuple() | ast.List():
@@ -86,7 +88,7 @@ def _unpacked(run: Evaluator, target: ast.Tuple | ast.List, value: Value) -> Seq
     names = target.elts
     found = run.iterate(value, target)
     if found is None:
-        return (value,) * len(names)
+        return (value if isinstance(value, Unknown) else run.runs(target, (value,)),) * len(names)
     given: list[Value] = []
     for item in found:
         given.append(item)

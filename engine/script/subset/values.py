@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ..errors import ParseError
+from ..errors import UnknownValueError
 from ..reading.source import Source
 from .scope import Foreign, Scope, Unknown, Value
 
@@ -130,13 +130,23 @@ class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
     title: str
 
 
-def unknown_error(source: Source, value: Unknown, node: ast.AST) -> ParseError:
+def unknown_error(source: Source, value: Unknown, node: ast.AST) -> UnknownValueError:
     """Create the error for a value that is not certain, where a program needs it."""
     if isinstance(node, ast.Name):
-        return source.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
-                            expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
-    return source.error(node, "unsupported", f"this value is not known for certain: {value.why}",
-                        expected="a constant or an expression")  # fmt: skip
+        found = source.error(node, "unknown-name", f"the value of {node.id} is not known for certain: {value.why}",
+                             expected=f"a constant, assigned above the program: {node.id} = 128")  # fmt: skip
+    else:
+        found = source.error(node, "unsupported", f"this value is not known for certain: {value.why}",
+                             expected="a constant or an expression")  # fmt: skip
+    return UnknownValueError(found.refusal, value.origin or dotted(node))
+
+
+def dotted(node: ast.AST) -> str:
+    """Return the text of a name or of attributes of one; "" for other expressions."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return ast.unparse(node) if isinstance(root, ast.Name) else ""
 
 
 def several(value: Value) -> tuple[Value, ...]:
@@ -202,6 +212,7 @@ __all__ = [
     "TypeVariable",
     "Unknown",
     "View",
+    "dotted",
     "frozen",
     "is_mutable",
     "parts",

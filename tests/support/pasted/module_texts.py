@@ -117,6 +117,10 @@ SIMPLE = st.one_of(
             "(M, N), K = (N, K), M",
             "M = twice(*items[:1])",
             "M = spread(1, *items, key=N)",
+            "M = getattr(math, 'floor')(N)",
+            "M = getattr(outside, 'number')",
+            "for K in outside.items: pass",
+            "M, N = outside.pair",
         ]
     ),
 )
@@ -199,6 +203,7 @@ LINES = st.recursive(
 )
 PROLOGUE = """import contextlib
 import functools
+import math
 import outside
 from dataclasses import dataclass, field
 M = 4
@@ -260,3 +265,15 @@ def module_texts(draw: st.DrawFn) -> tuple[str, str]:
     blocks = st.lists(st.one_of(LINES, _blocks(LINES)), max_size=5)
     above, between = ["\n".join(line for part in draw(blocks) for line in part) for _ in range(2)]
     return f"{PROLOGUE}{above}\n", f"{between}\n"
+
+
+@st.composite
+def function_bodies(draw: st.DrawFn) -> tuple[str, str]:
+    """Draw the Python above and below a definition in a function, with returns that conditions guard."""
+    returned = conditions(EXPRESSIONS).map(lambda test: [f"if {test}:", f"{INDENT}return 1"])
+    chosen = st.tuples(conditions(EXPRESSIONS), LINES).map(
+        lambda t: [f"if {t[0]}:", *_indented(t[1]), "else:", f"{INDENT}return 2"]
+    )
+    blocks = st.lists(st.one_of(LINES, _blocks(LINES), returned, chosen), max_size=4)
+    above, below = ["\n".join(line for part in draw(blocks) for line in part) for _ in range(2)]
+    return f"{above}\n", f"{below}\n"

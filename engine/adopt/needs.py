@@ -1,0 +1,290 @@
+"""Values that a function needs before it makes a program: parameters of the functions around it, as far as the program depends on them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ..script.errors import ParseError, parse_error
+from ..script.reading.source import Source
+from ..script.subset.scope import Value
+from ..script.subset.values import Attributes
+from .dependencies import Dependencies, used_attributes
+from .uses import Kind, Uses, uses_of
+
+Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default
+    or from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of
+    axes of a tensor or items of a list, and its `dtype`, if the code tells."""
+
+    name: str
+    kind: Kind
+    value: str = ""
+    optional: bool = False
+    rank: int = 2
+    dtype: str = "float32"
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name}={self.value}" if self.value else f"{self.name} ({self.kind})"
+
+    @property
+    def example(self) -> str:
+        """A value of the kind, as `--size` takes it."""
+        many = "x".join(["16"] * self.rank)
+        if self.kind == "tensor":
+            return f"{many}x{self.dtype}" if self.rank else self.dtype
+        return many if self.kind == "list" else _EXAMPLES[self.kind]
+
+
+_EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared"}
+Known: TypeAlias = Mapping[str, ast.expr]
+"""Values of parameters by name."""
+
+
+def title_of(node: Definition | ast.Lambda) -> str:
+    """Return the name of a definition; that of a lambda is the name of what it computes."""
+    if not isinstance(node, ast.Lambda):
+        return node.name
+    names = [k.value for part in ast.walk(node) if isinstance(part, ast.Call) for k in part.keywords if k.arg == "name"]
+    return next((n.value for n in names if isinstance(n, ast.Constant) and isinstance(n.value, str)), "lambda")
+
+
+def needs_of(
+    around: Sequence[Definition], node: Definition | ast.Lambda, calls: Mapping[str, Known]
+) -> tuple[Need, ...]:
+    """Return what a definition in functions and methods needs; `calls` has the arguments of a call of a function by its name. A function
+    that computes needs its own parameters."""
+    path = (*around, node)
+    wanted = Dependencies.of(around, node)
+    found: dict[str, Need] = {}
+    for outer, inner in zip((None, *path), path, strict=False):
+        if not isinstance(inner, ast.FunctionDef | ast.Lambda) or (inner is node and not wanted.calls_node):
+            continue
+        is_bound = isinstance(outer, ast.ClassDef) and not is_static(inner)
+        if isinstance(outer, ast.ClassDef) and is_bound and isinstance(inner, ast.FunctionDef):
+            found |= {need.name: need for need in _of_object(outer, inner, wanted)}
+        call = dict[str, ast.expr]() if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
+        given = {**defaults_of(inner), **_parametrized(inner), **call}
+        parts = wanted.parts if inner is not node else (node,)
+        for argument in parameters_of(inner)[1 if is_bound else 0 :]:
+            needs = [*_of_parameter(argument, given, inner, parts, uses_of(inner))]
+            if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
+                found |= {need.name: need for need in needs}
+    return tuple(found.values())
+
+
+def is_static(node: ast.FunctionDef | ast.Lambda) -> bool:
+    return isinstance(node, ast.Lambda) or any(
+        isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list
+    )
+
+
+def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+
+
+def defaults_of(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
+    """Return the defaults of a function's parameters."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    given = dict(zip([a.arg for a in reversed(positional)], reversed(node.args.defaults), strict=False))
+    return given | {a.arg: d for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
+
+
+def _parametrized(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
+    """Return the first values of `@pytest.mark.parametrize("n, m", [(1, 2), …])` by name."""
+    found: dict[str, ast.expr] = {}
+    for decorator in getattr(node, "decorator_list", ()):
+        match decorator:
+            case ast.Call(func=func, args=[ast.Constant(value=str(names)), ast.List(elts=[first, *_])]) if ast.unparse(
+                func
+            ).endswith("parametrize"):
+                known = [name.strip() for name in names.split(",") if name.strip()]
+                values = first.elts if len(known) > 1 and isinstance(first, ast.Tuple | ast.List) else [first]
+                found |= dict(zip(known, values, strict=False))
+            case _:
+                pass
+    return found
+
+
+# --- objects
+
+
+def _of_object(node: ast.ClassDef, method: ast.FunctionDef, wanted: Dependencies) -> Iterator[Need]:
+    """Yield the parameters of a class's constructor, the fields of a dataclass, and attributes that other classes set, as far as they are
+    used."""
+    if not method.args.args:
+        return
+    name = method.args.args[0].arg
+    attributes = used_attributes(node, name, wanted.parts)
+    made = next((p for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__init__"), None)
+    fields = {p.target.id: p for p in node.body if isinstance(p, ast.AnnAssign) and isinstance(p.target, ast.Name)}
+    if made is not None:
+        inside = Dependencies.of_attributes(made, attributes)
+        for argument in parameters_of(made)[1:]:
+            if argument.arg in inside.names:
+                yield from _of_parameter(argument, defaults_of(made), made, inside.parts, uses_of(made))
+    elif any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+        yield from (_need(f, p.annotation, p.value) for f, p in fields.items() if f in attributes)
+    own = {p.name for p in node.body if isinstance(p, ast.FunctionDef)} | fields.keys() | _set_in(node)
+    for attribute in sorted(attributes - own):
+        if node.bases:
+            yield _need(f"{name}.{attribute}", None, None)
+
+
+def _set_in(node: ast.ClassDef) -> set[str]:
+    """Return the attributes that a class sets: in its body, or of an object."""
+    parts = [p for p in ast.walk(node) if isinstance(p, ast.Attribute | ast.Name) and isinstance(p.ctx, ast.Store)]
+    return {p.attr if isinstance(p, ast.Attribute) else p.id for p in parts}
+
+
+# --- kinds
+
+
+def _of_parameter(
+    argument: ast.arg, given: Known, function: ast.FunctionDef | ast.Lambda, parts: Sequence[ast.AST], uses: Uses
+) -> Iterator[Need]:
+    """Yield the need of a parameter, or those of the attributes that the code uses of it; `uses` are those of the function."""
+    name, default = argument.arg, given.get(argument.arg)
+    need = _need(name, argument.annotation or _documented(function, name), default)
+    if need.value:
+        yield need
+        return
+    kind, rank = uses.of(name, need.kind)
+    attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
+    if attributes:
+        yield from (_need(attribute, None, None) for attribute in attributes)
+    else:
+        yield replace(need, kind=kind, rank=rank, dtype="int32" if name in uses.integers else need.dtype)
+
+
+_ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"
+
+
+def _documented(function: ast.FunctionDef | ast.Lambda, name: str) -> ast.expr | None:
+    """Return the type of a parameter in the function's documentation, `x : tvm.te.Tensor`, as a constant."""
+    if isinstance(function, ast.Lambda):
+        return None
+    text = ast.get_docstring(function, clean=False) or ""
+    found = re.search(_ENTRY.format(name=re.escape(name)), text, re.MULTILINE)
+    return None if found is None else ast.Constant(found[1])
+
+
+def literal(node: ast.expr) -> str | None:
+    """Return the text of an argument that is a constant; None for others."""
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return ast.unparse(node)
+
+
+def named_need(name: str) -> Need:
+    """Return the need of a variable of the text whose value is not known."""
+    return _need(name, None, None)
+
+
+def typed_variable(name: str, value: Any) -> Any:
+    """Return the given value of a variable: 16x64 is a list."""
+    return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value
+
+
+def _need(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Need:
+    value = "" if default is None else literal(default) or ""
+    written = "" if annotation is None else ast.unparse(annotation).lower()
+    return Need(name, _kind(name.rpartition(".")[2].lower(), written, value), value, default is not None)
+
+
+def _kind(name: str, annotation: str, value: str) -> Kind:
+    """Return what a parameter is, by its type, its default and its name."""
+    if "tensor" in annotation and "list" not in annotation:
+        return "tensor"
+    if "bool" in annotation or value in ("True", "False"):
+        return "flag"
+    words = annotation.strip("'\"")
+    if (not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))) or value.startswith(
+        ("[", "(")
+    ):
+        return "list"
+    if "scope" in name:
+        return "scope"
+    if "dtype" in name or "format" in name or "str" in words.split() or words == "str" or value.startswith(("'", '"')):
+        return "dtype"
+    return "size"
+
+
+# --- values
+
+
+def values_of(
+    source: Source, name: str, place: ast.AST, needs: Sequence[Need], given: Mapping[str, Any], *, symbolic: bool
+) -> tuple[dict[str, Any], list[Need]]:
+    """Return the values of the needs, the given ones, else those of the text, and the sizes without a value, which may stay `symbolic`.
+    Raises "missing-values"."""
+    found: dict[str, Any] = {}
+    missing: list[Need] = []
+    for need in needs:
+        if need.name in given:
+            found[need.name] = _typed(need, given[need.name])
+        elif need.value:
+            found[need.name] = ast.literal_eval(need.value)
+        elif not need.optional:
+            missing.append(need)
+    if missing and not (symbolic and all(need.kind == "size" and "." not in need.name for need in missing)):
+        raise missing_values(source, name, place, missing)
+    return found, missing
+
+
+def missing_values(source: Source, name: str, place: ast.AST, missing: Sequence[Need], cause: str = "") -> ParseError:
+    """Create the error that asks for values, with the options of the command line."""
+    message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
+    options = " ".join(f"--size {need.name}={need.example}" for need in missing)
+    return parse_error("missing-values", message, source.place(place), found=name,
+                       expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
+
+
+def _typed(need: Need, value: Any) -> Any:
+    """Return a value as its kind: 0 and 1 are flags, 16x64 is a list, 16x64xfloat16 a tensor."""
+    if need.kind == "flag" and value in (0, 1):
+        return bool(value)
+    if need.kind == "tensor":
+        return tensor_of(need.name, value)
+    return sizes_in(value) if need.kind == "list" else value
+
+
+def sizes_in(value: Any) -> list[int]:
+    return [int(part) for part in str(value).split("x") if part.isdecimal()]
+
+
+def tensor_of(name: str, value: Any) -> Attributes:
+    """Return the tensor that 16x64xfloat16 describes."""
+    sizes, dtype = sizes_in(value), str(value).rpartition("x")[2]
+    known: dict[str, Value] = {"shape": tuple(sizes), "ndim": len(sizes)}
+    return Attributes(known if dtype.isdecimal() else {**known, "dtype": dtype}, name)
+
+
+__all__ = [
+    "Definition",
+    "Kind",
+    "Known",
+    "Need",
+    "defaults_of",
+    "is_static",
+    "literal",
+    "missing_values",
+    "named_need",
+    "needs_of",
+    "parameters_of",
+    "tensor_of",
+    "title_of",
+    "typed_variable",
+    "values_of",
+]  # fmt: skip

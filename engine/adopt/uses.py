@@ -1,0 +1,122 @@
+"""What the code of a function uses a parameter as, if its form tells: a tensor, a list, an object with attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
+_OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
+_TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
+
+
+class Uses:
+    """The uses of names in a function, found in one walk."""
+
+    def __init__(self, function: ast.FunctionDef | ast.Lambda) -> None:
+        self._kinds: dict[str, Kind] = {}
+        self._ranks: dict[str, int] = {}
+        self.integers: set[str] = (
+            set()
+        )  # tensors of integers: those whose elements are indices or have their bits changed
+        for part in ast.walk(function):
+            self._read(part)
+
+    def of(self, name: str, kind: Kind) -> tuple[Kind, int]:
+        """Return the kind of a parameter and its rank: the number of axes of a tensor or items of a list; `kind` is the guess by its
+        name."""
+        found = self._kinds.get(name, kind)
+        return "tensor" if kind == "tensor" else found, self._ranks.get(name, 2)
+
+    def attributes_in(self, name: str, parts: Sequence[ast.AST]) -> set[str]:
+        """Return the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
+        return {found for part in parts for found in _attributes(part) if found.startswith(f"{name}.")}
+
+    def _mark(self, name: str, kind: Kind, rank: int = 0) -> None:
+        if self._kinds.get(name) != "tensor":
+            self._kinds[name] = kind
+        if rank:
+            self._ranks.setdefault(name, rank)
+
+    def _read(self, part: ast.AST) -> None:
+        if isinstance(part, ast.Subscript):
+            self._mark_integers(part.slice)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _OF_BITS:
+            self._mark_integers(*part.args)
+        match part:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
+                for target, value in zip(targets, values, strict=True):
+                    self._unpacked(target, value)
+            case ast.Assign(targets=[target], value=value):
+                self._unpacked(target, value)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in _TENSOR_PARTS:
+                self._mark(name, "tensor")
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):
+                self._mark(name, "tensor", len(indices))
+            case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
+                many = any(isinstance(index, ast.Starred) for index in indices)
+                self._mark(name, "tensor", 0 if many else len(indices))
+            case ast.Subscript(value=ast.Name(id=name)) | ast.Starred(value=ast.Name(id=name)):
+                self._mark(name, "list")
+            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
+                self._mark(name, "list")
+            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Name(id=name), *_]) if "topi" in ast.unparse(
+                owner
+            ):
+                self._mark(name, "tensor")
+            case _:
+                pass
+
+    def _mark_integers(self, *nodes: ast.expr) -> None:
+        for part in (p for node in nodes for p in ast.walk(node)):
+            match part:
+                case ast.Subscript(value=ast.Name(id=name)) | ast.Call(func=ast.Name(id=name)):
+                    self.integers.add(name)
+                case _:
+                    pass
+
+    def _unpacked(self, target: ast.expr, value: ast.expr) -> None:
+        """Read `a, b = x.shape`, also with a call around it, as `get_const_tuple(x.shape)`."""
+        while isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        if not isinstance(target, ast.Tuple):
+            return
+        match value:
+            case ast.Attribute(value=ast.Name(id=name), attr="shape"):
+                self._mark(name, "tensor", len(target.elts))
+            case ast.Name(id=name):
+                self._mark(name, "list", len(target.elts))
+            case _:
+                pass
+
+
+@lru_cache(maxsize=64)
+def uses_of(function: ast.FunctionDef | ast.Lambda) -> Uses:
+    """Return the uses in a function; cached for the programs of a text that are in it."""
+    return Uses(function)
+
+
+def _attributes(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names of values in code, the longest of each."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            pending += [part.func.value, *part.args, *part.keywords]
+        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and _is_chain(part):
+            yield ast.unparse(part)
+        else:
+            pending += ast.iter_child_nodes(part)
+
+
+def _is_chain(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+__all__ = ["Kind", "Uses", "uses_of"]

@@ -1,0 +1,210 @@
+"""Programs that functions, methods and lambdas of a text compute: their parameters, and values that the text does not give."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.adopt import PostProgram, Snippet, programs_in, read_nested_program
+from tilewright.engine.ir import IntImm, PrimFunc
+from tilewright.engine.script import ParseError
+
+HEAD = "import tvm\nfrom tvm import te, tir, DataType\n\n"
+
+
+def programs(text: str) -> tuple[PostProgram, ...]:
+    return programs_in(HEAD + text).programs
+
+
+def opened(text: str, number: int = 1, **given: int | str) -> Snippet:
+    return read_nested_program(programs(text)[number - 1], "", {k.replace("__", "."): v for k, v in given.items()})[0]
+
+
+def shapes(found: Snippet) -> list[tuple[object, ...]]:
+    """Return the shapes and types of the buffers of a program."""
+    assert isinstance(found.program, PrimFunc)
+    return [(*(e.value if isinstance(e, IntImm) else str(e) for e in b.shape), b.dtype) for b in found.program.buffers]
+
+
+SCALE = """\
+def scale(x: te.Tensor, by):
+    n, m = x.shape
+    return te.compute((n, m), lambda i, j: x[i, j] * tir.const(by, x.dtype), name="scaled")
+"""
+
+
+def test_function_that_computes_is_listed_with_its_tensors() -> None:
+    (program,) = programs(SCALE)
+    assert program.label == "scale with x (tensor), by (size)"
+    with pytest.raises(ParseError, match=r"needs values for x \(tensor\), by \(size\)") as caught:
+        opened(SCALE)
+    assert caught.value.refusal.fix == ("--size x=16x16xfloat32 --size by=128",)
+    assert shapes(opened(SCALE, x="4x8xfloat16", by=2)) == [(4, 8, "float16")] * 2
+
+
+def test_sizes_without_a_value_stay_symbolic() -> None:
+    text = (
+        "def add(n):\n    A = te.placeholder((n,), name='A')\n    B = te.compute((n,), lambda i: A[i] + 1, name='B')\n"
+        "    return [A, B]\n"
+    )
+    found = opened(text)
+    assert (
+        isinstance(found.program, PrimFunc) and found.program.buffers[0].shape[0] is found.program.buffers[1].shape[0]
+    )
+    assert shapes(opened(text, n=8)) == [(8, "float32")] * 2
+
+
+def test_size_that_decides_the_program_is_asked_for() -> None:
+    text = (
+        "def add(n):\n    A = te.placeholder([4] * n, name='A')\n    return te.compute(A.shape, lambda *i: A(*i) + 1)\n"
+    )
+    with pytest.raises(ParseError, match=r"needs values for n \(size\): a list or string is repeated by an integer"):
+        opened(text)
+    assert shapes(opened(text, n=3)) == [(4, 4, 4, "float32")] * 2
+
+
+FORWARD = """\
+class Layer(Module):
+    def __init__(self, config):
+        super().__init__()
+        self.width = config.rope.width
+        self.post_init()
+
+    def forward(self, x, other):
+        if not known(other):
+            return x
+        if other.ready:
+            x = op.reshape(x)
+        limit = get_limit(other)
+        return op.tensor_expr_op(lambda y: te.compute((self.width, y.shape[1]), lambda i, j: y[i, j], name="take"), "take", [x])
+"""
+
+
+def test_lambda_is_read_with_the_attributes_of_its_object() -> None:
+    (program,) = programs(FORWARD)
+    assert program.name == "Layer.forward.take"
+    assert program.label == "Layer.forward.take with config.rope.width (size), y (tensor)"
+
+
+def test_attribute_that_other_code_may_change_is_asked_for() -> None:
+    with pytest.raises(ParseError, match=r"needs values for self.width \(size\)"):
+        opened(FORWARD, config__rope__width=4, y="8x8xint8")
+    assert shapes(opened(FORWARD, config__rope__width=4, y="8x8xint8", self__width=4)) == [
+        (8, 8, "int8"),
+        (4, 8, "int8"),
+    ]
+
+
+LIMITED = """\
+import other
+from lib import backends, make_other
+def make(n, target):
+    limit = min(1024, other.max_threads(target))
+    for backend in backends:
+        if backend.has(target):
+            return None
+    if target.kind == "cuda":
+        return make_other(n)
+    A = te.placeholder((n, limit), name="A")
+    return te.create_prim_func([A, te.compute(A.shape, lambda i, j: A[i, j] * 2, name="B")])
+"""
+
+
+def test_variable_that_is_not_known_is_asked_for_by_name() -> None:
+    text = LIMITED.replace(
+        "    for backend in backends:\n        if backend.has(target):\n            return None\n", ""
+    )
+    with pytest.raises(ParseError, match=r"needs values for limit \(size\): .* line 7 makes it by code"):
+        opened(text, n=8, target__kind="llvm")
+    assert shapes(opened(text, n=8, target__kind="llvm", limit=64)) == [(8, 64, "float32")] * 2
+
+
+def test_variable_of_a_function_of_axes_is_not_asked_for() -> None:
+    text = (
+        "from lib import mapped\ndef f(x: te.Tensor):\n    def of(i, j):\n        k = mapped(i, j)\n        return x[k, j]\n"
+        "    return te.compute(x.shape, of, name='y')\n"
+    )
+    for given in ({}, {"k": 3}):
+        with pytest.raises(ParseError, match=r"the value of k is not known|this value is not known") as caught:
+            opened(text, x="4x8xint8", **given)
+        assert caught.value.code != "missing-values"
+
+
+def test_condition_that_is_not_known_decides_the_function_that_computes() -> None:
+    with pytest.raises(ParseError, match="not part of the supported subset"):
+        opened(LIMITED, n=8, target__kind="llvm", limit=64)
+
+
+INNER = """\
+def outer(n, target):
+    if target.exists():
+        return None
+    size = n
+    def inner(x: te.Tensor):
+        return te.compute((size,), lambda i: x[i], name="y")
+{after}    return inner
+"""
+
+
+@pytest.mark.parametrize("after", ["    size = 2 * n\n", "    size += 1\n", "    for size in range(n): pass\n"])
+def test_name_that_changes_after_the_definition_is_not_known(after: str) -> None:
+    with pytest.raises(ParseError, match=r"line \d+ may change it after it is used"):
+        opened(INNER.format(after=after), n=8, x="16xint32")
+
+
+def test_run_that_reaches_the_definition_is_read() -> None:
+    assert shapes(opened(INNER.format(after=""), n=8, x="16xint32")) == [(16, "int32"), (8, "int32")]
+
+
+def test_programs_of_the_same_name_are_opened_by_number() -> None:
+    made = "    def f(x: te.Tensor):\n        return te.compute(({n},), lambda i: x[i])\n"
+    text = f"def one(flag):\n{made.format(n=4)}\n{made.format(n=8)}"
+    assert [p.name for p in programs(text)] == ["one.f", "one.f"]
+    assert shapes(opened(text, 1, x="16xint8"))[1] == (4, "int8")
+    assert shapes(opened(text, 2, x="16xint8"))[1] == (8, "int8")
+
+
+def test_parametrized_test_has_the_first_values() -> None:
+    text = (
+        "import pytest\nfrom lib import run\n@pytest.mark.parametrize('n, dtype', [(4, 'int8'), (8, 'int16')])\ndef test_add(n, dtype):\n"
+        "    A = te.placeholder((n,), dtype, name='A')\n    run(te.create_prim_func([A, te.compute((n,), lambda i: A[i] + A[i])]))\n"
+    )
+    (program,) = programs(text)
+    assert program.label == "test_add with n=4, dtype='int8'"
+    assert shapes(opened(text)) == [(4, "int8")] * 2
+    assert shapes(opened(text, n=16)) == [(16, "int8")] * 2
+
+
+def test_function_with_a_schedule_gives_its_calls() -> None:
+    text = (
+        "def tuned(n, tile):\n    A = te.placeholder((n,), name='A')\n    B = te.compute((n,), lambda i: A[i] + 1, name='B')\n"
+        "    s = te.create_schedule(B.op)\n    s[B].split(B.op.axis[0], tile)\n    return s, [A, B]\n"
+    )
+    found = opened(text, n=64, tile=8)
+    assert [step.method for step in found.schedule.trace.steps][-1:] == ["split"]
+    block = text.replace("te.create_schedule(B.op)", "tir.Schedule(te.create_prim_func([A, B]))").replace(
+        "s[B].split(B.op.axis[0], tile)", "s.split(s.get_loops(s.get_block('B'))[0], [None, tile])"
+    )
+    assert [step.method for step in opened(block, n=64, tile=8).schedule.trace.steps] == [
+        "get_block", "get_loops", "split",
+    ]  # fmt: skip
+
+
+FORMS = {
+    "a function of a module by name": "getattr(tir, 'exp')(x[i, j])",
+    "a tuple of indices": "x[(i, j)]",
+    "conditions in one call": "tir.if_then_else(tir.all(i > 0, j > 0), x[i, j], x[0, 0])",
+    "converted indices": "x[tvm.runtime.convert([i, j])]",
+    "a constant": "x[i, j] + tir.const(2, x.dtype)",
+    "the bits of a type": "x[i, j * DataType('int4').bits // 4]",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_form_is_read(name: str) -> None:
+    text = f"def f(x: te.Tensor):\n    return te.compute(x.shape, lambda i, j: {FORMS[name]}, name='y')\n"
+    assert shapes(opened(text, x="4x8xfloat32")) == [(4, 8, "float32")] * 2
+
+
+def test_program_of_another_language_is_named() -> None:
+    text = "import tilelang.language as T\ndef make(n):\n    @T.prim_func\n    def main(a: T.Buffer((n,))):\n        pass\n"
+    assert programs(text) == ()
