@@ -7,12 +7,16 @@ replaces a folder above it.
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from ...engine.ir import Refusal
 from ..document import DocumentError
 from ..document.files.read_write import FileVersion, clear_leftovers, read_text, replace_text, stamp_of
 from ..folders.state import sync_folder
+
+SETTLED_S = 0.1
+"""The age from which a write by another program counts as complete."""
 
 
 class FileOnDisk:
@@ -57,11 +61,12 @@ class FileOnDisk:
         return True
 
     def look(self) -> bool:
-        """Poll the file. Returns whether another program changed its text."""
+        """Poll the file. Returns whether another program changed its text. A write of this moment waits for the next poll: a program that
+        writes in place empties the file first."""
         try:
             self._require_place()
             stamp = stamp_of(self._path, follow=False)
-            found = None if stamp is None or stamp == self._stamp else self._found()
+            found = None if stamp is None or stamp == self._stamp or _is_fresh(stamp) else self._found()
         except DocumentError as error:
             self.trouble = error.refusal
             return False
@@ -110,6 +115,11 @@ class FileOnDisk:
         """Allow the next write to create a deleted file again, at the user's request."""
         if self.trouble is not None and self.trouble.code == "gone":
             self.trouble, self._missing = None, 0
+
+
+def _is_fresh(stamp: FileVersion) -> bool:
+    """Whether a file was written just now, by the clock of this machine."""
+    return 0 <= time.time() - stamp.mtime_ns / 1e9 < SETTLED_S
 
 
 __all__ = ["FileOnDisk"]

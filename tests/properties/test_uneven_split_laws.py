@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import event, given, note
 from hypothesis import strategies as st
-from support.programs.uneven import BODIES, uneven_program
+from support.programs.sources import UNEVEN_BODIES, uneven_program
 
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
@@ -35,7 +35,7 @@ CALLS = st.sampled_from(("split", "split", "fuse", "reorder", "bind", "parallel"
 
 
 @given(
-    st.sampled_from(sorted(BODIES)),
+    st.sampled_from(sorted(UNEVEN_BODIES)),
     st.sampled_from(("3", "5", "n")),
     st.sampled_from(("8", "12", "m")),
     st.lists(CALLS, min_size=1, max_size=5),

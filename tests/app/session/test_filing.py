@@ -223,6 +223,17 @@ def test_an_external_write_is_reloaded_and_can_be_undone(desk: Desk, path: Path)
     assert path.read_text() == MATMUL_NOTEBOOK
 
 
+def test_a_file_that_is_emptied_before_it_is_written_is_read_when_it_is_complete(desk: Desk, path: Path) -> None:
+    page = desk.page(path)
+    path.write_text("")
+    desk.settle()
+    path.write_text(MATMUL_NOTEBOOK + "sch.parallel(i)\n")
+    desk.until(lambda: "sch.parallel(i)" in text_of(page))
+    send(page, "undo")
+    desk.settle()
+    assert path.read_text() == MATMUL_NOTEBOOK
+
+
 def hold_writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Files cannot be written until the returned function is called."""
     fails: list[OSError] = [OSError(errno.ENOSPC, "No space left on device")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.profile import samples
-from support.programs.uneven import uneven_program
+from support.programs.sources import uneven_program
 from support.tvm.calls import ask_both
 
 from tilewright.engine.schedule import Schedule

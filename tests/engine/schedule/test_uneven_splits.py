@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from support.programs.uneven import uneven_program
+from support.programs.sources import uneven_program
 
 from tilewright.engine.ir import Var
 from tilewright.engine.schedule import Schedule, ScheduleError

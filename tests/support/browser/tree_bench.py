@@ -8,7 +8,7 @@ from typing import Any
 import panel as pn
 from msgspec.structs import replace
 from playwright.sync_api import Page
-from support.schedules.targets import drop_targets
+from support.schedules.drop_targets import drop_targets
 
 from tilewright.app.actions.call_arguments import call_arguments
 from tilewright.app.actions.calls import moves_of

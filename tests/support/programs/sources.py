@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501
 
+import re
+
 HEADER = "from tvm.script import ir as I\nfrom tvm.script import tirx as T\n\n\n"
 HEADER_CLASSIC = "from tvm.script import ir as I\nfrom tvm.script import tir as T\n\n\n"
 
@@ -359,3 +361,37 @@ def rows(X: T.Buffer((8, 32), "float32"), Y: T.Buffer((8, 32), "float32")):
             Y[vi, vj] = X[vi, vj] / S[vi]
 """
 """Sums of rows, and the rows divided by them, of few iterations."""
+
+# Programs of two loops whose extents do not suit the factors that tests split them by: constant, symbolic, and a product of sizes.
+
+UNEVEN_HEAD = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(a: T.handle, b: T.handle):
+{sizes}    A = T.match_buffer(a, ({rows}, {columns}), "int32")
+    B = T.match_buffer(b, {shape}, "int32")
+    for i, j in T.grid({rows}, {columns}):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("{kinds}", [i, j])
+"""
+
+ELEMENTWISE = "            B[vi, vj] = A[vi, vj] * 2 + 1\n"
+UPDATE = "            B[vi, vj] = B[vi, vj] * 2 + A[vi, vj]\n"
+ROW_SUMS = """            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi, vj]
+"""
+
+UNEVEN_BODIES = {"elementwise": ELEMENTWISE, "update": UPDATE, "row sums": ROW_SUMS}
+
+
+def uneven_program(body: str, rows: str, columns: str) -> str:
+    """The text of a program of UNEVEN_BODIES; names in sizes are symbolic."""
+    reduces = body == "row sums"
+    return (UNEVEN_HEAD + UNEVEN_BODIES[body]).format(
+        sizes="".join(f"    {n} = T.int32()\n" for n in dict.fromkeys(re.findall("[a-z]+", f"{rows} {columns}"))),
+        rows=rows,
+        columns=columns,
+        shape=f"({rows},)" if reduces else f"({rows}, {columns})",
+        kinds="SR" if reduces else "SS",
+    )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from support.programs.random_programs import programs
 from support.programs.sources import BOX_BLUR, MATMUL, MATMUL_RELU
-from support.schedules.targets import drop_targets
+from support.schedules.drop_targets import drop_targets
 
 from tilewright.app.views.tree.rows import BufferChip, Row, row_ids, tree_rows
 from tilewright.engine.ir import BlockRealize, Var, loops_and_blocks
