@@ -13,10 +13,10 @@ from .carriers import (
     records_of,
     unwrapped,
 )
+from .functions.nested import has_nested
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
-from .nested import has_nested
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted, with_trace
 from .posts import PostPart, has_fences
 from .slices import (

@@ -31,8 +31,8 @@ from ..script.subset.bindings import (
     makes_items,
 )
 from ..script.syntax import find_tree
-from .calling import read_nested
-from .nested import NestedProgram, makes_program, nested_programs
+from .functions.calling import read_nested
+from .functions.nested import NestedProgram, makes_program, nested_programs
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from ..script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
+from ...script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
 from .dependencies import own_parts
 from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
 

@@ -6,29 +6,29 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ir import Buffer, Expr, TilewrightError, Var, build, refusing_faults
-from ..schedule import Schedule
-from ..script import Note, Parsed
-from ..script.errors import ParseError, UnknownValueError
-from ..script.reading.source import Source
-from ..script.subset.bindings import bound_names
-from ..script.subset.calls import called, function_of
-from ..script.subset.core import Evaluator
-from ..script.subset.scope import Scope, Unknown, Value
-from ..script.subset.statements import evaluator
-from ..script.subset.values import Attributes, Bound, Class, Function, Instance, Module
-from ..te.model import Compute, Placeholder, Tensor
-from ..te.prim_func import needed
-from ..te.program import made_program
-from ..te.reader import TEReader
-from ..te.stages import Record
-from ..te.tensors import identifier, outputs_of
-from ..te.translate import translate
+from ...ir import Buffer, Expr, TilewrightError, Var, build, refusing_faults
+from ...schedule import Schedule
+from ...script import Note, Parsed
+from ...script.errors import ParseError, UnknownValueError
+from ...script.reading.source import Source
+from ...script.subset.bindings import bound_names
+from ...script.subset.calls import called, function_of
+from ...script.subset.core import Evaluator
+from ...script.subset.scope import Scope, Unknown, Value
+from ...script.subset.statements import evaluator
+from ...script.subset.values import Attributes, Bound, Class, Function, Instance, Module
+from ...te.model import Compute, Placeholder, Tensor
+from ...te.prim_func import needed
+from ...te.program import made_program
+from ...te.reader import TEReader
+from ...te.stages import Record
+from ...te.tensors import identifier, outputs_of
+from ...te.translate import translate
+from ..pasted import Snippet, snippet_of
+from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
 from .needs import is_static, missing_values, named_need, parameters_of, typed_variable, values_of
 from .nested import NestedProgram
-from .pasted import Snippet, snippet_of
-from .schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 
 
 class _Seeker(ScheduleDialect):

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ..script.errors import ParseError, parse_error
-from ..script.reading.source import Source
-from ..script.subset.scope import Value
-from ..script.subset.values import Attributes
+from ...script.errors import ParseError, parse_error
+from ...script.reading.source import Source
+from ...script.subset.scope import Value
+from ...script.subset.values import Attributes
 from .dependencies import Dependencies, used_attributes
 from .uses import Kind, Uses, uses_of
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 import msgspec
 
-from ..script.language import is_script
-from ..script.subset.bindings import bound_names, changed_roots, free_names
+from ...script.language import is_script
+from ...script.subset.bindings import bound_names, changed_roots, free_names
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
