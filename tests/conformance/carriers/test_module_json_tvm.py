@@ -37,6 +37,7 @@ def test_a_sample_is_the_same_module(name: str) -> None:
     assert_reads_the_same(tvm_parse(CURRENT[name]))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_is_the_same_function(name: str) -> None:
     function = tvm.te.create_prim_func(OPERATORS[name]())

@@ -43,13 +43,8 @@ def test_a_call_around_a_while_loop_gives_what_tvm_gives(name):
     assert_agrees(*CASES[name])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sequence",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("prefill False", "ragged", "mla", "tree", "paged tree")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["prefill False", "ragged", "mla", "tree", "paged tree", "sequence"])
 def test_the_schedules_of_attention_kernels_give_what_tvm_gives(name):
     text, theirs = hand_schedule(name)
     program = parse(text).program
