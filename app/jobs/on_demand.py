@@ -116,7 +116,7 @@ class OnDemandAnalyses:
             self._event_loop,
             lambda piece: self._keep(analysis, piece),
             self._end,
-            self._scheduler,
+            None if analysis.is_typed else self._scheduler,  # a person waits for it
             self.stop_by_user,
         ).start()
         self._on_status()
