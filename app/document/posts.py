@@ -58,7 +58,7 @@ class _Text(msgspec.Struct, frozen=True):
     piece: Piece | None = None
 
     def labels(self) -> Iterator[str]:
-        """What the programs are, with their lines in the file."""
+        """The label of each program, with its lines in the file."""
         for program in self.sliced.programs:
             first, last = program.lines
             if self.piece is None:
@@ -89,10 +89,10 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     if not texts:
         return None
     choices = [(one, program) for one in texts for program in one.sliced.programs]
-    is_alone = len(choices) == 1  # its functions may be what is wanted
+    is_alone = len(choices) == 1  # `wanted` may name one of its functions
     number = 1 if is_alone else numbered(wanted, [program.name for _, program in choices])
     one, program = choices[number - 1]
-    is_whole = one.sliced.is_python and content is None and len(choices) == 1  # comments with prose do not count
+    is_whole = one.sliced.is_python and content is None and is_alone  # comments with prose do not count
     try:
         found, used = _with_sizes(program, filename, sizes, assumes=not is_whole)
         if one.piece is not None and one.piece.trace:

@@ -60,7 +60,7 @@ class CallPreview:
             if move is None:
                 continue
             key = _effect_key(state, machine, move)
-            value = None if key is None else self._store.known(key)
+            value = self._store.known(key)
             if value is None:
                 left.append((number, move, key))
             else:

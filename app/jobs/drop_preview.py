@@ -223,7 +223,7 @@ class DropPreview:
         key = move_key(state.notebook, move)
         if key is None or (self._drag is not None and self._drag.trying != key):
             self.stop()
-        made = None if key is None else self._store.known(key)
+        made = self._store.known(key)
         if made is None:
             return move
         self._kept.pop(made, None)  # now a step of the notebook: the limit on predicted drops must not evict it

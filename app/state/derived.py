@@ -75,9 +75,9 @@ class Store:
         """The result of a pure function of the inputs, made once."""
         return self.remember(result_of(function, *inputs), lambda: function(*inputs))
 
-    def known(self, entry: Entry[Result]) -> Result | None:
-        """The value of the entry; None if it is not made."""
-        found = self._known.get(entry.key)
+    def known(self, entry: Entry[Result] | None) -> Result | None:
+        """The value of the entry; None if it is not made, and for no entry."""
+        found = None if entry is None else self._known.get(entry.key)
         return None if found is None else found[1]
 
     def has(self, entry: Entry[Any]) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ....engine.explore import program_bound
 from ....engine.hwsim import Machine, Report
 from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
 from ....engine.schedule import Schedule
-from ....engine.suggest import Suggestion, suggesting
+from ....engine.suggest import suggesting
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...views.next.suggestions import Suggested, bound_entry, suggested_entry
@@ -18,13 +18,18 @@ from ...views.problems.lints import Linted, lints_entry
 from ...views.timeline.remedy import remedy_entry, stall_of
 from .analysis import Analysis, simulated
 
+Found = TypeVar("Found")
+Made = TypeVar("Made")
+
 
 def lint_analysis(state: State, store: Store) -> Analysis | None:
     """The lint findings in the visible program, with their fixes."""
     visible, entry = _visible(state, store), lints_entry(state, store)
     if visible is None or entry is None or _is_complete(store.known(entry)):
         return None
-    return Analysis(entry, lambda: _linting(visible), "pane-problems", "Running lints and testing fixes")
+    return Analysis(
+        entry, lambda: _growing(linting, Linted, visible), "pane-problems", "Running lints and testing fixes"
+    )
 
 
 def remedy_analysis(state: State, store: Store) -> Analysis | None:
@@ -44,7 +49,7 @@ def suggestion_analysis(state: State, store: Store) -> Analysis | None:
     suggested, bound = suggested_entry(state, store), bound_entry(state, store)
     area, text = "pane-next", "Trying next steps"
     if suggested is not None and not state.looks_back and not _is_complete(store.known(suggested)):
-        return Analysis(suggested, lambda: _suggesting(visible), area, text)
+        return Analysis(suggested, lambda: _growing(suggesting, Suggested, visible), area, text)
     if bound is not None and not store.has(bound):
         return Analysis(bound, lambda: _bounding(visible), area, text)
     return None
@@ -72,15 +77,18 @@ def _is_complete(found: Linted | Suggested | None) -> bool:
     return found is not None and found.is_complete
 
 
-def _linting(visible: _Visible) -> Iterator[Linted | None]:
-    """The findings as they arrive. An internal error ends the lint; the page keeps the findings up to then."""
-    found: tuple[LintFinding, ...] = ()
+def _growing(
+    run: Callable[..., Iterator[tuple[Found, ...] | None]],
+    made: Callable[[tuple[Found, ...], bool], Made],
+    visible: _Visible,
+) -> Iterator[Made | None]:
+    """The results of `run` as they arrive. An internal error ends them; the page keeps those up to then."""
+    found: tuple[Found, ...] = ()
     with suppress(Exception):
-        schedule, machine, sizes, report = visible
-        for piece in linting(schedule, machine, sizes, simulate=simulated, report=report):
+        for piece in run(visible.schedule, visible.machine, visible.sizes, simulate=simulated, report=visible.report):
             found = found if piece is None else piece
-            yield None if piece is None else Linted(found, is_complete=False)
-    yield Linted(found, is_complete=True)
+            yield None if piece is None else made(found, False)
+    yield made(found, True)
 
 
 def _ending(visible: _Visible, stall: Stall) -> Iterator[Linted | None]:
@@ -90,16 +98,6 @@ def _ending(visible: _Visible, stall: Stall) -> Iterator[Linted | None]:
         found += () if finding is None else (finding,)
         yield None
     yield Linted(found, is_complete=True)
-
-
-def _suggesting(visible: _Visible) -> Iterator[Suggested | None]:
-    now: tuple[Suggestion, ...] = ()
-    with suppress(Exception):  # the page keeps the suggestions up to an internal error
-        schedule, machine, sizes, report = visible
-        for piece in suggesting(schedule, machine, sizes, simulate=simulated, report=report):
-            now = now if piece is None else piece
-            yield None if piece is None else Suggested(now, is_complete=False)
-    yield Suggested(now, is_complete=True)
 
 
 def _bounding(visible: _Visible) -> Iterator[int]:

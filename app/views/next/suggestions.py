@@ -26,8 +26,7 @@ _BOUND = Derived[int]("program bound")
 
 def suggested_now(state: State, store: Store) -> Suggested | None:
     """The current suggestions of the rules; None before the first ones."""
-    entry = suggested_entry(state, store)
-    return None if entry is None else store.known(entry)
+    return store.known(suggested_entry(state, store))
 
 
 def suggested_entry(state: State, store: Store) -> Entry[Suggested] | None:
@@ -37,8 +36,7 @@ def suggested_entry(state: State, store: Store) -> Entry[Suggested] | None:
 
 def bound_now(state: State, store: Store) -> int | None:
     """The cycles that every schedule of the program needs at least; None before they are known."""
-    entry = bound_entry(state, store)
-    return None if entry is None else store.known(entry)
+    return store.known(bound_entry(state, store))
 
 
 def bound_entry(state: State, store: Store) -> Entry[int] | None:

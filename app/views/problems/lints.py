@@ -27,8 +27,7 @@ _LINTS = Derived[Linted]("lints")
 
 def lints_now(state: State, store: Store) -> Linted | None:
     """The current lint results; None before the first one."""
-    entry = lints_entry(state, store)
-    return None if entry is None else store.known(entry)
+    return store.known(lints_entry(state, store))
 
 
 def lints_entry(state: State, store: Store) -> Entry[Linted] | None:

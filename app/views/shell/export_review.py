@@ -147,8 +147,7 @@ def costly_losses(state: State, store: Store) -> tuple[LossKind, ...]:
 
 def reviewed_now(state: State, store: Store) -> ReviewedExport | None:
     """The results of the open review so far; None without any."""
-    entry = review_entry(state, store)
-    return None if entry is None else store.known(entry)
+    return store.known(review_entry(state, store))
 
 
 def _loss(loss: Loss, now: Outcome | None, reviewed: ReviewedExport) -> ExportLoss:

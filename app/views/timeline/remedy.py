@@ -44,8 +44,7 @@ def remedy_value(state: State, store: Store) -> Remedy:
 
 def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
     """The calls that end the selected stall, the best first."""
-    entry = remedy_entry(state, store)
-    linted = None if entry is None else store.known(entry)
+    linted = store.known(remedy_entry(state, store))
     return () if linted is None else tuple(fix for finding in linted.findings for fix in finding.fixes)
 
 
