@@ -15,14 +15,15 @@ from tilewright.app.jobs.analyses.export_review import review_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.labels.fitness import cycles_text, effect_of
-from tilewright.app.views.shell.export_review import export_review_value, needs_review
+from tilewright.app.views.labels.values import Change
+from tilewright.app.views.shell.export_review import ExportTotal, export_review_value, needs_review
 from tilewright.engine.export import COSTLY, program_without
 from tilewright.engine.hwsim import simulate
 
 HAND = Path(__file__).parents[3] / "hand"
 
 
-def reviewed(state: State, store: Store) -> dict[str, Any]:
+def reviewed(state: State, store: Store) -> Any:
     """The finished review."""
     work = review_analysis(state, store)
     if work is not None:
@@ -40,20 +41,20 @@ def test_slots_that_tvm_drops_get_a_pipeline_that_keeps_them() -> None:
     first = export_review_value(state, store)
     assert first is not None and first.working and first.total is None
     value = reviewed(state, store)
-    assert [loss["title"] for loss in value["losses"]] == ["Slots", "Axis separators", "Loop names"]
+    assert [loss.title for loss in value.losses] == ["Slots", "Axis separators", "Loop names"]
     assert state.moment is not None
     lost = simulate(program_without(state.moment.schedule.func, COSTLY), machine)
     text, trend = effect_of(report, lost)
-    assert value["total"] == {"text": cycles_text(lost), "effect": {"text": text, "trend": trend}} and trend == "worse"
-    assert value["losses"][0]["effect"] == value["total"]["effect"]  # separators alone cost nothing here
-    assert value["losses"][1]["effect"]["trend"] == "same" and value["losses"][2]["effect"] is None
-    keep = value["keep"]
-    assert keep["calls"] == ("sch.pipeline(ko, [0, 0, 1])",) and keep["applicable"]
-    assert keep["text"] == cycles_text(report) and keep["effect"]["trend"] == "better"
-    after = act(state, ApplyFix(calls=keep["calls"]))
+    assert value.total == ExportTotal(cycles_text(lost), Change(text, trend)) and trend == "worse"
+    assert value.losses[0].effect == value.total.effect  # separators alone cost nothing here
+    assert value.losses[1].effect.trend == "same" and value.losses[2].effect is None
+    keep = value.keep
+    assert keep.calls == ("sch.pipeline(ko, [0, 0, 1])",) and keep.applicable
+    assert keep.text == cycles_text(report) and keep.effect.trend == "better"
+    after = act(state, ApplyFix(calls=keep.calls))
     assert after.export_review == "tvm" and after.notice is None
     again = reviewed(after, store)
-    assert [loss["title"] for loss in again["losses"]] == ["Axis separators", "Loop names"] and again["keep"] is None
+    assert [loss.title for loss in again.losses] == ["Axis separators", "Loop names"] and again.keep is None
 
 
 def test_an_export_that_loses_only_names_has_no_review() -> None:
