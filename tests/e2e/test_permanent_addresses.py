@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
-from support.browser.page import choose, go_to_gallery, open_example, open_text, steps
+from support.browser.page import choose, go_to_gallery, open_example, open_text, steps, until
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.served import Served, served
 
@@ -98,8 +98,7 @@ def test_an_edited_example_is_a_draft_in_reload_and_gallery(place: Place, page: 
 def test_a_pasted_program_is_a_draft_until_it_is_saved(place: Place, page: Page) -> None:
     open_text(page, place.url, MATMUL_NOTEBOOK)
     expect(page).to_have_url(DRAFT)
-    (draft,) = place.drafts.glob("*.py")
-    assert draft.read_text() == MATMUL_NOTEBOOK
+    until(page, lambda: [draft.read_text() for draft in place.drafts.glob("*.py")] == [MATMUL_NOTEBOOK])
     choose(page, "i", "Parallel")
     expect(page.locator(".step", has_text="parallel")).to_be_visible()
     page.keyboard.press("Control+s")
