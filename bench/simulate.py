@@ -24,9 +24,8 @@ import tilewright
 from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
 from tilewright.engine.hwsim.access.bank_conflicts import cached_conflicts
 from tilewright.engine.hwsim.access.placement import place
-from tilewright.engine.hwsim.replay.exclusive import Clocks
+from tilewright.engine.hwsim.replay.clocks import Clocks
 from tilewright.engine.hwsim.replay.occupancy import occupancy
-from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
 from tilewright.engine.hwsim.replay.steady import clocks_of, replay_tasks
 from tilewright.engine.hwsim.replay.timeline import timeline_of
 from tilewright.engine.hwsim.simulate import tasks_of
@@ -283,7 +282,7 @@ def replayed(name: str, func: PrimFunc, machine: Machine) -> None:
     assert plain <= both
 
 
-def played(clocks: Clocks | SharedClocks, numbers: list[int]) -> int:
+def played(clocks: Clocks, numbers: list[int]) -> int:
     issue = clocks.issue
     for number in numbers:
         issue(number)

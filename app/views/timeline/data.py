@@ -11,7 +11,7 @@ import numpy.typing as npt
 from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
-from ....engine.hwsim.replay.exclusive import CAUSES
+from ....engine.hwsim.replay.clocks import CAUSES
 from ..labels.values import Value
 
 Column = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import msgspec
 from ...cancellation import checkpoint
 from ..machine.model import Machine
 from ..machine.parts import Bus, DmaEngine, Engine, Memory
-from ..replay.exclusive import Variant
+from ..replay.clocks import Variant
 
 
 class PortSpec(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...cancellation import checkpoint
 from ..tasks.tree import TaskProgram
-from .exclusive import NOBODY, TaskStall, Variant
+from .clocks import NOBODY, TaskStall, Variant
 from .path import Path, PathTask
 from .path_growth import PathLog
 from .repeats import Repeat

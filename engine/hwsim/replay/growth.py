@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
-from .exclusive import TaskStall
+from .clocks import TaskStall
 from .repeats import Place, Repeat
 
 

@@ -1,4 +1,4 @@
-"""Replay with engines that share ports: like `exclusive`, but the duration of a task depends on concurrent transfers.
+"""Clocks of engines that share ports: the duration of a task depends on concurrent transfers.
 
 The start of a task is known as soon as its dependences are; so is its end, unless it requests a shared port. If no other engine can request
 its ports before it has released them, it ends as if it were alone. The remaining tasks are simulated event by event: at each event,
@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
-from .exclusive import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, TaskStall, Variant
+from .clocks import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, TaskStall, Variant
 
 Wait = tuple[int, int, int, int]
 """A dependence of a task on another: (cause, cell, task, cycles from the end of that task to the start of this one)."""
@@ -53,8 +53,8 @@ class _Readers:
 
 
 class SharedClocks(Clocks):
-    """Like `exclusive.Clocks`; `bursts` has the cycles of a burst of each port, `users` the ports that matter, with the engines that ever
-    request each (default: all engines for all ports).
+    """Clocks with a law of ports; `bursts` has the cycles of a burst of each port, `users` the ports that matter, with the engines that
+    ever request each (default: all engines for all ports).
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SharedClocks(Clocks):
         if self.free[engine] >= NEVER and queued == self._queues[engine]:
             self._make_room(engine)
         if self.free[engine] >= NEVER:
-            self._postpone(number)
+            self._issue_open(number)
         else:
             super().issue(number)
 
@@ -116,7 +116,7 @@ class SharedClocks(Clocks):
 
     # Tasks with unknown starts.
 
-    def _postpone(self, number: int) -> None:
+    def _issue_open(self, number: int) -> None:
         engine, duration, _, reads, writes, _, preloads = self._rows[number]
         waits = self._waits(engine, reads, writes, preloads)
         task = len(self.numbers)
@@ -167,7 +167,7 @@ class SharedClocks(Clocks):
                 self._released[cell] = NEVER
             readers.open.append(task)
 
-    def _reads_too(self, cell: int, task: int, end: int) -> None:
+    def _add_reader(self, cell: int, task: int, end: int) -> None:
         if end < NEVER:
             self._readers[cell].ends(task, end)
 
@@ -247,7 +247,7 @@ class SharedClocks(Clocks):
 
     # Tasks that request ports.
 
-    def _shared(self, number: int, task: int, start: int) -> int:
+    def _end_of(self, number: int, task: int, start: int) -> int:
         end = self._begin(number, task, start)
         if end >= NEVER:
             self._soonest[task] = start + self._rows[number][1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...cancellation import checkpoint
-from .exclusive import TaskStall
+from .clocks import TaskStall
 from .repeats import Repeat, nested, summed
 from .row_tree import RowTree, RunTask
 from .series import newton

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
-from .exclusive import TaskStall
+from .clocks import TaskStall
 from .repeats import Place, Repeat, weights
 from .series import Column, Copies
 from .stall_cycles import stall_cycles

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from propcache.api import cached_property
 
+from ..replay.clocks import NOBODY
 from ..replay.critical_path import critical_path
-from ..replay.exclusive import NOBODY
 from ..replay.path import Path, PathDensity, PathStep, PathTask, steps_between, totals
 from ..replay.timeline import ReplayTimeline
 from ..tasks.tree import TaskProgram

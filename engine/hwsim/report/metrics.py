@@ -14,7 +14,7 @@ from ...ir import Buffer
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
-from ..replay.exclusive import CAUSES, Cause
+from ..replay.clocks import CAUSES, Cause
 from ..replay.occupancy import Occupancy, occupancy
 from ..replay.timeline import ReplayTimeline, moments
 from ..tasks.tree import TaskProgram

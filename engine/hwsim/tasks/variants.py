@@ -21,7 +21,7 @@ from ..access.placement import Placement, Places
 from ..access.ports import PortSpec, PortUser, block_demands, ports_of
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
-from ..replay.exclusive import Variant
+from ..replay.clocks import Variant
 from .geometry import Layout, TaskDomain, at_points, domain
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, is_known, used_vars, values
 from .large.uneven_splits import join_uneven_splits

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from tilewright.engine.hwsim.replay.exclusive import Clocks, TaskStall, Variant
+from tilewright.engine.hwsim.replay.clocks import Clocks, TaskStall, Variant
 from tilewright.engine.hwsim.replay.shared_ports import SharedClocks
 
 ENDLESS = 1_000_000

@@ -8,7 +8,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.replay.clocks import Variant
 from tilewright.engine.hwsim.tasks.periodicity import Run
 from tilewright.engine.hwsim.tasks.tree import LoopPiece, TaskLoop
 from tilewright.engine.hwsim.tasks.variants import NOTHING

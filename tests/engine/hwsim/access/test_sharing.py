@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tilewright.engine.hwsim.access.ports import PortSpec, PortUser, contended, holding_up
 from tilewright.engine.hwsim.replay.arbiter import Port
-from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.replay.clocks import Variant
 
 BUS = PortSpec("bus", 4, 1)
 requests = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.simulator.replays import by_the_cycle, replay
 
 from tilewright.engine.hwsim.access.ports import holding_up
-from tilewright.engine.hwsim.replay.exclusive import TaskStall, Variant
+from tilewright.engine.hwsim.replay.clocks import TaskStall, Variant
 
 DMA, MATRIX = 0, 1
 

@@ -15,7 +15,7 @@ from support.profile import IS_DEEP, few
 from support.simulator.task_trees import Loop, Task, task_program
 
 from tilewright.engine.hwsim.errors import MachineError
-from tilewright.engine.hwsim.replay.exclusive import Variant
+from tilewright.engine.hwsim.replay.clocks import Variant
 from tilewright.engine.hwsim.replay.steady import Simulated, replay_tasks
 from tilewright.engine.hwsim.replay.timeline import ReplayTimeline
 

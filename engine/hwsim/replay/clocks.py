@@ -6,7 +6,7 @@ its engine; a full queue blocks the issue of all. A task starts after its issue,
 attributed to the constraint that is met last; of those met together, to the first in this order.
 
 This module knows no program, machine or name. A task issued after a moment starts after it, so the state at a moment, relative to it,
-determines the future: `key` returns that state, and `steady` skips its recurrences.
+determines the future: `key` returns that state.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Clocks:
     """State of a replay: start and end of each issued task (of variants `numbers`), and the clocks that determine later ones.
 
     `table` may grow during use. `queues` is the capacity of each engine's queue, in tasks; `longest_preload` the most cycles of any
-    preload. Here every time is known as soon as a task is issued. `shared_ports.SharedClocks` has unknown times, which are NEVER.
+    preload. Every time is known as soon as a task is issued, as no task requests a port. A law of ports leaves times open: they are NEVER
+    until it determines them, and it overrides the methods at the end.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class Clocks:
             if ready[cell] > start and rows[numbers[self._writer[cell]]][0] != engine:
                 start, cause, at, by = ready[cell], SLOT, cell, numbers[self._writer[cell]]
         if start >= NEVER:
-            self._postpone(number)
+            self._issue_open(number)
             return
         task = len(numbers)
         numbers.append(number)
@@ -139,14 +140,14 @@ class Clocks:
             self._skipped[engine] = {}
         waiting.append(start)
         self.starts.append(start)
-        end = self._shared(number, task, start) if demands else start + duration
+        end = self._end_of(number, task, start) if demands else start + duration
         self.ends.append(end)
         self.free[engine] = end
         for cell in reads:
             if end > released[cell]:
                 released[cell], self._reader[cell] = end, task
             elif released[cell] >= NEVER:
-                self._reads_too(cell, task, end)
+                self._add_reader(cell, task, end)
         there = end + latency
         for cell in writes:
             ready[cell], self._writer[cell] = there, task
@@ -158,22 +159,6 @@ class Clocks:
         """Returns the data of a variant for `issue`."""
         v = variant
         return v.engine, v.duration, v.latency, v.reads, v.writes, self._demands(v), v.preloads
-
-    def _demands(self, variant: Variant) -> Pairs:
-        """Returns the requests of a variant that are simulated; here tasks request no ports."""
-        return ()
-
-    def _postpone(self, number: int) -> None:
-        """Issues a task whose start is unknown."""
-        raise AssertionError("every time is known")
-
-    def _reads_too(self, cell: int, task: int, end: int) -> None:
-        """Adds a reader to a cell that has readers with unknown ends."""
-        raise AssertionError("every time is known")
-
-    def _shared(self, number: int, task: int, start: int) -> int:
-        """Returns the end of a task that requests ports; NEVER if unknown."""
-        raise AssertionError("no task requests ports")
 
     def key(self, engines: Sequence[int], cells: Sequence[int], *, idle: bool = True) -> tuple[object, ...]:
         """Returns the state that determines the future of tasks on these engines and cells, and their stalls, relative to now. Without
@@ -234,3 +219,21 @@ class Clocks:
         over = self.over_by(len(self.numbers))
         assert over is not None
         return over
+
+    # Open times: where a law of ports comes in.
+
+    def _demands(self, variant: Variant) -> Pairs:
+        """Returns the requests of a variant that can delay a task."""
+        return ()
+
+    def _issue_open(self, number: int) -> None:
+        """Issues a task whose start is open."""
+        raise AssertionError("every time is known")
+
+    def _end_of(self, number: int, task: int, start: int) -> int:
+        """Returns the end of a task that requests ports; NEVER if it is open."""
+        raise AssertionError("no task requests ports")
+
+    def _add_reader(self, cell: int, task: int, end: int) -> None:
+        """Adds a reader to a cell that has readers with open ends."""
+        raise AssertionError("every time is known")
