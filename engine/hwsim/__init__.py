@@ -17,8 +17,9 @@ from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
 from .caches.tasks import MAX_ACCESSES
 from .cost.estimate import CostEstimate, estimate_cost
+from .cost.interface import Cost, Promise, TaskCost
 from .cost.lower_bound import LowerBound, lower_bound_of
-from .cost.unpiped_bound import UnpipedBound
+from .cost.unpiped_bound import PipelinesBound, UnpipedBound
 from .errors import MachineError
 from .machine.machine_file import load_machine, preset_names, read_machine
 from .machine.model import Machine
@@ -78,6 +79,7 @@ __all__ = [
     "CacheRow",
     "CachedTask",
     "CellLife",
+    "Cost",
     "CostEstimate",
     "CriticalPath",
     "Density",
@@ -102,7 +104,9 @@ __all__ = [
     "Occupancy",
     "Origin",
     "PathPart",
+    "PipelinesBound",
     "Placement",
+    "Promise",
     "Repeat",
     "ReplayTimeline",
     "Report",
@@ -112,6 +116,7 @@ __all__ = [
     "Segments",
     "Steps",
     "SystolicEngine",
+    "TaskCost",
     "TaskKind",
     "TaskProgram",
     "Template",

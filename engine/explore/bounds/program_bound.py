@@ -28,6 +28,7 @@ from ...hwsim import (
     Engine,
     Machine,
     MatrixEngine,
+    Promise,
     ScalarEngine,
     SystolicEngine,
     VectorEngine,
@@ -71,6 +72,10 @@ class ProgramBound(msgspec.Struct, frozen=True):
 
     movement: int
     work: int
+
+    @property
+    def promise(self) -> Promise:
+        return "lower bound"
 
     @property
     def cycles(self) -> int:

@@ -6,14 +6,14 @@ The points that differ only in the stages of pipelines share one bound, and most
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...hwsim import Machine, MachineError, UnpipedBound
 from ...ir import TilewrightError
 from ...lower import LowerError
 from ..space.model import Point, Space
 from ..space.prefixes import Prefixes, Refused
-from .outcome import Outcome
+from .outcome import Outcome, overflow_of
 
 MOST_KEPT = 64
 """Cached bounds; the least recently used are evicted first."""
@@ -41,8 +41,8 @@ class EarlyBounds:
         assert not isinstance(state, Refused)
         try:
             pipelines = self._prefixes.pipelines(point, state)
-            overflow = self._overflow(bound.live_bytes(pipelines))
-            return overflow or _pruned(bound.cycles(pipelines) if cycles else 0, cycles)
+            overflow = overflow_of(bound.live_bytes(pipelines), self._capacities)
+            return overflow or _pruned(bound.at(pipelines).cycles if cycles else 0, cycles)
         except TilewrightError:
             return None  # applying the calls reports the error
 
@@ -63,13 +63,6 @@ class EarlyBounds:
             return UnpipedBound(state.schedule.plan, self._machine, self._max_tasks)
         except (LowerError, MachineError):
             return None
-
-    def _overflow(self, live_bytes: Mapping[str, int]) -> Outcome | None:
-        for scope, size in live_bytes.items():
-            if size > self._capacities[scope]:
-                message = f"{scope} needs at least {size:,} bytes, but has {self._capacities[scope]:,}"
-                return Outcome("over", None, "capacity-overflow", message, full=scope)
-        return None
 
 
 def _pruned(least: int, cycles: Sequence[float]) -> Outcome | None:

@@ -15,7 +15,7 @@ from ..search.local_search import EstimatedPoint, LocalSearch, estimates_of
 from ..space.model import Point, Space
 from ..space.prefixes import Refused
 from .early_bounds import EarlyBounds
-from .outcome import CYCLES, Figures, Outcome, figures_of, least_figures, vector
+from .outcome import CYCLES, Figures, Outcome, figures_of, overflow_of, vector
 
 MAX_ACCESSES = 1 << 25
 
@@ -102,10 +102,10 @@ class Evaluator:
         refused = program.cached.refused
         if refused is not None:
             return Outcome("failed", None, refused.code, refused.refusal.message)
-        over = self._overflow(program.places.peaks)
+        over = overflow_of(program.places.peaks, self._capacities)
         if over is not None:
             return over  # before the tasks are counted
-        least = least_figures(lower_bound_of(program, self._limits.tasks), self._far)
+        least = figures_of(lower_bound_of(program, self._limits.tasks), self._far)
         over = self._over_budget(least)
         if over is not None:
             return over
@@ -126,14 +126,6 @@ class Evaluator:
                 message = f"{name} of {figures.figure(name):,.0f}, at most {most:,.0f}"
                 return Outcome("over", figures, "budget", message)
         return None
-
-    def _overflow(self, peaks: Mapping[str, int]) -> Outcome | None:
-        """The outcome if a row of memory exceeds its capacity, else None."""
-        row = next((row for row, capacity in self._capacities.items() if peaks.get(row, 0) > capacity), None)
-        if row is None:
-            return None
-        message = f"{row} needs {peaks[row]:,} bytes, but has {self._capacities[row]:,}"
-        return Outcome("over", None, "capacity-overflow", message, full=row)
 
     @cached_property
     def _capacities(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ...hwsim import LowerBound, Machine, Report, row_name
+from ...hwsim import Machine, TaskCost, row_name
 from ...ir import Refusal, TilewrightError
 
 Status = Literal["fits", "over", "pruned", "refused", "failed"]
@@ -82,18 +82,21 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.status == "fits"
 
 
-def figures_of(report: Report, far: str) -> Figures:
-    """The figures of a report; `far` is the scope of the memory that is excluded from the peaks."""
-    by = report.bounds[0].name if report.bounds else ""
-    peaks = {row: m.peak_bytes for row, m in report.memory.items() if m.scope != far}
-    return Figures(report.cycles, report.bound, by, report.energy_pj, report.copied_bytes, peaks)
+def figures_of(cost: TaskCost, far: str) -> Figures:
+    """The figures of a report, or of a lower bound; `far` is the scope of the memory that is excluded from the peaks."""
+    by, bound = (cost.bounds[0].name, cost.bounds[0].cycles) if cost.bounds else ("", 0)
+    peaks = {row: size for row, size in cost.peaks.items() if row.partition("[")[0] != far}
+    exact = cost.promise == "exact"
+    return Figures(cost.cycles, bound, by, cost.energy_pj, cost.copied_bytes, peaks, exact=exact)
 
 
-def least_figures(least: LowerBound, far: str) -> Figures:
-    """The figures that a lower bound gives, without a simulation."""
-    by = least.bounds[0].name if least.bounds else ""
-    peaks = {row: size for row, size in least.peaks.items() if row.partition("[")[0] != far}
-    return Figures(least.cycles, least.cycles, by, least.energy_pj, least.copied_bytes, peaks, exact=False)
+def overflow_of(needed: Mapping[str, int], capacities: Mapping[str, int]) -> Outcome | None:
+    """The outcome if a memory, or a row of one, needs more bytes than its capacity, else None."""
+    full = next((name for name, size in needed.items() if size > capacities.get(name, size)), None)
+    if full is None:
+        return None
+    message = f"{full} needs at least {needed[full]:,} bytes, but has {capacities[full]:,}"
+    return Outcome("over", None, "capacity-overflow", message, full=full)
 
 
 def vector(figures: Figures, objectives: Sequence[str]) -> tuple[float, ...]:

@@ -42,6 +42,7 @@ from ..tasks.engine_selection import PREFERENCE, is_named, supports
 from ..tasks.nest import requested_engine
 from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
 from ..tasks.work import Kind, activations_of, padded_load, steps_of
+from .interface import Promise
 from .operand_traffic import operand_traffic
 from .overlapped import Copy, UnitWork, overlapped
 from .systolic import array_cycles
@@ -60,6 +61,10 @@ class CostEstimate(msgspec.Struct, frozen=True):
     busy: int
     cycles: int
     slots: dict[str, int] = {}
+
+    @property
+    def promise(self) -> Promise:
+        return "estimate"
 
     @property
     def fits(self) -> bool:

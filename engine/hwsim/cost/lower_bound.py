@@ -12,6 +12,7 @@ from ..report.metrics import bounds_of, busy_of, energy_of, traffic_of
 from ..report.model import Bound
 from ..tasks.counting import counts_of
 from ..tasks.tree import TaskProgram
+from .interface import Promise
 
 
 class LowerBound(msgspec.Struct, frozen=True):
@@ -23,6 +24,10 @@ class LowerBound(msgspec.Struct, frozen=True):
     energy_pj: float
     copied_bytes: int
     peaks: dict[str, int]
+
+    @property
+    def promise(self) -> Promise:
+        return "lower bound"
 
     @property
     def cycles(self) -> int:

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 from propcache.api import cached_property
 
@@ -58,9 +59,20 @@ from ..tasks.engine_selection import are_equivalent
 from ..tasks.lifetimes import lifetimes_of
 from ..tasks.nest import AllocationSite, read_nest
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram, make_tasks
+from .interface import Promise
 
 Pipelines = Mapping[Var, Sequence[int]]
 """The pipelined loops, those with a single stage included, each with the stages of its statements."""
+
+
+class PipelinesBound(msgspec.Struct, frozen=True):
+    """Lower bound on the cycles of a program with some pipelines; 0 if none is known."""
+
+    cycles: int
+
+    @property
+    def promise(self) -> Promise:
+        return "lower bound"
 
 
 class UnpipedBound:
@@ -93,8 +105,11 @@ class UnpipedBound:
             self._live[once] = {scope: largest_live(chunks)[0] for scope, chunks in held.items()}
         return self._live[once]
 
-    def cycles(self, pipelines: Pipelines) -> int:
-        """A lower bound on the cycles of the program with these pipelines; 0 if none is known. Raises "too-many-tasks"."""
+    def at(self, pipelines: Pipelines) -> PipelinesBound:
+        """Returns the bound of the program with these pipelines. Raises "too-many-tasks"."""
+        return PipelinesBound(self._cycles(pipelines))
+
+    def _cycles(self, pipelines: Pipelines) -> int:
         if not self._are_known(pipelines) or self._depends_on_addresses or self._joins_tasks:
             return 0
         if any(_is_alone(node, loop.name) for node in self._program.tree for loop in pipelines):
@@ -224,4 +239,4 @@ def _loops(node: TaskNode, name: str) -> Iterator[TaskLoop]:
             yield from _loops(child, name)
 
 
-__all__ = ["UnpipedBound"]
+__all__ = ["PipelinesBound", "UnpipedBound"]

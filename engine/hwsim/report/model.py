@@ -380,6 +380,16 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
         return max((b.cycles for b in self.bounds), default=0)
 
     @property
+    def promise(self) -> Literal["exact", "lower bound"]:
+        """What `cycles` are; see `cost.interface`."""
+        return "exact" if self.unknown is None else "lower bound"
+
+    @property
+    def peaks(self) -> dict[str, int]:
+        """The peak bytes of each memory row."""
+        return {row: memory.peak_bytes for row, memory in self.memory.items()}
+
+    @property
     def unknown(self) -> UnknownFigures | None:
         """The figures that are not known, such as cycles without the misses of caches; None if all are."""
         of = next((f for f in self.observed if f.code in UNKNOWN), None)

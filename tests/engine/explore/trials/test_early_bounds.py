@@ -142,8 +142,8 @@ def test_pipelined_cycles_and_bytes_are_at_least_the_bounds(name: str, variant: 
             continue
         live_bytes = bound.live_bytes(pipelines)
         checked += bool(live_bytes)
-        bounded += bound.cycles(pipelines) > 0
-        assert bound.cycles(pipelines) <= report.bound
+        bounded += bound.at(pipelines).cycles > 0
+        assert bound.at(pipelines).cycles <= report.bound
         for scope, size in live_bytes.items():
             assert size <= sum(m.used_bytes for m in report.memory.values() if m.scope == scope)
     assert checked > 0 and bounded > 0
