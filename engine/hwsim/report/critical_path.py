@@ -10,8 +10,8 @@ import numpy as np
 from propcache.api import cached_property
 
 from ..replay.clocks import NOBODY
-from ..replay.critical_path import critical_path
-from ..replay.path import Path, PathDensity, PathStep, PathTask, steps_between, totals
+from ..replay.critical_path.path import Path, PathDensity, PathStep, PathTask, steps_between, totals
+from ..replay.critical_path.search import critical_path
 from ..replay.timeline import ReplayTimeline
 from ..tasks.tree import TaskProgram
 

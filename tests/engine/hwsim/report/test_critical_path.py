@@ -14,8 +14,8 @@ from support.simulator.triangles import causal_attention, doubly_triangular, tri
 
 from tilewright import report_text
 from tilewright.engine.hwsim import Machine, MachineError, Report, load_machine, simulate
-from tilewright.engine.hwsim.replay.critical_path import critical_path
-from tilewright.engine.hwsim.replay.path import Path, totals
+from tilewright.engine.hwsim.replay.critical_path.path import Path, totals
+from tilewright.engine.hwsim.replay.critical_path.search import critical_path
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse
 

@@ -2,7 +2,7 @@
 
 The steps of the path cover the run without gaps. Through a repeat the path is found once per period: where it enters two copies at the same
 task for the same reason, all copies between are alike, so its length does not depend on trip counts. Copies that grow evenly
-(`path_growth`) are skipped, too.
+(`growing_path`) are skipped, too.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ...cancellation import checkpoint
-from ..tasks.tree import TaskProgram
-from .clocks import NOBODY, TaskStall, Variant
+from ....cancellation import checkpoint
+from ...tasks.tree import TaskProgram
+from ..clocks import NOBODY, TaskStall, Variant
+from ..repeats import Repeat
+from ..row_tree import RowPart, RowTree, RunTask
+from ..series import Copies
+from ..timeline import ReplayTimeline
+from .growing_path import PathLog
 from .path import Path, PathTask
-from .path_growth import PathLog
-from .repeats import Repeat
-from .row_tree import RowPart, RowTree, RunTask
-from .series import Copies
-from .timeline import ReplayTimeline
 
 
 def critical_path(program: TaskProgram, timeline: ReplayTimeline) -> Path:

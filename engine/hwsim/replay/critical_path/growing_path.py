@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..repeats import Repeat
+from ..row_tree import RowPart, RunTask
+from ..series import Copies
 from .path import PathLoop, PathTask, Steps, path_loop
-from .repeats import Repeat
-from .row_tree import RowPart, RunTask
-from .series import Copies
 
 MAX_PERIOD = 8
 """Limit on the copies of a repeat that grows after which the path recurs."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from .repeats import ONE, Copied, summed
-from .series import Column, Copies, Series, added, constant
+from ..repeats import ONE, Copied, summed
+from ..series import Column, Copies, Series, added, constant
 
 
 class PathStep(NamedTuple):
