@@ -203,7 +203,7 @@ def cubes() -> None:
     for n, func, whole in zip(sizes, funcs, reports, strict=True):
         plan, planning = timed(planned, func)
         nest, reading = timed(read_nest, plan.func)
-        program, making = timed(lambda nest=nest: make_tasks(nest, place(machine, nest)))
+        program, making = timed(lambda func=func, nest=nest: make_tasks(func, nest, place(machine, nest)))
         played, playing = timed(replay_tasks, program)
         timeline, lining = timed(timeline_of, program, played)
         _, holding = timed(occupancy, program, timeline)

@@ -259,7 +259,7 @@ class Timeline(View):
             super()._load(*events)
             return
         program = self.report.segments.program
-        func, machine = program.nest.func, program.machine
+        func, machine = program.source, program.machine
         self._store.given = machine
         moment = Moment(Schedule(func), {})
         notebook = Notebook(read_document(""), func, machine, states=(moment,))

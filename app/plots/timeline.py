@@ -12,9 +12,8 @@ from bokeh.plotting import figure
 from ...engine.hwsim import Report
 from ..views.drawings.timeline import CAUSES
 from ..views.labels.numbers import percent_text, size_text
-from ..views.labels.palette import colours_by_name
+from ..views.labels.palette import OTHER
 from ..views.timeline.data import TimelineData
-from ..views.timeline.value import OTHER
 from ..views.timeline.window import memory_lines
 from .events import Rectangle, needs_detail, rectangles
 from .picture import with_picture
@@ -83,11 +82,7 @@ class _Engines:
 
     def __init__(self, data: TimelineData, style: Style) -> None:
         self._data = data
-        colours = colours_of(data.report)
-        self._lane_of = [data.engines.index(kind.engine) for kind in data.templates]
-        self._colours = [
-            style.buffer(next((colours[b] for b in _touched(kind) if b in colours), OTHER)) for kind in data.templates
-        ]
+        self._colours = [style.buffer(colour) for colour in data.template_colours(data.colours)]
         self._causes = {cause: style.ink(f"stall-{cause}") for cause in CAUSES}
 
     def tasks(self, found: Sequence[Rectangle], origin: int) -> Columns:
@@ -98,7 +93,7 @@ class _Engines:
         bottoms: list[float] = []
         tops: list[float] = []
         for r in found:
-            lane = self._lane_of[r.number]
+            lane = data.template_lanes[r.number]
             floor = len(data.engines) - lane - 1 + LANE[0]
             low = piled.get((lane, r.start), 0.0) if r.is_bin else 0.0
             high = piled[lane, r.start] = min(1.0, low + r.share)
@@ -204,8 +199,7 @@ class _Memories:
         self._data = data
         memory = data.report.memory
         self._scales = [max(memory[name].capacity_bytes, memory[name].peak_bytes, 1) for name in data.rows]
-        colours = colours_of(data.report)
-        self._colours = [style.buffer(colours.get(cell.buffer, OTHER)) for cell in data.cells]
+        self._colours = [style.buffer(data.colours.get(cell.buffer, OTHER)) for cell in data.cells]
 
     def height(self, row: int, size: int) -> float:
         """The height of an amount of bytes in the row of a memory."""
@@ -244,15 +238,6 @@ class _Memories:
                 }
             )
         return found
-
-
-def colours_of(report: Report) -> dict[str, int]:
-    """The colour index of each buffer of the report's program, by name."""
-    return colours_by_name(report.program.nest.func)
-
-
-def _touched(kind: Any) -> list[str]:
-    return [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
 
 
 def _spans(found: Sequence[Rectangle], origin: int) -> Columns:

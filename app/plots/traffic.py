@@ -8,10 +8,10 @@ from bokeh.models import ColumnDataSource, LinearAxis, Range1d
 from bokeh.plotting import figure
 
 from ...engine.hwsim import Report
+from ..views.labels.palette import colours_by_name
 from ..views.machine.traffic import RoundTrip, TrafficColumn, TrafficDiagram, TrafficFlow, value_of
 from .picture import with_picture
 from .style import Style, Theme, add_hover, table_axis
-from .timeline import colours_of
 
 ROW_PX = 25
 THICKEST, THINNEST = 0.72, 0.08
@@ -29,7 +29,7 @@ def traffic(report: Report, *, theme: Theme | None = None, height: int | None = 
 
     The height of an arrow is its `bytes`; the solid part is the lower bound, `least_bytes`. Round trips are marked.
     """
-    value = value_of(report, report.program.machine, colours_of(report))
+    value = value_of(report, report.program.machine, colours_by_name(report.program.source))
     return draw_traffic(value, theme, height)
 
 

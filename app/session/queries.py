@@ -37,7 +37,6 @@ from ..state.entries import Derived
 from ..state.intents import Handlers
 from ..state.model import State
 from ..views.explore.value import trials_value
-from ..views.labels.palette import colours_by_name
 from ..views.labels.values import Answer
 from ..views.menus import SCOPES, Entry, Facts, Menu, menu_of, revision_entries, scopes_of
 from ..views.notebook.words import words_value
@@ -136,7 +135,7 @@ def _tree_after(context: QueryContext, message: FindTreeAfter) -> Answer | None:
     func = state.moment.schedule.func
     return store.remember(
         _TREE_AFTER(message.rows, message.primitive, message.loop, func, drop.func),
-        lambda: tree_after(func, drop.func, message.rows, message.loop, message.primitive, store.colours),
+        lambda: tree_after(func, drop.func, message.rows, message.loop, message.primitive),
     )
 
 
@@ -146,9 +145,8 @@ def _timeline_after(context: QueryContext, message: FindTimelineAfter) -> Answer
     drop = context.drop_preview.drop(state, message.rows, message.loop, message.primitive)
     if drop is None or not isinstance(drop.report, Report):
         return None
-    colours = colours_by_name(drop.func, store.colours)
     place = message.rows, message.loop, message.primitive
-    return timeline_after(place, drop.report, store, colours, message.start, message.end)
+    return timeline_after(place, drop.report, store, message.start, message.end)
 
 
 @QUERIES(FindMenu)

@@ -59,8 +59,6 @@ class Store:
         self._limit = limit
         self._lock = threading.Lock()  # the answers of the API are made in threads
         self._machines: dict[Machine, Machine] = {}
-        self.colours: dict[str, int] = {}
-        """The colour index of each name of an allocated buffer, for the life of the session."""
 
     def remember(self, entry: Entry[Result], compute: Callable[[], Result]) -> Result:
         """The value of the entry, made by `compute` the first time."""

@@ -96,11 +96,11 @@ def tasks_of(
     nest = read_nest(piped.func, set(piped.buffers.values()))
     places = place(machine.by_channel, nest)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
-    program = make_tasks(nest, places)
+    program = make_tasks(func, nest, places)
     if not machine.caches:
         return program
     found = cached(func, program, known_plan, max_accesses)
-    return replace(make_tasks(nest, places, found.waits), cached=found)
+    return replace(make_tasks(func, nest, places, found.waits), cached=found)
 
 
 # Stages of a pipeline break no dependence, and views fit their buffers.

@@ -16,11 +16,12 @@ from ...state.derived import Store
 from ...state.entries import Derived
 from ...state.model import Side, State
 from ..labels.fitness import cycles_text
-from ..labels.palette import BUFFER_COLOURS, colours_by_name
+from ..labels.palette import BUFFER_COLOURS, OTHER, colours_by_name
 from ..labels.values import Value
 from ..notebook.code import MARKS, Code, marked
 from ..shell.gallery import Example
 from ..timeline.explanation import Explanation, explanation_value
+from ..timeline.value import timeline_data
 from ..tree.rows import BufferChip
 from .alignment import Pair, Status, TreeItem, aligned, items_of
 from .differences import DifferenceGroup, difference_table
@@ -117,7 +118,7 @@ def compare_value(state: State, store: Store, examples: Sequence[Example]) -> Co
     states = tuple(side_state(state, side) for side in sides)
     reports = [store.known_report(side) for side in states]
     funcs = [side.moment.schedule.func for side in states if side.moment is not None]
-    trees = store.remember(_ALIGNED(*funcs), lambda: aligned_programs(funcs[0], funcs[1], store.colours))
+    trees = store.remember(_ALIGNED(*funcs), lambda: aligned_programs(*funcs))
     a, b = reports
     table = store.once(difference_table, a, b) if isinstance(a, Report) and isinstance(b, Report) else []
     return Comparison(
@@ -144,7 +145,7 @@ def overlay_now(state: State, store: Store) -> Overlay:
     span = state.comparison.span
     return store.remember(
         _OVERLAY(span, a, b, *funcs),
-        lambda: overlay_value(a, b, common_colours(funcs[0], funcs[1], store.colours), span),
+        lambda: overlay_value(timeline_data(a, store), timeline_data(b, store), common_colours(*funcs), span),
     )
 
 
@@ -209,10 +210,10 @@ def _files(state: State) -> list[SideChoice]:
     return [SideChoice(key, label) for key, label in sides.items()]
 
 
-def aligned_programs(a: PrimFunc, b: PrimFunc, known: dict[str, int]) -> AlignedTrees:
+def aligned_programs(a: PrimFunc, b: PrimFunc) -> AlignedTrees:
     """The lines of both trees, and how many of each status."""
     pairs = aligned(items_of(a), items_of(b))
-    colours = common_colours(a, b, known)
+    colours = common_colours(a, b)
     statuses = [pair.status for pair in pairs]
     names: tuple[Status, ...] = ("changed", "moved", "only_a", "only_b", "same")
     counts: dict[Status, int] = {name: statuses.count(name) for name in names}
@@ -241,15 +242,15 @@ def _row(item: TreeItem | None, colours: dict[str, int]) -> ComparedRow | None:
 
 
 def _buffer(buffer: BufferChip, colours: dict[str, int]) -> ComparedBuffer:
-    return ComparedBuffer(buffer.name, buffer.scope, colours.get(buffer.name, 9))
+    return ComparedBuffer(buffer.name, buffer.scope, colours.get(buffer.name, OTHER))
 
 
-def common_colours(a: PrimFunc, b: PrimFunc, known: dict[str, int]) -> dict[str, int]:
-    """One colour for each name in both programs: the session's, or a free one where a name only in A has the colour of one in B."""
-    colours = colours_by_name(b, known)
+def common_colours(a: PrimFunc, b: PrimFunc) -> dict[str, int]:
+    """One colour for each name in both programs: that in B; of a name only in A its own, or a free one if B uses that."""
+    colours = colours_by_name(b)
     count = len(BUFFER_COLOURS)
     free = [n for n in range(count) if n not in colours.values()]
-    for name, index in colours_by_name(a, known).items():
+    for name, index in colours_by_name(a).items():
         if name in colours:
             continue
         colours[name] = index if index in free or not free else free[0]

@@ -10,6 +10,7 @@ from ....engine.ir import Buffer, PrimFunc
 from ....engine.lower import Allocation
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text, use_text
+from ..labels.palette import OTHER
 from ..labels.sizes import buffer_bytes
 from ..labels.values import Value
 
@@ -102,7 +103,7 @@ def _buffer(
     return HeldBuffer(
         name,
         buffer.name,
-        colours.get(buffer, 9),
+        colours.get(buffer, OTHER),
         size_text(size),
         ", ".join(notes),
         "warn" if lost else "",

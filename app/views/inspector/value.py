@@ -17,7 +17,7 @@ from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.buffer_ids import buffer_ids
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import buffer_colours, colours_by_name
+from ..labels.palette import OTHER, buffer_colours, colours_by_name
 from ..labels.section import Section
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..labels.values import Value
@@ -25,7 +25,6 @@ from ..layouts import LayoutPicker, layout_value
 from ..timeline.waits import CAUSES, blame_section, wait_rows
 from .memory_summary import MemorySummary, memory_summary
 
-_COLOURS = Derived[dict[Buffer, int]]("colours of buffers")
 _ALLOCATIONS = Derived[dict[Buffer, Allocation]]("allocations")
 
 
@@ -63,12 +62,12 @@ def inspector_value(state: State, store: Store) -> Inspector:
         return Inspector()
     func = state.moment.schedule.func
     handle = row_ids(func).get(state.selected)
-    colours = store.remember(_COLOURS(func), lambda: buffer_colours(func, store.colours))
+    colours = store.once(buffer_colours, func)
     buffer = buffer_ids(func).get(state.buffer) if state.buffer else None
     if buffer is not None:
         row = "" if handle is None else state.selected
         crumbs = [Crumb("Overview", ""), *([Crumb(row, row)] if row else [])]
-        return Inspector("buffer", crumbs, picker=layout_value(state, store, colours.get(buffer, 9)))
+        return Inspector("buffer", crumbs, picker=layout_value(state, store, colours.get(buffer, OTHER)))
     held = held_buffers(state, func, store)
     found = store.known_report(state)
     report = found if isinstance(found, Report) else None
@@ -77,7 +76,7 @@ def inspector_value(state: State, store: Store) -> Inspector:
         known = machine if isinstance(machine, Machine) else None
         value = Inspector(memories=memory_summary(func, held, colours, known, report))
         if report is not None:
-            traffic = _traffic(report, colours_by_name(func, store.colours))
+            traffic = _traffic(report, colours_by_name(func))
             value = replace(value, sections=_run_sections(state, store, report), traffic=traffic)
     elif isinstance(handle, Var):
         value = Inspector("loop", sections=_loop_sections(store.index(func), handle, report))
@@ -257,7 +256,7 @@ def _traffic(report: Report, colours: Mapping[str, int]) -> list[CopiedBuffer]:
     return [
         CopiedBuffer(
             row.buffer,
-            colours.get(row.buffer, 9),
+            colours.get(row.buffer, OTHER),
             row.source.removeprefix("local."),
             row.destination.removeprefix("local."),
             size_text(row.bytes),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
+from functools import cache
 from zlib import crc32
 
 from ....engine.ir import Buffer, PrimFunc, allocated_buffers
@@ -23,54 +24,58 @@ BUFFER_COLOURS: tuple[tuple[str, str], ...] = (
 )
 """Pairs (light, dark) by colour index."""
 
+OTHER = 9
+"""The colour index of what belongs to no buffer of the program."""
 
 LEAST_DISTANCE = 62
 """The distance in RGB from which two light colours are told apart in a picture."""
 
 
-def buffer_colours(func: PrimFunc, known: dict[str, int] | None = None) -> dict[Buffer, int]:
-    """The colour index of each buffer, by its name. New names are added to `known`, the colours of a session, and keep their colour.
+def buffer_colours(func: PrimFunc) -> dict[Buffer, int]:
+    """The colour index of each buffer of a program: the same in every view, in Jupyter and after a reload.
 
-    Parameters have the first colours. The colour of an allocated buffer depends on its name, so that it is the same after a reload, unless
-    another buffer has it. With more buffers than colours, colours repeat; a colour is never the only identification of a buffer.
+    Parameters have the first colours. The colour of an allocated buffer depends on its name, unless an earlier buffer has it: schedule
+    calls add buffers after the existing ones. With more buffers than colours, colours repeat; a colour is never the only identification
+    of a buffer.
     """
-    known = {} if known is None else known
-    count = len(BUFFER_COLOURS)
-    found = {buffer: n % count for n, buffer in enumerate(func.buffers)}
-    allocated = allocated_buffers(func.body)
-    parameters = frozenset(found.values())
-    for buffer in allocated:
-        colour = known.get(buffer.name)
-        if colour is not None and (colour not in parameters or len(parameters) == count):
-            found[buffer] = colour
-    used, given = set(found.values()), set(known.values())
-    for buffer in allocated:
+    found = {buffer: n % len(BUFFER_COLOURS) for n, buffer in enumerate(func.buffers)}
+    used = set(found.values())
+    for buffer in allocated_buffers(func.body):
         if buffer not in found:
-            index = _free_colour(buffer.name, used, given)
-            found[buffer] = known[buffer.name] = index
-            used.add(index)
-            given.add(index)
+            found[buffer] = _free_colour(buffer.name, used)
+            used.add(found[buffer])
     return found
 
 
-def _free_colour(name: str, used: Set[int], given: Set[int]) -> int:
-    """A colour that no other buffer of the program uses: if possible unlike all of those, and none that the session has given."""
+def _free_colour(name: str, used: Set[int]) -> int:
+    """A colour that no earlier buffer uses, if possible unlike all of those."""
     count = len(BUFFER_COLOURS)
     preferred = [(crc32(name.encode()) + n) % count for n in range(count)]
     unused = [n for n in preferred if n not in used]
-    distinct = [n for n in unused if not any(_are_alike(n, other) for other in used)] or unused or preferred
-    return next((n for n in distinct if n not in given), distinct[0])
+    distinct = [n for n in unused if not any(_are_alike(n, other) for other in used)]
+    return (distinct or unused or preferred)[0]
 
 
+@cache
 def _are_alike(one: int, other: int) -> bool:
     """Whether two colours are close in RGB, such as two shades of purple."""
     pairs = zip(*(bytes.fromhex(BUFFER_COLOURS[n][0][1:]) for n in (one, other)), strict=True)
     return sum((a - b) ** 2 for a, b in pairs) < LEAST_DISTANCE**2
 
 
-def colours_by_name(func: PrimFunc, known: dict[str, int] | None = None) -> dict[str, int]:
+Colours = Mapping[str, int]
+"""The colour index of each name of a buffer."""
+
+
+def colours_by_name(func: PrimFunc) -> dict[str, int]:
     """The colour index of each name of a buffer."""
-    return {buffer.name: index for buffer, index in buffer_colours(func, known).items()}
+    return {buffer.name: index for buffer, index in buffer_colours(func).items()}
+
+
+def colour_of_slots(labels: Iterable[str], colours: Colours) -> int:
+    """The colour index of a task that writes and reads slots with these labels: that of the first buffer with a colour."""
+    names = (label.partition("#")[0] for label in labels)
+    return next((colours[name] for name in names if name in colours), OTHER)
 
 
 def colour(index: int, *, dark: bool) -> str:

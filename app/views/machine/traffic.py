@@ -13,7 +13,7 @@ from ...state.derived import Store
 from ...state.entries import Derived
 from ...state.model import State
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import colours_by_name
+from ..labels.palette import OTHER, Colours, colours_by_name
 from ..labels.values import Value
 
 _TRAFFIC = Derived["TrafficDiagram"]("traffic")
@@ -78,10 +78,6 @@ class TrafficDiagram(Value, frozen=True):
     note: str
 
 
-GREY = 9
-"""The colour index of buffers without a colour in the program, such as an engine's copies."""
-
-
 def traffic_value(state: State, store: Store) -> TrafficDiagram:
     """The traffic of the displayed program, or the reason why there is none."""
     report, machine = store.known_report(state), store.machine(state)
@@ -89,18 +85,17 @@ def traffic_value(state: State, store: Store) -> TrafficDiagram:
         note = store.no_report(state)
         return TrafficDiagram([], [], [], [], "", note)
     func = state.moment.schedule.func
-    colours = colours_by_name(func, store.colours)
-    return store.remember(_TRAFFIC(report, func, machine), lambda: value_of(report, machine, colours))
+    return store.remember(_TRAFFIC(report, func, machine), lambda: value_of(report, machine, colours_by_name(func)))
 
 
-def value_of(report: Report, machine: Machine, colours: dict[str, int]) -> TrafficDiagram:
+def value_of(report: Report, machine: Machine, colours: Colours) -> TrafficDiagram:
     """The traffic of a report."""
     trips = round_trips(report, machine)
     buffers = {buffer for buffer, _ in trips}
     copies = [
-        _copy(row, colours.get(row.buffer, GREY), row.buffer in buffers) for row in _ordered(report, machine, buffers)
+        _copy(row, colours.get(row.buffer, OTHER), row.buffer in buffers) for row in _ordered(report, machine, buffers)
     ]
-    accesses = [flow for row in report.accesses for flow in _accesses(row, colours.get(row.buffer, GREY))]
+    accesses = [flow for row in report.accesses for flow in _accesses(row, colours.get(row.buffer, OTHER))]
     flows = [*copies, *accesses]
     moved, least = (sum(getattr(row, name) for row in report.traffic) for name in ("bytes", "least_bytes"))
     total = f"{size_text(moved)} copied; lower bound {size_text(least)}" if copies else "No copies between memories"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ....engine.network import CallSpan, NetworkReport, engine_loads, inference_spans, on_chip_bytes
 from ...document.networks import load_network
-from .thumbnails import COLUMNS, HEIGHT, MAX_ROWS, NO_BUFFER, WIDTH, Bar, FillLevel, Lane, Thumbnail, digest
+from ..labels.palette import OTHER
+from .thumbnails import COLUMNS, HEIGHT, MAX_ROWS, WIDTH, Bar, FillLevel, Lane, Thumbnail, digest
 
 
 def model_thumbnail(path: Path) -> Thumbnail:
@@ -30,7 +31,7 @@ def model_thumbnail(path: Path) -> Thumbnail:
 def _colours(report: NetworkReport) -> dict[str, int]:
     """A colour index for each kernel, those with most cycles first; the last ones share the grey."""
     names = list(dict.fromkeys(cost.kernel.name for cost in report.ranked()))
-    return {name: min(number, NO_BUFFER) for number, name in enumerate(names)}
+    return {name: min(number, OTHER) for number, name in enumerate(names)}
 
 
 def _lanes(report: NetworkReport, spans: Sequence[CallSpan], colours: Mapping[str, int]) -> Iterator[Lane]:

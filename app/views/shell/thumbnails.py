@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ....engine.hwsim import Kind, Report
+from ....engine.hwsim import Report
 from ....engine.ir import BlockRealize, Buffer, BufferRegion, Expr, For, Node, PrimFunc, children
 from ...document import Notebook
-from ..labels.palette import buffer_colours, colours_by_name
+from ..labels.palette import OTHER, buffer_colours
 from ..timeline.data import TimelineData
 from ..timeline.window import ExactWindow, MemoryLine, TaskColumns, memory_lines, window
 
@@ -39,9 +39,6 @@ MAX_TASKS = 2_000
 
 COLUMNS = 48
 """The number of columns in a row. A memory's column shows the maximum allocation within it."""
-
-NO_BUFFER = 9
-"""The colour index, a grey, for tasks and blocks without a buffer."""
 
 Row = tuple[int, int, int]
 """Depth, width (of a loop by its trip count; of a block 0), colour index of the buffer that a block writes (of a loop -1)."""
@@ -91,12 +88,12 @@ def drawn(text: str, notebook: Notebook, report: Report | None) -> Thumbnail:
     made = Thumbnail(digest(text), rows[:MAX_ROWS])
     if report is None:
         return made
-    colours, data = colours_by_name(func), TimelineData(report)
+    data = TimelineData(report)
     return msgspec.structs.replace(
         made,
         cycles=report.cycles,
         overlap=round(report.overlap, 4) if report.dma_cycles else None,
-        engines=tuple(_lanes(data, colours)),
+        engines=tuple(_lanes(data)),
         memories=tuple(_levels(data)),
     )
 
@@ -110,7 +107,7 @@ def _rows(func: PrimFunc, node: Node, depth: int, colours: dict[Buffer, int]) ->
             yield depth, _width(child), -1
         elif isinstance(child, BlockRealize):
             written = [region.buffer for region in child.block.writes]
-            yield depth, 0, colours.get(written[0], NO_BUFFER) if written else NO_BUFFER
+            yield depth, 0, colours.get(written[0], OTHER) if written else OTHER
         yield from _rows(func, child, depth + isinstance(child, For | BlockRealize), colours)
 
 
@@ -120,10 +117,11 @@ def _width(loop: For) -> int:
     return max(1, trips.bit_length()) if isinstance(trips, int) else 4
 
 
-def _lanes(data: TimelineData, colours: dict[str, int]) -> Iterator[Lane]:
+def _lanes(data: TimelineData) -> Iterator[Lane]:
     """The engines over real time: the tasks, if they are few, else the busy share of columns."""
-    shades = np.array([_shade(kind, colours) for kind in data.templates], np.int64)
-    engines = np.array([data.engines.index(kind.engine) for kind in data.templates], np.int64)
+    shades, engines = (
+        np.array(column, np.int64) for column in (data.template_colours(data.colours), data.template_lanes)
+    )
     last = max(1, data.report.cycles)
     edges = np.arange(COLUMNS + 1, dtype=np.int64) * last // COLUMNS
     bands = [n for n, (what, _) in enumerate(data.bands) if what == "task"]
@@ -141,12 +139,6 @@ def _tasks_of(data: TimelineData, tasks: TaskColumns, own: npt.NDArray[np.bool_]
     templates = data.template_of_kind[np.array(tasks.kind, np.int64)]
     starts, lengths = (np.array(column, np.int64)[own[templates]] for column in (tasks.start, tasks.length))
     return starts, starts + lengths, templates[own[templates]]
-
-
-def _shade(kind: Kind, colours: dict[str, int]) -> int:
-    """The colour index of the buffer that a kind of tasks writes."""
-    touched = (*kind.writes, *kind.reads)
-    return colours.get(touched[0].partition("#")[0], NO_BUFFER) if touched else NO_BUFFER
 
 
 def _bars(starts: Column, ends: Column, templates: Column, shades: Column, last: int) -> list[Bar] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....engine.hwsim import Report
 from ...state.derived import Store
 from ..labels.values import Answer
-from .lanes import Colours, EngineWork, lanes_of
+from .lanes import EngineWork, lanes_of
 from .value import timeline_data
 from .window import MemoryLine, memory_lines
 
@@ -25,7 +25,7 @@ class TimelineAfter(Answer, frozen=True, tag="timeline_after"):
 
 
 def timeline_after(
-    drop: tuple[tuple[str, ...], str, str], report: Report, store: Store, colours: Colours, start: int, end: int
+    drop: tuple[tuple[str, ...], str, str], report: Report, store: Store, start: int, end: int
 ) -> TimelineAfter:
     """The timeline of the report after a drop: its rows, loop and primitive."""
     end = min(end, report.cycles)
@@ -33,4 +33,4 @@ def timeline_after(
         return TimelineAfter(*drop, report.cycles, start, end, {}, {})
     data = timeline_data(report, store)
     lines = dict(zip(data.rows, memory_lines(data, data.time_map, start, end), strict=True))
-    return TimelineAfter(*drop, report.cycles, start, end, lanes_of(report, colours, start, end), lines)
+    return TimelineAfter(*drop, report.cycles, start, end, lanes_of(data, data.colours, start, end), lines)

@@ -12,6 +12,7 @@ from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.clocks import CAUSES
+from ..labels.palette import Colours, colour_of_slots, colours_by_name
 from ..labels.values import Value
 
 Column = npt.NDArray[np.int64]
@@ -57,7 +58,8 @@ class TimelineData:
         self.report = report
         line = report.timeline
         self.line = line
-        self.length = int(line.there.max(initial=0))
+        self.length = line.length
+        self.time_map = line.time_map
         names = list(report.engines)
         self.engines = [name for name in names if report.engines[name].tasks]
         self.lane_of = np.array([self.engines.index(n) if n in self.engines else -1 for n in names], np.int64)
@@ -67,20 +69,25 @@ class TimelineData:
         self.variants = [report.program.variants[n].replay for n in numbers.tolist()]
         self.kind_of: Column = first.astype(np.int64)
         self.templates = list({k.template: k for k in self.kinds}.values())
+        self.template_lanes = [self.engines.index(k.engine) for k in self.templates]
         place = {k.template: n for n, k in enumerate(self.templates)}
         self.template_of_kind = np.array([place[k.template] for k in self.kinds], np.int64)
         self.cells, self._cell_of = _cells(report, self.rows)
         self.waits, self.wait_spans = _waits(self)
 
     @cached_property
-    def time_map(self) -> TimeMap:
-        """The map between compressed and real time."""
-        return TimeMap(self.line.repeats, self.length)
-
-    @cached_property
     def identity_map(self) -> TimeMap:
         """The identity map: compressed time without repeats."""
         return TimeMap((), self.length)
+
+    @cached_property
+    def colours(self) -> Colours:
+        """The colour of each buffer of the program."""
+        return colours_by_name(self.report.program.source)
+
+    def template_colours(self, colours: Colours) -> list[int]:
+        """The colour of each template's tasks, in these colours of buffers."""
+        return [colour_of_slots((*k.writes, *k.reads), colours) for k in self.templates]
 
     @cached_property
     def task_spans(self) -> Spans:
@@ -139,8 +146,7 @@ class TimelineData:
     def busy(self) -> Density:
         """The busy density of each engine over real time; the last band is the overlap of at least two."""
         tasks = self.task_spans
-        lanes = np.array([self.engines.index(k.engine) for k in self.templates], np.int64)
-        by_lane = Spans(tasks.starts, tasks.ends, lanes[tasks.of])
+        by_lane = Spans(tasks.starts, tasks.ends, np.array(self.template_lanes, np.int64)[tasks.of])
         return _density((by_lane, self.overlaps), (len(self.engines), 1), self.time_map)
 
     def tasks_between(self, start: int, end: int, *, folded: bool) -> int:

@@ -26,7 +26,7 @@ from ...state.model import State
 from ...state.row_ids import RowIds, row_ids
 from ..labels.blank import Blank, blank_value
 from ..labels.numbers import grouped, percent_text, size_text
-from ..labels.palette import colours_by_name
+from ..labels.palette import OTHER, Colours
 from ..labels.values import Answer, Value
 from .data import BufferCell, Cause, TimelineData, WaitKind
 from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, window
@@ -37,9 +37,6 @@ HEADROOM = 1.35
 NEARLY_EMPTY = 2
 
 OVERVIEW_BINS = 240
-
-OTHER = 9
-"""The colour of what belongs to no buffer."""
 
 
 _TIMELINE = Derived["Timeline"]("timeline")
@@ -258,10 +255,9 @@ def timeline_data(report: Report, store: Store) -> TimelineData:
 
 
 def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
-    """The value of a report, in the names and colours of the schedule's program."""
+    """The value of a report, in the names of the schedule's program."""
     func = schedule.func
     data = timeline_data(report, store)
-    colours = colours_by_name(func, store.colours)
     ids = store.once(row_ids, func)
     scales = [_scale(report.memory[name]) for name in data.rows]
     return Timeline(
@@ -271,18 +267,18 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
         repeats=list(_repeats(data)),
         engines=[_engine(report, name) for name in data.engines],
         rows=[_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)],
-        cells=[_cell(cell, scales[cell.row], colours) for cell in data.cells],
-        templates=_templates(data, ids, store.index(func), colours),
+        cells=[_cell(cell, scales[cell.row], data.colours) for cell in data.cells],
+        templates=_templates(data, ids, store.index(func)),
         kinds=[
             TaskKind(t, k.reads, k.writes, _cells_of(v.reads, data), _cells_of(v.writes, data))
             for k, t, v in zip(data.kinds, data.template_of_kind.tolist(), data.variants, strict=True)
         ],
-        waits=[_wait(wait, ids, colours) for wait in data.waits],
+        waits=[_wait(wait, ids, data.colours) for wait in data.waits],
         lines=store.remember(_LINES(func), lambda: _lines(schedule, ids, store)),
         overview=_overview(data),
         window=window(data, 0, report.cycles, folded=False),
         figures=_figures(report),
-        buffers=_buffers(report, data, colours),
+        buffers=_buffers(report, data),
         note="",
     )
 
@@ -360,30 +356,28 @@ def _row(report: Report, name: str, scale: int) -> MemoryRow:
     return MemoryRow(short, name, scale, memory.capacity_bytes, limit, f"{peak} of {capacity}", over)
 
 
-def _wait(wait: WaitKind, ids: RowIds, colours: Mapping[str, int]) -> StallKind:
+def _wait(wait: WaitKind, ids: RowIds, colours: Colours) -> StallKind:
     row = ids.of(wait.block) if ids.has(wait.block) else ""
     return StallKind(**asdict(wait), colour=colours.get(wait.buffer, OTHER), row=row)
 
 
-def _cell(cell: BufferCell, scale: int, colours: Mapping[str, int]) -> MemoryCell:
+def _cell(cell: BufferCell, scale: int, colours: Colours) -> MemoryCell:
     low, high = cell.low / scale, (cell.low + cell.size_bytes) / scale
     size, colour = size_text(cell.size_bytes), colours.get(cell.buffer, OTHER)
     return MemoryCell(cell.row, cell.label, cell.buffer, colour, size, grouped(cell.low), cell.shared, low, high)
 
 
-def _templates(data: TimelineData, ids: RowIds, index: ProgramIndex, colours: Mapping[str, int]) -> list[TaskTemplate]:
+def _templates(data: TimelineData, ids: RowIds, index: ProgramIndex) -> list[TaskTemplate]:
     """The templates of tasks: their block, the loops around, and the rows of the tree for both."""
     rows = {handle: row for row, handle in ids.items()}
     found: list[TaskTemplate] = []
-    for kind in data.templates:
-        touched = [label.partition("#")[0] for label in (*kind.writes, *kind.reads)]
+    colours = data.template_colours(data.colours)
+    for kind, lane, colour in zip(data.templates, data.template_lanes, colours, strict=True):
         blocks = [name for name in kind.blocks if name in rows]
         # Passes recreate some loops: these are matched by name among the loops around the block.
         above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
         around = {var.name: rows[var] for var in above if var in rows}
         loops = [LoopAround(x.name, rows.get(x.var) or around.get(x.name, ""), x.extent) for x in kind.loops]
-        colour = next((colours[name] for name in touched if name in colours), OTHER)
-        lane = data.engines.index(kind.engine)
         found.append(TaskTemplate(lane, kind.block, [rows[name] for name in blocks], loops, colour))
     return found
 
@@ -417,8 +411,8 @@ def _figures(report: Report) -> list[tuple[str, str]]:
     return figures
 
 
-def _buffers(report: Report, data: TimelineData, colours: Mapping[str, int]) -> list[ColouredBuffer]:
+def _buffers(report: Report, data: TimelineData) -> list[ColouredBuffer]:
     """The buffers that the bars represent."""
     names = {cell.buffer for cell in data.cells}
     names |= {row.buffer for row in report.traffic if row.destination == "global"}
-    return [ColouredBuffer(name, index) for name, index in colours.items() if name in names]
+    return [ColouredBuffer(name, index) for name, index in data.colours.items() if name in names]

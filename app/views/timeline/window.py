@@ -127,15 +127,15 @@ def window(
         start=start,
         end=end,
         bytes=lines,
-        tasks=_tasks(data, start, end, folded=folded),
+        tasks=tasks_of(data, start, end, folded=folded),
         waits=_pieces(data.wait_spans, intervals, start),
         fills=fills,
         lives=lives,
     )
 
 
-def _tasks(data: TimelineData, start: int, end: int, *, folded: bool) -> TaskColumns:
-    """The tasks; in compressed time with their rows, so that iterations of a repeat can be counted on."""
+def tasks_of(data: TimelineData, start: int, end: int, *, folded: bool) -> TaskColumns:
+    """The tasks at work from `start` to `end`; in compressed time with their rows, so that iterations of a repeat can be counted on."""
     line = data.line
     if folded:
         rows = np.flatnonzero((line.starts < end) & (np.maximum(line.there, line.starts + 1) > start))
@@ -210,12 +210,12 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
 def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[MemoryLine]:
     """The bytes of each memory."""
     intervals = list(islice(time_map.stretches(start, end), CORNERS + 1))
-    binned: _Binned | None = None
+    binned: Extremes | None = None
     found: list[MemoryLine] = []
     for columns in data.steps:
         exact = _corners(*columns, intervals, start) if len(intervals) <= CORNERS else None
         if exact is None:
-            binned = binned or _Binned(time_map, start, end)
+            binned = binned or Extremes(time_map, edges_of(start, end, BINS // 2))
             exact = binned.of(*columns)
         found.append(exact)
     return found
@@ -242,14 +242,13 @@ def _corners(
     return MemoryLine(at.tolist(), live[numbers].tolist(), allocated[numbers].tolist(), [])
 
 
-class _Binned:
-    """The minimum and maximum of lines in each bin of an interval. The compressed intervals of each bin are found once for all lines."""
+class Extremes:
+    """The minimum and maximum of lines in each bin between edges. The compressed intervals of each bin are found once for all lines."""
 
-    def __init__(self, time_map: TimeMap, start: int, end: int) -> None:
-        edges = edges_of(start, end, BINS // 2)
+    def __init__(self, time_map: TimeMap, edges: Sequence[int]) -> None:
         seen = [(n, x.start, x.end) for n, (low, high) in enumerate(pairwise(edges)) for x in time_map.seen(low, high)]
         self._bins, self._from, self._until = np.array(seen, np.int64).T
-        self._at = [edge - start for edge in edges[:-1]]
+        self._at = [edge - edges[0] for edge in edges[:-1]]
 
     def of(self, times: Column, live: Column, allocated: Column) -> MemoryLine:
         first = np.maximum(np.searchsorted(times, self._from, "right") - 1, 0)

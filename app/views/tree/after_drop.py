@@ -50,16 +50,14 @@ class _Row(NamedTuple):
     above: tuple[Var, ...]
 
 
-def tree_after(
-    before: PrimFunc, after: PrimFunc, dragged: Sequence[str], loop: str, primitive: str, colours: dict[str, int]
-) -> TreeAfter:
+def tree_after(before: PrimFunc, after: PrimFunc, dragged: Sequence[str], loop: str, primitive: str) -> TreeAfter:
     """The tree after a drop of the rows `dragged`."""
     ids = row_ids(before)
     moved = {ids[row] for row in dragged if row in ids}
     old, new = {row.handle: row for row in _rows(before)}, list(_rows(after))
     known = _counterparts(before, after, moved)
     kept = set(known.values())
-    names = colours_by_name(after, colours)
+    names = colours_by_name(after)
     groups: list[AppearingRows] = []
     staying: set[Handle] = set()
     above, is_open = "", False

@@ -105,14 +105,13 @@ def tree_rows(
     live_bytes: Mapping[Buffer, int] | None = None,
     moment: Moment | None = None,
     known: Known | None = None,
-    colours: dict[str, int] | None = None,
 ) -> list[Row]:
     """The loops and blocks below the root, parents first in text order.
 
     `live_bytes` are the known sizes of buffers after compaction, the memory really held. `known` is the cache from the previous program,
-    updated in place for this one; `colours` are those of the session's buffers.
+    updated in place for this one.
     """
-    rows = _Rows(func, live_bytes or {}, moment, known or {}, buffer_colours(func, colours))
+    rows = _Rows(func, live_bytes or {}, moment, known or {}, buffer_colours(func))
     made = list(rows.below(func.body, parent="", depth=0))
     if known is not None:
         known.clear()

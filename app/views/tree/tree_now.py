@@ -25,9 +25,7 @@ def rows_now(state: State, store: Store) -> list[Row]:
     held = held_buffers(state, func, store)
     live = {buffer: size for buffer, a in held.items() if (size := buffer_bytes(a.lowered)) is not None}
     known = store.remember(_PARTS(), dict)
-    rows = store.remember(
-        _ROWS(shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known, store.colours)
-    )
+    rows = store.remember(_ROWS(shown, store.sized(state, func)), lambda: tree_rows(func, live, shown, known))
     return marked_rows(rows, state, store)
 
 

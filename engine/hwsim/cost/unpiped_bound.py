@@ -162,7 +162,7 @@ class UnpipedBound:
 
     @cached_property
     def _program(self) -> TaskProgram:
-        return make_tasks(self._nest, place(self._machine, self._nest))
+        return make_tasks(self._nest.func, self._nest, place(self._machine, self._nest))
 
     @cached_property
     def _busiest(self) -> int:

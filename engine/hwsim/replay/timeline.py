@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from propcache.api import cached_property
 
 from ...cancellation import checkpoint
 from ..errors import refuse
@@ -19,6 +20,7 @@ from .repeats import Place, Repeat, weights
 from .series import Column, Copies
 from .stall_cycles import stall_cycles
 from .steady import Simulated
+from .time_map import TimeMap
 
 MAX_COUNT = 2**62
 """Times, addresses and counts are kept in 64 bits."""
@@ -32,7 +34,7 @@ class Row(NamedTuple):
     place: Place
 
 
-class ReplayTimeline(msgspec.Struct, frozen=True, eq=False):
+class ReplayTimeline(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A row for each replayed task, in program order, in compressed times: `starts`, `ends` (the engine is free again), `there` (the result
     is available). `times` is the number of runs, `numbers` the variant, `instances` the instance of its template, `units` the engine, one
     number for engines that share a unit.
@@ -54,6 +56,16 @@ class ReplayTimeline(msgspec.Struct, frozen=True, eq=False):
     stalls: list[TaskStall]
     repeats: tuple[Repeat, ...]
     cycles: int
+
+    @property
+    def length(self) -> int:
+        """The makespan in compressed cycles."""
+        return int(self.there.max(initial=0))
+
+    @cached_property
+    def time_map(self) -> TimeMap:
+        """The map between compressed and real time."""
+        return TimeMap(self.repeats, self.length)
 
     @property
     def counts(self) -> dict[int, int]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...arith import Analyzer
 from ...cancellation import checkpoint
-from ...ir import Block, Var
+from ...ir import Block, PrimFunc, Var
 from ..access.placement import Places
 from ..access.ports import PortSpec, contended
 from ..caches.report import CacheResults, Waits
@@ -156,8 +156,10 @@ TaskNode = TaskLoop | Template
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task found up to now: a replay adds more as it walks. `ports` are
     those that tasks may have to share, `counts` the tasks of each variant by the limit on distinct tasks, as `counts_of` found them.
+    `source` is the simulated program, `nest` that program after planning.
     """
 
+    source: PrimFunc
     nest: Nest
     places: Places
     tree: tuple[TaskNode, ...]
@@ -172,12 +174,15 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
         return self.places.machine
 
 
-def make_tasks(nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
-    """Returns the tasks of a program; `waits` are the stalls on caches. Raises MachineError if no engine reaches an operand."""
+def make_tasks(source: PrimFunc, nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
+    """Returns the tasks of the program `source`, planned and read as `nest`; `waits` are the stalls on caches.
+
+    Raises MachineError if no engine reaches an operand.
+    """
     builder = _Builder(nest, places, waits or {})
     tree = tuple(builder.nodes(nest.children, ()))
     builder.synchronise()
-    return TaskProgram(nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
+    return TaskProgram(source, nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
 
 
 class _Builder:

@@ -193,7 +193,7 @@ def test_figures_use_the_colours_of_the_theme_and_the_views() -> None:
     report = example_report("vtcm_double_buffer")
     dark, light = (tilewright.plot.timeline(report, theme=theme) for theme in ("dark", "light"))
     assert dark.background_fill_color != light.background_fill_color
-    copied = colours_by_name(report.program.nest.func)["A_local.vtcm"]
+    copied = colours_by_name(report.program.source)["A_local.vtcm"]
     for number, drawn in enumerate((light, dark)):
         tasks = data_of(drawn, "tasks")
         of = dict(zip(tasks["block"], tasks["color"], strict=True))

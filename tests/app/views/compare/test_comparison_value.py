@@ -37,6 +37,7 @@ from tilewright.app.views.labels.palette import buffer_colours
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.timeline.explanation import explanation_value
 from tilewright.app.views.timeline.lanes import MOST_BARS
+from tilewright.app.views.timeline.value import timeline_data
 from tilewright.engine.hwsim import Report, simulate
 
 EXAMPLES = load_examples()
@@ -234,7 +235,7 @@ def test_many_tasks_are_drawn_as_intervals_of_equal_busy_cycles() -> None:
     state, store = opened_example("gemmini_gemm"), Store()
     report = report_now(state, store)
     assert sum(e.tasks for e in report.engines.values()) > MOST_BARS
-    value = overlay_value(report, report, {}, None)
+    value = overlay_value(timeline_data(report, store), timeline_data(report, store), {}, None)
     wide = (value.end - value.start) / 240
     for engine in value.engines:
         assert not engine.a.bars
@@ -260,7 +261,7 @@ def test_common_names_keep_the_colour_of_b() -> None:
     a, b = opened_example("fused_matmul_relu_roundtrip"), opened_example("fused_matmul_relu")
     assert a.moment is not None and b.moment is not None
     first, second = a.moment.schedule.func, b.moment.schedule.func
-    colours = common_colours(first, second, {})
+    colours = common_colours(first, second)
     theirs = {buffer.name: colour for buffer, colour in buffer_colours(second).items()}
     assert {name: colours[name] for name in theirs} == theirs
     only = {buffer.name for buffer in buffer_colours(first)} - set(theirs)
@@ -358,7 +359,7 @@ def test_every_example_compares_its_first_runnable_step_with_now(name: str) -> N
 def test_memory_peaks_are_those_of_live_bytes(name: str) -> None:
     state, store = opened_example(name), Store()
     report = report_now(state, store)
-    value = overlay_value(report, report, {}, None)
+    value = overlay_value(timeline_data(report, store), timeline_data(report, store), {}, None)
     shown = {f"local.{m.name}" if f"local.{m.name}" in report.memory else m.name: m for m in value.memories}
     live = {n: m for n, m in report.memory.items() if m.peak_live_bytes and m.scope != "global"}
     assert list(shown) == list(live)

@@ -21,7 +21,6 @@ def test_the_style_sheet_has_the_canvas_colours():
 
 def test_buffer_colours_are_distinct_and_survive_edits():
     sch = Schedule(parse(MATMUL_RELU).program)
-    known: dict[str, int] = {}
     seen: dict[str, int] = {}
     caches = (("matmul", 0, "local"), ("matmul", 1, "local"), ("relu", 0, "shared"))
     programs = [sch.func]
@@ -29,7 +28,7 @@ def test_buffer_colours_are_distinct_and_survive_edits():
         sch.cache_read(block, number, scope)
         programs.append(sch.func)
     for func in (*programs, *programs[::-1], programs[0], programs[2]):
-        colours = {b.name: n for b, n in buffer_colours(func, known).items()}
+        colours = {b.name: n for b, n in buffer_colours(func).items()}
         assert len(set(colours.values())) == len(colours)
         assert all(seen.setdefault(name, colour) == colour for name, colour in colours.items())
     assert len(seen) == 7
@@ -50,7 +49,7 @@ def test_more_buffers_than_colours_each_get_one():
     block = "relu"
     for _ in range(14):
         sch.cache_read(block, 0, "local")
-    colours = buffer_colours(sch.func, {})
+    colours = buffer_colours(sch.func)
     assert len(colours) == 18 and set(colours.values()) == set(range(len(BUFFER_COLOURS)))
 
 

@@ -21,7 +21,7 @@ def test_a_moved_block_shows_its_new_and_old_loops() -> None:
     block = "A_local.vtcm"
     loop = next(var for var in (f.loop_var for f in schedule.index.loops) if var.name == "mi")
     schedule.compute_at(block, loop)
-    found = tree_after(before.func, schedule.func, [block], "mi", "compute_at", {})
+    found = tree_after(before.func, schedule.func, [block], "mi", "compute_at")
     (group,) = found.groups
     assert group.above == "mi"
     assert [(r.kind, r.name, r.extent, r.depth, r.new) for r in group.rows] == [
@@ -37,7 +37,7 @@ def test_a_reorder_shows_the_loops_in_their_new_order() -> None:
     schedule = before.copy()
     loops = {f.loop_var.name: f.loop_var for f in schedule.index.loops}
     schedule.reorder(loops["ni"], loops["mi"])
-    found = tree_after(before.func, schedule.func, ["mi"], "ni", "reorder", {})
+    found = tree_after(before.func, schedule.func, ["mi"], "ni", "reorder")
     names = [row.name for group in found.groups for row in group.rows]
     assert names[:2] == ["ni", "mi"]
     assert not any(row.new for group in found.groups for row in group.rows)
@@ -46,5 +46,5 @@ def test_a_reorder_shows_the_loops_in_their_new_order() -> None:
 
 def test_equal_programs_show_no_change() -> None:
     func = opened().func
-    found = tree_after(func, func, [], "", "", {})
+    found = tree_after(func, func, [], "", "")
     assert not found.groups and not found.leaving
