@@ -10,9 +10,9 @@ from bokeh.models import ColumnDataSource, Range, Range1d
 from bokeh.plotting import figure
 
 from ...engine.hwsim import Report
-from ..views.drawings.timeline import CAUSES
 from ..views.labels.numbers import percent_text, size_text
 from ..views.labels.palette import OTHER
+from ..views.timeline.causes import CAUSES, HATCHES
 from ..views.timeline.data import TimelineData
 from ..views.timeline.window import memory_lines
 from .events import Rectangle, needs_detail, rectangles
@@ -25,8 +25,6 @@ LANE, STALL = (0.32, 0.94), (0.08, 0.26)
 
 ROW = 0.86
 """The height of a memory in its row: its capacity, or its peak if that is larger."""
-
-HATCHES = {"forward": "/", "back": "\\", "dots": ".", "upright": "|", "level": "-", "sparse": " "}
 
 Columns = dict[str, Any]
 
@@ -123,9 +121,9 @@ class _Engines:
             "bottom": floors,
             "top": [floor + height * r.share for floor, r in zip(floors, found, strict=True)],
             "color": [self._causes[kind.cause] for kind in kinds],
-            "hatch": [HATCHES[CAUSES[kind.cause][1]] for kind in kinds],
+            "hatch": [HATCHES[CAUSES[kind.cause].hatch].character for kind in kinds],
             "engine": [data.engines[kind.lane] for kind in kinds],
-            "cause": [f"{CAUSES[kind.cause][0]} {kind.what}".strip() for kind in kinds],
+            "cause": [f"{CAUSES[kind.cause].word} {kind.what}".strip() for kind in kinds],
         }
 
 
@@ -215,7 +213,7 @@ class _Memories:
             "top": [f + self.height(c.row, c.low + c.size_bytes) for f, c in zip(floors, cells, strict=True)],
             "color": [self._colours[r.number] for r in found],
             "alpha": [(0.25 if r.what == "fill" else 0.85) * r.share for r in found],
-            "hatch": ["/" if r.what == "fill" else " " for r in found],
+            "hatch": [HATCHES["forward"].character if r.what == "fill" else " " for r in found],
             "tile": [cell.label for cell in cells],
             "phase": ["is filled" if r.what == "fill" else "is live" for r in found],
             "size": [size_text(cell.size_bytes) for cell in cells],

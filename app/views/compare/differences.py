@@ -9,7 +9,7 @@ from ....engine.hwsim import Report
 from ..labels.fitness import cycle_count, effect_of
 from ..labels.numbers import THIN_SPACE, change_of, grouped, percent_text, size_text
 from ..labels.values import Trend, Value
-from ..timeline.waits import CAUSES
+from ..timeline.causes import CAUSES
 
 
 class DifferenceLine(Value, frozen=True):
@@ -144,7 +144,7 @@ def energy_text(picojoules: float) -> str:
 def _waits(report: Report) -> dict[str, int]:
     """Cycles of all engines that have work."""
     engines = [engine for engine in report.engines.values() if engine.tasks]
-    return {words: sum(engine.stall.get(cause, 0) for engine in engines) for cause, words in CAUSES.items()}
+    return {its.title: sum(engine.stall.get(cause, 0) for engine in engines) for cause, its in CAUSES.items()}
 
 
 def _conflicts(report: Report) -> Counter[str]:

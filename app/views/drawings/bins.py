@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..timeline.causes import CAUSES
 from ..timeline.value import Timeline
 from ..timeline.window import Bins
 from .canvas import Canvas
@@ -18,9 +18,7 @@ SHADES = 6
 """The number of opacity levels; each level is drawn as one path."""
 
 
-def draw_bins(
-    canvas: Canvas, value: Timeline, bins: Bins, frame: TimelineFrame, causes: Mapping[str, tuple[str, str]]
-) -> None:
+def draw_bins(canvas: Canvas, value: Timeline, bins: Bins, frame: TimelineFrame) -> None:
     step = frame.length / max(1, bins.count)
     for _, packed in bins.overlap:
         for shade, spans in _shades(_levels(packed)):
@@ -35,7 +33,7 @@ def draw_bins(
         with canvas.group(wait=wait.cause, of=value.engines[wait.lane].name):
             for shade, spans in _shades(np.sqrt(_levels(packed))):
                 boxes = "".join(frame.box(a * step, b * step, y, frame.stall) for a, b in spans)
-                canvas.path(boxes, f"stall-{wait.cause}", hatch=causes[wait.cause][1], opacity=shade)
+                canvas.path(boxes, f"stall-{wait.cause}", hatch=CAUSES[wait.cause].hatch, opacity=shade)
     for bands, hatch in ((bins.fill, "forward"), (bins.live, "")):
         for number, packed in bands:
             cell = value.cells[number]

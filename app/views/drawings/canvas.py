@@ -9,22 +9,13 @@ from contextlib import contextmanager
 from html import escape
 from typing import Literal, NamedTuple
 
+from ..timeline.causes import HATCHES
 from .inks import fonts, inks
 
 Theme = Literal["auto", "light", "dark"]
 
 SANS, SANS_BOLD, MONO = 0.56, 0.6, 0.603
 """Character width relative to the font size: averages that system fonts rarely exceed by much, and the width of monospaced fonts."""
-
-_STROKES = {
-    "forward": "M0 6 6 0M-1 1 1-1M5 7 7 5",
-    "back": "M0 0 6 6M-1 5 1 7M5-1 7 1",
-    "upright": "M1.5 0V6M4.5 0V6",
-    "level": "M0 1.5H6M0 4.5H6",
-    "sparse": "M0 5H6",
-    "dots": "M1.5 1.5h.01M4.5 4.5h.01",
-}
-"""Hatch patterns in a tile of 6 by 6, as in the browser's timeline."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -169,7 +160,7 @@ class Canvas:
         tiles = [
             f'<pattern id="{place.replace("hatch", name)}" width="6" height="6" patternUnits="userSpaceOnUse">'
             f'<rect width="6" height="6" opacity="0.2"{self._paint(ink, "", [])}/>'
-            f'<path d="{_STROKES[kind]}" fill="none" stroke-width="{2.2 if kind == "dots" else 1.3}" stroke-linecap="round"'
+            f'<path d="{HATCHES[kind].path}" fill="none" stroke-width="{HATCHES[kind].width}" stroke-linecap="round"'
             f"{self._paint('', ink, [])}/></pattern>"
             for (ink, kind), place in self._hatches.items()
         ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ..labels.numbers import grouped, percent_text
+from ..timeline.causes import CAUSES
 from ..timeline.value import TaskTemplate, Timeline
 from ..timeline.window import ExactWindow, Intervals, MemoryLine, TaskColumns
 from .bins import draw_bins
@@ -14,12 +15,6 @@ from .frame import GUTTER, RIGHT, SLOTS, TimelineFrame
 
 LEAST_WIDTH = 560
 EMPTY_HEIGHT = 64
-
-CAUSES = {
-    "data": ("operand", "forward"), "slot": ("slot", "back"), "port": ("port", "dots"), "issue": ("queue", "upright"),
-    "unit": ("unit", "level"), "idle": ("done", "sparse"),
-}  # fmt: skip
-"""The label and hatching of each stall cause, as in `static/components/core/colors.js`."""
 
 WORTH_SAYING = 9
 """The number of characters that identify a tile; a label shortened below it is omitted."""
@@ -49,7 +44,7 @@ def timeline_svg(value: Timeline, *, title: str = "", theme: Theme = "auto", wid
         _waits(canvas, value, window.waits, frame)
         _tiles(canvas, value, window, frame)
     else:
-        draw_bins(canvas, value, window.bins, frame, CAUSES)
+        draw_bins(canvas, value, window.bins, frame)
     for number, line in enumerate(window.bytes):
         _bytes(canvas, value, number, line, frame)
     _axis(canvas, frame)
@@ -163,9 +158,9 @@ def _waits(canvas: Canvas, value: Timeline, pieces: Intervals, frame: TimelineFr
     for of, path in boxes.items():
         wait = value.waits[of]
         engine, cause = value.engines[wait.lane].name, wait.cause
-        tip = f"{engine} is done" if cause == "idle" else f"{engine} stalled on {CAUSES[cause][0]} {wait.what}"
+        tip = f"{engine} is done" if cause == "idle" else f"{engine} stalled on {CAUSES[cause].word} {wait.what}"
         with canvas.group(tip, wait=cause, of=engine, cycles=cycles[of]):
-            canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause][1])
+            canvas.path(path, f"stall-{cause}", hatch=CAUSES[cause].hatch)
 
 
 def _tiles(canvas: Canvas, value: Timeline, window: ExactWindow, frame: TimelineFrame) -> None:
@@ -253,7 +248,9 @@ def _legend(canvas: Canvas, value: Timeline, frame: TimelineFrame) -> float:
     x, y = 12.0, frame.bottom + 34.0
     causes = [cause for cause in CAUSES if any(wait.cause == cause for wait in value.waits)]
     entries = [(buffer.name, f"buffer-{buffer.colour}", "") for buffer in value.buffers]
-    entries += [(f"stall: {CAUSES[c][0]}" if c != "idle" else "done", f"stall-{c}", CAUSES[c][1]) for c in causes]
+    entries += [
+        (CAUSES[c].word if c == "idle" else f"stall: {CAUSES[c].word}", f"stall-{c}", CAUSES[c].hatch) for c in causes
+    ]
     if len(value.engines) > 1:
         entries.append(("engines overlap", "accent", "overlap"))
     for name, ink, hatch in entries:

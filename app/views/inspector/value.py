@@ -22,7 +22,8 @@ from ..labels.section import Section
 from ..labels.sizes import annotation_text, buffer_bytes, plain_text, shape_text
 from ..labels.values import Value
 from ..layouts import LayoutPicker, layout_value
-from ..timeline.waits import CAUSES, blame_section, wait_rows
+from ..timeline.causes import CAUSES
+from ..timeline.waits import blame_section, wait_rows
 from .memory_summary import MemorySummary, memory_summary
 
 _ALLOCATIONS = Derived[dict[Buffer, Allocation]]("allocations")
@@ -244,7 +245,7 @@ def _engines(report: Report) -> Section:
     section = _section("Engines", "share of the run")
     cycles = report.cycles
     for name, engine in report.engines.items():
-        stalls = {CAUSES[cause]: count for cause, count in engine.stall.items() if count and cause != "idle"}
+        stalls = {CAUSES[cause].title: count for cause, count in engine.stall.items() if count and cause != "idle"}
         share, stalled = (percent_text(n / cycles) if cycles else "–" for n in (engine.busy, sum(stalls.values())))
         causes = ", ".join(f"{cause} {grouped(count)}" for cause, count in stalls.items())
         hint = f"{grouped(engine.busy)} of {grouped(cycles)} cycles busy; stall cycles: {causes or 'none'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,11 +14,9 @@ from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.clocks import CAUSES
 from ..labels.palette import Colours, colour_of_slots, colours_by_name
 from ..labels.values import Value
+from .causes import Cause
 
 Column = npt.NDArray[np.int64]
-
-Cause = Literal["data", "slot", "port", "issue", "unit", "idle"]
-"""The causes of stalls: those of the replay, the turn of another engine of a unit, and the time after an engine's last task."""
 
 
 class Spans(NamedTuple):

@@ -28,7 +28,8 @@ from ..labels.blank import Blank, blank_value
 from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import OTHER, Colours
 from ..labels.values import Answer, Value
-from .data import BufferCell, Cause, TimelineData, WaitKind
+from .causes import Cause
+from .data import BufferCell, TimelineData, WaitKind
 from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, window
 
 HEADROOM = 1.35

@@ -14,15 +14,7 @@ from ...state.model import State
 from ..labels.numbers import grouped, percent_text
 from ..labels.section import Section
 from ..labels.values import Answer
-
-CAUSES = {
-    "data": "operand not ready",
-    "slot": "no free slot",
-    "issue": "queue full",
-    "port": "port contention",
-    "unit": "unit busy",
-    "idle": "no further tasks",
-}
+from .causes import CAUSES
 
 MOST = 6
 """The maximum number of stalls that are listed separately."""
@@ -93,7 +85,7 @@ def blame_section(state: State, report: Report) -> Section | None:
     rows = [
         ("cycles", grouped(cycles), "All such stalls of this engine over the run"),
         ("share", percent_text(cycles / max(1, report.cycles)), ""),
-        ("cause", CAUSES.get(blamed.cause, blamed.cause), ""),
+        ("cause", CAUSES[blamed.cause].title, ""),
         *((name, value, "") for name, value in (("buffer", blamed.buffer), ("held by", blamed.block)) if value),
     ]
     title = f"{blamed.engine} stalls"
@@ -103,13 +95,14 @@ def blame_section(state: State, report: Report) -> Section | None:
 def _explanation(wait: Wait, made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
     block, buffer = wait.block, wait.buffer
     why = {
-        "data": f"Operand not ready: {block} is still filling {buffer}",
-        "slot": f"No free slot: {block} still uses {buffer}",
-        "issue": f"Queue full: the task could not be issued to the {block}",
-        "unit": f"Unit busy: {block} runs on the same unit",
-        "port": f"Port contention: other engines transfer bursts through the {block}",
+        "data": f"{block} is still filling {buffer}",
+        "slot": f"{block} still uses {buffer}",
+        "issue": f"the task could not be issued to the {block}",
+        "unit": f"{block} runs on the same unit",
+        "port": f"other engines transfer bursts through the {block}",
     }[wait.cause]
     step = step_of(made, buffer, block) or 0
+    said = f"{CAUSES[wait.cause].title.capitalize()}: {why}"
     if not 0 < step <= len(steps):
-        return why
-    return f"{why}. Introduced by step {step}: {steps[step - 1].text}"
+        return said
+    return f"{said}. Introduced by step {step}: {steps[step - 1].text}"

@@ -2,6 +2,7 @@
 
 import { context2d } from "./canvas.js";
 import { h } from "./dom.js";
+import { CAUSES, HATCHES } from "./stalls.js";
 
 /** @typedef {keyof typeof CAUSES} Cause */
 /** @typedef {keyof typeof VARIABLES} ColorName */
@@ -12,25 +13,6 @@ import { h } from "./dom.js";
  *   buffers: string[], causes: Record<Cause, string>, font: string, hatches: Map<string, CanvasPattern>
  * }} Colors
  */
-
-/** The causes of a stall: a word, a variable of the style sheet and a hatching, so that colour is never the only sign. */
-export const CAUSES = {
-  data: { word: "operand", color: "--stall-data", hatch: "forward" },
-  slot: { word: "slot", color: "--stall-slot", hatch: "back" },
-  port: { word: "port", color: "--stall-port", hatch: "dots" },
-  issue: { word: "queue", color: "--stall-issue", hatch: "upright" },
-  unit: { word: "unit", color: "--stall-unit", hatch: "level" },
-  idle: { word: "done", color: "--stall-idle", hatch: "sparse" },
-};
-
-/**
- * The cause and the object of a stall in two words.
- * @param {{ cause: Cause, what: string }} wait
- */
-export function waitText(wait) {
-  if (wait.cause === "idle") return "done";
-  return `${CAUSES[wait.cause].word} ${wait.what.replace("queue of ", "")}`;
-}
 
 const VARIABLES = {
   text: "--tw-text",
@@ -59,7 +41,7 @@ export function readColors(host) {
     return getComputedStyle(probe).color;
   };
   const named = Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, read(variable)]));
-  const causes = Object.fromEntries(Object.entries(CAUSES).map(([cause, { color }]) => [cause, read(color)]));
+  const causes = Object.fromEntries(Object.keys(CAUSES).map((cause) => [cause, read(`--stall-${cause}`)]));
   const buffers = Array.from({ length: 12 }, (_, n) => read(`--tw-buffer-${n}`));
   probe.remove();
   return {
@@ -70,33 +52,6 @@ export function readColors(host) {
     hatches: new Map(),
   };
 }
-
-/**
- * The strokes of each hatching in a tile of 6 × 6 units: [x0, y0, x1, y1].
- * @type {Record<string, [number, number, number, number][]>}
- */
-const STROKES = {
-  forward: [
-    [0, 6, 6, 0],
-    [-1, 1, 1, -1],
-    [5, 7, 7, 5],
-  ],
-  back: [
-    [0, 0, 6, 6],
-    [-1, 5, 1, 7],
-    [5, -1, 7, 1],
-  ],
-  upright: [
-    [1.5, 0, 1.5, 6],
-    [4.5, 0, 4.5, 6],
-  ],
-  level: [
-    [0, 1.5, 6, 1.5],
-    [0, 4.5, 6, 4.5],
-  ],
-  sparse: [[0, 5, 6, 5]],
-  dots: [],
-};
 
 /**
  * A pattern of strokes in `color` over a pale background of the same colour.
@@ -130,23 +85,8 @@ function tile(color, name, background) {
   pen.globalAlpha = background;
   pen.fillRect(0, 0, 6, 6);
   pen.globalAlpha = 0.9;
-  pen.lineWidth = 1.3;
-  for (const [x0, y0, x1, y1] of STROKES[name]) {
-    pen.beginPath();
-    pen.moveTo(x0, y0);
-    pen.lineTo(x1, y1);
-    pen.stroke();
-  }
-  if (name === "dots") for (const center of [1.5, 4.5]) dot(pen, center);
+  pen.lineWidth = HATCHES[name].width;
+  pen.lineCap = "round";
+  pen.stroke(new Path2D(HATCHES[name].path));
   return canvas;
-}
-
-/**
- * @param {CanvasRenderingContext2D} pen
- * @param {number} center
- */
-function dot(pen, center) {
-  pen.beginPath();
-  pen.arc(center, center, 1.1, 0, 7);
-  pen.fill();
 }

@@ -1,6 +1,6 @@
 // A selected area of the timeline: drawn over the plot, with its totals in a panel: what each engine did there, and the bytes of its copies.
 
-import { CAUSES } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { h, icon } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 

@@ -1,9 +1,8 @@
 // The names beside the lanes: the activity of each engine at the playhead, and each slot of the memories: filling, live or free.
 
-import { waitText } from "../core/colors.js";
 import { innermostIndex, shortened, shortenedBefore, slotLabel } from "./labels.js";
 import { GUTTER, cellBand } from "./layout.js";
-import { stallOf } from "./texts.js";
+import { stallOf, waitText } from "./texts.js";
 
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Pen } from "./pen.js" */

@@ -1,6 +1,6 @@
 // The line above the timeline: figures, the colours of buffers, the hatchings of stalls, and tools.
 
-import { CAUSES } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { h } from "../core/dom.js";
 import { patchChildren } from "../core/patch.js";
 

@@ -1,12 +1,13 @@
 // The timeline's canvas: tasks and stalls in the lanes of engines, tiles and live bytes in the rows of memories, the time axis.
 
 import { sharp } from "../core/canvas.js";
-import { CAUSES, waitText } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { grouped, ticks } from "../core/numbers.js";
 import { paintGutter } from "./gutter.js";
 import { shortened, taskLabel } from "./labels.js";
 import { GUTTER, RIGHT, cellBand } from "./layout.js";
 import { Pen } from "./pen.js";
+import { waitText } from "./texts.js";
 
 /** @import { Cause, Colors } from "../core/colors.js" */
 /** @import { Layout } from "./layout.js" */

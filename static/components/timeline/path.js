@@ -1,6 +1,6 @@
 // The critical path of the run: requested for the visible range, drawn over the lanes, and described in words.
 
-import { CAUSES } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { grouped } from "../core/numbers.js";
 import { decodedLevels } from "./windows.js";
 

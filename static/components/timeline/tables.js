@@ -1,6 +1,6 @@
 // The timeline as tables, for screen readers and for the exact values.
 
-import { CAUSES } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { h } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
 import { activityText } from "./texts.js";

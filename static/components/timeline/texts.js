@@ -1,6 +1,6 @@
 // The timeline in words: tips, reasons of stalls, and the state at the playhead.
 
-import { CAUSES, waitText } from "../core/colors.js";
+import { CAUSES } from "../core/stalls.js";
 import { grouped } from "../core/numbers.js";
 
 import { runsOf } from "./time_map.js";
@@ -27,6 +27,15 @@ const REASONS = {
  */
 export function stallReason(wait) {
   return `${REASONS[wait.cause](wait)}.`;
+}
+
+/**
+ * The cause and the object of a stall in two words.
+ * @param {Pick<WaitKind, "cause" | "what">} wait
+ */
+export function waitText(wait) {
+  const { word } = CAUSES[wait.cause];
+  return wait.cause === "idle" ? word : `${word} ${wait.what.replace("queue of ", "")}`;
 }
 
 /**

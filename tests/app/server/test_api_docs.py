@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.record.api import PAGE, api_page
-from support.record.messages import TYPES, VIEWS, message_types, view_types
+from support.record.messages import STALLS, TYPES, VIEWS, message_types, stall_tables, view_types
 from support.sessions.served import served
 
 from tilewright.app.protocol.messages import REQUESTS
@@ -25,6 +25,7 @@ def test_the_types_for_javascript_are_current() -> None:
     outdated = "PYTHONPATH=tests python -m support.record.messages"
     assert TYPES.read_text(encoding="utf-8") == message_types(), outdated
     assert VIEWS.read_text(encoding="utf-8") == view_types(), outdated
+    assert STALLS.read_text(encoding="utf-8") == stall_tables(), outdated
 
 
 def test_every_message_and_part_has_a_docstring() -> None:

@@ -1,5 +1,5 @@
 """Writes static/components/messages.d.ts and views.d.ts: the messages that components send, and the values that they receive, as TypeScript
-types, from the classes in Python. Run it when a test reports that a file is out of date:
+types, from the classes in Python; and core/stalls.js. Run it when a test reports that a file is out of date:
 
 PYTHONPATH=tests python -m support.record.messages
 """
@@ -21,10 +21,12 @@ from tilewright.app.page import page  # noqa: F401 - it imports all views
 from tilewright.app.protocol.messages import MESSAGES
 from tilewright.app.state.intents import kinds_of
 from tilewright.app.views.labels.values import Answer, Value
+from tilewright.app.views.timeline.causes import CAUSES, HATCHES
 
 COMPONENTS = Path(__file__).parents[3] / "static" / "components"
 TYPES = COMPONENTS / "messages.d.ts"
 VIEWS = COMPONENTS / "views.d.ts"
+STALLS = COMPONENTS / "core" / "stalls.js"
 
 Kind = type[msgspec.Struct]
 PLAIN = {
@@ -60,6 +62,24 @@ def view_types() -> str:
     head = "// The values that components receive, made of app/views by tests/support/record/messages.py.\n"
     in_order = sorted(kinds, key=lambda kind: kind.__name__)
     return "\n".join([head, _union("Answer", answers), *map(_interface, in_order)])
+
+
+def stall_tables() -> str:
+    """The text of core/stalls.js."""
+    head = "// The causes of stalls and the hatchings, made of app/views/timeline/causes.py by tests/support/record/messages.py.\n"
+    fields = ("path", "width")
+    hatches = {name: {field: getattr(hatch, field) for field in fields} for name, hatch in HATCHES.items()}
+    causes = {name: {"word": cause.word, "hatch": cause.hatch} for name, cause in CAUSES.items()}
+    hatch_type = "/** @type {Record<string, { path: string, width: number }>} */"
+    return "\n".join([head, _table("CAUSES", causes), hatch_type, _table("HATCHES", hatches)])
+
+
+def _table(name: str, rows: dict[Any, dict[str, Any]]) -> str:
+    lines = (
+        f"  {key}: {{ {', '.join(f'{field}: {json.dumps(value)}' for field, value in row.items())} }},"
+        for key, row in rows.items()
+    )
+    return "\n".join([f"export const {name} = {{", *lines, "};", ""])
 
 
 def _reached(kinds: Iterable[Kind]) -> set[Kind]:
@@ -130,6 +150,6 @@ def _flowing(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in ((TYPES, message_types()), (VIEWS, view_types())):
+    for path, text in ((TYPES, message_types()), (VIEWS, view_types()), (STALLS, stall_tables())):
         path.write_text(text, encoding="utf-8")
         print(f"{path.name} is written")
