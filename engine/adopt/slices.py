@@ -32,7 +32,7 @@ from ..script.subset.bindings import (
 )
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
-from .functions.nested import NestedProgram, makes_program, nested_programs
+from .functions.nested import NestedProgram, makes_program, nested_programs, schedules_given
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 
@@ -274,6 +274,7 @@ class _Slicer:
             return (
                 _schedules(unit)
                 and not makes_program(unit.node)
+                and not schedules_given(unit.node)
                 and not any(unit.node.name in other.uses for other in self.units)
             )
         if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr):

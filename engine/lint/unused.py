@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import allocated_buffers
+from ..ir import BlockRealize, allocated_buffers
 from .finding import LintFinding
 from .subject import Subject
 
@@ -44,6 +44,8 @@ def _needed(subject: Subject) -> set[str]:
 
 def find_unused_buffers(subject: Subject) -> Iterator[LintFinding]:
     """A buffer is allocated, but no block accesses it. It needs no memory in the lowered program."""
+    if not isinstance(subject.func.body, BlockRealize):
+        return  # statements outside of blocks declare no accesses
     used = {region.buffer for r in subject.leaf_blocks() for region in (*r.block.reads, *r.block.writes)}
     names = {b.name for b in used}
     for buffer in allocated_buffers(subject.func.body):

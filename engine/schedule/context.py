@@ -123,8 +123,8 @@ class Context:
 
     @cached_property
     def opaque(self) -> Refusal | None:
-        """The refusal of all calls, if a part of the function is only read and printed."""
-        return opaque_refusal(self.func)
+        """The refusal of all calls, if a part of the function is only read and printed, or if it has no root block."""
+        return opaque_refusal(self.func) or _rootless_refusal(self.func)
 
     @cached_property
     def has_while(self) -> bool:
@@ -132,7 +132,7 @@ class Context:
         return while_loop(self.func.body) is not None
 
     def require_known(self) -> None:
-        """Refuse "opaque-part"."""
+        """Refuse "opaque-part" and "no-root-block"."""
         if self.opaque is not None:
             raise ScheduleError(self.opaque)
 
@@ -289,6 +289,18 @@ class Context:
             elif type(outer) is Block:
                 ranges.update({iv.var: iv.dom for iv in outer.iter_vars})
         return ranges
+
+
+def _rootless_refusal(func: PrimFunc) -> Refusal | None:
+    """The refusal of a function without a root block: a schedule's calls work on blocks."""
+    if isinstance(func.body, BlockRealize):
+        return None
+    return Refusal(
+        "no-root-block",
+        f"function {func.name!r} has no root block, so it can be run and simulated, but not scheduled",
+        expected="a block program, not a lowered one",
+        nodes=(func,),
+    )
 
 
 def with_block(realize: BlockRealize, **changes: object) -> BlockRealize:

@@ -15,7 +15,6 @@ from ..cancellation import checkpoint
 from ..execute import ParameterLayout, Verdict, verify
 from ..ir import (
     Block,
-    BlockRealize,
     Buffer,
     For,
     IRModule,
@@ -82,7 +81,7 @@ class Schedule(Primitives, Sampling):
         module = _module(program)
         module = replace_fields(
             module,
-            functions=tuple(_prepared(_require_blocks(f)) for f in module.functions),
+            functions=tuple(_prepared(f) for f in module.functions),
         )
         name = _default_function(module) if func_name is None else func_name
         _require_function(module, name)
@@ -491,15 +490,3 @@ def _prepared(func: PrimFunc) -> PrimFunc:
     if opaque_refusal(func) is not None:
         return unique_block_names(func)
     return honest_signatures(unique_block_names(with_thread_loops(func)))
-
-
-# A schedule works on blocks; a function without blocks has no handles for calls.
-def _require_blocks(func: PrimFunc) -> PrimFunc:
-    if not isinstance(func.body, BlockRealize):
-        raise refuse(
-            "no-root-block",
-            f"function {func.name!r} has no root block",
-            func,
-            expected="a block program, not a lowered one",
-        )
-    return func

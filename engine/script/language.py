@@ -47,11 +47,20 @@ def is_te(text: str) -> bool:
 
 
 def is_script(node: ast.AST) -> bool:
-    """Whether a node is a TVMScript program: a function or class under one of TVM's decorators."""
+    """Whether a node is a TVMScript program: a function under one of TVM's decorators, or a class with such functions; one of relax
+    functions only is none."""
     if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    functions = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+    if isinstance(node, ast.ClassDef) and functions and all(is_relax(f) or _is_python(f) for f in functions):
         return False
     names = [f".{ast.unparse(d.func if isinstance(d, ast.Call) else d)}" for d in node.decorator_list]
     return any(name.endswith(f".{decorator}") for name in names for decorator in _DECORATORS)
+
+
+def _is_python(node: ast.FunctionDef) -> bool:
+    """Whether a function of a module is one of Python, which TVM calls: `@I.pyfunc`."""
+    return any(ast.unparse(decorator).endswith(".pyfunc") for decorator in node.decorator_list)
 
 
 def other_languages(nodes: Iterable[ast.AST]) -> dict[str, str]:

@@ -122,14 +122,6 @@ class TEReader(ExpressionReader):
         self.scope.define(node.id, value)
         return value
 
-    def dtype(self, node: ast.expr) -> str:
-        """Read a data type; TVM's names without bits mean 32 bits."""
-        match node:
-            case ast.Constant(value="float" | "int" | "uint" as name):
-                return f"{name}32"
-            case _:
-                return super().dtype(node)
-
     def shape(self, node: ast.expr) -> tuple[Expr, ...]:
         """Return the extents of a shape; quotients of Python numbers without a remainder are integers."""
         self.shapes += 1

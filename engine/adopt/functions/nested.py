@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TypeGuard
 
 import msgspec
 
 from ...script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
+from ...script.subset.bindings import calls_in, free_names, root_name
 from .dependencies import own_parts
 from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
 
+_WRAPPING = ("isinstance", "list", "tuple", "IRModule", "from_expr", "deepcopy")
+_MODULES = ("tvm", "te", "tir", "tirx", "s_tir")
 _COMPUTING = ("compute", "extern", "create_prim_func", "scan")
 
 
@@ -92,10 +95,41 @@ def _definitions(
 
 
 def _makes(node: ast.FunctionDef) -> bool:
-    """Whether a function computes a program, or makes a schedule that needs values."""
+    """Whether a function computes a program, or makes a schedule of a program of the text that needs values."""
+    if any(isinstance(part, ast.Call) and _is_computing(part) for part in own_parts(node, _computes)):
+        return True
     takes = len(parameters_of(node)) > len(node.args.defaults)
-    calls = [part for part in own_parts(node, _computes) if isinstance(part, ast.Call)]
-    return any(_is_computing(call) or (takes and called_name(call) in SCHEDULE_MAKERS) for call in calls)
+    return takes and not all(_schedules(node))
+
+
+def schedules_given(node: ast.FunctionDef) -> bool:
+    """Whether all schedules that a function makes are for programs that it is given."""
+    makers = _schedules(node)
+    return bool(makers) and all(makers)
+
+
+def _schedules(node: ast.FunctionDef) -> list[bool]:
+    """Return for each schedule that a function makes whether it is for a program that the function is given."""
+    given = {argument.arg for argument in parameters_of(node)}
+    found: list[bool] = []
+    for part in own_parts(node, _computes):
+        if isinstance(part, ast.Call) and called_name(part) in SCHEDULE_MAKERS:
+            whole = (*part.args, *(k.value for k in part.keywords))[:1]
+            found.append(not whole or _is_given(whole[0], given))
+        value = part.value if isinstance(part, ast.Assign) else part.iter if isinstance(part, ast.For) else None
+        if value is not None and _is_given(value, given):
+            given |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return found
+
+
+def _is_given(value: ast.expr, given: Set[str]) -> bool:
+    """Whether a value is made only of what a function is given: its schedule is for a program that the text does not contain."""
+    for call in calls_in(value):
+        root = root_name(call.func)
+        if called_name(call) not in _WRAPPING and (root is None or root.id not in given):
+            return False
+    names = free_names(value) - {*_WRAPPING, *_MODULES}
+    return bool(names) and names <= given
 
 
 def _computes(node: ast.AST) -> TypeGuard[ast.Lambda]:
@@ -134,4 +168,4 @@ def _calls(tree: ast.Module) -> Mapping[str, Known]:
     return found
 
 
-__all__ = ["NestedProgram", "has_nested", "makes_program", "nested_programs"]
+__all__ = ["NestedProgram", "has_nested", "makes_program", "nested_programs", "schedules_given"]

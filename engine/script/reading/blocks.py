@@ -143,7 +143,7 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
     kinds_node, bindings, dtype = parameters(reader, node, ("kinds", "bindings", "dtype"), 2)
     assert kinds_node is not None and bindings is not None
     kinds, base = reader.string(kinds_node), reader.dtype(dtype) if dtype is not None else "int32"
-    items = reader.sequence(bindings)
+    items = [(item, value) for item in reader.sequence(bindings) for value in _bindings(reader, item)]
     if len(kinds) != len(items) or any(k not in _REMAP for k in kinds):
         raise reader.error(
             kinds_node,
@@ -152,10 +152,9 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
             expected="one S or R for each",
         )
     found: list[Iterator] = []
-    for kind, item in zip(kinds, items, strict=True):
-        var = reader.expr(item)
+    for kind, (item, var) in zip(kinds, items, strict=True):
         loop = loops.get(var) if isinstance(var, Var) else None
-        if loop is None:
+        if loop is None or not isinstance(var, Var):
             raise reader.error(
                 item,
                 "wrong-arguments",
@@ -172,6 +171,12 @@ def _remap(reader: ExpressionReader, node: ast.Call, loops: dict[Var, For]) -> l
             )
         )
     return found
+
+
+def _bindings(reader: ExpressionReader, node: ast.expr) -> tuple[Value, ...]:
+    """Return the values of an item of T.remap's bindings; the name of several loops has several."""
+    value = reader.value(node.value if isinstance(node, ast.Starred) else node)
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _domain(reader: ExpressionReader, node: ast.expr) -> Range:

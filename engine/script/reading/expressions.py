@@ -279,6 +279,8 @@ class ExpressionReader(Reader):
         does not match the buffer."""
         found: list[Expr] = []
         items = self.sequence(node.slice)
+        if isinstance(node.slice, ast.Name) and isinstance(self.scope.get(node.slice.id), tuple):
+            items = [ast.copy_location(ast.Starred(node.slice, ast.Load()), node.slice)]
         if not any(isinstance(item, ast.Starred) for item in items):
             self.require_rank(node, buffer, len(items))
         for item in items:

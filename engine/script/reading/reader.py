@@ -13,6 +13,7 @@ from ..subset.scope import Scope, Unknown, Value
 from ..subset.values import Module, unknown_error
 from .source import PositionTable, Source
 
+_ALIASES = {"int": "int32", "uint": "uint32", "float": "float32", "boolean": "bool"}
 SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
 
 
@@ -191,13 +192,13 @@ class Reader(ABC):
                 return None
 
     def dtype(self, node: ast.expr) -> str:
-        """Read a data type: "float32", T.float32, or `T.handle().ty`, TVM's spelling of the address type."""
+        """Read a data type: "float32", T.float32, "float" with 32 bits, or `T.handle().ty`, TVM's spelling of the address type."""
         if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
             return "handle"
         name = self.script_name(node)
         dtype = name.removeprefix("T.") if name is not None else self.string(node)
-        if dtype == "boolean":
-            dtype = "bool"
+        if name is None or dtype == "boolean":
+            dtype = _ALIASES.get(dtype, dtype)
         if not dt.is_valid(dtype):
             raise self.error(
                 node,

@@ -654,27 +654,22 @@ class StatementReader:
             raise self.source.error(
                 node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
             )
-        names = self._names(node.target)
         headers, step = loop_headers(self.exprs, node.iter)
-        if len(names) != len(headers):
-            raise self.source.error(
-                node.target,
-                "wrong-arguments",
-                f"{len(headers)} loops for {len(names)} names",
-                expected="one name per loop",
-            )
+        targets = self._loop_targets(node.target, headers)
         place = self.source.header(node)
         made: list[For] = []
         with self.exprs.scope.nested():
-            for name, header in zip(names, headers, strict=True):
-                var = Var(name.id, header.extent.dtype)
-                loop = For(
-                    var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations
-                )
-                self.loops[var] = loop
-                self.around.append(loop)
-                made.append(loop)
-                self.exprs.define(name.id, var, name)
+            for target, loops, is_one in targets:
+                for number, header in enumerate(loops):
+                    var = Var(target.id if is_one else f"{target.id}_{number}", header.extent.dtype)
+                    loop = For(
+                        var, header.min, header.extent, header.kind, header.body, header.thread_tag, header.annotations
+                    )
+                    self.loops[var] = loop
+                    self.around.append(loop)
+                    made.append(loop)
+                found = tuple(loop.loop_var for loop in made[len(made) - len(loops) :])
+                self.exprs.define(target.id, found[0] if is_one else found, target)
             result = self.nested_body(node.body)
         for loop in reversed(made):
             del self.loops[loop.loop_var]
@@ -684,6 +679,31 @@ class StatementReader:
             if step is not None:
                 result = self.mark(SteppedFor(result, step), place)
         return result
+
+    def _loop_targets(self, target: ast.expr, headers: list[For]) -> list[tuple[ast.Name, list[For], bool]]:
+        """Return the names of a `for` with their loops, and whether a name is that of one loop: `iters` and `*iters` are tuples."""
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        many = [isinstance(item, ast.Starred) for item in items]
+        names = self._names(
+            ast.copy_location(
+                ast.Tuple([i.value if isinstance(i, ast.Starred) else i for i in items], ast.Store()), target
+            )
+        )
+        if len(headers) > 1 and items == [target]:
+            many = [True]
+        rest = len(headers) - len(names) + 1
+        if sum(many) > 1 or rest < 0 or (rest != 1 and not any(many)):
+            raise self.source.error(
+                target,
+                "wrong-arguments",
+                f"{len(headers)} loops for {len(names)} names",
+                expected="one name per loop",
+            )
+        found: list[tuple[ast.Name, list[For], bool]] = []
+        for name, is_many in zip(names, many, strict=True):
+            first = sum(len(loops) for _, loops, _ in found)
+            found.append((name, headers[first : first + (rest if is_many else 1)], not is_many))
+        return found
 
 
 def _compose(items: list[Item]) -> Wrapper | None:

@@ -208,3 +208,24 @@ def test_form_is_read(name: str) -> None:
 def test_program_of_another_language_is_named() -> None:
     text = "import tilelang.language as T\ndef make(n):\n    @T.prim_func\n    def main(a: T.Buffer((n,))):\n        pass\n"
     assert programs(text) == ()
+
+
+GIVEN_SCHEDULES = {
+    "a program": "def apply(func, target):\n    sch = tir.Schedule(func)\n    return sch\n",
+    "a module in a class": "class Rule:\n    def apply(self, func):\n        mod = tvm.IRModule({'main': func})\n"
+    "        sch = tir.Schedule(mod)\n        return sch\n",
+    "tensors": "def schedule(outs):\n    outs = [outs] if isinstance(outs, te.Tensor) else outs\n    out = outs[0]\n"
+    "    return te.create_schedule(out.op)\n",
+}
+
+
+@pytest.mark.parametrize("name", GIVEN_SCHEDULES)
+def test_schedule_of_what_a_function_is_given_is_no_program_of_the_text(name: str) -> None:
+    assert not programs(GIVEN_SCHEDULES[name])
+
+
+def test_module_of_relax_functions_only_is_no_program_of_the_text() -> None:
+    graph = "@I.ir_module\nclass Graph:\n    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return x\n\n\n"
+    head = "from tvm.script import ir as I, relax as R\n"
+    (program,) = programs(head + graph + SCALE)
+    assert program.name == "scale"

@@ -200,3 +200,15 @@ def test_what_cannot_be_kept_is_refused_by_name(line: str, found: str) -> None:
     assert caught.value.refusal.found == found
     assert caught.value.place is not None
     assert caught.value.place.line == 5
+
+
+def test_function_without_a_root_block_runs_and_refuses_calls() -> None:
+    text = written("for i in range(16):\n    A[i] = A[i] + T.float32(1.0)", 'f(A: T.Buffer((16,), "float32"))')
+    func = function(text)
+    assert to_script(Schedule(func).func) == text
+    values = np.arange(16, dtype="float32")
+    assert run(func, {"A": values})["A"][3] == 4
+    assert simulate(lower(func), load_machine("dual-bank-npu")).cycles > 0
+    with pytest.raises(ScheduleError) as caught:
+        Schedule(func).split("i", [4, 4])
+    assert caught.value.refusal.code == "no-root-block"

@@ -31,7 +31,7 @@ from tilewright.engine.ir import (
     structural_equal,
     walk_stmts,
 )
-from tilewright.engine.script import ParseError, expr_text, parse
+from tilewright.engine.script import ParseError, expr_text, parse, to_script
 
 HEADER = "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\n"
 
@@ -338,3 +338,23 @@ def test_types_of_old_printers_are_read_and_checked() -> None:
     with pytest.raises(ParseError) as caught:
         parse(text.replace('T.exp(A[vi], dtype="float32")', 'T.exp(A[vi], dtype="float16")'))
     assert caught.value.refusal.place is not None and caught.value.refusal.place.line == 8
+
+
+NAMES_OF_LOOPS = {
+    "one name": ("iters", "T.axis.remap('SSS', iters)", "iters_0, iters_1, iters_2"),
+    "the rest": ("n, *rest", "T.axis.remap('SSS', [n, *rest])", "n, rest_0, rest_1"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES_OF_LOOPS)
+def test_name_of_several_loops_is_a_tuple(name: str) -> None:
+    target, bindings, printed = NAMES_OF_LOOPS[name]
+    text = (
+        "from tvm.script import tirx as T\n\n\n@T.prim_func(s_tir=True)\n"
+        "def f(A: T.Buffer((8, 4, 2), 'float'), B: T.Buffer((8, 4, 2), 'float32')):\n"
+        f"    for {target} in T.grid(8, 4, 2):\n        with T.sblock('B'):\n            i, j, k = {bindings}\n"
+        "            B[i, j, k] = A[i, j, k]\n"
+    )
+    script = to_script(parse(text).program)
+    assert f"for {printed} in T.grid(8, 4, 2):" in script
+    assert 'A: T.Buffer((8, 4, 2), "float32")' in script
