@@ -214,7 +214,7 @@ def layout_picker(page: Page, url: str) -> None:
     opened(page, url, "bank_conflicts")
     page.locator(".inspector .buffer-choice").first.click()
     page.locator(".layout-card .card-figures").first.wait_for()
-    page.get_by_role("button", name="Widen").click()
+    page.get_by_role("button", name="Enlarge: inspector").click()
 
 
 def history(page: Page, url: str) -> None:

@@ -264,7 +264,7 @@ def test_a_search_is_stopped_and_resumed_during_edits(tiles: Page) -> None:
     assert 0 < number_of(tiles.locator(".xp-count b")) < 432
     tiles.get_by_role("button", name="Resume").click()
     status(tiles, "running")
-    tiles.get_by_role("button", name="Make small").click()
+    tiles.get_by_role("button", name="Restore the screen").click()
     expect(tiles.locator("#area-tree")).to_be_visible()
     tiles.get_by_role("treeitem").first.click()
     expect(tiles.get_by_role("treeitem").first).to_have_attribute("aria-selected", "true")

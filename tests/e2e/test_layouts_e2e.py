@@ -184,9 +184,9 @@ def test_the_keyboard_alone_sets_view_and_layout(
         expect(page.locator(".picker-head b")).to_have_text(name, timeout=WAIT)
     expect(page.locator('.row[data-id="B"]')).to_be_focused()
     all_tried(page)
-    page.get_by_role("button", name="Widen").focus()
+    page.get_by_role("button", name="Enlarge: inspector").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("html")).to_have_attribute("data-inspector", "wide")
+    expect(page.locator("html")).to_have_attribute("data-large", "inspector")
     area = page.locator("#area-inspector").bounding_box()
     assert area is not None and area["width"] > 600
     count = page.locator(".step").count()
@@ -195,7 +195,7 @@ def test_the_keyboard_alone_sets_view_and_layout(
     expect(page.locator(".step")).to_have_count(count + 1, timeout=WAIT)
     inspector(page).focus()
     page.keyboard.press("Escape")
-    expect(page.locator("html")).not_to_have_attribute("data-inspector", "wide")
+    expect(page.locator("html")).not_to_have_attribute("data-large", "inspector")
 
 
 @pytest.mark.slow
@@ -225,7 +225,7 @@ def test_axe_accepts_the_layout_picker(example: Callable[..., Page]) -> None:
     page.get_by_label("Custom index map").fill("lambda i, j: [i")
     expect(page.locator(".draft-mark")).to_be_visible(timeout=WAIT)
     assert_no_violations(page, "#area-inspector")
-    page.get_by_role("button", name="Widen").click()
+    page.get_by_role("button", name="Enlarge: inspector").click()
     assert_no_violations(page, "#area-inspector")
 
 

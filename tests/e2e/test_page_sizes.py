@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import go_to_example, go_to_gallery, open_text
-from support.browser.sizes import FRAMES, SIZES, wrong_texts
+from support.browser.page import drag, go_to_example, go_to_gallery, open_text
+from support.browser.sizes import FONTS, FRAMES, SIZES, set_fonts, wrong_texts
 
 PANES = ("next", "script", "python", "problems", "machine", "traffic", "explore")
 SCROLLS = (
@@ -40,9 +40,9 @@ def test_all_texts_of_a_notebook_are_legible(page: Page, app_url: str, sizes: li
     expect(page.locator(".layout-picker .layout-card").first).to_be_visible(timeout=30_000)
     check("layout picker")
     if len(sizes) > 1:
-        page.get_by_role("button", name="Widen").click()
-        check("wide layout picker")
-        page.get_by_role("button", name="Narrow").click()
+        page.get_by_role("button", name="Enlarge: inspector").click()
+        check("enlarged layout picker")
+        page.get_by_role("button", name="Restore the screen").click()
     page.locator(".other-forms").click()
     page.get_by_role("menuitem", name="Python for TVM 0.23 or older", exact=True).click()
     expect(page.get_by_role("dialog", name="What the export leaves out")).to_be_visible()
@@ -57,6 +57,21 @@ def test_all_texts_of_a_notebook_are_legible(page: Page, app_url: str, sizes: li
     page.get_by_role("button", name="A/B comparison").click()
     expect(page.locator("#area-compare .ab-line").first).to_be_visible()
     check("comparison")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("fonts", [pytest.param(n, marks=[] if n == "DejaVu" else pytest.mark.slow) for n in FONTS])
+def test_all_texts_of_the_first_drop_are_legible(page: Page, app_url: str, fonts: str) -> None:
+    go_to_example(page, app_url, "place_the_copies")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    if not set_fonts(page, fonts):
+        pytest.skip(f"no {fonts} here")
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator('[data-figure="Cycles"] .change')).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Export", exact=True).click(trial=True)
+    tabs = {page.get_by_role("tab", name=name).bounding_box()["y"] for name in ("Next", "Explore")}  # type: ignore[index]
+    assert len(tabs) == 1
+    found = wrong_texts(page, fonts, SIZES if fonts != "DejaVu" else [(1280, 720)])
     assert not found, "\n".join(dict.fromkeys(found))
 
 

@@ -335,10 +335,25 @@ def _slots_badge(count: int) -> Badge:
     return Badge(f"×{count}", "accent", tip, "double_buffer")
 
 
+SHORT_KEYS = {
+    "software_pipeline_stage": "pipeline",
+    "software_pipeline_order": "order",
+    "software_pipeline_async_stages": "async",
+}
+"""The names of annotations on badges; others lose what is before their last dot."""
+
+MOST_LETTERS = 24
+"""The length of a badge; the rest is in its tip."""
+
+
 def _annotation_badge(key: str, value: Annotation) -> Badge:
+    """The badge of an annotation: "pipeline 0 1 1"; only its name if the annotation is a flag."""
     text = annotation_text(value)
-    short = key.rsplit(".", 1)[-1]
-    return Badge(short if text in ("1", "True", "T.bool(True)") else f"{short} {text}"[:32], "", f"{key} = {text}")
+    short = SHORT_KEYS.get(key, key.rsplit(".", 1)[-1])
+    listed = " ".join(map(annotation_text, value)) if isinstance(value, tuple) else text
+    written = short if text in ("1", "True", "T.bool(True)") else f"{short} {listed}"
+    written = written if len(written) <= MOST_LETTERS else f"{written[: MOST_LETTERS - 1]}…"
+    return Badge(written, "", f"{key} = {text}")
 
 
 def _region_text(region: BufferRegion) -> str:

@@ -85,6 +85,8 @@ const ICON_PATHS = {
   more: "M5 12h.01M12 12h.01M19 12h.01",
   add: "M12 5v14M5 12h14",
   pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v6",
+  enlarge: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
+  restore: "M20 10h-6V4M14 10l6-6M4 14h6v6M10 14l-6 6",
   branch: "M6 4v16M6 14c0-4 12-2 12-7M18 4a2 2 0 1 0 0 4 2 2 0 0 0 0-4",
 };
 

@@ -2,6 +2,7 @@
 
 import { focusIn, follow, h, icon, keepScroll, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
+import { enlarge, enlarged } from "../core/enlarged.js";
 import { Popup } from "../core/popup.js";
 import { ParallelAxes } from "./axes.js";
 import { derivingParts } from "./deriving.js";
@@ -234,15 +235,12 @@ class Explorer {
   }
 
   get isLarge() {
-    return PAGE.dataset.explore === "large";
+    return enlarged() === "panes";
   }
 
   /** @param {boolean} large */
   enlarge(large) {
-    if (large) PAGE.dataset.explore = "large";
-    else delete PAGE.dataset.explore;
-    window.dispatchEvent(new Event("resize"));
-    this.drawHead();
+    enlarge(large ? "panes" : null);
   }
 
   /** Forget pins, candidates and the size of the pane when the page leaves a notebook: the next one counts its searches from 1 again. */
@@ -317,19 +315,7 @@ class Explorer {
             h("span", { class: "quiet xp-words" }, "search the holes of this schedule on the machine"),
             this.form.buttons(),
           ];
-    const large = h(
-      "button",
-      {
-        class: "tool small",
-        type: "button",
-        "data-key": "large",
-        "aria-expanded": String(this.isLarge),
-        title: this.isLarge ? "Back beside the timeline (Escape)" : "Over tree and timeline",
-        onclick: () => this.enlarge(!this.isLarge),
-      },
-      this.isLarge ? "Make small" : "Make large",
-    );
-    this.keepFocus(() => this.head.replaceChildren(...nodes([parts, large])));
+    this.keepFocus(() => this.head.replaceChildren(...nodes(parts)));
     this.drawTime();
   }
 

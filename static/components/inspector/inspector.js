@@ -1,6 +1,7 @@
 // The inspector: facts about the selected loop or block, the layout of the selected buffer, or a summary of the memories.
 
 import { follow, h, keepScroll } from "../core/dom.js";
+import { enlarged } from "../core/enlarged.js";
 import { reconcile } from "../core/reconcile.js";
 import { LayoutPicker } from "../layout/picker.js";
 
@@ -8,8 +9,6 @@ import { LayoutPicker } from "../layout/picker.js";
 /** @import { PayloadModel } from "../core/dom.js" */
 
 /** @typedef {{ memories: MemorySummary[] } | { traffic: TrafficRow[] } | { section: Section }} Part */
-
-const PAGE = document.documentElement;
 
 /** @param {number} colour */
 function swatch(colour) {
@@ -24,12 +23,7 @@ class Inspector {
     this.kind = "nothing";
     this.back = "";
     this.crumbs = h("nav", { class: "crumbs", "aria-label": "Back" });
-    this.wide = h("button", {
-      class: "tool small wide of-page",
-      type: "button",
-      onclick: () => this.widen(!this.isWide),
-    });
-    this.top = h("div", { class: "inspector-top" }, this.crumbs, this.wide);
+    this.top = h("div", { class: "inspector-top" }, this.crumbs);
     this.body = h("div", { class: "inspector-body" });
     this.picker = new LayoutPicker(model);
     this.element = h(
@@ -38,31 +32,12 @@ class Inspector {
       this.top,
       this.body,
     );
-    this.widen(false);
-  }
-
-  get isWide() {
-    return PAGE.dataset.inspector === "wide";
-  }
-
-  /**
-   * Show the picker over the tree, since the column of the inspector is narrow.
-   * @param {boolean} wide
-   */
-  widen(wide) {
-    if (wide) PAGE.dataset.inspector = "wide";
-    else delete PAGE.dataset.inspector;
-    this.wide.textContent = wide ? "Narrow" : "Widen";
-    this.wide.title = wide ? "Back beside the tree (Escape)" : "Larger, over the tree";
-    this.wide.setAttribute("aria-expanded", String(wide));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key !== "Escape" || event.defaultPrevented) return;
-    if (this.isWide) this.widen(false);
-    else if (this.kind === "buffer") this.select({ id: this.back });
-    else return;
+    if (event.key !== "Escape" || event.defaultPrevented || enlarged() || this.kind !== "buffer") return;
+    this.select({ id: this.back });
     event.preventDefault();
     event.stopPropagation();
   }
@@ -87,7 +62,6 @@ class Inspector {
       ),
     );
     this.top.hidden = data.kind !== "buffer";
-    if (data.kind !== "buffer" && this.isWide) this.widen(false);
     if (data.kind !== was) this.element.scrollTop = 0;
     if (data.picker) {
       if (this.body.firstChild !== this.picker.element) this.body.replaceChildren(this.picker.element);

@@ -24,7 +24,23 @@ export function topBar(tag, before) {
     figures,
     tools,
   );
+  fitRow(row);
   return { bar: h(tag, { class: "headline" }, row), title, under, figures, tools };
+}
+
+const FORMS = ["is-short", "has-two-lines"];
+
+/**
+ * Keep all of a row in sight: where its content is wider than the window, its figures are shortened, then get a line of their own.
+ * @param {HTMLElement} row
+ */
+function fitRow(row) {
+  const fit = () => {
+    row.classList.remove(...FORMS);
+    for (const form of FORMS) if (row.scrollWidth > row.clientWidth) row.classList.add(form);
+  };
+  new ResizeObserver(fit).observe(row);
+  new MutationObserver(fit).observe(row, { childList: true, characterData: true, subtree: true });
 }
 
 /**

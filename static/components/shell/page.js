@@ -1,6 +1,7 @@
 // The frame of the page: the visible screen, the theme, tabs, notices, keys, downloads.
 
 import { followAddress } from "./address.js";
+import { areas } from "./areas.js";
 import { download, focusedElement, follow, h, icon } from "../core/dom.js";
 import { RunningJobs } from "./running_jobs.js";
 import { Decision } from "../files/files.js";
@@ -173,6 +174,7 @@ export function render({ model }) {
   const bar = document.querySelector(".pane-tabs");
   if (bar instanceof HTMLElement) bar.addEventListener("keydown", tabKeys);
   splitters();
+  areas();
   window.addEventListener("beforeprint", measureForPaper);
   document.addEventListener("keydown", (event) => {
     const saves = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "s";

@@ -28,7 +28,17 @@ const KEYS = [
   ["Ctrl Z", "undo"],
   ["Ctrl ⇧ Z", "redo"],
   ["Ctrl ⇧ P", "find any action"],
+  ["F6", "next area of the screen"],
+  ["Alt Enter", "enlarge the tree, and back"],
   ["?", "these keys"],
+];
+
+const SIGNS = [
+  ["S", "iterator of a block: spatial"],
+  ["R", "iterator of a block: reduction"],
+  ["C O", "iterator of a block: scan, opaque"],
+  ["Σ", "the loop drives a reduction"],
+  ["×2", "slots of a double buffer; more if more than two alternate"],
 ];
 
 export class Keys {
@@ -268,6 +278,11 @@ export function keysBody(entries, name, close) {
         "Keys",
         "",
         KEYS.map(([keys, text]) => line(keys, text)),
+      ),
+      part(
+        "Signs",
+        "",
+        SIGNS.map(([sign, text]) => line(sign, text)),
       ),
       letters.length ? part(`On ${name}`, "keys-letters", letters) : null,
     ),

@@ -71,6 +71,13 @@
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node.nodeType === 1) {
         if (node.shadowRoot) visit(node.shadowRoot);
+        if (node.matches("button, select, input, a[href]") && node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !hidden(node)) {
+          const box = node.getBoundingClientRect();
+          const part = seen(box, node);
+          if (part?.by && (part.right - part.left < box.width / 2 || part.bottom - part.top < box.height / 2)) {
+            found.push(`cut control ${JSON.stringify(node.getAttribute("aria-label") ?? node.textContent.trim().slice(0, 40))} in ${name(node)}, by ${name(part.by)}`);
+          }
+        }
         if (node.matches("input:not([type=checkbox], [type=radio], [type=range], [type=color])") && node.checkVisibility({ visibilityProperty: true }) && !node.value && node.placeholder) {
           const s = styleOf(node);
           const pen = document.createElement("canvas").getContext("2d");

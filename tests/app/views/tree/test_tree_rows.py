@@ -79,6 +79,17 @@ def test_a_row_shows_its_kind_and_annotation():
     assert (rows["i"].loop_kind, rows["i"].detail) == ("parallel", "parallel")
     assert rows["j"].detail == "threadIdx.x"
     assert rows["k"].badges[0].tip == "pragma_auto_unroll_max_step = 16"
+    assert rows["k"].badges[0].text == "pragma_auto_unroll_max_…"
+
+
+def test_a_pipeline_is_a_short_badge():
+    sch = staged()
+    sch.annotate("ko", "software_pipeline_stage", [0, 1])
+    sch.annotate("ko", "software_pipeline_order", [0, 1])
+    sch.annotate("ko", "software_pipeline_async_stages", [0])
+    badges = rows_by_id(sch)["ko"].badges
+    assert [badge.text for badge in badges] == ["pipeline 0 1", "order 0 1", "async 0"]
+    assert badges[0].tip == "software_pipeline_stage = [0, 1]"
 
 
 def test_the_row_of_a_copy_shows_staging_and_double_buffering():
