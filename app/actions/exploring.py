@@ -17,14 +17,18 @@ from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evaluate
 from ..document.defaults import with_default
-from ..document.editing.branches import MAX_NAME, branches, current_branch, with_branch
+from ..document.editing.branches import MAX_NAME, branches, current_branch, delete_branch, with_branch
 from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
 from ..limits import LIMITS
 from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
 from ..state.model import Comparison, Derivation, DerivedSchedule, Exploration, Notice, SearchRequest, Side, State
+from ..state.search_results import Found
 from .cell_actions import edited, open_notebook
 
 MOST_SECONDS = 7 * 24 * 3600
+
+FASTEST = "fastest"
+"""The branch that gets the best schedule of a search after a derivation."""
 
 FAST_SECONDS = 60.0
 """The time limit of a search that follows a derivation."""
@@ -60,6 +64,13 @@ class EndDerivation(Intent, frozen=True, eq=False):
     derivation: Derivation
     found: DerivedSchedule | None = None
     error: TilewrightError | None = None
+
+
+class EndSearch(Intent, frozen=True, eq=False):
+    """Open the best schedule that a search found after a derivation, or the schedule before if that is at least as fast."""
+
+    request: SearchRequest
+    found: Found
 
 
 class StopExploring(ViewMessage, frozen=True, tag="stop_exploring"):
@@ -116,12 +127,17 @@ def _explore(state: State, intent: Explore) -> State:
 
 
 def _searching(
-    state: State, notebook: Notebook, space: Space, settings: Settings, derived: DerivedSchedule | None = None
+    state: State,
+    notebook: Notebook,
+    space: Space,
+    settings: Settings,
+    derived: DerivedSchedule | None = None,
+    own: Notebook | None = None,
 ) -> State:
     """The state with a new search of a notebook's space."""
     serial = 1 if state.exploration is None else state.exploration.request.serial + 1
     branch = current_branch(notebook.document)
-    request = SearchRequest(serial, notebook, machine_of(notebook), space, settings, branch, derived)
+    request = SearchRequest(serial, notebook, machine_of(notebook), space, settings, branch, derived, own)
     return replace(state, exploration=Exploration(request), derivation=None, notice=None)
 
 
@@ -174,7 +190,39 @@ def _with_derived(state: State, derivation: Derivation, found: DerivedSchedule) 
     assert made.notebook is not None
     space = notebook_space(made.notebook)
     kept = {name: tile for name, tile in derivation.keep.items() if is_pin(space, name, tile)}
-    return _searching(made, made.notebook, pinned(space, kept), derivation.settings, found)
+    own = derivation.notebook if derivation.notebook.steps else None
+    return _searching(made, made.notebook, pinned(space, kept), derivation.settings, found, own)
+
+
+@ACTIONS(EndSearch)
+def _end_search(state: State, intent: EndSearch) -> State:
+    """A notebook that shows another schedule than the search's stays as it is."""
+    request, best, exploration = intent.request, intent.found.best, state.exploration
+    if exploration is None or exploration.request is not request or best is None or best.outcome.figures is None:
+        return state
+    notebook = open_notebook(state)
+    document = notebook.document
+    shows_search = schedule_text(document) == schedule_text(request.notebook.document)
+    if not shows_search and current_branch(document) != exploration.opened:
+        return state
+    base = with_searched(document, request.notebook.document)
+    if base is None:
+        return state
+    if exploration.opened in {branch.name for branch in branches(base)}:
+        base = delete_branch(base, exploration.opened)
+    cycles, own = best.outcome.figures.cycles, intent.found.own
+    if request.own is not None and own is not None and own <= cycles:
+        mine = with_searched(base, request.own.document)
+        if mine is not None:
+            return replace(edited(state, evaluate(mine, notebook)), notice=_kept(own, cycles))
+    name = free_name(base, FASTEST)
+    made = edited(state, evaluate(branch_at(base, request.space, best.point, name), notebook))
+    return replace(made, exploration=replace(exploration, opened=name))
+
+
+def _kept(own: int, best: int) -> Notice:
+    found = f"{own:,} cycles, and at least {best:,} of the {AUTO} branch"
+    return Notice("own-schedule", "no schedule was found that is faster than yours, so yours stays", found)
 
 
 @ACTIONS(StopExploring)
@@ -269,4 +317,4 @@ def _set_default(state: State, intent: SetDefault) -> State:
     return edited(state, evaluate(with_default(notebook, intent.step, intent.position), notebook))
 
 
-__all__ = ["EndDerivation", "Explore", "MakeFast", "OpenPoint", "SetDefault", "machine_of"]
+__all__ = ["EndDerivation", "EndSearch", "Explore", "MakeFast", "OpenPoint", "SetDefault", "machine_of"]

@@ -20,10 +20,11 @@ import msgspec
 from ...engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
 from ...engine.explore import Progress, Status, Verifier, search_from
 from ...engine.ir import Refusal, TilewrightError
-from ..actions.exploring import EndDerivation
+from ...engine.lower import with_sizes
+from ..actions.exploring import EndDerivation, EndSearch
 from ..document import Notebook
 from ..limits import LIMITS
-from ..state.derived import Store
+from ..state.derived import Store, report_of
 from ..state.model import Derivation, DerivedSchedule, Exploration, SearchRequest, State
 from ..state.search_results import DERIVED, FOUND, Found, found_now
 from .derivation import DerivationJob
@@ -98,6 +99,7 @@ class Search:
         if request.notebook.document.path is not None and self._file.parent.name == "explore":
             with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
                 record_search(request.notebook.document.path, request)
+        self._update(own=_own_cycles(request))
         study = search_from(
             request.derived,
             request.space,
@@ -168,7 +170,7 @@ class Search:
 
 class Searches:
     """The searches of one page, one at a time, and the derivation before a search. On the event loop, `found` is called when results
-    arrive, and `on_derived` at the end of a derivation; `file_of` returns the file of a search."""
+    arrive, and `on_end` at the end of a derivation, and of the search that follows it; `file_of` returns the file of a search."""
 
     def __init__(
         self,
@@ -177,14 +179,14 @@ class Searches:
         found: Callable[[], None],
         slots: SearchSlots | None = None,
         file_of: Callable[[SearchRequest], Path | None] = lambda _: None,
-        on_derived: Callable[[EndDerivation], None] = lambda _: None,
+        on_end: Callable[[EndDerivation | EndSearch], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._event_loop = event_loop
         self._found = found
         self._slots = slots or SearchSlots()
         self._file_of = file_of
-        self._on_derived = on_derived
+        self._on_end = on_end
         self._derivation: DerivationJob | None = None
         self._search: Search | None = None
         self._latest: tuple[SearchRequest, Found] | None = None
@@ -201,7 +203,10 @@ class Searches:
         self._restore(state.exploration)
         wanted = state.exploration if state.exploration is not None and state.exploration.going else None
         if self._search is not None and (wanted is None or wanted.request is not self._search.request):
+            request = self._search.request
             self.stop()
+            if state.exploration is not None and state.exploration.request is request:
+                self._end(request)
         if wanted is None or self._search is not None:
             return
         known = found_now(wanted, self._store)
@@ -232,7 +237,7 @@ class Searches:
             self._found()
 
         def on_end(found: DerivedSchedule | None, error: TilewrightError | None) -> None:
-            self._on_derived(EndDerivation(wanted, found, error))
+            self._on_end(EndDerivation(wanted, found, error))
 
         self._derivation = DerivationJob(wanted, self._event_loop, self._slots, on_better, on_end).start()
 
@@ -291,7 +296,24 @@ class Searches:
             and self._search.request is request
         ):
             self._search = None
+            self._end(request)
         self._found()
+
+    def _end(self, request: SearchRequest) -> None:
+        """Offer the results of a search that followed a derivation."""
+        found = self._store.known(FOUND(request))
+        if request.derived is not None and found is not None:
+            self._on_end(EndSearch(request, found))
+
+
+def _own_cycles(request: SearchRequest) -> int | None:
+    """The cycles of the schedule before the derivation; None if there was none, or if it does not fit or run."""
+    own = request.own
+    if own is None or own.error is not None or own.schedule is None:
+        return None
+    func = with_sizes(own.schedule.described, request.space.sizes).func
+    report = report_of(func, request.machine)
+    return None if isinstance(report, TilewrightError) or report.overflow_bytes else report.cycles
 
 
 def _seconds_before(request: SearchRequest) -> float:

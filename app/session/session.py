@@ -116,7 +116,7 @@ class Session:
             patience=lambda: self.queue.left(patience()),
             changing=lambda: self.queue.doing,
             study_file=self._study_file,
-            on_derived=self.dispatch,
+            on_end=self.dispatch,
             scheduler=scheduler,
             places=places,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..actions.exploring import EndDerivation
+from ..actions.exploring import EndDerivation, EndSearch
 from ..jobs.background_analysis import BackgroundAnalysis
 from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
@@ -25,8 +25,8 @@ from .screen import Screen
 class ViewUpdater:
     """The view of the current state `now`. `screen` is set once the views exist. `tell_doing`, if set, receives the running jobs.
     `patience` returns the seconds that the event loop may wait for a report; `changing` returns the status of the running change, which
-    precedes all others; `study_file` returns the file of a search; `on_derived` receives
-    the result of a derivation."""
+    precedes all others; `study_file` returns the file of a search; `on_end` receives
+    the result of a derivation and of the search that follows."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class ViewUpdater:
         patience: Callable[[], float],
         changing: Callable[[], tuple[JobStatus, ...]],
         study_file: Callable[[SearchRequest], Path | None],
-        on_derived: Callable[[EndDerivation], None],
+        on_end: Callable[[EndDerivation | EndSearch], None],
         scheduler: FairScheduler,
         places: SearchSlots | None,
     ) -> None:
@@ -56,7 +56,7 @@ class ViewUpdater:
             scheduler=scheduler,
         )
         self._analyses = OnDemandAnalyses(store, event_loop, self.show_results, self.turned, scheduler)
-        self.searches = Searches(store, event_loop, self._found, places, study_file, on_derived)
+        self.searches = Searches(store, event_loop, self._found, places, study_file, on_end)
 
     def show(self, *, is_another: bool) -> None:
         """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""

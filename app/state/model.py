@@ -131,7 +131,7 @@ class Derivation(msgspec.Struct, frozen=True, eq=False):
 
 class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     """A search request: the notebook at that time, its branch, its holes as a space, the machine, and the settings. `serial` distinguishes
-    the searches of a page. `derived` is the derivation that the search follows."""
+    the searches of a page. `derived` is the derivation that the search follows, `own` the notebook before it if that had a schedule."""
 
     serial: int
     notebook: Notebook
@@ -140,6 +140,7 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
     settings: Settings
     branch: str = ""
     derived: DerivedSchedule | None = None
+    own: Notebook | None = None
 
     @property
     def planned(self) -> int:
@@ -149,11 +150,13 @@ class SearchRequest(msgspec.Struct, frozen=True, eq=False):
 
 
 class Exploration(msgspec.Struct, frozen=True, eq=False):
-    """A search that runs or was stopped; `trial` is the number of the chosen candidate, None for the best."""
+    """A search that runs or was stopped; `trial` is the number of the chosen candidate, None for the best. `opened` is the branch that has
+    the best schedule since the search ended."""
 
     request: SearchRequest
     going: bool = True
     trial: int | None = None
+    opened: str = ""
 
 
 class State(msgspec.Struct, frozen=True, eq=False):

@@ -19,7 +19,8 @@ SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 class Found(msgspec.Struct, frozen=True, eq=False):
     """The results of a search. `trials` are in the order of completion; `at` is the time of each, in seconds of searching. `offers` are the
     verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
-    `error` is the reason of a failure. `seconds` is the search time until now, `warm_start` what the search took from a database."""
+    `error` is the reason of a failure. `seconds` is the search time until now, `warm_start` what the search took from a database. `own` are
+    the cycles of the schedule before a derivation; None if there was none, or if it does not run."""
 
     status: SearchStatus
     trials: tuple[Trial, ...] = ()
@@ -32,6 +33,14 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     at: tuple[float, ...] = ()
     error: TilewrightError | None = None
     warm_start: WarmStartUse = WarmStartUse()
+    own: int | None = None
+
+    @property
+    def best(self) -> Trial | None:
+        """The first trial on the front that is not refuted, which has the smallest first objective."""
+        refuted = {number for number, verdict in self.offers.items() if verdict.status == "failed"}
+        by_number = {trial.number: trial for trial in self.trials}
+        return next((by_number[n] for n in self.front if n in by_number and n not in refuted), None)
 
 
 FOUND = Derived[Found]("results of a search")

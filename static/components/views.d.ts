@@ -1556,6 +1556,7 @@ export interface Search {
   kept: string[];
   branch: string;
   decisions: string[];
+  left_out: string[];
   lost: string[];
   holes: SearchedHole[];
   figures: Metric[];

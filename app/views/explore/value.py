@@ -114,12 +114,13 @@ class SpaceBound(Value, frozen=True):
 
 class SearchRequested(Value, frozen=True, kw_only=True):
     """The request of a search: `asked` in words, the pins `kept`, the `lost` values to keep that the derived
-    schedule does not have, the decisions of the derivation that it follows; `all`: the search is exhaustive."""
+    schedule does not have, the decisions of the derivation that it follows and what that `left_out`; `all`: the search is exhaustive."""
 
     asked: str
     kept: list[str]
     branch: str
     decisions: Sequence[str]
+    left_out: Sequence[str]
     lost: list[str]
     holes: list[SearchedHole]
     figures: list[Metric]
@@ -274,10 +275,10 @@ def search_value(state: State, store: Store) -> Search | None:
         total=found.total or request.planned,
         counts=found.counts,
         front=found.front,
-        best=best_of(found),
+        best=None if found.best is None else found.best.number,
         checking=found.checking,
         seconds=round(found.seconds, 1),
-        left=seconds_left(found),
+        left=seconds_left(found, request.settings.seconds),
         error=None if found.error is None else found.error.refusal.message,
         database=SearchDatabase(found.warm_start.text, found.warm_start.problem is not None),
         now=_now(state, store, request),
@@ -306,6 +307,7 @@ def _request_value(request: SearchRequest) -> SearchRequested:
         kept=pins,
         branch=request.branch,
         decisions=() if request.derived is None else request.derived.space.decisions,
+        left_out=() if request.derived is None else request.derived.space.left_out,
         lost=_lost(request),
         holes=[SearchedHole(**asdict(axis_of(hole)), rule=rule) for hole, rule in holes],
         figures=figures_value(request.machine),
@@ -378,19 +380,16 @@ def _other_than(shown: Notebook, request: SearchRequest) -> str:
     return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
 
 
-def best_of(found: Found) -> int | None:
-    """The number of the first trial on the front, which has the smallest first objective."""
-    return found.front[0] if found.front else None
-
-
-def seconds_left(found: Found) -> float | None:
-    """The estimated remaining seconds, from the rate of the last 40 candidates; None without an estimate."""
+def seconds_left(found: Found, limit: float = 0.0) -> float | None:
+    """The estimated remaining seconds, from the rate of the last 40 candidates, until the `limit` of a search if it has one; None without
+    an estimate."""
     recent = found.at[-40:]
     if found.checking is not None:
         return None
     if found.status != "running" or len(recent) < 3 or recent[-1] <= recent[0]:
         return None
-    return round((found.total - len(found.trials)) * (recent[-1] - recent[0]) / (len(recent) - 1), 1)
+    left = (found.total - len(found.trials)) * (recent[-1] - recent[0]) / (len(recent) - 1)
+    return round(min(left, max(0.0, limit - found.seconds)) if limit else left, 1)
 
 
 def _now(state: State, store: Store, request: SearchRequest) -> list[float] | None:

@@ -33,9 +33,6 @@ NEAREST = 6
 """Records that a search begins with."""
 
 
-LEFT_OUT = "# Left out:"
-"""The comments of a derived space from here on are no part of its schedule."""
-
 CHOOSE_CALL = "choose("
 
 
@@ -164,7 +161,7 @@ def found_lines(space: Space, point: Point, text: str = "") -> str:
     chosen = space.chosen_at(point)
     lines = [unparse(python_tree(line.text)) if "\n" in line.text else line.text for line in space.lines]
     if text:
-        lines = text.partition(LEFT_OUT)[0].splitlines()
+        lines = text.splitlines()
     holes = {hole.target: hole for hole in space.holes}
     shown: list[str] = []
     for line in lines:

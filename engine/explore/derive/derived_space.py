@@ -32,7 +32,7 @@ from ..space.model import Point, Space, space_of
 from ..space.pins import Pins, unpinned
 from .groups import SketchChoice
 from .sketches import Sketch, Sketches
-from .table import SCHEDULE_RULES, ScheduleRule, comment
+from .table import SCHEDULE_RULES, ScheduleRule
 
 REFINED = 128
 """Estimates of a sketch of which points are simulated, from its best point on."""
@@ -257,10 +257,7 @@ class _Deriving:
         least = {s: min(c for c, _, other in self.results if other is s) for _, _, s in self.results if s is not best}
         others = [f"{s.title}: {_cycles(c)}" for s, c in least.items()]
         others += [f"{s.title}: a higher estimate" for s in sketches if s is not best and s not in least]
-        found = _derived(best, point)
-        left_out = (*best.omissions, *others)
-        text = found.text + "".join(f"{line}\n" for one in left_out for line in comment(f"Left out: {one}."))
-        return msgspec.structs.replace(found, text=text, left_out=left_out)
+        return msgspec.structs.replace(_derived(best, point), left_out=(*best.omissions, *others))
 
 
 def _tried(sketch: Sketch, known: float) -> Iterator[tuple[float, Point]]:

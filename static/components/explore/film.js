@@ -162,6 +162,7 @@ function frameParts(search, { row, before, index, changes }) {
             search.decisions.length ? "The derived schedule:" : "The first candidate that fits.",
           ),
           search.decisions.length ? decisionList(search.decisions, "What the schedule does") : null,
+          search.left_out.length ? ["Left out:", decisionList(search.left_out, "What was left out")] : null,
         ],
   ];
 }

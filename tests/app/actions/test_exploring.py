@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.searching import DOUBLE, HOLES, SMALL_HOLES, with_holes
 
-from tilewright.app.actions.cell_actions import RemoveItem
+from tilewright.app.actions.cell_actions import ChooseBranch, RemoveItem
 from tilewright.app.actions.exploring import (
     EndDerivation,
+    EndSearch,
     Explore,
     MakeFast,
     OpenPoint,
@@ -19,6 +20,7 @@ from tilewright.app.actions.exploring import (
     SetDefault,
     ShowTrial,
     StopExploring,
+    schedule_text,
 )
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.opening import OpenText
@@ -28,8 +30,9 @@ from tilewright.app.document.editing.branches import branches, current_branch
 from tilewright.app.document.holes import derived_start
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import DerivedSchedule, State
+from tilewright.app.state.search_results import Found
 from tilewright.app.views.explore.value import explore_value
-from tilewright.engine.explore import Figures, Outcome, pins_of
+from tilewright.engine.explore import Figures, Outcome, Trial, pins_of
 from tilewright.engine.ir import Refusal
 
 
@@ -165,6 +168,45 @@ def test_a_derived_start_is_a_branch_that_is_searched() -> None:
     again = act(twice, replace(end, derivation=twice.derivation))
     assert again.notebook is not None and current_branch(again.notebook.document) == "auto 2"
     assert text_of(act(state, Undo())) == SMALL_HOLES
+
+
+def ended(state: State, cycles: int, own: int | None, last: bool = False) -> EndSearch:
+    """The end of the search of `state`, whose best candidate is that with the first or the last values."""
+    assert state.exploration is not None
+    request = state.exploration.request
+    point = tuple(len(hole.values) - 1 if last else 0 for hole in request.space.holes)
+    trial = Trial(7, point, Outcome("fits", Figures(cycles, 1, "dma", 1.0, 1, {})))
+    return EndSearch(request, Found("ended", (trial,), front=(7,), own=own))
+
+
+def schedule_of(state: State) -> tuple[str, str]:
+    """The current branch, and the text of its schedule."""
+    assert state.notebook is not None
+    document = state.notebook.document
+    return current_branch(document), schedule_text(document)
+
+
+def test_a_search_ends_with_its_best_schedule() -> None:
+    requested, end = derived()
+    state = act(requested, end)
+    first = act(state, ended(state, 900, 1000))
+    branch, text = schedule_of(first)
+    assert branch == "fastest" and "choose(" not in text and first.notice is None
+    second = act(first, ended(first, 800, 1000, last=True))
+    assert schedule_of(second)[0] == "fastest" and schedule_of(second)[1] != text
+    names = [branch.name for branch in branches(second.notebook.document)]  # type: ignore[union-attr]
+    assert sorted(names) == ["auto", "fastest", "main"]
+    edited = act(first, ChooseBranch("main"))
+    assert act(edited, ended(edited, 800, 1000)) is edited
+
+
+def test_a_faster_schedule_of_ones_own_stays() -> None:
+    requested, end = derived()
+    state = act(requested, end)
+    after = act(state, ended(state, 900, 900))
+    assert schedule_of(after) == ("main", schedule_of(requested)[1])
+    assert after.notice is not None and after.notice.code == "own-schedule"
+    assert schedule_of(act(state, ended(state, 900, None)))[0] == "fastest"
 
 
 def test_pinned_tiles_carry_over_to_the_derived_schedule() -> None:

@@ -46,7 +46,7 @@ class Watcher:
         self.state = State()
         self.searches = Searches(
             self.store, self.event_loop, self.found, slots or SearchSlots(databases=DatabaseChoice(is_off=True)),
-            on_derived=self.ended.append,
+            on_end=lambda end: self.ended.append(end) if isinstance(end, EndDerivation) else None,
         )  # fmt: skip
 
     def found(self) -> None:
