@@ -256,7 +256,7 @@ def whole(read: Any) -> Converted:
 def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str, int | str]) -> Converted:
     """The document, converted to a notebook of the program that FILE#2 or FILE#NAME names (0: none). Logs its notes, and the other programs
     if none is named. Raises the errors of `whole`, DocumentError "no-such-program"."""
-    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program))
+    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program, beside=True))
     if found.post is None and program not in (0, 1):
         raise DocumentError(Refusal("no-such-program", f"{path} has one program", found=str(program), fix=(path,)))
     if program == 0 and found.post is not None:

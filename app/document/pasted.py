@@ -42,14 +42,20 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
 
 def converted(
-    document: Document, machine: str, given: Mapping[str, int | str] | None = None, program: int | str = 0
+    document: Document,
+    machine: str,
+    given: Mapping[str, int | str] | None = None,
+    program: int | str = 0,
+    *,
+    beside: bool = False,
 ) -> Converted:
     """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of one program of a post or
     function of a module, by its number from 1 or its name (`program`; 0 is the first); other documents unchanged.
 
     The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
-    file. `given` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes, and for parameters of
-    functions that make the program; `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
+    file; `beside`: names that the text imports from other files of its project are read there. `given` are values for symbolic sizes,
+    substituted if the schedule of TE text cannot be built for all sizes, and for parameters of functions that make the program;
+    `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
     if not is_plain(document):
         return Converted(document)
@@ -57,7 +63,8 @@ def converted(
     carried = _carried_notebook(document)
     if carried is not None:
         return carried
-    post = read_post(text, document.path or "", program, given or {})
+    home = Path(document.path).absolute() if beside and document.path else None
+    post = read_post(text, document.path or "", program, given or {}, home)
     if post is not None:
         return _post_notebook(document, post, machine, program)
     if not is_te(text) and not is_post(text):
@@ -69,11 +76,12 @@ def converted(
     used: frozenset[str] = frozenset()
     sizes = numbers(given or {})
     try:
-        found = read_as_far_as_possible(text, filename=document.path or "")
+        found = read_as_far_as_possible(text, filename=document.path or "", home=home)
     except TilewrightError:
         if not sizes or not is_te(text):
             raise
-        found, used = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes), frozenset(sizes)
+        found = read_as_far_as_possible(text, filename=document.path or "", sizes=sizes, home=home)
+        used = frozenset(sizes)
     made = read_document(
         notebook_of(text, found, _machine_of(found, machine)),
         path_beside(document.path) if document.path else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -79,13 +80,16 @@ class PostRead(msgspec.Struct, frozen=True, eq=False):
     used: frozenset[str] = frozenset()
 
 
-def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, int | str]) -> PostRead | None:
+def read_post(
+    text: str, filename: str, wanted: int | str, sizes: Mapping[str, int | str], home: Path | None = None
+) -> PostRead | None:
     """Read the program of a post or carrier that `wanted` names, see `numbered`; None for a text that is a single program or module.
+    `home` is the file, if other files of its project may be read.
 
     Raises the errors of `read_program` and `unwrapped`, CarrierError "no-program", and DocumentError "no-such-program".
     """
     content = unwrapped(text)
-    texts = _texts(text, filename, content)
+    texts = _texts(text, filename, content, home)
     if not texts:
         return None
     choices = [(one, program) for one in texts for program in one.sliced.programs]
@@ -94,7 +98,7 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     one, program = choices[number - 1]
     is_whole = one.sliced.is_python and content is None and is_alone  # comments with prose do not count
     try:
-        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole)
+        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole, home=home)
         if one.piece is not None and one.piece.trace:
             found = with_trace(found.program, one.piece.trace)
     except TilewrightError as error:
@@ -108,9 +112,9 @@ def read_post(text: str, filename: str, wanted: int | str, sizes: Mapping[str, i
     return PostRead(post, one.sliced, program, found, notes, used)
 
 
-def labels_of(text: str, filename: str) -> tuple[str, ...]:
+def labels_of(text: str, filename: str, home: Path | None = None) -> tuple[str, ...]:
     """The programs of a text with several parts, which are not read; empty for a text that is a single program or module."""
-    return _labels(_texts(text, filename, unwrapped(text)))
+    return _labels(_texts(text, filename, unwrapped(text), home))
 
 
 def code_of(text: str) -> str:
@@ -126,11 +130,11 @@ def _labels(texts: Sequence[_Text]) -> tuple[str, ...]:
     return tuple(label for one in texts for label in one.labels())
 
 
-def _texts(text: str, filename: str, content: Content | None) -> list[_Text]:
+def _texts(text: str, filename: str, content: Content | None, home: Path | None) -> list[_Text]:
     """The texts with programs; none for a text that is a single program or module. Raises CarrierError "no-program", "text-too-long",
     and the error of the first code of a carrier that is not Python, if it has no program."""
     if content is None:
-        sliced = _programs(text, filename)
+        sliced = _programs(text, filename, home)
         return [] if sliced is None else [_Text(sliced)]
     for piece in content.pieces:
         if len(piece.text) > MAX_CHARACTERS:
@@ -142,7 +146,8 @@ def _texts(text: str, filename: str, content: Content | None) -> list[_Text]:
                     f"at most {MAX_CHARACTERS}",
                 )
             )
-    same = {piece.parts: programs_of(piece.parts, filename) for piece in {p.parts: p for p in content.pieces}.values()}
+    pieces = {piece.parts: piece for piece in content.pieces}.values()
+    same = {piece.parts: programs_of(piece.parts, filename, home=home) for piece in pieces}
     found = [_Text(same[piece.parts], piece) for piece in content.pieces]
     if not any(one.sliced.programs for one in found):
         wrong = next(
@@ -153,14 +158,14 @@ def _texts(text: str, filename: str, content: Content | None) -> list[_Text]:
     return found
 
 
-def _programs(text: str, filename: str) -> Sliced | None:
+def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
     """The programs of a text; None if it is a single program or module."""
     tree = find_tree(text)
     if tree is not None and not (
         is_te(text) or makes_schedule(tree) or sum(map(is_script, tree.body)) > 1 or has_nested(tree)
     ):
         return None
-    sliced = programs_in(text, filename)
+    sliced = programs_in(text, filename, home)
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
     return sliced if sliced.programs and (is_in_parts or sliced.is_python) else None
 
@@ -181,20 +186,20 @@ def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:
 
 
 def _with_sizes(
-    program: PostProgram, filename: str, given: Mapping[str, int | str], *, assumes: bool
+    program: PostProgram, filename: str, given: Mapping[str, int | str], *, assumes: bool, home: Path | None
 ) -> tuple[Snippet, frozenset[str]]:
     """Read the program for all sizes, else for the given ones, else without the schedule lines that are refused. `assumes` is that of
     `read_te`: parts of a program may leave names undefined, a whole text may not."""
     if program.nested is not None:
-        return read_nested_program(program, filename, given)
+        return read_nested_program(program, filename, given, home)
     sizes = numbers(given)
     for chosen in ({}, sizes) if sizes else ({},):
         try:
-            found = read_as_far_as_possible(program.text, filename=filename, sizes=chosen, assumes=assumes)
+            found = read_as_far_as_possible(program.text, filename=filename, sizes=chosen, assumes=assumes, home=home)
             return found, frozenset(chosen)
         except TilewrightError:
             continue
-    return read_program(program, filename, {}, assumes=assumes), frozenset()
+    return read_program(program, filename, {}, assumes=assumes, home=home), frozenset()
 
 
 def numbers(given: Mapping[str, int | str]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -66,15 +67,16 @@ def read_as_far_as_possible(
     sizes: Mapping[str, int] | None = None,
     *,
     assumes: bool = False,
+    home: Path | None = None,
 ) -> Snippet:
-    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes` and `assumes` are those of `read_te`.
+    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes`, `assumes` and `home` are those of `read_te`.
 
     Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
-    source = Source(text, filename)
+    source = Source(text, filename, home=home)
     is_of_te = program is None and is_te(text)
     if is_of_te and not makes_schedule(source.tree, ("Schedule",)):
-        return _te_snippet(text, filename, sizes, assumes=assumes)
+        return _te_snippet(text, filename, sizes, assumes=assumes, home=home)
     dialect = schedule_dialect(source, program, sizes, assumes=assumes)
     body = source.tree.body
     for number, node in enumerate(body):
@@ -100,7 +102,7 @@ def read_as_far_as_possible(
     if dialect.schedule is None and known is None:
         if not is_of_te:
             dialect.definitions.fail_count([])  # raises
-        return _te_snippet(text, filename, sizes, assumes=assumes)
+        return _te_snippet(text, filename, sizes, assumes=assumes, home=home)
     return snippet_of(dialect, known)
 
 
@@ -115,8 +117,10 @@ def _first(program: IRModule | PrimFunc | None, dialect: ScheduleDialect) -> IRM
     return program if program is not None else next((found.program for found in dialect.parsed.values()), None)
 
 
-def _te_snippet(text: str, filename: str, sizes: Mapping[str, int] | None, *, assumes: bool) -> Snippet:
-    found = read_te(text, filename, sizes, assumes=assumes)
+def _te_snippet(
+    text: str, filename: str, sizes: Mapping[str, int] | None, *, assumes: bool, home: Path | None
+) -> Snippet:
+    found = read_te(text, filename, sizes, assumes=assumes, home=home)
     return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
 
 

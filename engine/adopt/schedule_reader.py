@@ -67,6 +67,7 @@ class ScheduleDialect(TEDialect):
     def __init__(self, reader: TEReader, given: IRModule | PrimFunc | None = None) -> None:
         super().__init__(reader)
         self.definitions = ModuleReader(reader.source)
+        self._definitions = {reader.source: self.definitions}
         self.parsed: dict[str, Parsed] = {}  # the programs of the text by name
         self.given = given
         self.schedule: BlockSchedule | None = None
@@ -81,10 +82,20 @@ class ScheduleDialect(TEDialect):
     def run(self) -> Evaluator:
         return self.reader.python
 
+    def definitions_of(self, node: ast.AST) -> ModuleReader:
+        """Return the reader of the programs of the file that has a node."""
+        owner = self.reader.source.owner(node)
+        if owner not in self._definitions:
+            self._definitions[owner] = ModuleReader(owner)
+        return self._definitions[owner]
+
+    def is_program(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> bool:
+        return self.definitions_of(node).is_program(node)
+
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
-        if not self.definitions.is_program(node):
+        if not self.is_program(run, node):
             return None
-        found = self.definitions.read(node, run)
+        found = self.definitions_of(node).read(node, run)
         if found is None:
             return run.runs(node)
         self.parsed[node.name] = found
@@ -181,7 +192,7 @@ class ScheduleDialect(TEDialect):
     def defines(self, node: ast.AST) -> bool:
         """Whether code defines a program."""
         parts = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef | ast.ClassDef))
-        return any(map(self.definitions.is_program, parts))
+        return any(self.is_program(self.run, part) for part in parts)
 
     def explained(self, node: ast.stmt, error: TilewrightError) -> TilewrightError:
         """Return the error of a statement; that of a call of a schedule that the text does not create names the missing line."""
@@ -226,6 +237,8 @@ class ScheduleDialect(TEDialect):
             return self._made(value, node)
         if given is None or not isinstance(value, Unknown):
             raise self._no_schedule_line(node)
+        if not self.parsed and self.given is None:
+            raise unknown_error(run.source, value, given)
         program = self._only_program()
         if self.given is None:
             text = f"{ast.unparse(given)[:80]} is assumed to be {program.name}, the program in the text"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -19,6 +20,7 @@ from ..script import Note, ParseError
 from ..script.language import is_script
 from ..script.reading.indent import shifted
 from ..script.reading.source import Source
+from ..script.subset.beside import find_module
 from ..script.subset.bindings import (
     EVERY_NAME,
     bound_names,
@@ -29,6 +31,7 @@ from ..script.subset.bindings import (
     is_certain,
     is_quiet,
     makes_items,
+    root_name,
 )
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
@@ -114,19 +117,24 @@ class Sliced(msgspec.Struct, frozen=True):
     is_python: bool = False
 
 
-def programs_in(text: str, filename: str = "") -> Sliced:
-    """Return the programs of a text that contains other code, prose or printed output."""
+def programs_in(text: str, filename: str = "", home: Path | None = None) -> Sliced:
+    """Return the programs of a text that contains other code, prose or printed output; `home` is its file, beside which its imports are
+    read."""
     if len(text) > MAX_CHARACTERS:
         return Sliced((), ())
     tree = find_tree(text)
-    return programs_of(split_post(text, tree), filename, text, tree)
+    return programs_of(split_post(text, tree), filename, text, tree, home)
 
 
 def programs_of(
-    parts: Sequence[PostPart], filename: str = "", text: str = "", tree: ast.Module | None = None
+    parts: Sequence[PostPart],
+    filename: str = "",
+    text: str = "",
+    tree: ast.Module | None = None,
+    home: Path | None = None,
 ) -> Sliced:
     """Return the programs of parts that are split already; `tree` is that of a `text` that is Python as a whole."""
-    slicer = _Slicer(filename)
+    slicer = _Slicer(filename, home)
     errors: list[ParseError] = []
     for part in parts:
         if part.kind == "code":
@@ -151,20 +159,27 @@ def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
 
 
 def read_program(
-    program: PostProgram, filename: str = "", sizes: Mapping[str, int] | None = None, *, assumes: bool = True
+    program: PostProgram,
+    filename: str = "",
+    sizes: Mapping[str, int] | None = None,
+    *,
+    assumes: bool = True,
+    home: Path | None = None,
 ) -> Snippet:
     """Return a program of a post with its schedule. A line of a TE schedule that cannot be read or applied is left out, with a note.
-    `sizes` and `assumes` are those of `read_te`.
+    `sizes`, `assumes` and `home` are those of `read_te`.
 
     Raises ParseError for an unreadable definition, and the errors of `read_te` if too many lines are refused.
     """
     if program.nested is not None:
-        return read_nested_program(program, filename, sizes or {})[0]
+        return read_nested_program(program, filename, sizes or {}, home)[0]
     lines = program.text.split("\n")
     notes: list[Note] = []
     while True:
         try:
-            found = read_as_far_as_possible("\n".join(lines), filename=filename, sizes=sizes, assumes=assumes)
+            found = read_as_far_as_possible(
+                "\n".join(lines), filename=filename, sizes=sizes, assumes=assumes, home=home
+            )
             return replace_fields(found, notes=(*found.notes, *notes))
         except TilewrightError as error:
             place = error.refusal.place
@@ -177,11 +192,11 @@ def read_program(
 
 
 def read_nested_program(
-    program: PostProgram, filename: str, given: Mapping[str, int | str]
+    program: PostProgram, filename: str, given: Mapping[str, int | str], home: Path | None = None
 ) -> tuple[Snippet, frozenset[str]]:
     """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
     assert program.nested is not None
-    source = Source(program.text, filename)
+    source = Source(program.text, filename, home=home)
     (wanted,) = nested_programs(source.tree, program.nested.place)
     return read_nested(source, wanted, given)
 
@@ -200,8 +215,9 @@ def has_prose(parts: Sequence[PostPart]) -> bool:
 
 
 class _Slicer:
-    def __init__(self, filename: str) -> None:
+    def __init__(self, filename: str, home: Path | None) -> None:
         self.filename = filename
+        self.home = home
         self.units: list[_Unit] = []
         self.lines: dict[int, str] = {}  # lines of code by number, with their indentation restored
         self.notes: list[Note] = []
@@ -281,8 +297,19 @@ class _Slicer:
             return False
         if not isinstance(unit.node, ast.Expr) and _creates(unit):
             return True
-        functions = [self._definition(name, number) for name in unit.uses]
+        functions = [self._definition(name, number) for name in unit.uses - self._passed(unit)]
         return any(_schedules(self.units[f]) for f in functions if f is not None) and not self._measures(number)
+
+    def _passed(self, unit: _Unit) -> frozenset[str]:
+        """The functions of the text that a statement only passes to functions of other code, such as a measurement."""
+        calls = [part for part in ast.walk(unit.node) if isinstance(part, ast.Call)]
+        roots = {root.id for call in calls if (root := root_name(call.func)) is not None}
+        if any(name in self.at and not self._is_import(name) for name in roots):
+            return frozenset()
+        return unit.uses - roots
+
+    def _is_import(self, name: str) -> bool:
+        return all(isinstance(self.units[n].node, ast.Import | ast.ImportFrom) for n in self.at.get(name, ()))
 
     def _calls_of(self, maker: int) -> set[int]:
         """The statement that makes a schedule and those with its calls; functions of the text that build and measure it are left out."""
@@ -317,7 +344,8 @@ class _Slicer:
 
     def _with_program(self, number: int, kept: set[int]) -> bool:
         """Add the program of a TensorIR schedule to `kept`. A name that nothing assigns means the program before it, else the first one."""
-        if any(u.is_script or u.calls("create_prim_func") or u.makes_script for u in map(self.units.__getitem__, kept)):
+        units = [self.units[n] for n in kept]
+        if any(u.is_script or u.calls("create_prim_func") or u.makes_script or self._is_beside(u.node) for u in units):
             return True
         unit = self.units[number]
         call = next((n for n in ast.walk(unit.node) if isinstance(n, ast.Call)), None)
@@ -332,6 +360,17 @@ class _Slicer:
             what += f"; paste what {name}.show() prints to apply it"
         self.notes.append(Note(what, Place(unit.first, 1, unit.last, 1, self.filename)))
         return False
+
+    def _is_beside(self, node: ast.stmt) -> bool:
+        """Whether a statement imports from a file beside the text, which may have the program."""
+        if self.home is None or not isinstance(node, ast.ImportFrom | ast.Import):
+            return False
+        modules = (
+            [(node.module or "", node.level)]
+            if isinstance(node, ast.ImportFrom)
+            else [(alias.name, 0) for alias in node.names]
+        )
+        return any(find_module(self.home, module, level) is not None for module, level in modules)
 
     def _backward(self, kept: set[int], others: Set[int] = frozenset()) -> set[int]:
         """The statements and all definitions that they use; `others` are statements of other schedules."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..ir import Expr, IntImm, build
 from ..ir import dtype as dt
+from ..script import Note
+from ..script.language import calls_old_te
 from ..script.reading import operators
 from ..script.reading.dialect import ScriptDialect
 from ..script.reading.intrinsics import is_intrinsic
@@ -185,6 +188,24 @@ class TEDialect(ScriptDialect):
                         expected="a condition on constants",
                         fix=("keep the lines of the branch that applies",
                              "te.if_then_else(condition, a, b), in a computation"))  # fmt: skip
+
+    def is_of(self, value: Value, name: str) -> bool | None:
+        if name.rpartition(".")[2] == "Tensor":
+            return isinstance(value, Tensor)
+        return super().is_of(value, name)
+
+    def compare(self, run: Evaluator, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:
+        if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(op, ast.Eq | ast.NotEq) and a.buffer.shape:
+            return (a == b) == isinstance(op, ast.Eq)
+        return super().compare(run, node, op, a, b)
+
+    # --- other files
+
+    def is_alike(self, source: Source) -> bool:
+        return any(map(calls_old_te, source.nodes)) <= self.reader.old
+
+    def read_beside(self, run: Evaluator, path: Path, node: ast.AST) -> None:
+        self.reader.notes.append(Note(f"names are read from {path.name} beside the text", run.source.place(node)))
 
     # --- what must be read
 

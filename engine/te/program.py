@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -50,14 +51,19 @@ def parse(text: str, filename: str = "") -> Parsed:
 
 
 def read_te(
-    text: str, filename: str = "", sizes: Mapping[str, int] | None = None, *, assumes: bool = False
+    text: str,
+    filename: str = "",
+    sizes: Mapping[str, int] | None = None,
+    *,
+    assumes: bool = False,
+    home: Path | None = None,
 ) -> TEProgram:
     """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name. If it `assumes`, undefined
-    names in shapes are sizes, as in a quoted part of a program.
+    names in shapes are sizes, as in a quoted part of a program. `home` is the file of the text, beside which its imports are read.
 
     Raises ParseError for unreadable text, and ScheduleError, with the line of the text, for an illegal schedule step.
     """
-    source = Source(text, filename)
+    source = Source(text, filename, home=home)
     with _refusing_faults(source):
         reader = _read(source, sizes or {}, assumes=assumes)
         made = made_program(reader)

@@ -70,7 +70,7 @@ def _listed(arguments: Namespace) -> int:
     """Print the programs of a text with their numbers."""
     path, number = split_program(arguments.file)
     document = source(path)
-    labels = list(labels_of(document.text.lstrip("\ufeff"), path)) if is_plain(document) else []
+    labels = list(labels_of(document.text.lstrip("\ufeff"), path, _home(document))) if is_plain(document) else []
     if not labels:
         made = of_program(document, path, number or 1, dict(arguments.size))
         if made.post is None and made.plain is None and is_plain(made.document):
@@ -81,6 +81,11 @@ def _listed(arguments: Namespace) -> int:
     else:
         print_line("\n".join(f"{path}#{number}  {label}" for number, label in enumerate(labels, 1)))
     return EXIT_OK
+
+
+def _home(document: Document) -> Path | None:
+    """The file, beside which the imports of its text are read."""
+    return Path(document.path).absolute() if document.path else None
 
 
 def _is_folder(output: str | None) -> bool:

@@ -50,7 +50,7 @@ class _Seeker(ScheduleDialect):
         if not self.wanted.is_script:
             return super().definition(run, node)
         if node is not self.wanted.node:
-            return Unknown("it is another program") if self.definitions.is_program(node) else None
+            return Unknown("it is another program") if self.is_program(run, node) else None
         try:
             found = super().definition(run, node)
         except TilewrightError as error:
@@ -90,6 +90,8 @@ class _Seeker(ScheduleDialect):
 
     def _is_inside(self, node: ast.AST) -> bool:
         """Whether a function is one that is called for the program, or is defined in one."""
+        if self.run.source.owner(node) is not self.run.source:
+            return False
         first = getattr(node, "lineno", 0)
         functions = (outer for outer in self.wanted.called if not isinstance(outer, ast.ClassDef))
         return any(outer.lineno <= first <= (outer.end_lineno or 0) for outer in functions)

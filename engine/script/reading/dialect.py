@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ...ir import And, Buffer, IntImm, Node, Or
+from ...ir import And, Buffer, BufferLoad, Expr, FloatImm, IntImm, Node, Or, StringImm, Var
 from ..subset.core import Dialect, Evaluator, ReadCall
 from ..subset.modules import type_variable
-from ..subset.scope import Scope, Value
+from ..subset.scope import Foreign, Scope, Value
 from ..subset.values import Module
 from . import operators
 from .expressions import ExpressionReader
+
+_TYPES: Mapping[str, type] = {
+    "IntImm": IntImm, "FloatImm": FloatImm, "StringImm": StringImm, "Var": Var, "PrimExpr": Expr, "Expr": Expr, "Buffer": Buffer,
+    "BufferLoad": BufferLoad,
+}  # fmt: skip
 
 
 class ScriptDialect(Dialect):
@@ -56,6 +61,12 @@ class ScriptDialect(Dialect):
 
     def truth(self, run: Evaluator, value: Value, node: ast.AST) -> bool | None:
         return bool(value.value) if isinstance(value, IntImm) else super().truth(run, value, node)
+
+    def is_of(self, value: Value, name: str) -> bool | None:
+        known = _TYPES.get(name.rpartition(".")[2])
+        if known is None or (isinstance(value, Foreign) and known is Expr):
+            return None
+        return isinstance(value, known)
 
     def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
         return self.reader.method_of(owner, name, node)

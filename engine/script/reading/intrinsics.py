@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -56,11 +56,28 @@ _LARGEST_FLOAT = {
 }
 
 
+def unstarred(reader: Reader, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+    """Return arguments with `*items` as `items[0], items[1]`, if reading the items twice is the same as once."""
+    found: list[ast.expr] = []
+    for node in nodes:
+        given = node.value if isinstance(node, ast.Starred) else None
+        value = None if given is None or any(isinstance(p, ast.Call) for p in ast.walk(given)) else reader.value(given)
+        if given is None or not isinstance(value, tuple | list):
+            found.append(node)
+            continue
+        for number in range(len(value)):
+            item = ast.Subscript(given, ast.copy_location(ast.Constant(number), node), ast.Load())
+            found.append(ast.copy_location(item, node))
+    return found
+
+
 def parameters(
     reader: Reader, node: ast.Call, names: tuple[str, ...], required: int | None = None
 ) -> list[ast.expr | None]:
     """Return the arguments of `node` in the order of `names`, None for omitted ones. Raises "wrong-arguments"."""
     required = len(names) if required is None else required
+    if any(isinstance(a, ast.Starred) for a in node.args):
+        node = ast.copy_location(ast.Call(node.func, unstarred(reader, node.args), node.keywords), node)
     if [a for a in node.args if isinstance(a, ast.Starred)] or [k for k in node.keywords if k.arg is None]:
         raise reader.error(node, "unsupported", "starred arguments are not supported", expected=f"({', '.join(names)})")
     if len(node.args) > len(names):

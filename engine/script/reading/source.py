@@ -7,6 +7,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 from ...cancellation import checkpoint
 from ...ir import Node, Place, build, internal_error
@@ -26,9 +28,12 @@ Positions = Mapping[Node, tuple[Place, ...]]
 class Source:
     """A text with its syntax tree: places and source texts of tree nodes."""
 
-    def __init__(self, text: str, filename: str = "", first_line: int = 1) -> None:
+    def __init__(self, text: str, filename: str = "", first_line: int = 1, home: Path | None = None) -> None:
         """Parse the text. Raises ParseError if it is too large, too deeply nested or not Python. `first_line` is the number of the first
-        line."""
+        line. `home` is the file of the text, if other files of its project may be read."""
+        self.home = home
+        self.files: dict[Path, Any] = {}  # the names of the other files that were read
+        self._owners: dict[ast.AST, Source] = {}
         self.filename = filename
         self.first_line = first_line
         if len(text) > MAX_CHARACTERS:
@@ -48,8 +53,21 @@ class Source:
         if "\\" in text:
             self._require_characters()
 
+    def owner(self, node: ast.AST) -> Source:
+        """Return the text that has a node: this one, or another file."""
+        return self._owners.get(node, self) if self._owners else self
+
+    def add(self, other: Source) -> None:
+        """Add a file whose nodes are read together with those of this text."""
+        self._owners.update(dict.fromkeys(self.nodes if not self._owners else (), self))
+        self._owners.update(dict.fromkeys(other.nodes, other))
+        other._owners, other.files = self._owners, self.files
+
     def place(self, node: ast.AST, end: ast.AST | None = None) -> Place:
         """Return the place of `node`; with `end`, from the start of `node` to the start of `end`."""
+        owner = self.owner(node)
+        if owner is not self:
+            return owner.place(node, end)
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         if end is None:
             end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
@@ -65,6 +83,9 @@ class Source:
 
     def header(self, node: ast.For | ast.While | ast.With | ast.If | ast.FunctionDef | ast.ClassDef) -> Place:
         """Return the place of a compound statement's first line, without its body."""
+        owner = self.owner(node)
+        if owner is not self:
+            return owner.header(node)
         place = self.place(node)
         line = self.lines[place.line - self.first_line]
         return Place(place.line, place.column, place.line, len(line.rstrip()) + 1, self.filename)
@@ -76,6 +97,9 @@ class Source:
 
     def segment(self, node: ast.AST) -> str:
         """Return the text of `node` as written."""
+        owner = self.owner(node)
+        if owner is not self:
+            return owner.segment(node)
         p = self.place(node)
         lines = self.lines[p.line - self.first_line : p.end_line - self.first_line + 1]
         if not lines:

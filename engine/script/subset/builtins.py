@@ -297,6 +297,9 @@ def _is_of(run: Evaluator, value: Value, kind: ast.expr) -> bool | None:
     if isinstance(kind, ast.Name) and kind.id not in run.scope and kind.id in _TYPES:
         return None if isinstance(value, Unknown) else isinstance(value, _TYPES[kind.id])
     owner = run.lenient(kind)
+    name = run.dotted(kind) or ""
+    if not isinstance(value, Unknown) and name.startswith(("tvm.", "te.", "tir.", "tirx.")):
+        return run.dialect.is_of(value, name)
     if isinstance(owner, Class) and isinstance(value, Instance):
         return True if owner in value.of.line() else None if value.of.opens else False
     plain = value is None or isinstance(value, int | float | str | tuple | list | dict | range)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from .beside import submodule
 from .bindings import bound_names
 from .budget import MAX_CALLS
 from .core import Evaluator, Returned
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items
-from .values import Attributes, Bound, Class, Field, Function, Instance, Parent
+from .values import Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule
 
 _RARE = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -275,7 +276,7 @@ def _method(run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
             return run.passed_call(node)
         case Parent(of=of, owner=made):
             return _parents_method(run, of, made, name, node)
-        case Instance() | Class() | Attributes():
+        case Instance() | Class() | Attributes() | TextModule():
             assert isinstance(node.func, ast.Attribute)
             return apply(run, attribute_of(run, owner, name, node.func), node)
         case _:
@@ -315,6 +316,8 @@ def attribute_of(run: Evaluator, owner: Value, name: str, node: ast.Attribute) -
             if name not in values:
                 raise run.error(node, "unsupported", f".{name} is not supported here", expected=f"an entry of {title}")
             return values[name]
+        case TextModule():
+            return submodule(run, owner, name, node)
         case Function() if name == "__name__":
             return owner.name
         case Function():

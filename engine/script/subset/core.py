@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -135,6 +136,10 @@ class Dialect:
         """Return `a and b` or `a or b` of which one is not plain."""
         raise run.error(node, "wrong-type", "these values have no truth here", expected="constants")
 
+    def is_of(self, value: Value, name: str) -> bool | None:
+        """Return whether a value is of a type of TVM; None if that is not known."""
+        return None
+
     def builtin(self, run: Evaluator, name: str, args: Sequence[Value], node: ast.Call) -> Value:
         """Return `len`, `min` or `max` of values that are not Python's own."""
         raise run.error(node, "wrong-type", f"{name} of these values is not known", expected="constants")
@@ -153,6 +158,17 @@ class Dialect:
 
     def forgot(self, run: Evaluator, node: ast.stmt) -> None:
         """Record that a statement was passed over, and that the names that it binds are unknown."""
+
+    def is_program(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> bool:
+        """Whether a definition is a program of this language."""
+        return False
+
+    def is_alike(self, source: Source) -> bool:
+        """Whether another file has the dialect of the text, so that its functions mean the same here."""
+        return True
+
+    def read_beside(self, run: Evaluator, path: Path, node: ast.AST) -> None:
+        """Record that a file beside the text is read, which `node` imports."""
 
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         """Whether code may change a program or schedule of this language, so that it must be read."""
@@ -363,7 +379,9 @@ class Evaluator:
         checkpoint()
         self.budget.step(node)
         read = self.tables.statements.get(type(node))
-        outer, self.at = self.at, node
+        outer = self.at
+        if outer is None or self.source.owner(node) is self.source:
+            self.at = node
         try:
             if read is None:
                 raise self.refused(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -26,11 +26,31 @@ class Unknown(Foreign):
         self.origin = origin
 
 
+class Imported(Foreign):
+    """A name of another file, which is read when the name is needed first."""
+
+    __slots__ = ("_load", "_value")
+
+    def __init__(self, load: Callable[[], Value]) -> None:
+        self._load: Callable[[], Value] | None = load
+        self._value: Value = Unknown("files import it from each other")
+
+    def read(self) -> Value:
+        load, self._load = self._load, None
+        if load is not None:
+            self._value = load()
+        return self._value
+
+
 _Items: TypeAlias = "range | tuple[Value, ...] | list[Value] | dict[Value, Value]"
 # A value at read time: part of the program, or a value of Python.
 Value: TypeAlias = "Expr | Buffer | BufferRegion | Foreign | int | float | str | _Items | None"
 
 _Kind = Literal["block", "function", "class", "comprehension"]
+
+
+def _read(value: Value) -> Value:
+    return value.read() if isinstance(value, Imported) else value
 
 
 class Table(dict[str, Value]):
@@ -122,12 +142,12 @@ class Scope:
         table = self._table(name)
         if table is None:
             raise KeyError(name)
-        return table[name]
+        return _read(table[name])
 
     def get(self, name: str) -> Value:
         """Return the value of `name`; None if undefined."""
         table = self._table(name)
-        return None if table is None else table[name]
+        return None if table is None else _read(table[name])
 
     def _table(self, name: str) -> Table | None:
         """Return the innermost table with `name`, unless a function around binds it later."""

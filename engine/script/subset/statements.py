@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ..reading.source import Source
+from . import beside
 from .bindings import EVERY_NAME, bound_names, root_name, suppresses
 from .builtins import BUILTINS
 from .calls import function_of
@@ -309,9 +310,14 @@ def _bases(run: Evaluator, node: ast.ClassDef) -> tuple[tuple[Class, ...], bool]
 
 
 def _import(run: Evaluator, node: ast.Import | ast.ImportFrom) -> Outcome:
-    """Define the imported names as those of their modules; nothing is imported."""
+    """Define the imported names as those of their modules, or of files beside the text; nothing is imported."""
     run.memory.events += 1
     for alias in node.names:
+        names = beside.all_imported(run, node) if alias.name == "*" and isinstance(node, ast.ImportFrom) else None
+        for known, value in (names or {}).items():
+            run.scope.define(known, value)
+        if names is not None:
+            continue
         if alias.name == "*":
             run.memory.forget(run.scope, node, f"line {run.line(node)} imports it")
             continue
@@ -323,7 +329,8 @@ def _import(run: Evaluator, node: ast.Import | ast.ImportFrom) -> Outcome:
             full = alias.name if alias.asname else name
         if run.scope.is_module:
             run.lines[name] = run.line(node)
-        run.scope.define(name, Module(_VENDORED.sub("", full)))
+        value = beside.imported(run, node, alias)
+        run.scope.define(name, Module(_VENDORED.sub("", full)) if value is None else value)
     return None
 
 

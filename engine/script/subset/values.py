@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
@@ -19,6 +20,13 @@ class Module(msgspec.Struct, Foreign, frozen=True):
     """A module or a name of one, as its dotted name: nothing is imported."""
 
     name: str
+
+
+class TextModule(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A module whose file is read: its path and its names."""
+
+    path: Path
+    scope: Scope
 
 
 class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
@@ -209,6 +217,7 @@ __all__ = [
     "Lazy",
     "Module",
     "Parent",
+    "TextModule",
     "TypeVariable",
     "Unknown",
     "View",
