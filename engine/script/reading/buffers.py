@@ -11,6 +11,7 @@ from ...ir import dtype as dt
 from ..subset.scope import Value
 from ..syntax import find_tree
 from .expressions import ExpressionReader
+from .intrinsics import unstarred
 
 _POSITIONAL = ("shape", "dtype", "data", "strides", "elem_offset")
 _KEYWORDS = (
@@ -147,7 +148,7 @@ def _sizes(reader: ExpressionReader, node: ast.expr, match: dict[str, str] | Non
     if isinstance(known, tuple):  # a module-level `shape = (128, 64)`
         return tuple(_integer(reader, item, node) for item in known)
     found: list[Expr] = []
-    for item in reader.sequence(node):
+    for item in unstarred(reader, reader.sequence(node)):
         quoted = isinstance(item, ast.Constant) and isinstance(item.value, str)
         found.append(_quoted(reader, item, match) if quoted and match is not None else reader.index(item))
     return tuple(found)

@@ -36,6 +36,29 @@ def loop_headers(reader: ExpressionReader, node: ast.expr) -> tuple[list[For], E
     )
 
 
+def loop_targets(
+    reader: ExpressionReader, target: ast.expr, headers: list[For]
+) -> list[tuple[ast.Name, list[For], bool]]:
+    """Return the names of a `for` with their loops, and whether a name is that of one loop: `iters` and `*iters` are tuples."""
+    items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    bare = [item.value if isinstance(item, ast.Starred) else item for item in items]
+    names = [item for item in bare if isinstance(item, ast.Name)]
+    if len(names) != len(items):
+        raise reader.error(target, "unsupported", "loop variables must be names", expected="for i, j in T.grid(8, 8)")
+    many = [isinstance(item, ast.Starred) for item in items]
+    if len(headers) > 1 and items == [target]:
+        many = [True]
+    rest = len(headers) - len(names) + 1
+    if sum(many) > 1 or rest < 0 or (rest != 1 and not any(many)):
+        message = f"{len(headers)} loops for {len(names)} names"
+        raise reader.error(target, "wrong-arguments", message, expected="one name per loop")
+    found: list[tuple[ast.Name, list[For], bool]] = []
+    for name, is_many in zip(names, many, strict=True):
+        first = sum(len(loops) for _, loops, _ in found)
+        found.append((name, headers[first : first + (rest if is_many else 1)], not is_many))
+    return found
+
+
 def _grid(reader: ExpressionReader, node: ast.Call) -> list[For]:
     if node.keywords:
         raise reader.error(node, "wrong-arguments", "T.grid needs extents", expected="T.grid(128, 64)")

@@ -47,7 +47,7 @@ from .early import bound_values, define_iterators, early_header, read_bind, with
 from .expressions import ExpressionReader
 from .helpers import written_out
 from .intrinsics import is_unknown, parameters
-from .loops import loop_headers
+from .loops import loop_headers, loop_targets
 from .operators import arithmetic
 from .source import PositionTable, Source
 
@@ -655,7 +655,7 @@ class StatementReader:
                 node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
             )
         headers, step = loop_headers(self.exprs, node.iter)
-        targets = self._loop_targets(node.target, headers)
+        targets = loop_targets(self.exprs, node.target, headers)
         place = self.source.header(node)
         made: list[For] = []
         with self.exprs.scope.nested():
@@ -679,31 +679,6 @@ class StatementReader:
             if step is not None:
                 result = self.mark(SteppedFor(result, step), place)
         return result
-
-    def _loop_targets(self, target: ast.expr, headers: list[For]) -> list[tuple[ast.Name, list[For], bool]]:
-        """Return the names of a `for` with their loops, and whether a name is that of one loop: `iters` and `*iters` are tuples."""
-        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        many = [isinstance(item, ast.Starred) for item in items]
-        names = self._names(
-            ast.copy_location(
-                ast.Tuple([i.value if isinstance(i, ast.Starred) else i for i in items], ast.Store()), target
-            )
-        )
-        if len(headers) > 1 and items == [target]:
-            many = [True]
-        rest = len(headers) - len(names) + 1
-        if sum(many) > 1 or rest < 0 or (rest != 1 and not any(many)):
-            raise self.source.error(
-                target,
-                "wrong-arguments",
-                f"{len(headers)} loops for {len(names)} names",
-                expected="one name per loop",
-            )
-        found: list[tuple[ast.Name, list[For], bool]] = []
-        for name, is_many in zip(names, many, strict=True):
-            first = sum(len(loops) for _, loops, _ in found)
-            found.append((name, headers[first : first + (rest if is_many else 1)], not is_many))
-        return found
 
 
 def _compose(items: list[Item]) -> Wrapper | None:
