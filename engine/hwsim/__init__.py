@@ -17,7 +17,7 @@ from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
 from .caches.tasks import MAX_ACCESSES
 from .cost.estimate import CostEstimate, estimate_cost
-from .cost.interface import Cost, Promise, TaskCost
+from .cost.interface import ProgramCost, Promise, TaskCost
 from .cost.lower_bound import LowerBound, lower_bound_of
 from .cost.unpiped_bound import PipelinesBound, UnpipedBound
 from .errors import MachineError
@@ -79,7 +79,6 @@ __all__ = [
     "CacheRow",
     "CachedTask",
     "CellLife",
-    "Cost",
     "CostEstimate",
     "CriticalPath",
     "Density",
@@ -106,6 +105,7 @@ __all__ = [
     "PathPart",
     "PipelinesBound",
     "Placement",
+    "ProgramCost",
     "Promise",
     "Repeat",
     "ReplayTimeline",

@@ -137,7 +137,7 @@ def _cost(report: Report, blocks: set[str], title: str) -> Section:
     """The busy cycles of each engine with tasks of these blocks."""
     spent: dict[str, list[int]] = {}
     for task in report.tasks:
-        if blocks & set(task.block.split(" + ")):
+        if blocks & task.blocks.keys():
             row = spent.setdefault(task.engine, [0, 0])
             row[0] += task.cycles
             row[1] += task.tasks
@@ -191,7 +191,7 @@ def _engine(report: Report, name: str) -> list[Section]:
     """The engine that runs the block, the reason for its choice, and its cost."""
     found: list[Section] = []
     for task in report.tasks:
-        blocks = task.block.split(" + ")
+        blocks = list(task.blocks)
         if name not in blocks:
             continue
         section = _section(task.engine, "engine", note=f"{task.reason[:1].upper()}{task.reason[1:]}.")

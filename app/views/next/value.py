@@ -149,11 +149,8 @@ def _heaviest(state: State, report: Report | TilewrightError | None) -> Heaviest
     """The block with the most busy cycles."""
     if not isinstance(report, Report) or state.moment is None:
         return None
-    spent: Counter[str] = Counter()
-    engines: dict[str, str] = {}
-    for task in report.tasks:
-        spent[task.block] += task.cycles
-        engines[task.block] = task.engine
+    spent = Counter(report.cycles_by_block)
+    engines = {name: task.engine for task in report.tasks for name in task.blocks}
     ids = row_ids(state.moment.schedule.func)
     name, cycles = next(((n, c) for n, c in spent.most_common() if ids.has(n)), ("", 0))
     if not cycles:

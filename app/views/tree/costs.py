@@ -33,10 +33,10 @@ class Cost(Value, frozen=True):
 def row_costs(func: PrimFunc, report: Report) -> dict[str, Cost]:
     """The cost of each row by its id; rows without cycles and bytes are left out.
 
-    A block has the cycles of its tasks and the bytes that it copies; a loop sums the blocks below it. `share` is the part of the run's
-    cycles or of all copied bytes. Engines work in parallel, so shares may add up to more than 1.
+    A block has the cycles of its tasks (its part, if a task runs several blocks) and the bytes that it copies; a loop sums the blocks below
+    it. `share` is the part of the run's cycles or of all copied bytes. Engines work in parallel, so shares may add up to more than 1.
     """
-    busy, moved = _cycles_of_blocks(report), _bytes_of_blocks(func, report)
+    busy, moved = report.cycles_by_block, _bytes_of_blocks(func, report)
     index, ids = ProgramIndex(func), row_ids(func)
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for stmt in loops_and_blocks(func.body):
@@ -71,13 +71,6 @@ def _cost(cycles: int, copied: int, all_cycles: int, all_bytes: int) -> Cost:
         CostPart(round(min(1.0, part), 4), compact(cycles), busy),
         CostPart(round(min(1.0, moved), 4), size_text(copied), size),
     )
-
-
-def _cycles_of_blocks(report: Report) -> dict[str, int]:
-    found: dict[str, int] = defaultdict(int)
-    for task in report.tasks:
-        found[task.block] += task.cycles
-    return found
 
 
 def _bytes_of_blocks(func: PrimFunc, report: Report) -> dict[str, int]:

@@ -17,7 +17,7 @@ from ..report.model import Bound
 Promise = Literal["exact", "lower bound", "estimate"]
 
 
-class Cost(Protocol):
+class ProgramCost(Protocol):
     """The cycles of a program."""
 
     @property
@@ -27,7 +27,7 @@ class Cost(Protocol):
     def cycles(self) -> int: ...
 
 
-class TaskCost(Cost, Protocol):
+class TaskCost(ProgramCost, Protocol):
     """The cost of tasks. `bounds` are the work of engines and ports, the highest first; `energy_pj`, `copied_bytes` and `peaks`, the bytes
     by memory row, are exact.
     """

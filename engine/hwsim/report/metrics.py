@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from math import prod
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ...cancellation import checkpoint
-from ...ir import Buffer
+from ...ir import Buffer, build
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from ..replay.clocks import CAUSES, Cause
 from ..replay.occupancy import Occupancy, occupancy
 from ..replay.timeline import ReplayTimeline, moments
-from ..tasks.tree import TaskProgram
+from ..tasks.tree import TaskProgram, Template
 from .findings import find
 from .model import (
     Bound,
@@ -224,9 +225,32 @@ def _kinds(program: TaskProgram, counts: Mapping[int, int]) -> tuple[TaskKind, .
         cycles[variant.template] += count * variant.cost.duration
     engines = program.machine.engines
     return tuple(
-        TaskKind(t.name, engines[t.engine].name, t.choices[0].reason, tasks[t.number], cycles[t.number])
+        TaskKind(
+            t.name,
+            engines[t.engine].name,
+            t.choices[0].reason,
+            tasks[t.number],
+            cycles[t.number],
+            _by_block(program, t, cycles[t.number]),
+        )
         for t in program.templates
     )
+
+
+def _by_block(program: TaskProgram, template: Template, cycles: int) -> dict[str, int]:
+    """Returns the cycles of a template for each of its blocks, in proportion to their iterations."""
+    index = program.nest.index
+    weights = {
+        block.name: prod(build.int_value(loop.extent) or 1 for loop in index.loops_of(block.name))
+        for block in template.blocks
+        if index.has_block(block.name)
+    }
+    found: dict[str, int] = {}
+    left, weight = cycles, sum(weights.values())
+    for name, part in weights.items():
+        found[name] = left * part // weight
+        left, weight = left - found[name], weight - part
+    return found
 
 
 def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:

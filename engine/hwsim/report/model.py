@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, cast, overload
 
@@ -193,13 +194,18 @@ UNKNOWN = {
 
 
 class TaskKind(msgspec.Struct, frozen=True):
-    """The tasks of a block: their engine, the reason for its choice, their number and their cycles."""
+    """The tasks of a block: their engine, the reason for its choice, their number and their cycles.
+
+    `blocks` are the names of the blocks that one task runs together ("a + b" in `block`), each with its part of the cycles, in proportion
+    to its iterations.
+    """
 
     block: str
     engine: str
     reason: str
     tasks: int
     cycles: int
+    blocks: dict[str, int] = {}
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -383,6 +389,14 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     def promise(self) -> Literal["exact", "lower bound"]:
         """What `cycles` are; see `cost.interface`."""
         return "exact" if self.unknown is None else "lower bound"
+
+    @property
+    def cycles_by_block(self) -> dict[str, int]:
+        """The busy cycles of each block."""
+        found: Counter[str] = Counter()
+        for kind in self.tasks:
+            found.update(kind.blocks)
+        return dict(found)
 
     @property
     def peaks(self) -> dict[str, int]:

@@ -1,6 +1,7 @@
 // The problems pane: errors and findings with their places, and a button for each fix with its effect.
 
 import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
+import { groupAlike } from "./alike.js";
 import { fixBox } from "./fix.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
@@ -55,6 +56,24 @@ function problem(model, item) {
   );
 }
 
+/**
+ * The entry of alike problems: the first one, and the others folded.
+ * @param {PayloadModel} model
+ * @param {Problem[]} group
+ */
+function entry(model, [first, ...others]) {
+  if (!others.length) return problem(model, first);
+  const more = h(
+    "details",
+    { class: "alike" },
+    h("summary", {}, `${others.length} more like this`),
+    h("ul", {}, ...others.map((item) => problem(model, item))),
+  );
+  const item = problem(model, first);
+  item.querySelector(".problem-text")?.append(more);
+  return item;
+}
+
 /** @param {ProblemsData} data */
 function summary(data) {
   const counts = Object.entries(WORDS).flatMap(([severity, [one, many]]) => {
@@ -75,8 +94,10 @@ function summary(data) {
  */
 function showProblemsOf(view, drawn, row) {
   const items = /** @type {HTMLElement[]} */ ([...view.querySelectorAll(".problem")]);
-  const about = items.filter((_, n) => row === undefined || drawn.problems[n].rows.includes(row));
+  const shown = groupAlike(drawn.problems).flat();
+  const about = items.filter((_, n) => row === undefined || shown[n].rows.includes(row));
   if (!about.length) return;
+  for (const folded of row === undefined ? [] : about) folded.closest("details")?.setAttribute("open", "");
   bringIntoView(view, about[0]);
   about[0].focus({ preventScroll: true });
   for (const item of about)
@@ -136,7 +157,9 @@ export function render({ model }) {
     if (head.textContent !== text) head.textContent = text;
     keepScroll(view, () => {
       list.hidden = !data.problems.length;
-      keepProblemFocus(list, () => list.replaceChildren(...data.problems.map((item) => problem(model, item))));
+      keepProblemFocus(list, () =>
+        list.replaceChildren(...groupAlike(data.problems).map((group) => entry(model, group))),
+      );
     });
   });
   return view;

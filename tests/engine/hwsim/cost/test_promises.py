@@ -9,7 +9,7 @@ import pytest
 import tilewright
 from tilewright.engine.explore import program_bound
 from tilewright.engine.hwsim import (
-    Cost,
+    ProgramCost,
     UnpipedBound,
     estimate_cost,
     load_machine,
@@ -28,7 +28,7 @@ def test_each_figure_keeps_its_promise(name: str) -> None:
     schedule, machine = notebook.schedule, notebook.machine
     assert schedule is not None and machine is not None and isinstance(notebook.program, PrimFunc)
     cycles = simulate(schedule.func, machine).cycles
-    costs: list[Cost] = [
+    costs: list[ProgramCost] = [
         simulate(schedule.func, machine, known_plan=schedule.plan),
         lower_bound_of(tasks_of(schedule.func, machine)),
         UnpipedBound(schedule.plan, machine).at({}),

@@ -115,3 +115,28 @@ def test_trillion_tiles_replay_as_few_tasks_as_a_thousand():
     assert len(many.segments) <= 2 * len(few.segments)
     assert sum(e.tasks for e in many.engines.values()) > 10**12
     assert many.engines["matrix"].busy == few.engines["matrix"].busy * 10**9
+
+
+NORM = """@T.prim_func(s_tir=True)
+def norm(X: T.Buffer((64, 256), "float32"), Y: T.Buffer((64, 32), "float32")):
+    S = T.sblock_alloc_buffer((64,), "float32")
+    for i in range(64):
+        for j in range(256):
+            with T.sblock("squares"):
+                vi, vj = T.axis.remap("SR", [i, j])
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + X[vi, vj] * X[vi, vj]
+        for j in range(32):
+            with T.sblock("scaled"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = X[vi, vj] * T.rsqrt(S[vi])
+"""
+
+
+def test_blocks_of_one_task_share_its_cycles_by_their_iterations():
+    report = simulate(parse(NORM).program, load_machine("cpu-core"))
+    (kind,) = report.tasks
+    assert kind.block == "squares + scaled" and report.cycles_by_block == kind.blocks
+    assert sum(kind.blocks.values()) == kind.cycles
+    assert kind.blocks["squares"] == kind.cycles * 256 // 288
