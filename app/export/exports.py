@@ -21,7 +21,7 @@ from ..state.model import State
 from ..views.drawings import Theme, timeline_svg, tree_svg
 from ..views.drawings.png import png_of
 from ..views.shell.export_kinds import EXPORT_KINDS, TVM_VERSIONS, ExportKind
-from ..views.timeline.value import timeline_value
+from ..views.timeline.value import drawn_window, timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
 
 
@@ -129,7 +129,8 @@ def _tree(subject: ExportSubject) -> str:
 def _timeline(subject: ExportSubject) -> str:
     _ = subject.report  # raises an error if there is no report
     value = timeline_value(subject.state, subject.store)
-    return timeline_svg(value, title=subject.state.title, theme=subject.theme, width=subject.width)
+    window = drawn_window(subject.state, subject.store)
+    return timeline_svg(value, window, title=subject.state.title, theme=subject.theme, width=subject.width)
 
 
 def _trace(subject: ExportSubject) -> str:

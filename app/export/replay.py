@@ -23,7 +23,7 @@ from ..views.labels.values import Value
 from ..views.shell.headline import figures, verdict_value
 from ..views.timeline.value import PathAnswer, Timeline, path_value, timeline_data, timeline_value
 from ..views.timeline.waits import StepToBlame, step_to_blame
-from ..views.timeline.window import BinnedWindow, ExactWindow, window
+from ..views.timeline.window import BinnedWindow, whole_bins, whole_run
 from ..views.tree.tree_now import costs_now, rows_now
 
 MAX_BYTES = 2_000_000
@@ -34,19 +34,17 @@ DETAIL = (40_000, 10_000, 3_000)
 zoomed into."""
 
 DRAWN = 6_000
-"""Maximum number of tasks drawn individually when the whole run is visible."""
+"""Maximum number of tasks that are drawn individually at a time: no server makes finer bins of a part of the run."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 class Recording(Value, frozen=True):
-    """A timeline, all tasks of its run in compressed time (as bins in `folded` if they are many, then also in
-    `detail`), and the answers of the server: the steps to blame by buffer and block, and the critical path of the
-    run; and the lines of the program."""
+    """A timeline, and the answers of the server: the run in compressed time as bins if a window cannot have all tasks,
+    the steps to blame by buffer and block, and the critical path of the run; and the lines of the program."""
 
     value: Timeline
-    folded: ExactWindow | BinnedWindow
-    detail: ExactWindow | None
+    folded: BinnedWindow | None
     steps: dict[str, StepToBlame]
     path: PathAnswer
     script: list[str]
@@ -70,19 +68,19 @@ def replay_html(state: State, store: Store, report: Report) -> str:
 def recording(state: State, store: Store, report: Report, most: int) -> Recording:
     """The timeline's value, all tasks if there are at most `most`, and the precomputed answers of the server."""
     assert state.moment is not None
-    value = timeline_value(state, store)
-    timeline = timeline_data(report, store)
-    detail = window(timeline, 0, timeline.length, folded=True, most=most)
-    folded = window(timeline, 0, timeline.length, folded=True, most=min(most, DRAWN))
+    data, value = timeline_data(report, store), timeline_value(state, store)
+    run = whole_run(data, most)
+    drawn = DRAWN if run is not None else 0
+    bins = value.bins or whole_bins(data, folded=False, most=drawn)
+    folded = whole_bins(data, folded=True, most=drawn)
     steps: dict[str, StepToBlame] = {}
     for wait in value.waits:
         if wait.cause != "idle":
             held_by = wait.block or wait.what
             steps[f"{wait.buffer} {held_by}"] = step_to_blame(state, store, wait.buffer, held_by)
     return Recording(
-        replace(value, report=1),
+        replace(value, report=1, drawn=drawn, run=run, bins=bins),
         folded,
-        detail if isinstance(detail, ExactWindow) and not folded.exact else None,
         steps,
         replace(path_value(report, store, 0, report.cycles), report=1),
         store.script(state.moment.schedule).splitlines(),

@@ -11,7 +11,7 @@ from ..state.derived import Store
 from ..state.model import State
 from ..views.drawings import layout_svg, timeline_svg, tree_svg
 from ..views.inspector.value import inspector_value
-from ..views.timeline.value import timeline_value
+from ..views.timeline.value import drawn_window, timeline_value
 from ..views.tree.tree_now import costs_now, rows_now
 
 _LABEL = re.compile(r'aria-label="([^"]*)"')
@@ -27,7 +27,7 @@ def tree_picture(state: State, store: Store) -> str:
 
 def timeline_picture(state: State, store: Store) -> str:
     """The timeline as SVG."""
-    return timeline_svg(timeline_value(state, store), title=state.title, theme="light")
+    return timeline_svg(timeline_value(state, store), drawn_window(state, store), title=state.title, theme="light")
 
 
 def layout_picture(state: State, store: Store) -> str:

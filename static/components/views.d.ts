@@ -1432,11 +1432,10 @@ export interface ProposedFix {
   detail: string;
 }
 
-/** A timeline, all tasks of its run in compressed time (as bins in `folded` if they are many, then also in `detail`), and the answers of the server: the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */
+/** A timeline, and the answers of the server: the run in compressed time as bins if a window cannot have all tasks, the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */
 export interface Recording {
   value: Timeline;
-  folded: ExactWindow | BinnedWindow;
-  detail: ExactWindow | null;
+  folded: BinnedWindow | null;
   steps: Record<string, StepToBlame>;
   path: PathAnswer;
   script: string[];
@@ -1786,7 +1785,7 @@ export interface Thumbnail {
   memories: FillLevel[];
 }
 
-/** The tables and the first window. Times are in cycles: `cycles` of the run in real time, `length` in compressed time, which contains each repeat once. Lanes and rows are numbered as they are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, the tables are empty, and there is no overview and no window. */
+/** The tables and the events. Times are in cycles: `cycles` of the run in real time, `length` in compressed time, which contains each repeat once. `run` has all events in compressed time, unless they are too many; `bins` is the whole run in real time, if it has more tasks than the `drawn` ones of a window. Lanes and rows are numbered as they are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, and the tables are empty. */
 export interface Timeline {
   report: number;
   cycles: number;
@@ -1802,9 +1801,11 @@ export interface Timeline {
   figures: [string, string][];
   buffers: ColouredBuffer[];
   note: string;
+  drawn: number;
   blank?: Blank | null;
   overview?: Overview | null;
-  window?: ExactWindow | BinnedWindow | null;
+  run?: ExactWindow | null;
+  bins?: BinnedWindow | null;
 }
 
 /** The run after a drop of `rows` on `loop`, of so many `cycles`: from `start` to `end` the work by engine, and the bytes by the scope of the memory. */

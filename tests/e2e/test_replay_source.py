@@ -1,4 +1,4 @@
-"""A replay answers from its recording like the server: windows of random intervals, starts of random tasks."""
+"""The browser cuts windows of random intervals and finds random tasks like the server; a replay answers from its recording."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ from tilewright.engine.hwsim import Report
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("gemmini_gemm", "vta_gemm")]
 PIECES = ("waits", "fills", "lives")
+MODULES = """
+import { RecordedModel } from "./replay/source.js";
+import { Scene } from "./timeline/scene.js";
+Object.assign(window, { RecordedModel, Scene });
+"""
 
 
 @pytest.fixture
@@ -33,12 +38,12 @@ def blank(open_page: Callable[..., Page]) -> Page:
 
 
 def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
-    """An example, and `window.replay` with its recording."""
+    """An example, with its recording as `window.scene` and `window.replay`."""
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     state, store = painted(State(notebook=notebook, shown=notebook))
     report = store.simulated(state)
     assert isinstance(report, Report)
-    open_modules(page, "", 'import { RecordedModel } from "./replay/source.js"; window.RecordedModel = RecordedModel;')
+    open_modules(page, "", MODULES)
     page.wait_for_function("() => Boolean(window.RecordedModel)")
     replay(page, state, store, report, 40_000)
     return state, store, report
@@ -47,7 +52,9 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
 def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
     """A recording limited to `most` tasks, as in a replay."""
     data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
-    page.evaluate("data => { window.replay = new RecordedModel(data, () => {}); }", data)
+    page.evaluate(
+        "data => { window.replay = new RecordedModel(data, () => {}); window.scene = new Scene(data.value); }", data
+    )
 
 
 def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -71,18 +78,18 @@ def heights(line: dict[str, Any], length: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str) -> None:
+def test_windows_are_cut_like_on_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
-    scene = timeline_data(report, store)
+    data = timeline_data(report, store)
     rng = random.Random(name)
     for folded in (True, False):
-        total = scene.length if folded else report.cycles
+        total = data.length if folded else report.cycles
         for _ in range(8):
             length = rng.choice([1, 60, total // 300, total // 40]) or 1
             start = rng.randrange(max(1, total - length))
-            wanted = msgspec.to_builtins(window(scene, start, start + length, folded=folded))
+            wanted = msgspec.to_builtins(window(data, start, start + length, folded=folded))
             found = blank.evaluate(
-                "([start, end, folded]) => replay.window({ start, end, folded })", [start, start + length, folded]
+                "([start, end, folded]) => scene.window({ start, end, folded })", [start, start + length, folded]
             )
             assert found["exact"] and wanted["exact"]
             assert (found["start"], found["end"]) == (wanted["start"], wanted["end"])
@@ -95,15 +102,15 @@ def test_the_recording_answers_intervals_like_the_server(blank: Page, name: str)
 
 
 @pytest.mark.parametrize("name", ["vtcm_double_buffer", *LARGE])
-def test_the_recording_finds_iterations_like_the_server(blank: Page, name: str) -> None:
+def test_iterations_are_found_like_on_the_server(blank: Page, name: str) -> None:
     _, store, report = recorded(blank, name)
-    scene = timeline_data(report, store)
+    data = timeline_data(report, store)
     rng = random.Random(name)
-    for number, kind in enumerate(scene.templates):
+    for number, kind in enumerate(data.templates):
         for _ in range(15):
             place = [rng.randrange(loop.extent) for loop in kind.loops]
             cycle = start_of_task(report, store, number, tuple(place))
-            assert blank.evaluate("([t, p]) => replay.find(t, p)", [number, place]) == cycle, (
+            assert blank.evaluate("([t, p]) => scene.find(t, p)", [number, place]) == cycle, (
                 kind.block,
                 place,
             )
@@ -113,9 +120,12 @@ def test_bins_represent_intervals_of_too_many_tasks(blank: Page) -> None:
     state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
     for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):
-        found = blank.evaluate("([start, end, folded]) => replay.window({ start, end, folded })", [start, end, folded])
+        found = blank.evaluate(
+            "([start, end, folded]) => replay.window({ start, end, folded }).window", [start, end, folded]
+        )
         assert not found["exact"] and (found["start"], found["end"]) == (start, end)
         assert found["bins"]["count"] == min(240, end - start) and len(found["bytes"]) == len(
             timeline_data(report, store).rows
         )
-    assert blank.evaluate("replay.find(0, [0, 0, 0])") is None
+    assert blank.evaluate("scene.find(0, [0, 0, 0])") is None
+    assert blank.evaluate("scene.window({ start: 0, end: 500, folded: true })") is None

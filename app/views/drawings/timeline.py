@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..labels.numbers import grouped, percent_text
 from ..timeline.causes import CAUSES
 from ..timeline.value import TaskTemplate, Timeline
-from ..timeline.window import ExactWindow, Intervals, MemoryLine, TaskColumns
+from ..timeline.window import BinnedWindow, ExactWindow, Intervals, MemoryLine, TaskColumns
 from .bins import draw_bins
 from .canvas import Canvas, TextPiece, Theme, shortened, text_width
 from .frame import GUTTER, RIGHT, SLOTS, TimelineFrame
@@ -23,10 +23,17 @@ WORTH_A_TIP = 1.5
 """The width in pixels below which tasks are drawn together, without labels and tooltips."""
 
 
-def timeline_svg(value: Timeline, *, title: str = "", theme: Theme = "auto", width: int = 960) -> str:
-    """The drawing of `views.timeline.timeline_value`: the whole run in real time. Without a report it shows the reason."""
+def timeline_svg(
+    value: Timeline,
+    window: ExactWindow | BinnedWindow | None,
+    *,
+    title: str = "",
+    theme: Theme = "auto",
+    width: int = 960,
+) -> str:
+    """The drawing of `timeline_value` and `drawn_window`: the whole run in real time. Without a report it shows the reason."""
     canvas = Canvas(theme)
-    if not value.cycles:
+    if window is None or not value.cycles:
         note = value.note or "nothing runs"
         canvas.text(title or "Timeline", 12, 20, size=13, bold=True)
         canvas.text(shortened(note, max(width, LEAST_WIDTH) - 24, 11), 12, 42, "muted")
@@ -36,8 +43,6 @@ def timeline_svg(value: Timeline, *, title: str = "", theme: Theme = "auto", wid
     frame = TimelineFrame(value, max(width, LEAST_WIDTH))
     _head(canvas, value, frame, title)
     _grounds(canvas, frame)
-    window = value.window
-    assert window is not None, "a run has a window"
     if isinstance(window, ExactWindow):
         _overlaps(canvas, window.tasks, frame)
         _tasks(canvas, value, window.tasks, frame)

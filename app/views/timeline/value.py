@@ -1,4 +1,5 @@
-"""The timeline's value: the tables for its bars, marks and texts, and the first window. The browser requests further windows.
+"""The timeline's value: the tables for its bars, marks and texts, and the run in compressed time, from which the browser cuts windows. It
+requests a window where the tasks are too many.
 
 Lanes of engines and rows of memories are numbered as they are listed; a task's `kind`, a tile's cell and a wait's kind are entries of
 tables, so that an event travels as a few numbers.
@@ -30,7 +31,7 @@ from ..labels.palette import OTHER, Colours
 from ..labels.values import Answer, Value
 from .causes import Cause
 from .data import BufferCell, TimelineData, WaitKind
-from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, window
+from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, whole_bins, whole_run, window
 
 HEADROOM = 1.35
 """A memory that is nearly empty is shown up to this times its peak: its tiles would be hairlines under the capacity."""
@@ -158,10 +159,11 @@ class ColouredBuffer(Value, frozen=True):
 
 
 class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
-    """The tables and the first window. Times are in cycles: `cycles` of the run in real time, `length` in compressed
-    time, which contains each repeat once. Lanes and rows are numbered as they are listed; `lines` has the line of
-    the program's text by row of the tree. Without a report `cycles` is 0, the tables are empty, and there is no
-    overview and no window."""
+    """The tables and the events. Times are in cycles: `cycles` of the run in real time, `length` in compressed time,
+    which contains each repeat once. `run` has all events in compressed time, unless they are too many; `bins` is the
+    whole run in real time, if it has more tasks than the `drawn` ones of a window. Lanes and rows are numbered as they
+    are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, and the
+    tables are empty."""
 
     report: int
     cycles: int
@@ -177,9 +179,11 @@ class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
     figures: list[tuple[str, str]]
     buffers: list[ColouredBuffer]
     note: str
+    drawn: int
     blank: Blank | None = None
     overview: Overview | None = None
-    window: ExactWindow | BinnedWindow | None = None
+    run: ExactWindow | None = None
+    bins: BinnedWindow | None = None
 
 
 class PathSteps(Value, frozen=True):
@@ -225,6 +229,7 @@ NOTHING = Timeline(
     figures=[],
     buffers=[],
     note="",
+    drawn=MAX_EVENTS,
 )
 
 BLANK = "This pane shows the tasks and stalls of each engine over time, and the contents of each memory."
@@ -277,11 +282,19 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
         waits=[_wait(wait, ids, data.colours) for wait in data.waits],
         lines=store.remember(_LINES(func), lambda: _lines(schedule, ids, store)),
         overview=_overview(data),
-        window=window(data, 0, report.cycles, folded=False),
+        run=whole_run(data),
+        bins=whole_bins(data, folded=False),
         figures=_figures(report),
         buffers=_buffers(report, data),
         note="",
+        drawn=MAX_EVENTS,
     )
+
+
+def drawn_window(state: State, store: Store) -> ExactWindow | BinnedWindow | None:
+    """The whole run in real time, for a drawing; None without a report."""
+    report = store.known_report(state)
+    return window_value(report, store, 0, report.cycles, folded=False) if isinstance(report, Report) else None
 
 
 def window_value(report: Report, store: Store, start: int, end: int, *, folded: bool) -> ExactWindow | BinnedWindow:

@@ -1,5 +1,6 @@
-"""A window of the timeline for the browser: every task, wait and tile if they fit, else their share of each bin of time. The cost does
-not depend on trip counts: events outside of the window are skipped.
+"""A window of the timeline: every task, wait and tile if they fit, else their share of each bin of time. The cost does not depend on trip
+counts: events outside of the window are skipped. The browser cuts the windows of most runs itself, from the whole run in compressed time
+(`whole_run`, `static/components/timeline/scene.js`).
 
 Folded windows use compressed time, in which each repeat occurs once; others use real time. Both are sent relative to `start`.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
+from sys import maxsize
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +23,9 @@ from .data import Column, Spans, TimelineData
 
 MAX_EVENTS = 1_500
 """More tasks than this are drawn as bins: a browser draws up to this number with labels in a few milliseconds."""
+
+MAX_RUN = 4_000
+"""A run of more tasks in compressed time is not sent as a whole: so many take 200 KiB, and 5 ms to encode."""
 
 BINS = 360
 """The maximum number of bins; a bin is then about two pixels wide."""
@@ -108,15 +113,32 @@ class WindowAnswer(Answer, frozen=True, tag="window"):
     window: ExactWindow | BinnedWindow
 
 
+def whole_run(data: TimelineData, most: int = MAX_RUN) -> ExactWindow | None:
+    """All events and bytes in compressed time; None if there are more than `most` tasks."""
+    if len(data.line.starts) > most:
+        return None
+    found = window(data, 0, data.length, folded=True, most=most, corners=maxsize - 1)
+    return found if isinstance(found, ExactWindow) else None
+
+
+def whole_bins(data: TimelineData, *, folded: bool, most: int = MAX_EVENTS) -> BinnedWindow | None:
+    """The whole run as bins; None if there are at most `most` tasks."""
+    end = data.length if folded else data.report.cycles
+    if data.tasks_between(0, end, folded=folded) <= most:
+        return None
+    found = window(data, 0, end, folded=folded, most=most)
+    return found if isinstance(found, BinnedWindow) else None
+
+
 def window(
-    data: TimelineData, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS
+    data: TimelineData, start: int, end: int, *, folded: bool, most: int = MAX_EVENTS, corners: int = CORNERS
 ) -> ExactWindow | BinnedWindow:
     """The window from `start` to `end`, exclusive. With more than `most` tasks, bins replace the events."""
     time_map = data.identity_map if folded else data.time_map
     total = data.length if folded else data.report.cycles
     start = min(max(0, start), max(0, total - 1))
     end = min(max(start + 1, end), max(total, start + 1))
-    lines = memory_lines(data, time_map, start, end)
+    lines = memory_lines(data, time_map, start, end, corners)
     if data.tasks_between(start, end, folded=folded) > most:
         bins = _bins(data, start, end, folded=folded)
         return BinnedWindow(folded=folded, start=start, end=end, bytes=lines, bins=bins)
@@ -207,13 +229,13 @@ def packed(shares: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> s
     return base64.b64encode(levels.astype(np.uint8).tobytes()).decode()
 
 
-def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) -> list[MemoryLine]:
-    """The bytes of each memory."""
-    intervals = list(islice(time_map.stretches(start, end), CORNERS + 1))
+def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int, most: int = CORNERS) -> list[MemoryLine]:
+    """The bytes of each memory, with at most so many corners."""
+    intervals = list(islice(time_map.stretches(start, end), most + 1))
     binned: Extremes | None = None
     found: list[MemoryLine] = []
     for columns in data.steps:
-        exact = _corners(*columns, intervals, start) if len(intervals) <= CORNERS else None
+        exact = _corners(*columns, intervals, start, most) if len(intervals) <= most else None
         if exact is None:
             binned = binned or Extremes(time_map, edges_of(start, end, BINS // 2))
             exact = binned.of(*columns)
@@ -222,9 +244,9 @@ def memory_lines(data: TimelineData, time_map: TimeMap, start: int, end: int) ->
 
 
 def _corners(
-    times: Column, live: Column, allocated: Column, intervals: Sequence[TimeInterval], origin: int
+    times: Column, live: Column, allocated: Column, intervals: Sequence[TimeInterval], origin: int, most: int
 ) -> MemoryLine | None:
-    """Every corner of the lines; None if there are more than CORNERS."""
+    """Every corner of the lines; None if there are more than `most`."""
     cuts: list[tuple[Column, Column]] = []
     count = 0
     for x in intervals:
@@ -232,7 +254,7 @@ def _corners(
         numbers = np.arange(max(0, first), last)
         cuts.append((np.maximum(times[numbers], x.start) + x.later - origin, numbers))
         count += len(numbers)
-        if count > CORNERS:
+        if count > most:
             return None
     if not count:
         return MemoryLine([0], [0], [0], [])

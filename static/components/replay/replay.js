@@ -8,7 +8,7 @@ import { render } from "../timeline/timeline.js";
 import { RecordedModel } from "./source.js";
 
 /** @import { Moment } from "../core/playhead.js" */
-/** @import { Recording } from "./source.js" */
+/** @import { Recording } from "../views.js" */
 
 /** @typedef {Map<string, SVGGElement[]>} Rows The rows of the drawn trees by their ids: each theme has its own drawing. */
 

@@ -79,7 +79,8 @@ export function timelineData(fields = {}) {
     buffers: [{ name: "A", colour: 1 }],
     note: "",
     overview: { count: 1, lanes: ["/w==", "/w=="], overlap: "AA==" },
-    window: exactWindow(),
+    drawn: 1500,
+    run: exactWindow(),
     ...fields,
   };
 }

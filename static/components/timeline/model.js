@@ -1,12 +1,13 @@
-// The state of the timeline: tables, windows from the server, the visible range, the playhead, and the program's state there.
+// The state of the timeline: tables, windows, the visible range, the playhead, and the program's state there.
 
-import { TimeMap } from "./time_map.js";
+import { Scene } from "./scene.js";
 import { decodedWindow } from "./windows.js";
 
 /** @import { ExactWindow, Window } from "./windows.js" */
 /** @import { Intervals, TaskKind, TaskTemplate as Template, Timeline as TimelineData } from "../views.js" */
 /** @import { Send } from "../core/dom.js" */
 /** @import { WindowAnswer } from "../views.js" */
+/** @import { Range } from "./scene.js" */
 /** @import { Copies } from "./time_map.js" */
 
 /** @typedef {{ start: number, end: number }} View The visible range: real time, or compressed time in the folded timeline. */
@@ -25,7 +26,7 @@ import { decodedWindow } from "./windows.js";
  * @typedef {{ tasks: Task[], waits: number[], cells: Record<number, "filling" | "live"> }} PlayheadState
  */
 
-/** @typedef {{ start: number, end: number, folded: boolean, isWhole?: boolean }} Request A range of drawn time. */
+/** @typedef {Range & { isWhole?: boolean }} Request */
 
 const MARGIN = 0.6; // of the visible range, on each side of a requested window
 const MAX_COARSENESS = 2.6; // the width of a window of bins in visible ranges
@@ -49,11 +50,13 @@ const NOTHING = {
   figures: [],
   buffers: [],
   note: "",
+  drawn: 0,
 };
 
 export class TimelineModel {
   data = NOTHING;
-  timeMap = new TimeMap([], 0);
+  /** The events from which windows are cut; the server is asked for the others. */
+  scene = new Scene(NOTHING);
   /** Whether repeats are drawn once, if the run has repeats. */
   isFoldChosen = false;
   /** @type {View} */
@@ -91,17 +94,22 @@ export class TimelineModel {
     this.whole.clear();
     this.current = this.moment = null;
     this.pending = { window: null, moment: null };
-    this.timeMap = new TimeMap(data.repeats, data.length);
-    if (!data.cycles || !data.window) return;
-    this.whole.set(data.window.folded, decodedWindow(data.window));
+    this.scene = new Scene(data);
+    if (!data.cycles) return;
+    if (data.bins) this.whole.set(false, decodedWindow(data.bins));
     if (before.cycles !== data.cycles || before.length !== data.length) {
       this.fit();
       this.copies = {};
     }
+    if (!this.whole.has(this.folded)) this.cut("window", this.wholeRange);
     this.seek(this.cycle);
   }
 
   // ---- Time.
+
+  get timeMap() {
+    return this.scene.timeMap;
+  }
 
   /** Whether the axis is compressed time. */
   get folded() {
@@ -111,6 +119,11 @@ export class TimelineModel {
   /** The duration of the run as it is drawn. */
   get length() {
     return Math.max(1, this.folded ? this.data.length : this.data.cycles);
+  }
+
+  /** @returns {Request} */
+  get wholeRange() {
+    return { start: 0, end: this.length, folded: this.folded, isWhole: true };
   }
 
   get span() {
@@ -207,27 +220,51 @@ export class TimelineModel {
     return [whole, current].filter((window) => window !== undefined);
   }
 
-  /** Request the window that the visible range lacks; one request at a time. */
+  /** Cut the window that the visible range lacks, or request it. */
   requestMissing() {
-    if (!this.data.cycles || this.pending.window) return;
+    if (!this.data.cycles) return;
     const { folded, length } = this;
+    if (!this.whole.has(folded)) this.request("window", this.wholeRange);
     const whole = this.whole.get(folded);
-    if (!whole) return this.request("window", { start: 0, end: length, folded, isWhole: true });
-    if (this.isSufficient(whole) || this.isSufficient(this.current)) return;
+    if (!whole || this.isSufficient(whole) || this.isSufficient(this.current)) return;
     const margin = this.span * MARGIN;
     const start = Math.max(0, Math.floor(this.view.start - margin));
     this.request("window", { start, end: Math.min(length, Math.ceil(this.view.end + margin)), folded });
   }
 
   /**
+   * Keep a window that is cut from the events, else request it; one request at a time.
    * @param {"window" | "moment"} slot
    * @param {Request} request
    */
   request(slot, request) {
+    if (this.cut(slot, request) || this.pending[slot]) return;
     const ticket = ++this.tickets;
     this.pending[slot] = { ...request, ticket };
     const { start, end, folded } = request;
     this.send({ kind: "window", ticket, start, end, folded });
+  }
+
+  /**
+   * Whether a window could be cut from the events.
+   * @param {"window" | "moment"} slot
+   * @param {Request} request
+   */
+  cut(slot, request) {
+    const window = this.scene.window(request);
+    if (window) this.keep(slot, request, decodedWindow(window));
+    return window !== null;
+  }
+
+  /**
+   * @param {"window" | "moment"} slot
+   * @param {Request} request
+   * @param {Window} window
+   */
+  keep(slot, { isWhole }, window) {
+    if (slot === "moment") this.moment = window;
+    else if (isWhole) this.whole.set(window.folded, window);
+    else this.current = window;
   }
 
   /**
@@ -236,16 +273,13 @@ export class TimelineModel {
    */
   receive(answer) {
     if (answer.report !== this.data.report) return;
-    const window = decodedWindow(answer.window);
-    if (this.pending.window?.ticket === answer.ticket) {
-      if (this.pending.window.isWhole) this.whole.set(window.folded, window);
-      else this.current = window;
-      this.pending.window = null;
-    } else if (this.pending.moment?.ticket === answer.ticket) {
-      this.moment = window;
-      this.pending.moment = null;
-    } else return;
-    this.onChange();
+    for (const slot of /** @type {const} */ (["window", "moment"])) {
+      const request = this.pending[slot];
+      if (request?.ticket !== answer.ticket) continue;
+      this.pending[slot] = null;
+      this.keep(slot, request, decodedWindow(answer.window));
+      this.onChange();
+    }
   }
 
   // ---- The playhead.
@@ -255,18 +289,24 @@ export class TimelineModel {
    * @returns {{ window: ExactWindow, at: number } | null}
    */
   exactAtPlayhead() {
-    const { compressed } = this.timeMap.at(this.cycle);
-    for (const window of [this.whole.get(true), this.whole.get(false), this.current, this.moment]) {
+    const known = this.knownAtPlayhead();
+    if (known) return known;
+    const start = Math.floor(this.cycle);
+    const ahead = Math.max(1, Math.ceil(this.span * MOMENT));
+    const narrow = { start, end: start + 1, folded: false };
+    const wide = { ...narrow, end: Math.max(start + 1, Math.min(start + ahead, this.data.cycles)) };
+    // While the run plays, the playhead is further on when an answer arrives; a window of bins would not help.
+    if (!this.cut("moment", wide))
+      this.request("moment", this.scene.run || this.moment?.exact === false ? narrow : wide);
+    return this.knownAtPlayhead();
+  }
+
+  /** @returns {{ window: ExactWindow, at: number } | null} */
+  knownAtPlayhead() {
+    for (const window of [this.whole.get(this.folded), this.current, this.moment]) {
       if (!window?.exact) continue;
-      const time = window.folded ? compressed : this.cycle;
+      const time = window.folded ? this.timeMap.at(this.cycle).compressed : this.cycle;
       if (window.start <= time && time < window.end) return { window, at: time - window.start };
-    }
-    if (!this.pending.moment) {
-      const start = Math.floor(this.cycle);
-      // While the run plays, the playhead is further on when the answer arrives; a window of bins would not help.
-      const ahead = this.moment && !this.moment.exact ? 1 : Math.max(1, Math.ceil(this.span * MOMENT));
-      const end = Math.max(start + 1, Math.min(start + ahead, this.data.cycles));
-      this.request("moment", { start, end, folded: false });
     }
     return null;
   }

@@ -97,7 +97,7 @@ test("the axis is true by default; the folded run is requested once it is chosen
     (message) => sent.push(message),
     () => {},
   );
-  model.show(timelineData({ window: binnedWindow() }));
+  model.show(timelineData({ run: null, bins: binnedWindow() }));
   assert.deepEqual([model.folded, model.length], [false, 400]);
   model.requestMissing();
   assert.equal(sent.length, 0);
@@ -109,8 +109,37 @@ test("the axis is true by default; the folded run is requested once it is chosen
   assert.equal(model.folded, false, "there is nothing to fold");
 });
 
+test("windows of a known run need no request", () => {
+  const { model, sent } = opened();
+  model.show(timelineData({ report: 8, bins: binnedWindow() }));
+  model.setFolded(false);
+  model.showRange(220, 240);
+  model.requestMissing();
+  const [whole, part] = model.windows();
+  assert.deepEqual([whole.exact, part.exact, part.start, part.end], [false, true, 208, 252]);
+  model.seek(230);
+  assert.deepEqual(model.stateAtPlayhead()?.tasks[0].place, [2]);
+  assert.equal(sent.length, 0);
+});
+
+test("a window of too many tasks is requested", () => {
+  const { model, sent } = opened();
+  model.show(timelineData({ report: 8, drawn: 3, bins: binnedWindow() }));
+  model.setFolded(false);
+  model.showRange(50, 300);
+  model.requestMissing();
+  assert.deepEqual(sent, [], "the bins of the whole run are fine enough");
+  model.showRange(110, 240);
+  model.requestMissing();
+  assert.deepEqual(sent, [{ kind: "window", ticket: 1, start: 32, end: 318, folded: false }]);
+  model.showRange(110, 130);
+  model.requestMissing();
+  assert.equal(model.current?.exact, true, "fewer tasks are cut while a request is under way");
+});
+
 test("expanded repeats keep the visible range, and request the whole run once", () => {
   const { model, sent } = opened();
+  model.show(timelineData({ report: 8, run: null }));
   model.seek(230);
   model.showRange(20, 40);
   model.setFolded(false);
@@ -131,9 +160,10 @@ test("expanded repeats keep the visible range, and request the whole run once", 
 
 test("an answer about another report is ignored", () => {
   const { model, sent } = opened();
+  model.show(timelineData({ run: null }));
   model.setFolded(false);
   model.requestMissing();
-  model.show(timelineData({ report: 8 }));
+  model.show(timelineData({ report: 8, run: null }));
   model.receive({ kind: "window", ticket: 1, report: 7, window: binnedWindow() });
   assert.equal(model.whole.has(false), false);
   assert.equal(sent.length, 1);
@@ -141,9 +171,10 @@ test("an answer about another report is ignored", () => {
 
 test("where only bins are known, the window at the playhead is requested", () => {
   const { model, sent } = opened();
-  model.show(timelineData({ report: 8, window: { ...binnedWindow(), folded: true, end: 100 } }));
+  model.setFolded(false);
+  model.show(timelineData({ report: 8, run: null, bins: binnedWindow() }));
   model.seek(120.5);
   assert.equal(model.stateAtPlayhead(), null);
   assert.equal(model.stateAtPlayhead(), null);
-  assert.deepEqual(sent, [{ kind: "window", ticket: 1, start: 120, end: 121, folded: false }]);
+  assert.deepEqual(sent, [{ kind: "window", ticket: 1, start: 120, end: 124, folded: false }]);
 });

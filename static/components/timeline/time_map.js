@@ -3,6 +3,7 @@
 /** @import { Series } from "./windows.js" */
 /** @import { TimelineRepeat as Repeat } from "../views.js" */
 
+/** @typedef {{ start: number, end: number, later: number }} TimeInterval An interval of compressed time, `later` in real time. */
 /** @typedef {Record<number, number>} Copies The chosen copy of each repeat; 0, the first one, may be missing. */
 
 /** A repeat with its inner repeats. */
@@ -167,6 +168,24 @@ export class TimeMap {
       around.push(span);
     }
     this.root.finalize();
+    /** Where repeats start and end. */
+    this.edges = [...new Set(repeats.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
+  }
+
+  /**
+   * The intervals of compressed time between two real times, in order.
+   * @param {number} start
+   * @param {number} end
+   * @returns {Generator<TimeInterval, void>}
+   */
+  *intervals(start, end) {
+    for (let at = start; at < end;) {
+      const { compressed } = this.at(at);
+      const next = this.edges[lastAtMost(this.edges, compressed) + 1] ?? Infinity;
+      const duration = Math.min(next - compressed, end - at);
+      yield { start: compressed, end: compressed + duration, later: at - compressed };
+      at += duration;
+    }
   }
 
   /**

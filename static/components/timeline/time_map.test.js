@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { TimeMap, advance, lastAtMost, runsOf } from "./time_map.js";
 
 /** @import { TimelineRepeat as Repeat } from "../views.js" */
+
+/** Made by tests/support/record/time_map.py with the TimeMap of the engine. */
+const RECORDED = JSON.parse(
+  readFileSync(new URL("../../../tests/app/views/timeline/time_map.json", import.meta.url), "utf-8"),
+);
 
 /**
  * @param {Partial<Repeat>} fields
@@ -110,3 +116,17 @@ test("the last value that is at most another one", () => {
   assert.equal(lastAtMost([1, 3], 0), -1);
   assert.equal(lastAtMost([], 5), -1);
 });
+
+for (const name of ["nested", "growing"])
+  test(`${name} repeats are mapped like in the engine`, () => {
+    const { repeats, length, moments, intervals } = RECORDED[name];
+    const map = new TimeMap(repeats, length);
+    for (const [cycle, compressed, copies] of moments) {
+      assert.deepEqual(map.at(cycle), { compressed, copies });
+      assert.equal(map.real(compressed, copies), cycle);
+    }
+    for (const [begin, until, expected] of intervals) {
+      const found = [...map.intervals(begin, until)].map(({ start, end, later }) => [start, end, later]);
+      assert.deepEqual(found, expected);
+    }
+  });

@@ -451,11 +451,18 @@ class TimelineView {
   }
 
   /**
-   * Move the playhead to the task of a template at given iterations. The server runs one search at a time; only the newest one waits.
+   * Move the playhead to the task of a template at given iterations. Where the server searches, it does so once at a time; only the newest
+   * search waits.
    * @param {number} template
    * @param {number[]} place
    */
   find(template, place) {
+    if (this.model.scene.run) {
+      const cycle = this.model.scene.find(template, place);
+      if (cycle !== null) this.seek(cycle, { follow: true });
+      this.transport.isChoosing = false;
+      return;
+    }
     if (this.search) {
       this.nextSearch = { template, place };
       return;

@@ -28,7 +28,7 @@ from tilewright.app.views.labels.palette import BUFFER_COLOURS, OTHER, colours_b
 from tilewright.app.views.machine.traffic import traffic_value
 from tilewright.app.views.shell.thumbnails import drawn
 from tilewright.app.views.timeline.after_drop import timeline_after
-from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.timeline.value import drawn_window, timeline_value
 from tilewright.app.views.tree.after_drop import tree_after
 from tilewright.app.views.tree.tree_now import costs_now, rows_now
 from tilewright.engine.adopt import call_of
@@ -95,7 +95,7 @@ def in_numbers(state: State, store: Store) -> Iterator[tuple[str, str, int]]:
 def in_drawings(state: State, store: Store) -> Iterator[tuple[str, str, str]]:
     """(drawing, buffer, colour as hex) of the boxes with a name in SVG text and in figures."""
     drawings = {
-        "timeline.svg": timeline_svg(timeline_value(state, store), theme="light"),
+        "timeline.svg": timeline_svg(timeline_value(state, store), drawn_window(state, store), theme="light"),
         "Timeline(report).svg": Timeline(report_now(state, store))._pictures()[0],
     }
     for drawing, svg in drawings.items():

@@ -35,7 +35,7 @@ def test_rows_that_overflow_a_memory_are_marked() -> None:
     value = timeline_value(state, store)
     over = [n for n, row in enumerate(value.rows) if row.over]
     assert [value.rows[n].name for n in over] == ["vtcm[0]", "vtcm[1]"]
-    for n, (row, held) in enumerate(zip(value.rows, value.window.bytes, strict=True)):
+    for n, (row, held) in enumerate(zip(value.rows, value.run.bytes, strict=True)):
         assert (max(held.allocated) > row.capacity) == (n in over)
         assert not row.over or 0 < row.limit < 1
     assert not any(row.over for row in timeline_value(example("vtcm_double_buffer"), store).rows)

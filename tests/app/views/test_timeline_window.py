@@ -130,15 +130,12 @@ def test_waits_sum_to_the_report_and_fill_the_gaps() -> None:
             assert drawn == found.engines[name].stall[cause], (name, cause)
 
 
-def test_binned_bytes_keep_their_minimum_and_maximum(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_binned_bytes_keep_their_minimum_and_maximum() -> None:
     data = TimelineData(report(300, whole=0))
     memory = data.report.memory[data.rows[0]]
-    monkeypatch.setattr(lens, "CORNERS", 10**6)
-    (exact, *_) = window(data, 0, data.report.cycles, folded=False).bytes
-    monkeypatch.setattr(lens, "CORNERS", 10)
-    (binned, *_) = window(data, 0, data.report.cycles, folded=False).bytes
+    (exact, *_), (binned, *_) = (
+        window(data, 0, data.report.cycles, folded=False, corners=corners).bytes for corners in (10**6, 10)
+    )
     assert max(binned.live) == max(exact.live) == memory.peak_live_bytes
     assert max(binned.allocated) == max(exact.allocated) == memory.peak_bytes
     assert len(binned.least) == len(binned.live) <= lens.BINS

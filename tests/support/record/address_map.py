@@ -13,7 +13,7 @@ from support.sessions.pages import painted
 from tilewright.app.document import evaluate, read_document
 from tilewright.app.state.model import State
 from tilewright.app.views.drawings import timeline_svg
-from tilewright.app.views.timeline.value import timeline_value
+from tilewright.app.views.timeline.value import drawn_window, timeline_value
 
 PICTURE = Path(__file__).parents[3] / "docs" / "pictures" / "address_map.svg"
 
@@ -68,7 +68,8 @@ sch.compute_at("A", io)
 def address_map() -> str:
     """Returns the picture."""
     notebook = evaluate(read_document(NOTEBOOK))
-    return timeline_svg(timeline_value(*painted(State(notebook=notebook, shown=notebook))), title="stages")
+    state, store = painted(State(notebook=notebook, shown=notebook))
+    return timeline_svg(timeline_value(state, store), drawn_window(state, store), title="stages")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from msgspec.structs import replace
 from support.record.address_map import NOTEBOOK, PICTURE, address_map
 from support.sessions.notebooks import with_lines
 from support.sessions.pages import painted
@@ -19,7 +18,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.drawings import timeline_svg, tree_svg
 from tilewright.app.views.drawings.inks import inks
-from tilewright.app.views.timeline.value import Timeline, timeline_value
+from tilewright.app.views.timeline.value import Timeline, drawn_window, timeline_value
 from tilewright.app.views.timeline.window import BinnedWindow, Bins
 from tilewright.app.views.tree.costs import row_costs
 from tilewright.app.views.tree.rows import Badge, Row, tree_rows
@@ -40,7 +39,7 @@ def drawn(name: str, **options: Any) -> tuple[ElementTree.Element, Report, dict[
     value = timeline_value(state, store)
     report = store.simulated(state)
     assert isinstance(report, Report)
-    return ElementTree.fromstring(timeline_svg(value, **options)), report, value
+    return ElementTree.fromstring(timeline_svg(value, drawn_window(state, store), **options)), report, value
 
 
 def words(root: ElementTree.Element) -> list[str]:
@@ -51,7 +50,7 @@ def words(root: ElementTree.Element) -> list[str]:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "box_blur", "what_moves_what"])
 def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
     root, report, value = drawn(name, width=20_000)
-    assert value.window.exact and not value.repeats
+    assert value.bins is None and not value.repeats
     per_cycle = (20_000 - 192 - 12) / value.cycles
     for group in root.iter(f"{SVG}g"):
         if (engine := group.get("data-engine")) is None:
@@ -71,7 +70,7 @@ def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "fused_matmul_relu_roundtrip"])
 def test_hatched_stall_cycles_equal_those_of_the_report(name: str) -> None:
     root, report, value = drawn(name)
-    assert value.window.exact and not value.repeats
+    assert value.bins is None and not value.repeats
     found: dict[tuple[str, str], int] = {}
     for group in root.iter(f"{SVG}g"):
         if (cause := group.get("data-wait")) is not None:
@@ -112,8 +111,7 @@ def test_repeats_are_drawn_to_scale() -> None:
 def test_bins_of_many_tasks_keep_the_busy_share() -> None:
     state, store = opened("place_the_copies")
     value = timeline_value(state, store)
-    many = replace(value, window=_as_bins(value))
-    root = ElementTree.fromstring(timeline_svg(many, width=1000))
+    root = ElementTree.fromstring(timeline_svg(value, _as_bins(value), width=1000))
     shares: dict[str, float] = {}
     for group in root.iter(f"{SVG}g"):
         if (engine := group.get("data-engine")) is not None:
@@ -129,9 +127,8 @@ def _as_bins(value: Timeline) -> BinnedWindow:
     lane = next(n for n, e in enumerate(value.engines) if e.name == "dma")
     template = next(n for n, t in enumerate(value.templates) if t.lane == lane)
     bins = Bins(100, task=[(template, levels)], wait=[], overlap=[(0, levels)], fill=[], live=[])
-    window = value.window
-    assert window is not None
-    return BinnedWindow(folded=False, start=window.start, end=window.end, bytes=window.bytes, bins=bins)
+    assert value.run is not None
+    return BinnedWindow(folded=False, start=0, end=value.cycles, bytes=value.run.bytes, bins=bins)
 
 
 def _area(path: str) -> float:
@@ -142,7 +139,7 @@ def test_the_drawing_of_an_impossible_run_has_the_reason() -> None:
     state, store = opened(with_lines('CL = sch.cache_write(C, 0, "local.nowhere")'))
     value = timeline_value(state, store)
     assert value.note
-    drawn_text = words(ElementTree.fromstring(timeline_svg(value, title="A & B < C", width=3000)))
+    drawn_text = words(ElementTree.fromstring(timeline_svg(value, None, title="A & B < C", width=3000)))
     assert value.note in drawn_text and "A & B < C" in drawn_text
 
 
@@ -180,7 +177,7 @@ def test_themes_have_their_colours_and_auto_follows_the_reader() -> None:
     assert (text_light, text_dark) == ("#1b1f27", "#e6e9ef")
     for draw in (
         lambda theme: tree_svg(rows, theme=theme),
-        lambda theme: timeline_svg(timeline_value(state, store), theme=theme),
+        lambda theme: timeline_svg(timeline_value(state, store), drawn_window(state, store), theme=theme),
     ):
         light, dark, auto = draw("light"), draw("dark"), draw("auto")
         assert text_light in light and text_dark not in light

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.record.time_map import CASES, time_map_cases
 from support.sessions.hostile import NoClock
 from support.sessions.pages import painted
 
@@ -175,3 +176,7 @@ def test_queries_are_answered_unless_malformed(message: dict[str, object], has_a
     assert [answer.__struct_config__.tag for answer in answers] == (
         [{"window": "window", "find": "found", "select_stall": "blamed"}[str(message["kind"])]] if has_answer else []
     )
+
+
+def test_the_recorded_time_maps_are_current() -> None:
+    assert CASES.read_text(encoding="utf-8") == time_map_cases(), "PYTHONPATH=tests python -m support.record.time_map"
