@@ -19,8 +19,10 @@ import msgspec
 import panel as pn
 from drop import FLAGS, chromium
 from playwright.sync_api import Page, sync_playwright
+from support.browser.alone import ROUTES, alone  # `drop` adds the folder of the tests to the path
 
 from tilewright.app.cli.commands.serve import free_port
+from tilewright.app.components.page_root import PageRoot
 from tilewright.app.components.timeline import TimelineView
 from tilewright.app.protocol.messages import FindTask, FindWindow, decode
 from tilewright.app.state.derived import Store
@@ -96,10 +98,10 @@ class Bench:
         self.sizes.append(len(msgspec.json.encode(found)))
         send(found)
 
-    def view(self) -> pn.Column:
-        timeline = TimelineView(self.value, width=1200, height=320)
+    def view(self) -> PageRoot:
+        timeline = TimelineView(self.value)
         timeline.on_message(lambda message: self.answer(message, timeline.send))
-        return pn.Column(timeline, margin=0)
+        return alone(timeline, 1200, 320)
 
 
 def act(page: Page, name: str) -> dict[str, list[float]]:
@@ -143,7 +145,9 @@ def measure(name: str, report: Report, schedule: Schedule) -> None:
     print(f"\n{name}: {tasks} tasks, {len(report.timeline.numbers)} of them played")
     print(f"  first value {bench.value_bytes / 1024:.0f} KiB in {bench.value_ms:.1f} ms")
     port = free_port(0)
-    server = pn.serve(bench.view, port=port, address="127.0.0.1", show=False, threaded=True, verbose=False, start=True)
+    server = pn.serve(
+        bench.view, port=port, address="127.0.0.1", show=False, threaded=True, verbose=False, start=True, **ROUTES
+    )
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))

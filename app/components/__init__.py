@@ -1,1 +1,1 @@
-"""Panel components of the page: each mirrors one JavaScript module of `static/components`."""
+"""The components of the page: each has its half in JavaScript in `static/components`."""

@@ -1,6 +1,5 @@
 """A read-only view of program text: line numbers, colours, marks on changed lines."""
 
-from .esm import bundle
 from .json_view import JsonView
 
 
@@ -8,4 +7,4 @@ class CodeView(JsonView):
     """Payload: caption, file (offered for download, or null), reveal (scroll to the first mark), and lines: number | null, text,
     mark (null, "added", "removed"), error."""
 
-    _esm = bundle("notebook/code_view.js")
+    root = "code"

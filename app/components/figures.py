@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import param
 from bokeh.util.paths import bokehjs_path
 
-from .esm import Bundle, bundle, style
+from .esm import bundle
 from .json_view import JsonView
 
 
@@ -17,42 +17,32 @@ def bokeh_script() -> str:
     return Path(bokehjs_path(), "js", "bokeh.min.js").read_text(encoding="utf-8")
 
 
-class FiguresView(JsonView):
-    """A view with the style sheet for figures."""
-
-    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css"), style("figures.css")]
-
-    __abstract = True
-
-
-class MachineView(FiguresView):
+class MachineView(JsonView):
     """The machine's parameters. Messages: set_parameter, reset_parameter."""
 
-    _esm = bundle("machine/machine.js")
+    root = "machine"
 
 
-class BokehView(FiguresView):
+class BokehView(JsonView):
     """A view with Bokeh figures. Message: bokeh, of a page without BokehJS."""
 
-    __abstract = True
-
-    def _handle_msg(self, data: Any) -> None:
-        if data == {"kind": "bokeh"}:
+    def receive(self, message: Any) -> None:
+        if message == {"kind": "bokeh"}:
             self.send({"kind": "bokeh", "script": bokeh_script()})
         else:
-            super()._handle_msg(data)
+            super().receive(message)
 
 
 class TrafficView(BokehView):
     """Bytes moved between scopes, and the roofline, as Bokeh figures."""
 
-    _esm = bundle("machine/traffic.js")
+    root = "traffic"
 
 
-class CompareView(FiguresView):
+class CompareView(JsonView):
     """Two programs with aligned lines, and their metrics. Messages: compare, compare_text, end_compare."""
 
-    _esm = bundle("compare/compare.js")
+    root = "compare"
 
 
 class ExploreView(BokehView):
@@ -61,12 +51,7 @@ class ExploreView(BokehView):
 
     figures = param.String(doc="The figures without candidates, as JSON; the page fills their data sources.")
 
-    _esm = bundle("explore/explore.js")
-    _stylesheets: ClassVar[list[str]] = [
-        style("loop_tree.css"),
-        *FiguresView._stylesheets,
-        style("explore.css"),
-    ]
+    root = "explore"
 
 
 class ModelView(BokehView):
@@ -76,22 +61,17 @@ class ModelView(BokehView):
     graph = param.String(doc="The graph as JSON, which changes less often than the payload.")
     figure = param.String(doc="The figure of an inference without calls, as JSON; the page fills its data sources.")
 
-    _esm = bundle("model/model.js")
-    GRAPH: ClassVar[Bundle] = bundle("model/graph.js")
-    _stylesheets: ClassVar[list[str]] = [
-        *FiguresView._stylesheets,
-        style("gallery.css"),
-        style("model.css"),
-    ]
+    root = "model"
+    GRAPH: ClassVar[str] = bundle("model/graph.js")
 
-    def _handle_msg(self, data: Any) -> None:
-        if data == {"kind": "graph"}:
-            self.send({"kind": "graph", "module": self.GRAPH.text})
+    def receive(self, message: Any) -> None:
+        if message == {"kind": "graph"}:
+            self.send({"kind": "graph", "module": self.GRAPH})
         else:
-            super()._handle_msg(data)
+            super().receive(message)
 
 
-class OverlayView(FiguresView):
+class OverlayView(JsonView):
     """Two timelines on one time scale. Message: span."""
 
-    _esm = bundle("compare/overlay.js")
+    root = "overlay"

@@ -5,22 +5,18 @@ The value is sent as one string (half the cost of a nested parameter), and only 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import param
 
-from .esm import Compiled, style
+from .component import Component
 
 
-class JsonView(Compiled):
-    """A component that draws `payload`. Subclasses set `_esm = bundle(...)`."""
+class JsonView(Component):
+    """A component that draws `payload`."""
 
     payload = param.String(default="{}", doc="The value to draw, as JSON.")
-
-    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("app.css")]
-
-    __abstract = True
 
     def __init__(self, data: Any = None, **params: Any) -> None:
         super().__init__(**params)

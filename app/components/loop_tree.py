@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import param
 
-from .esm import Compiled, bundle, style
+from .component import Component
 
 
-class LoopTree(Compiled):
+class LoopTree(Component):
     """The loop nest as a tree with drag and drop.
 
     `views.tree` computes `rows`, `targets` and `costs`, `views.menus` computes `menus`, `views.problems` computes `marks`. Each is sent as
@@ -35,9 +35,7 @@ class LoopTree(Compiled):
     packed_marks = param.String(default="{}", doc="`marks` as JSON text.")
     packed_menus = param.String(default='{"entries": [], "rows": {}}', doc="`menus` as JSON text, equal entries once.")
 
-    _esm = bundle("tree/loop_tree.js")
-    _stylesheets: ClassVar[list[str]] = [style("tilewright.css"), style("loop_tree.css")]
-    _rename: ClassVar[Mapping[str, str | None]] = dict.fromkeys(("rows", "targets", "menus", "costs", "marks"))
+    root = "tree"
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -47,18 +45,12 @@ class LoopTree(Compiled):
         self._pack()
         self.packed_marks = _json(self.marks)
 
-    @property
-    def _synced_params(self) -> list[str]:
-        """Panel's list of the parameters that it watches, without those that only their packed text sends: param would compare their old
-        and new values item by item."""
-        return [name for name in super()._synced_params if f"packed_{name}" not in self.param]
-
     def notify(
         self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad"
     ) -> None:
         """Show a small notice below the rows until the next drag, or until it is closed."""
         reasons = [{"head": "", "text": detail, "code": code, "fix": list(fix)}] if detail or code or fix else []
-        self._send_msg({"kind": "notice", "text": text, "reasons": reasons, "tone": tone})
+        self.send({"kind": "notice", "text": text, "reasons": reasons, "tone": tone})
 
     def _pack(self, *_: Any) -> None:
         self.param.update(

@@ -8,7 +8,8 @@ import anywidget
 import param
 import traitlets
 
-from .esm import Compiled
+from .component import Component
+from .esm import bundle
 
 
 class Widget(anywidget.AnyWidget):
@@ -24,10 +25,10 @@ class Widget(anywidget.AnyWidget):
     picture = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int(400).tag(sync=True)
 
-    def __init__(self, component: Compiled, **traits: Any) -> None:
+    def __init__(self, component: Component, **traits: Any) -> None:
         names = component.shared_parameters()
         self.add_traits(**{name: traitlets.Any(getattr(component, name)).tag(sync=True) for name in names})
-        super().__init__(_esm=component.widget_module(), shared=names, **traits)
+        super().__init__(_esm=bundle(f"widgets/{component.root}.js"), shared=names, **traits)
         self.component = component
         component.param.watch(self._drawn, names)
         component.on_sent(self.send)

@@ -12,7 +12,7 @@ import ipywidgets
 import param
 
 from ..actions.table import ShowPane
-from ..components.esm import Compiled
+from ..components.component import Component
 from ..document import Notebook
 from ..page.notebook_catalog import NotebookCatalog
 from ..page.page import Page
@@ -62,7 +62,7 @@ class ScheduleNotebook(View):
         atexit.register(open_files.close)  # save pending edits when the kernel ends
         return CellSession(KernelClock(), store=self._store, open_files=open_files)
 
-    def _made(self) -> Compiled:
+    def _made(self) -> Component:
         self._page = Page(self._session, NotebookCatalog())
         self._natural_height = 460
         return self._page.headline
@@ -115,7 +115,7 @@ class ScheduleNotebook(View):
     def _live(self) -> ipywidgets.DOMWidget:
         page, high = self._page, self.height or self._natural_height
 
-        def part(component: Compiled, height: int, flex: str = "", **traits: Any) -> ipywidgets.DOMWidget:
+        def part(component: Component, height: int, flex: str = "", **traits: Any) -> ipywidgets.DOMWidget:
             layout = ipywidgets.Layout(flex=flex, min_width="0") if flex else ipywidgets.Layout(width="100%")
             return self._mirror(component, height=height, layout=layout, **traits)
 

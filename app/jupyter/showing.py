@@ -16,7 +16,7 @@ import param
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from ..components.esm import Compiled
+from ..components.component import Component
 from ..components.widget import Widget
 from .kernel import KernelClock
 from .saved_pictures import saved_picture
@@ -59,14 +59,14 @@ class Shown(param.Parameterized):
             self._widget.close()
             self._widget = None
 
-    def _component(self) -> Compiled:
+    def _component(self) -> Component:
         """The component that the view draws."""
         raise NotImplementedError
 
     def _live(self) -> ipywidgets.DOMWidget:
         return self._mirror(self._component(), picture=self.name_in_page, height=self.height or self._natural_height)
 
-    def _mirror(self, component: Compiled, **traits: Any) -> Widget:
+    def _mirror(self, component: Component, **traits: Any) -> Widget:
         return Widget(component, group=self._group, **traits)
 
     @property

@@ -17,7 +17,7 @@ from ...engine.ir import IRModule, PrimFunc
 from ...engine.schedule import Schedule
 from ..actions.opening import OpenNotebook
 from ..actions.table import SelectRow, Undo
-from ..components.esm import Compiled
+from ..components.component import Component
 from ..components.loop_tree import LoopTree as TreeComponent
 from ..components.panels import InspectorView
 from ..components.timeline import TimelineView
@@ -99,11 +99,11 @@ class View(Shown):
     def _begun(self) -> Session:
         return ScheduleSession(HandClock(), store=self._store)
 
-    def _made(self) -> Compiled:
+    def _made(self) -> Component:
         """Create the component that draws the view; its messages go to the session."""
         raise NotImplementedError
 
-    def _component(self) -> Compiled:
+    def _component(self) -> Component:
         return self._drawn
 
     def _paint(self, state: State, store: Store) -> None:
@@ -208,7 +208,7 @@ class LoopTree(View):
         default="", allow_refs=True, doc="The buffer whose layout was requested (Shift+Enter on a block)."
     )
 
-    def _made(self) -> Compiled:
+    def _made(self) -> Component:
         session = self._session
         self.param.watch(lambda event: self._select(event.new), "selected")
         tree = TreeComponent()
@@ -248,7 +248,7 @@ class Timeline(View):
             schedule, params["report"] = None, schedule
         super().__init__(schedule, **params)
 
-    def _made(self) -> Compiled:
+    def _made(self) -> Component:
         self.param.watch(self._load, "report")
         timeline = TimelineView({})
         timeline.on_message(partial(self._session.receive, reply=timeline.send))
@@ -293,7 +293,7 @@ class LayoutPicker(View):
         # KernelClock: the costs of layouts are computed in the background while the picker shows them.
         return ScheduleSession(KernelClock(), store=self._store)
 
-    def _made(self) -> Compiled:
+    def _made(self) -> Component:
         self.param.watch(lambda event: self._choose(), "buffer")
         self._natural_height = 620
         inspector = InspectorView(data=inspector_value(self._session.state, self._store))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
-
-import panel as pn
 
 from ..components.code import CodeView
+from ..components.component import Component
 from ..components.figures import CompareView, ExploreView, MachineView, ModelView, OverlayView, TrafficView
 from ..components.loop_tree import LoopTree
 from ..components.panels import (
@@ -56,41 +55,39 @@ class RunningJobs(Answer, frozen=True, tag="doing"):
     doing: tuple[JobStatus, ...]
 
 
-FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
-"""Size of components in the areas of the page's grid."""
-
-
 class Page:
     """The components of one page; the screen of a session. `when_there` calls a function once the browser has the page: the changes that
-    an earlier message causes would be lost."""
+    an earlier message causes would be lost. Changes within `hold()` are sent together."""
 
     def __init__(
         self,
         session: Session,
         catalog: NotebookCatalog,
         when_there: Callable[[Callable[[], None]], None] = lambda work: work(),
+        hold: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._catalog, self._session, self._opened = catalog, session, False
+        self._hold = hold
         self.renewed: Callable[[], None] = lambda: None
         self._notice: Notice | None = None
-        self.page = PageView(data=page_value(session.state, 0), sizing_mode="fixed", width=0, height=0, margin=0)
-        self.gallery = GalleryView(data=self._gallery(session.state), **FILL)
-        self.model = ModelView(data=model_value(session.state, session.store), **FILL)
-        self.headline = HeadlineView(data=headline_value(session.state, session.store), **FILL)
-        self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}), **FILL)
-        self.tree = LoopTree(**FILL)
-        self.inspector = InspectorView(data=inspector_value(session.state, session.store), **FILL)
-        self.timeline = TimelineView(data=timeline_value(session.state, session.store), **FILL)
-        self.script = CodeView(data=script_value(session.state, session.store), **FILL)
-        self.python = CodeView(data=python_value(session.state, session.store), **FILL)
-        self.next = NextView(data=next_value(session.state, session.store), **FILL)
-        self.problems = ProblemsView(data=problems_value(session.state, session.store), **FILL)
-        self.machine = MachineView(data=machine_value(session.state, session.store), **FILL)
-        self.traffic = TrafficView(data=traffic_pane(session.state, session.store), **FILL)
-        self.explore = ExploreView(data=explore_value(session.state, session.store), **FILL)
-        self.compare = CompareView(data=compare_value(session.state, session.store, catalog.examples), **FILL)
-        self.overlay = OverlayView(data=overlay_now(session.state, session.store), **FILL)
-        self.commands = CommandsView(data=[], sizing_mode="fixed", width=0, height=0)
+        self.page = PageView(data=page_value(session.state, 0))
+        self.gallery = GalleryView(data=self._gallery(session.state))
+        self.model = ModelView(data=model_value(session.state, session.store))
+        self.headline = HeadlineView(data=headline_value(session.state, session.store))
+        self.notebook = NotebookView(data=notebook_value(session.state, session.store, {}))
+        self.tree = LoopTree()
+        self.inspector = InspectorView(data=inspector_value(session.state, session.store))
+        self.timeline = TimelineView(data=timeline_value(session.state, session.store))
+        self.script = CodeView(data=script_value(session.state, session.store))
+        self.python = CodeView(data=python_value(session.state, session.store))
+        self.next = NextView(data=next_value(session.state, session.store))
+        self.problems = ProblemsView(data=problems_value(session.state, session.store))
+        self.machine = MachineView(data=machine_value(session.state, session.store))
+        self.traffic = TrafficView(data=traffic_pane(session.state, session.store))
+        self.explore = ExploreView(data=explore_value(session.state, session.store))
+        self.compare = CompareView(data=compare_value(session.state, session.store, catalog.examples))
+        self.overlay = OverlayView(data=overlay_now(session.state, session.store))
+        self.commands = CommandsView(data=[])
         replies: dict[str, Reply] = {
             "headline": self._give,
             "commands": self._give,
@@ -100,7 +97,7 @@ class Page:
             receive = partial(session.receive, reply=replies.get(name) or view.send)
             view.on_message(lambda data, receive=receive: when_there(partial(receive, data)))
 
-    def roots(self) -> dict[str, Any]:
+    def roots(self) -> dict[str, Component]:
         """The components by their names in page.html."""
         names = (
             "page", "commands", "gallery", "model", "headline", "notebook", "tree", "inspector", "script", "python", "problems", "next",
@@ -111,7 +108,7 @@ class Page:
     def draw(self, state: State, store: Store) -> None:
         """Show `state`. Each component sends only a changed value, and all changes go in one message."""
         self._renew_shelf(state)
-        with pn.io.hold():
+        with self._hold():
             problems = problems_value(state, store)
             self.page.draw(_page_of(state, store, problems))
             if state.notebook is None:
@@ -176,7 +173,7 @@ class Page:
 
     def draw_results(self, state: State, store: Store) -> None:
         """Show results that arrived after the paint of `state`."""
-        with pn.io.hold():
+        with self._hold():
             if state.notebook is None:
                 self._draw_model(state, store)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from bokeh.server.tornado import BokehTornado
 from panel.io.server import get_server
 from tornado.web import HTTPError, RequestHandler
 
+from ..components.esm import bundle
+from ..components.page_root import MODULE
 from ..limits import LIMITS
 from .access import AccessPolicy
 from .api import ApiContext, Handler, patterns
@@ -52,6 +55,18 @@ class Login(Handler):
         self.answer({"key": keys.new_key(), "ticket": keys.new_ticket("page")})
 
 
+class PageModule(RequestHandler):
+    """The JavaScript of the page. Its address contains its digest, so browsers keep it."""
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "text/javascript; charset=utf-8")
+        self.set_header("Cache-Control", "public, max-age=31536000, immutable")
+        self.write(bundle("page_root.js"))
+
+
+PAGE_MODULE: tuple[str, type[RequestHandler], dict[str, Any]] = (f"/{re.escape(MODULE)}", PageModule, {})
+
+
 class Health(RequestHandler):
     """The health check; it answers while the server's event loop runs."""
 
@@ -61,8 +76,9 @@ class Health(RequestHandler):
 
 
 def handlers(api_context: ApiContext, policy: AccessPolicy) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
-    """The request handlers other than the page: API, login, health check."""
+    """The request handlers other than the page: its module, API, login, health check."""
     return [
+        PAGE_MODULE,
         *patterns(api_context),
         ("/login", Login, {"api_context": api_context, "policy": policy}),
         ("/healthz", Health, {}),
@@ -91,6 +107,7 @@ def open_server(
         port=port,
         address=policy.address,
         start=False,
+        location=False,
         verbose=False,
         extra_patterns=handlers(api_context, policy),
         websocket_max_message_size=LIMITS.message_bytes,
@@ -110,4 +127,4 @@ def open_server(
     return server
 
 
-__all__ = ["handlers", "open_server", "sign_pages"]
+__all__ = ["PAGE_MODULE", "handlers", "open_server", "sign_pages"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import panel as pn
-from bokeh.document import Document as BokehDocument
+from jinja2 import Template
 
 from ..components.esm import STATIC, style
+from ..components.page_root import MODULE, PageRoot
 from ..jobs.background_analysis import DEBOUNCE_MS
 from ..page.notebook_catalog import NotebookCatalog, Thumbnails
 from ..page.page import Page
@@ -20,21 +20,10 @@ from ..storage.registry import OpenFileRegistry, open_file_registry
 from .page_loop import ServerClock
 
 
-class PageTemplate(pn.Template):
-    """A template that adds all components to the document at once: otherwise Bokeh traverses all models once per component."""
-
-    def __repr__(self) -> str:
-        return "PageTemplate"  # Panel calls this for each component; its default prints all their content
-
-    def server_doc(
-        self, doc: BokehDocument | None = None, title: str | None = None, location: Any = True
-    ) -> BokehDocument:
-        document = doc or pn.state.curdoc
-        with document.models.freeze() if document is not None else nullcontext():
-            made = super().server_doc(doc, title, location)
-        # Panel removes the id of a template's root with the session only if it is stored here, but does not store it itself.
-        self._refs[made] = pn.state._fake_roots[-1]  # pyright: ignore[reportPrivateUsage]
-        return made
+@cache
+def page_template() -> Template:
+    """The HTML of the page, around which Panel puts its scripts."""
+    return Template((STATIC / "components" / "shell" / "page.html").read_text(encoding="utf-8"))
 
 
 def make_page(
@@ -44,7 +33,7 @@ def make_page(
     open_files: OpenFileRegistry | None = None,
     *,
     base: str = "/",
-) -> pn.Template:
+) -> PageRoot:
     """Create the page of one browser tab: the notebook that its address names, else the gallery. `path` is the served file or folder.
 
     All pages of a server share `thumbnails`, `sessions` (where the API finds the page) and `open_files` (one entry per file, for any number
@@ -63,7 +52,7 @@ def make_page(
         scheduler=None if sessions is None else sessions.scheduler,
         places=None if sessions is None else sessions.places,
     )
-    page = Page(session, catalog, event_loop.when_there)
+    page = Page(session, catalog, event_loop.when_there, pn.io.hold)
     session.updater.screen, session.updater.tell_doing = page, page.tell_doing
     if document is not None:
         document.on_session_destroyed(lambda _: session.close() if sessions is None else sessions.close(session))
@@ -72,12 +61,12 @@ def make_page(
     session.arrive(_asked_address())
     _draw_missing(catalog, session, event_loop)
     page.renewed = lambda: _draw_missing(catalog, session, event_loop)
-    template = PageTemplate(
-        (STATIC / "components" / "shell" / "page.html").read_text(encoding="utf-8"), items=page.roots()
-    )
-    template.add_variable("page_css", style("tilewright.css") + style("app.css"))
-    template.add_variable("page_base", base)
-    return template
+    if document is not None:
+        document.template = page_template()
+        document.template_variables.update(
+            page_css=style("tilewright.css") + style("app.css"), page_base=base, page_module=MODULE
+        )
+    return PageRoot(page.roots())
 
 
 def _handle(sessions: SessionRegistry, session: Session, event_loop: ServerClock, page: Page) -> None:

@@ -38,6 +38,7 @@ ROUTES: tuple[Route, ...] = (
         "Panel's scripts and styles, as published",
         public=True,
     ),
+    Route(r"/page-[0-9a-f]{16}\.js", "the JavaScript of the page, as published", public=True),
     Route(r"/favicon\.ico", "the icon of the tab", public=True),
     Route(
         r"/login",

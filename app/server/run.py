@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any
 
 import msgspec
-import panel as pn
 
+from ..components.page_root import PageRoot
 from ..document import load_document
 from ..document.networks import is_model, model_file
 from ..folders.user import runtime_folder
@@ -84,7 +84,7 @@ async def _serve(serving: Serving, open_files: OpenFileRegistry, announce: Calla
     path, policy = serving.path, serving.policy
     thumbnails, sessions = Thumbnails(), SessionRegistry(FairScheduler(loop.call_soon_threadsafe), serving.databases)
 
-    def page() -> pn.Template:
+    def page() -> PageRoot:
         return make_page(path, thumbnails, sessions, open_files, base=f"{policy.prefix}/")
 
     on_interrupt = signal.getsignal(signal.SIGINT)

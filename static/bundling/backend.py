@@ -100,7 +100,9 @@ def _digest() -> str:
     found = hashlib.sha256()
     for file in [
         *sorted((STATIC / "components").rglob("*.js")),
+        *sorted((STATIC / "styles").glob("*.css")),
         STATIC / "bundling/build.js",
+        STATIC / "package.json",
         STATIC / "package-lock.json",
     ]:
         if not file.name.endswith(".test.js"):

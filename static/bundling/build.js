@@ -1,5 +1,5 @@
-// Bundle each component into one module: components load from blob URLs, where relative imports fail.
-// `node bundling/build.js [--readable]` writes built/NAME.js for the page and built/widgets/NAME.js for notebooks (anywidget's contract).
+// Bundle the components into modules without imports: a page loads one module, a widget in Jupyter gets its own as text.
+// `node bundling/build.js [--readable]` writes built/page_root.js for the page and built/widgets/NAME.js for Jupyter (anywidget's contract).
 
 import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -7,31 +7,26 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-const COMPONENTS = [
-  "compare/compare",
-  "compare/overlay",
-  "explore/explore",
-  "files/gallery",
-  "inspector/inspector",
-  "machine/machine",
-  "machine/traffic",
-  "model/model",
-  "notebook/code_view",
-  "notebook/notebook",
-  "shell/headline",
-  "shell/next",
-  "shell/page",
-  "shell/palette",
-  "shell/problems",
-  "timeline/timeline",
-  "tree/loop_tree",
+/** The components of components/roots.js that are shown in Jupyter (app/jupyter). */
+const WIDGETS = [
+  "code",
+  "explore",
+  "headline",
+  "inspector",
+  "machine",
+  "next",
+  "notebook",
+  "problems",
+  "timeline",
+  "traffic",
+  "tree",
 ];
 
-/** A module for anywidget. The server replaces the placeholder by the component's style sheets. */
+/** A module for anywidget. */
 function widgetSource(/** @type {string} */ name) {
-  return `import { render } from "./${name}.js";
-import { hosted } from "./jupyter/host.js";
-export default hosted(render, "@style-sheets@");`;
+  return `import { hosted } from "./jupyter/host.js";
+import { ${name} } from "./roots.js";
+export default hosted(${name});`;
 }
 
 /** @type {import("esbuild").BuildOptions} */
@@ -41,6 +36,7 @@ const OPTIONS = {
   charset: "utf8",
   format: "esm",
   legalComments: "none",
+  loader: { ".css": "text" },
   logLevel: "warning",
   minify: !process.argv.includes("--readable"),
   target: "es2023",
@@ -49,7 +45,7 @@ const OPTIONS = {
 await rm(`${ROOT}/built`, { recursive: true, force: true });
 const pages = build({
   ...OPTIONS,
-  entryPoints: [...COMPONENTS, "replay/replay", "shell/entry"].map((name) => `components/${name}.js`),
+  entryPoints: ["page_root", "replay/replay", "shell/entry"].map((name) => `components/${name}.js`),
   outbase: "components",
   outdir: "built",
 });
@@ -69,7 +65,7 @@ const editor = build({
   outdir: "built",
   banner: { js: `/*\n${await readFile(`${ROOT}/node_modules/@codemirror/view/LICENSE`, "utf8")}*/` },
 });
-const widgets = COMPONENTS.map((name) =>
+const widgets = WIDGETS.map((name) =>
   build({
     ...OPTIONS,
     stdin: { contents: widgetSource(name), resolveDir: `${ROOT}/components`, sourcefile: `${name}.widget.js` },

@@ -274,12 +274,21 @@ def _shoot(page: Page, name: str) -> Path:
 def serve() -> Iterator[Callable[..., str]]:
     """Panel apps in a thread of this process until the end of the file, so that a test can inspect the Python side too."""
     import panel as pn
+    from support.browser.alone import ROUTES
 
     servers: list[Any] = []
 
     def serve_one(app: Any, **options: Any) -> str:
         port = free_port(0)
-        options = {"address": "127.0.0.1", "port": port, "show": False, "threaded": True, "verbose": False, **options}
+        options = {
+            "address": "127.0.0.1",
+            "port": port,
+            "show": False,
+            "threaded": True,
+            "verbose": False,
+            **ROUTES,
+            **options,
+        }
         options.setdefault("websocket_origin", [f"127.0.0.1:{port}"])
         servers.append(pn.serve(app, **options))
         url = f"http://127.0.0.1:{port}"

@@ -224,12 +224,15 @@ def test_a_block_moves_by_drag_keys_grip_and_menu(bench):
 
 def with_targets(tree_bench: Bench, page: Page, block: str, *entries: dict[str, Any]) -> None:
     """Give the tree prepared answers, and wait until they are drawn."""
+    page.evaluate(
+        """() => Bokeh.documents[0].on_message("bokeh_event", ({ data }) => {
+            window.hasTargets = data.parameters?.packed_targets?.includes("primitive");
+        })"""
+    )
     tree_bench.tree.targets = {
         block: [{"legal": True, "costly": False, "reason": "", "code": "", "fix": [], **entry} for entry in entries]
     }
-    page.wait_for_function(
-        """() => Bokeh.documents.flatMap((d) => [...d.all_models]).some((m) => m.data?.packed_targets?.includes("primitive"))"""
-    )
+    page.wait_for_function("() => window.hasTargets")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -322,7 +325,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
 
     # The answer to a form arrives after the next form opened: the next one stays open.
     reopen(tree_bench, page, MATMUL_RELU)
-    late, send = [], tree_bench.tree._send_msg
+    late, send = [], tree_bench.tree.send
 
     def hold_answers(message: dict[str, Any]) -> None:
         if message["kind"] == "answered":
@@ -330,7 +333,7 @@ def test_menus_forms_and_keys(bench, monkeypatch):
         else:
             send(message)
 
-    monkeypatch.setattr(tree_bench.tree, "_send_msg", hold_answers)
+    monkeypatch.setattr(tree_bench.tree, "send", hold_answers)
     copy_of_a(page)
     page.keyboard.press("t")
     form.get_by_label("Index map").fill("lambda i, j: [j, i]")

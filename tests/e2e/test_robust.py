@@ -133,23 +133,25 @@ def test_leaving_asks_only_for_an_unfinished_cell(page: Page, app_url: str) -> N
     page.remove_listener("dialog", answer)
 
 
-SEND = """garbage => {
-    const components = [...Bokeh.documents[0]._all_models.values()].filter(model => typeof model.esm === "string");
-    components.forEach((model, n) => {
-        for (const data of n ? [garbage[n % garbage.length]] : garbage) model.trigger_event(new window.TheirEvent(data));
-    });
-    return components.length;
-}"""
+ROOT = 'Bokeh.documents[0].roots().find((model) => typeof model.esm === "string")'
 
-LEARN = """() => {
-    for (const model of Bokeh.documents[0]._all_models.values()) {
-        if (typeof model.esm !== "string") continue;
-        model.trigger_event = function (event) {
-            window.TheirEvent = event.constructor;
-            return Object.getPrototypeOf(this).trigger_event.call(this, event);
-        };
-    }
-}"""
+SEND = f"""garbage => {{
+    const root = {ROOT};
+    const names = Object.keys(root.data.mounted);
+    const send = (data) => root.trigger_event(new window.TheirEvent(data));
+    garbage.forEach(send);
+    names.forEach((name, n) => {{
+        for (const message of n ? [garbage[n % garbage.length]] : garbage) send({{ name, message }});
+    }});
+    return names.length;
+}}"""
+
+LEARN = f"""() => {{
+    {ROOT}.trigger_event = function (event) {{
+        window.TheirEvent = event.constructor;
+        return Object.getPrototypeOf(this).trigger_event.call(this, event);
+    }};
+}}"""
 """The event class of the components is not exported: it is captured from a sent event."""
 
 

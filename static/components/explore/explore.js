@@ -145,7 +145,7 @@ class Explorer {
     new MutationObserver(() => this.drawBody()).observe(PAGE, { attributes: true, attributeFilter: ["data-theme"] });
     new MutationObserver(() => this.forget()).observe(PAGE, { attributes: true, attributeFilter: ["data-screen"] });
     model.on("figures", () => this.drawBody());
-    model.on("msg:custom", (message) => this.receive(message.data ?? message));
+    model.on("msg:custom", (message) => this.receive(message));
     setInterval(() => this.drawTime(), 1000);
   }
 

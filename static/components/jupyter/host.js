@@ -5,6 +5,7 @@ import { download, h } from "../core/dom.js";
 import { joinGroup } from "../core/playhead.js";
 
 /** @import { Message } from "../core/dom.js" */
+/** @import { Root } from "../roots.js" */
 
 /**
  * anywidget's model.
@@ -16,8 +17,6 @@ import { joinGroup } from "../core/playhead.js";
  * @property {(event: string, listener: (message?: any) => void) => void} on
  * @property {(event: string, listener: (message?: any) => void) => void} off
  */
-
-/** @typedef {(options: { model: any }) => HTMLElement} Render */
 
 const THEME_ATTRIBUTES = [
   "class",
@@ -65,7 +64,7 @@ class WidgetModel {
       this.cleanups.push(listener);
       return;
     }
-    const name = event === "msg:custom" || event.startsWith("change:") ? event : `change:${event}`;
+    const name = event === "msg:custom" ? event : `change:${event}`;
     const forward = (/** @type {any} */ message) => listener(message);
     this.widget.on(name, forward);
     this.cleanups.push(() => this.widget.off(name, forward));
@@ -121,14 +120,12 @@ function isNotebookKey(event) {
 
 class Host {
   /**
-   * @param {Render} render
-   * @param {string} css
+   * @param {Root} mounted
    * @param {AnyModel} model
    * @param {HTMLElement} el
    */
-  constructor(render, css, model, el) {
-    this.render = render;
-    this.css = css;
+  constructor(mounted, model, el) {
+    this.mounted = mounted;
     this.model = model;
     this.dark = false;
     this.component = new WidgetModel(model);
@@ -158,8 +155,8 @@ class Host {
     this.element.style.cssText = `display: block; position: relative; overflow: hidden; color-scheme: ${this.dark ? "dark" : "light"}`;
     this.resize();
     this.component = new WidgetModel(this.model);
-    const style = h("style", {}, `${this.css}\n${WIDGET_STYLE}`);
-    this.root.replaceChildren(style, this.render({ model: this.component }));
+    const style = h("style", {}, [...this.mounted.sheets, WIDGET_STYLE].join("\n"));
+    this.root.replaceChildren(style, this.mounted.render({ model: this.component }));
   }
 
   remove() {
@@ -173,14 +170,13 @@ class Host {
 
 /**
  * The module that anywidget calls for each view of the widget.
- * @param {Render} render
- * @param {string} css
+ * @param {Root} root
  */
-export function hosted(render, css) {
+export function hosted(root) {
   return {
     render(/** @type {{ model: AnyModel, el: HTMLElement }} */ { model, el }) {
       joinGroup(model.get("group"));
-      const host = new Host(render, css, model, el);
+      const host = new Host(root, model, el);
       return () => host.remove();
     },
   };

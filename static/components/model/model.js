@@ -58,8 +58,7 @@ class ModelPage {
     this.parts = [this.head.bar, this.list.element, this.graphArea, this.inference.element];
     model.on("graph", () => this.drawGraph());
     model.on("figure", () => this.drawInference());
-    model.on("msg:custom", (message) => {
-      const data = message.data ?? message;
+    model.on("msg:custom", (data) => {
       if (data.kind === "graph") this.loadGraph(data.module);
     });
     this.isShown = false;

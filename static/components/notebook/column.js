@@ -89,8 +89,7 @@ export class Notebook {
     document.addEventListener("pointerdown", (event) => {
       if (this.popup.shown && !event.composedPath().includes(this.popup.element)) this.popup.hide();
     });
-    model.on("msg:custom", (message) => {
-      const data = message.data ?? message;
+    model.on("msg:custom", (data) => {
       if (data.kind === "words") this.editing?.editor.setWords(data);
       else if (data.kind === "editor") this.codeArea?.resolve(importText(data.module));
     });

@@ -8,7 +8,7 @@ import { decodedLevels } from "../timeline/windows.js";
 /** @import { Band, BinnedWindowOf } from "../timeline/windows.js" */
 /** @import { FoundAnswer, PathAnswer, Recording, StepToBlame, WindowAnswer } from "../views.js" */
 
-/** @typedef {(message: { data: WindowAnswer | FoundAnswer | StepToBlame | PathAnswer }) => void} AnswerListener */
+/** @typedef {(answer: WindowAnswer | FoundAnswer | StepToBlame | PathAnswer) => void} AnswerListener */
 
 const MAX_BINS = 240;
 
@@ -37,7 +37,7 @@ export class RecordedModel {
   /** @param {Message} message */
   send_msg(message) {
     const answer = this.answer(/** @type {FindWindow | FindPath | FindTask | SelectStall | SelectRow} */ (message));
-    if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.({ data: answer }));
+    if (answer) queueMicrotask(() => this.listeners.get("msg:custom")?.(answer));
   }
 
   /**

@@ -31,7 +31,7 @@ test("answers have the ticket of their query; a selected row is shown", async ()
   const { model, selected } = recorded();
   /** @type {unknown[]} */
   const answers = [];
-  model.on("msg:custom", ({ data }) => answers.push(data));
+  model.on("msg:custom", (answer) => answers.push(answer));
   model.send_msg({ kind: "find", ticket: 5, template: 0, place: [2] });
   model.send_msg({ kind: "select_stall", buffer: "A", block: "copy" });
   model.send_msg({ kind: "select_stall", buffer: "", block: "queue of dma" });

@@ -223,8 +223,7 @@ export function render({ model }) {
   });
   new Help(holder, tour);
   window.addEventListener("tilewright:tour", () => tour.start());
-  model.on("msg:custom", (message) => {
-    const data = message.data ?? message;
+  model.on("msg:custom", (data) => {
     if (data.kind === "primitives") receivePrimitives(data.pages);
     else if (data.kind === "doing") jobs.draw(data.doing);
     else if (data.kind === "link") copyLink(holder, data.fragment);

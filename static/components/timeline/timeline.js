@@ -676,7 +676,7 @@ class TimelineView {
 export function render({ model }) {
   const view = new TimelineView((message) => model.send_msg(message));
   follow(model, (/** @type {TimelineData} */ data) => view.show(data));
-  model.on("msg:custom", (event) => view.receive(event?.data ?? event));
+  model.on("msg:custom", (message) => view.receive(message));
   model.on("remove", () => view.unfollow());
   return view.element;
 }

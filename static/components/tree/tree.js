@@ -221,8 +221,8 @@ export class Tree {
 
   listen() {
     const { model, list } = this;
-    for (const name of PARAMETERS) model.on(`change:${name}`, () => this.changed(name));
-    model.on("msg:custom", (event) => this.receive(event?.data ?? event));
+    for (const name of PARAMETERS) model.on(name, () => this.changed(name));
+    model.on("msg:custom", (message) => this.receive(message));
     list.addEventListener("focusin", (event) => this.focused(event));
     list.addEventListener("scroll", () => this.scrolled(), { passive: true });
     const addCommands = (/** @type {Event} */ event) => {

@@ -47,7 +47,7 @@ def test_callbacks_receive_a_message_unchanged():
     got: list[object] = []
     tree.on_message(got.append)
     for message in ({"kind": "select", "id": "C"}, "nonsense"):
-        tree._handle_msg(message)
+        tree.receive(message)
     assert got == [{"kind": "select", "id": "C"}, "nonsense"]
 
 
@@ -63,7 +63,7 @@ def test_only_new_marks_are_packed():
     assert changed == ["packed_marks"], "equal marks do not travel"
 
 
-def test_the_page_watches_only_the_text_of_packed_values():
-    watched = LoopTree()._synced_params
-    assert not {"rows", "targets", "menus", "marks", "costs"} & set(watched)
-    assert {"packed_rows", "packed_marks", "selected"} <= set(watched)
+def test_only_the_text_of_packed_values_is_sent():
+    shared = set(LoopTree.shared_parameters())
+    assert not {"rows", "targets", "menus", "marks", "costs"} & shared
+    assert {"packed_rows", "packed_marks", "selected"} <= shared

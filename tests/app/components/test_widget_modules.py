@@ -31,5 +31,5 @@ def test_a_notebook_gets_the_editor_module_without_the_session() -> None:
     component.on_sent(sent.append)
     component.receive({"kind": "editor"})
     component.receive({"kind": "words"})
-    assert sent == [{"kind": "editor", "module": NotebookView.EDITOR.text}]
+    assert sent == [{"kind": "editor", "module": NotebookView.EDITOR}]
     assert received == [{"kind": "words"}]

@@ -13,6 +13,7 @@ from support.profile import IS_DEEP
 from support.sessions.served import Served, served
 from support.sessions.urls import targets
 
+from tilewright.app.components.page_root import MODULE
 from tilewright.app.server.access import make_policy
 from tilewright.app.server.routes import ROUTES, find_route
 
@@ -21,6 +22,7 @@ URLS = 600
 
 SAMPLES = {
     "/favicon.ico$": "/favicon.ico",
+    rf"/{re.escape(MODULE)}$": f"/{MODULE}",
     "/ws$": "/ws",
     "/metadata$": "/metadata",
     "/autoload.js$": "/autoload.js",
@@ -129,5 +131,5 @@ def answers(server: Served, urls: list[str]) -> list[int]:
 
 def test_every_route_of_the_allowlist_has_a_reason() -> None:
     assert all(len(route.reason) > 10 for route in ROUTES)
-    public = ["/static/js/x.js", "/static/extensions/panel/x.js", "/favicon.ico", "/login", "/healthz"]
+    public = ["/static/js/x.js", "/static/extensions/panel/x.js", f"/{MODULE}", "/favicon.ico", "/login", "/healthz"]
     assert [route for route in ROUTES if route.public] == [find_route(path) for path in public]

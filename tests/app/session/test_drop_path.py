@@ -52,7 +52,7 @@ def test_a_drop_passes_five_modules_before_the_engine(monkeypatch: pytest.Monkey
     assert session.state.notice is None
     passed = list(dict.fromkeys(module for stack in stacks for module in stack if module not in THREADS))
     assert passed == [
-        "components/esm.py",
+        "components/component.py",
         "session/session.py",
         "actions/table.py",
         "actions/drops.py",

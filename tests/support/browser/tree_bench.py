@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import panel as pn
 from msgspec.structs import replace
 from playwright.sync_api import Page
+from support.browser.alone import alone
 from support.schedules.drop_targets import drop_targets
 
 from tilewright.app.actions.call_arguments import call_arguments
@@ -49,7 +49,7 @@ class Bench:
         self.eager = eager
         self.machine = machine
         self.intrinsics = intrinsics
-        self.tree = LoopTree(sizing_mode="stretch_both")
+        self.tree = LoopTree()
         self.tree.on_message(self.receive)
         self.open(text, prepare)
 
@@ -156,4 +156,4 @@ class Bench:
         return [intent["kind"] for intent in self.intents if intent["kind"] not in QUIET]
 
     def view(self, width: int = 460, height: int = 640) -> Any:
-        return pn.Column(self.tree, width=width, height=height)
+        return alone(self.tree, width, height)

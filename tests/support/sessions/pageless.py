@@ -75,7 +75,7 @@ class Pageless:
         self.times: list[float] = []
         self.opened_s = 0.0
         self._ids = 0
-        self._tree = ""
+        self._root = ""
         self._news = asyncio.Event()
         self._plug: WebSocketClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -102,7 +102,7 @@ class Pageless:
         await self._message("ACK")
         await self._send("PULL-DOC-REQ", {})
         document = await self._message("PULL-DOC-REPLY")
-        self._tree = _tree_of(document)
+        self._root = _root_of(document)
         await self._event({"type": "event", "name": "document_ready", "values": {}})
         self.opened_s = time.perf_counter() - began
 
@@ -182,7 +182,7 @@ class Pageless:
             {
                 "type": "event",
                 "name": "data_event",
-                "values": {"type": "map", "entries": [["model", {"id": self._tree}], ["data", data]]},
+                "values": {"type": "map", "entries": [["model", {"id": self._root}], ["data", {"name": "tree", "message": data}]]},
             }
         )
 
@@ -198,8 +198,8 @@ class Pageless:
             await self._plug.write_message(json.dumps(part))
 
 
-def _tree_of(document: str) -> str:
-    """The id of the loop tree's model."""
+def _root_of(document: str) -> str:
+    """The id of the model that carries the messages of all components."""
 
     def walk(value: Any) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
@@ -211,9 +211,9 @@ def _tree_of(document: str) -> str:
                 yield from walk(inner)
 
     for model in walk(json.loads(document)):
-        if model.get("attributes", {}).get("class_name") == "LoopTree":
+        if model.get("attributes", {}).get("class_name") == "PageRoot":
             return str(model["id"])
-    raise AssertionError("the page has no tree")
+    raise AssertionError("the page has no root")
 
 
 def _origin(url: str) -> str:
