@@ -1,5 +1,6 @@
 // Elements, icons, and views that follow the payload of their model.
 
+import { publish } from "./bus.js";
 import { listen } from "./patch.js";
 
 /** @import { Blank } from "../views.js" */
@@ -121,7 +122,7 @@ export function lineIcon(data, className = "icon") {
  */
 export function blankState(send, blank) {
   const write = () => send({ kind: "fix", calls: blank.calls, replaces: "" });
-  const toProblems = () => window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: {} }));
+  const toProblems = () => publish("problem", {});
   return h(
     "div",
     { class: "blank", role: "status" },

@@ -1,6 +1,7 @@
 // The documentation of a primitive beside a menu: a drawing of its rewrite, its requirements and results. A card opens a moment after an entry
-// gets the focus, or at once with `?`. The page's component requests the documentation from the server (event "tilewright:explain").
+// gets the focus, or at once with `?`. The page's component requests the documentation from the server.
 
+import { publish } from "./bus.js";
 import { h, nodes } from "./dom.js";
 import { highlighted } from "./python_text.js";
 
@@ -29,7 +30,7 @@ export function explain(method, found) {
  * @param {(pages: PrimitivePage[]) => void} found
  */
 export function allPages(found) {
-  window.dispatchEvent(new CustomEvent("tilewright:explain", { detail: found }));
+  publish("explain", found);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The notebook's file: its status, its menu, and the dialog for a conflict between two texts.
 
+import { publish, subscribe } from "../core/bus.js";
 import { promptName } from "../core/name_prompt.js";
 import { follow, h } from "../core/dom.js";
 import { Versions } from "./file_versions.js";
@@ -33,7 +34,7 @@ export class FileChip {
       for (const popup of [this.popup, this.asking])
         if (popup.shown && !inside.includes(popup.element) && !inside.includes(this.button)) popup.hide();
     });
-    window.addEventListener("tilewright:save-as", () => this.button.checkVisibility() && this.saveAs());
+    subscribe("save-as", () => this.button.checkVisibility() && this.saveAs());
   }
 
   /** @param {FileData} file */
@@ -76,11 +77,7 @@ export class FileChip {
     /** @type {MenuItem[]} */
     const items = [];
     if (file.status === "asking")
-      items.push({
-        label: "Resolve the conflict…",
-        key: "t",
-        run: () => window.dispatchEvent(new CustomEvent("tilewright:decide")),
-      });
+      items.push({ label: "Resolve the conflict…", key: "t", run: () => publish("decide") });
     items.push(
       {
         label: file.status === "failed" ? "Try again" : "Save now",
@@ -135,7 +132,7 @@ export class Decision {
     this.dialog = h("dialog", { class: "decision", "aria-labelledby": "decision-title" });
     holder.append(this.dialog);
     this.seen = "";
-    window.addEventListener("tilewright:decide", () => this.question && this.open());
+    subscribe("decide", () => this.question && this.open());
     const versions = new Versions(model, holder);
     follow(model, (/** @type {{ versions: VersionsData | null }} */ data) => versions.draw(data.versions));
   }

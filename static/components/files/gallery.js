@@ -1,5 +1,6 @@
 // The start screen: a field for a program, drafts, recent files, and worked examples with a search by word and kind.
 
+import { publish } from "../core/bus.js";
 import { promptName } from "../core/name_prompt.js";
 import { focusIn, follow, h, icon, nodes, textOf } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
@@ -443,11 +444,7 @@ export function render({ model }) {
         { class: "gallery-tools" },
         h(
           "button",
-          {
-            class: "tool framed tour-button",
-            type: "button",
-            onclick: () => window.dispatchEvent(new CustomEvent("tilewright:tour")),
-          },
+          { class: "tool framed tour-button", type: "button", onclick: () => publish("tour") },
           "Guided tour, 2 minutes",
         ),
         pageTools,

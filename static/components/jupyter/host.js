@@ -2,7 +2,7 @@
 // for the component while it has the focus.
 
 import { download, h } from "../core/dom.js";
-import { joinGroup } from "../core/playhead.js";
+import { joinGroup } from "../core/bus.js";
 
 /** @import { Message } from "../core/dom.js" */
 /** @import { Root } from "../roots.js" */

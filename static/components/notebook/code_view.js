@@ -1,7 +1,8 @@
 // Program text with line numbers. Lines that the selected step added are marked; removed lines are shown at their former place.
 
 import { follow, h, icon, keepScroll, nodes } from "../core/dom.js";
-import { followMoment, presentMoment } from "../core/playhead.js";
+import { latest } from "../core/bus.js";
+import { followMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
 import { reconcile } from "../core/reconcile.js";
 import { patchChildren } from "../core/patch.js";
@@ -95,7 +96,7 @@ class PlayheadLines {
   drawn(lines, follows) {
     this.numbers = new Map();
     if (follows) lines.forEach((line, n) => this.numbers.set(line.number, n));
-    this.mark(presentMoment());
+    this.mark(latest("moment") ?? null);
   }
 
   /** @param {Moment | null} moment */

@@ -1,5 +1,6 @@
 // The cells of the notebook: prose, machine, workload, and the schedule as steps; its branches; errors at their places.
 
+import { publish, subscribe } from "../core/bus.js";
 import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { prose } from "../core/markdown.js";
@@ -96,7 +97,7 @@ export class Notebook {
     // A print shows all lines.
     window.addEventListener("beforeprint", () => this.openAll(true));
     window.addEventListener("afterprint", () => this.openAll(false));
-    window.addEventListener("tilewright:keep-typed", () =>
+    subscribe("keep-typed", () =>
       keepTyped(this.editing && { cell: this.editing.cell, item: this.editing.item, text: this.editing.editor.text }),
     );
     follow(model, (fresh) => this.take(fresh));
@@ -329,12 +330,8 @@ export class Notebook {
   banner({ kind, text, count, others = [], model = false }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
-    const event = (/** @type {string} */ words, /** @type {string} */ name) =>
-      h(
-        "button",
-        { class: "tool small", type: "button", onclick: () => window.dispatchEvent(new CustomEvent(name)) },
-        words,
-      );
+    const event = (/** @type {string} */ words, /** @type {"save-as" | "decide"} */ name) =>
+      h("button", { class: "tool small", type: "button", onclick: () => publish(name) }, words);
     const now = h(
       "button",
       { class: "tool small", type: "button", onclick: () => this.send({ kind: "view", count: null }) },
@@ -358,8 +355,8 @@ export class Notebook {
     );
     /** @type {Record<string, HTMLElement[]>} */
     const files = {
-      unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "tilewright:save-as")],
-      conflict: [event("Decide…", "tilewright:decide")],
+      unsaved: [tool("Try again", { kind: "save" }), event("Save as…", "save-as")],
+      conflict: [event("Decide…", "decide")],
       programs: [
         ...(others.length > 2 || others.some(({ label }) => label.length > LONGEST_BUTTON)
           ? [this.programList(others)]

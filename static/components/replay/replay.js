@@ -1,7 +1,8 @@
 // The page of a replay: the timeline, and beside it the loop tree and the program, which mark the state at the playhead.
 
 import { bringIntoView, h } from "../core/dom.js";
-import { followMoment, presentMoment } from "../core/playhead.js";
+import { latest } from "../core/bus.js";
+import { followMoment } from "../core/playhead.js";
 import { highlighted } from "../core/python_text.js";
 import { svg } from "../core/svg.js";
 import { render } from "../timeline/timeline.js";
@@ -135,7 +136,7 @@ async function start() {
   const markMoment = marker(rows, lines);
   followMoment(markMoment);
   // The drawing of the other theme has a size once it is shown.
-  new MutationObserver(() => markMoment(presentMoment())).observe(page, {
+  new MutationObserver(() => markMoment(latest("moment") ?? null)).observe(page, {
     attributes: true,
     attributeFilter: ["data-theme"],
   });

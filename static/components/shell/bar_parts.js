@@ -1,5 +1,6 @@
 // What the top bars of the notebook, of a model and of the start screen share: the bar itself, its figures, and the buttons of the page.
 
+import { publish } from "../core/bus.js";
 import { h, icon } from "../core/dom.js";
 import { chooseTheme } from "./theme.js";
 
@@ -65,8 +66,7 @@ export function backButton(leave) {
 
 export function helpButton() {
   const labels = { "data-help": true, "aria-label": "Help", title: "Help: tour, calls, keys (?)" };
-  const ask = (/** @type {Event} */ event) =>
-    window.dispatchEvent(new CustomEvent("tilewright:help", { detail: event.currentTarget }));
+  const ask = (/** @type {Event} */ event) => publish("help", /** @type {HTMLElement} */ (event.currentTarget));
   return h("button", { class: "tool of-page", type: "button", ...labels, onclick: ask }, "?");
 }
 

@@ -1,5 +1,6 @@
 // Help: the menu of the "?" button, and the reference of all primitives with a search field.
 
+import { publish, subscribe } from "../core/bus.js";
 import { h, icon, nodes } from "../core/dom.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
@@ -9,7 +10,7 @@ import { allPages, primitivePage } from "../core/primitive_card.js";
 /** @import { Tour } from "./tour.js" */
 /** @import { PrimitiveDoc as PrimitivePage } from "../views.js" */
 
-/** The help menu. The event "tilewright:help" opens it below the element in its detail. */
+/** The help menu. The event "help" opens it below a button. */
 export class Help {
   /**
    * @param {Element} host
@@ -21,9 +22,7 @@ export class Help {
     this.anchor = null;
     this.popup = new Popup(host, "sheet", { role: "dialog", "aria-label": "Help" });
     this.reference = new Reference(host);
-    window.addEventListener("tilewright:help", (event) =>
-      this.popup.shown ? this.close(true) : this.open(/** @type {CustomEvent<HTMLElement>} */ (event).detail),
-    );
+    subscribe("help", (button) => (this.popup.shown ? this.close(true) : this.open(button)));
     window.addEventListener(
       "pointerdown",
       (event) => this.popup.shown && !event.composedPath().includes(this.popup.element) && this.close(false),
@@ -75,7 +74,7 @@ export class Help {
   keys() {
     /** @type {MenuItem[]} */
     const commands = [];
-    window.dispatchEvent(new CustomEvent("tilewright:commands", { detail: commands }));
+    publish("commands", commands);
     commands.find((command) => command.label === "Keys of the tree")?.run();
   }
 

@@ -1,5 +1,6 @@
 // The frame of the page: the visible screen, the theme, tabs, notices, keys, downloads.
 
+import { publish, subscribe } from "../core/bus.js";
 import { followAddress } from "./address.js";
 import { areas } from "./areas.js";
 import { download, focusedElement, follow, h, icon } from "../core/dom.js";
@@ -67,7 +68,7 @@ function noticeBox(model, notice) {
 }
 
 /**
- * Request the documentation of primitives from the server at the first event "tilewright:explain". Returns the function for its answer.
+ * Request the documentation of primitives from the server at the first event "explain". Returns the function for its answer.
  * @param {PayloadModel} model
  */
 function primitivePages(model) {
@@ -76,11 +77,10 @@ function primitivePages(model) {
   let pages = null;
   /** @type {Listener[]} */
   const waiting = [];
-  window.addEventListener("tilewright:explain", (event) => {
-    const { detail } = /** @type {CustomEvent<Listener>} */ (event);
-    if (pages) return detail(pages);
+  subscribe("explain", (found) => {
+    if (pages) return found(pages);
     if (!waiting.length) model.send_msg({ kind: "primitives" });
-    waiting.push(detail);
+    waiting.push(found);
   });
   return (/** @type {PrimitivePage[]} */ found) => {
     pages = found;
@@ -109,9 +109,9 @@ function openHelp(event) {
   const button = [...document.querySelectorAll("#screen-gallery, #screen-model, #screen-notebook #area-headline")]
     .map((area) => helpButton(area))
     .find((found) => found?.checkVisibility());
-  if (!button) return;
+  if (!(button instanceof HTMLElement)) return;
   event.preventDefault();
-  window.dispatchEvent(new CustomEvent("tilewright:help", { detail: button }));
+  publish("help", button);
 }
 
 /**
@@ -180,7 +180,7 @@ export function render({ model }) {
     const saves = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "s";
     if (saves && root.dataset.screen === "notebook") {
       event.preventDefault();
-      if (event.shiftKey || asksName) window.dispatchEvent(new CustomEvent("tilewright:save-as"));
+      if (event.shiftKey || asksName) publish("save-as");
       else model.send_msg({ kind: "save" });
       return;
     }
@@ -202,7 +202,7 @@ export function render({ model }) {
   let leaving = false;
   watchConnection(holder, () => {
     leaving = true;
-    window.dispatchEvent(new CustomEvent("tilewright:keep-typed"));
+    publish("keep-typed");
   });
   window.addEventListener("beforeunload", (event) => {
     if (leaving) return;
@@ -217,12 +217,12 @@ export function render({ model }) {
     window.confirm("Leave the notebook? Its changes are not saved.");
   const tour = new Tour(model, holder, mayLeave);
   followLinks(holder, (text) => model.send_msg({ kind: "open_text", text, linked: true }), mayLeave);
-  window.addEventListener("tilewright:problem", () => {
+  subscribe("problem", () => {
     unfold("lower", "panes");
     requestPane("problems");
   });
   new Help(holder, tour);
-  window.addEventListener("tilewright:tour", () => tour.start());
+  subscribe("tour", () => tour.start());
   model.on("msg:custom", (data) => {
     if (data.kind === "primitives") receivePrimitives(data.pages);
     else if (data.kind === "doing") jobs.draw(data.doing);

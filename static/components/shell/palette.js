@@ -1,6 +1,7 @@
 // The command palette (Ctrl+Shift+P): every action by its name. Views add their actions when they receive the event "tilewright:commands", whose
 // detail is the list.
 
+import { publish, subscribe } from "../core/bus.js";
 import { focusedElement, h } from "../core/dom.js";
 import { Popup, pointRect } from "../core/popup.js";
 import { GroupedMenu } from "../core/menu.js";
@@ -43,11 +44,12 @@ class Palette {
     const options = { capture: true, signal: this.listening.signal };
     window.addEventListener("keydown", (event) => this.key(event), options);
     window.addEventListener("pointerdown", (event) => this.clickOutside(event), options);
-    window.addEventListener("tilewright:commands-changed", () => this.drawAgain(), options);
+    this.end = subscribe("commands-changed", () => this.drawAgain());
   }
 
   remove() {
     this.listening.abort();
+    this.end();
     this.popup.hide();
   }
 
@@ -92,7 +94,7 @@ class Palette {
   items() {
     /** @type {MenuItem[]} */
     const collected = [];
-    window.dispatchEvent(new CustomEvent("tilewright:commands", { detail: collected }));
+    publish("commands", collected);
     const here = new Set(collected.map((item) => item.method).filter(Boolean));
     /** @type {Command[]} */
     const commands = JSON.parse(this.model.payload);

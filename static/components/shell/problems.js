@@ -1,5 +1,6 @@
 // The problems pane: errors and findings with their places, and a button for each fix with its effect.
 
+import { subscribe } from "../core/bus.js";
 import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
 import { groupAlike } from "./alike.js";
 import { fixBox } from "./fix.js";
@@ -141,10 +142,9 @@ export function render({ model }) {
   let drawn = { problems: [], looking: false };
   /** @type {(() => void) | null} */
   let back = null;
-  window.addEventListener("tilewright:problem", (event) => {
-    const { detail } = /** @type {CustomEvent<{ row?: string, back?: () => void }>} */ (event);
-    back = detail.back ?? null;
-    requestAnimationFrame(() => showProblemsOf(view, drawn, detail.row));
+  subscribe("problem", (asked) => {
+    back = asked.back ?? null;
+    requestAnimationFrame(() => showProblemsOf(view, drawn, asked.row));
   });
   list.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !back) return;

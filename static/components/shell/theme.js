@@ -1,5 +1,6 @@
 // The theme of the page: the reader's choice, which the browser keeps, else the one of the operating system.
 
+import { publish, subscribe } from "../core/bus.js";
 import { keep, kept } from "../core/storage.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
@@ -13,7 +14,7 @@ const KEY = "tilewright-theme";
  * @param {Theme} theme
  */
 export function chooseTheme(theme) {
-  window.dispatchEvent(new CustomEvent("tilewright:theme", { detail: theme }));
+  publish("theme", theme);
 }
 
 /**
@@ -42,8 +43,8 @@ export function followTheme(model) {
     model.send_msg({ kind: "theme", theme });
   };
   prefersDark.addEventListener("change", request);
-  window.addEventListener("tilewright:theme", (event) => {
-    keep("localStorage", KEY, /** @type {CustomEvent<Theme>} */ (event).detail);
+  subscribe("theme", (theme) => {
+    keep("localStorage", KEY, theme);
     request();
   });
   return (/** @type {Theme} */ theme) => {

@@ -2,7 +2,7 @@
 
 import { h, icon, nodes } from "../core/dom.js";
 import { grouped } from "../core/numbers.js";
-import { highlightStep } from "../core/playhead.js";
+import { publish } from "../core/bus.js";
 import { stallReason, stallTitle } from "./texts.js";
 import { advance, copiesOf } from "./time_map.js";
 
@@ -154,12 +154,12 @@ export class Card {
         class: "tool small",
         type: "button",
         title: "Show the step in the notebook",
-        onclick: () => highlightStep(step),
+        onclick: () => publish("step", step),
       },
       h("code", {}, text),
     );
     this.step.replaceChildren(h("span", {}, "Introduced by"), show);
-    highlightStep(step);
+    publish("step", step);
   }
 
   /**

@@ -2,9 +2,8 @@
 
 import { readColors } from "../core/colors.js";
 import { blankState, follow, h } from "../core/dom.js";
-import { followDrop } from "../core/hovered_drop.js";
-import { announceMoment } from "../core/playhead.js";
-import { remember, remembered } from "../core/remembered.js";
+import { publish, subscribe } from "../core/bus.js";
+import { keep, kept } from "../core/storage.js";
 import { AfterDrop } from "./after_drop.js";
 import { Area } from "./area.js";
 import { Bookmarks } from "./bookmarks.js";
@@ -43,7 +42,7 @@ const ZOOM = 0.6;
 const REMEDY_DELAY_MS = 300;
 const PAN = 0.2; // of the visible range
 /** The name under which the browser keeps whether repeats are folded. */
-const FOLDED = "timeline-folded";
+const FOLDED = "tilewright-timeline-folded";
 
 class TimelineView {
   /** @type {Colors | null} The colours of the present theme, once they are read. */
@@ -79,8 +78,8 @@ class TimelineView {
     };
     this.pins = new Pins(pinned, () => this.head.focus({ preventScroll: true }));
     this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
-    this.unfollow = followDrop((hovered) => this.afterDrop.hover(hovered));
-    this.model.isFoldChosen = remembered(FOLDED) === true;
+    this.unfollow = subscribe("drop", (hovered) => this.afterDrop.hover(hovered));
+    this.model.isFoldChosen = kept("localStorage", FOLDED) === true;
     this.layout = layoutOf(this.model.data, 0, 0, false);
     this.top = h("div", { class: "timeline-head" });
     this.canvas = h("canvas", { class: "plot", "aria-hidden": "true" });
@@ -173,7 +172,7 @@ class TimelineView {
     this.card.close();
     this.blank.replaceChildren(...(data.blank ? [blankState(this.send, data.blank)] : []));
     this.drawHeader();
-    if (!data.cycles) announceMoment(null);
+    if (!data.cycles) publish("moment", null);
     this.overview.show(data);
     this.transport.show(data);
     this.announced = "";
@@ -371,7 +370,7 @@ class TimelineView {
     const key = JSON.stringify([moment.rows, moment.lines, state.cells]);
     if (key === this.announced) return;
     this.announced = key;
-    announceMoment(moment);
+    publish("moment", moment);
   }
 
   // ---- Moving.
@@ -386,7 +385,7 @@ class TimelineView {
    * @param {boolean} folded
    */
   chooseFolded(folded) {
-    remember(FOLDED, folded);
+    keep("localStorage", FOLDED, folded);
     this.model.setFolded(folded);
     this.moved();
   }

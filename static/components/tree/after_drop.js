@@ -2,7 +2,8 @@
 // over the list, so that no row moves.
 
 import { h } from "../core/dom.js";
-import { announceDrop, dropKey } from "../core/hovered_drop.js";
+import { publish } from "../core/bus.js";
+import { dropKey } from "../core/hovered_drop.js";
 
 /** @import { PredictedDrop } from "../core/hovered_drop.js" */
 /** @import { AppearingRow, TreeAfter } from "../views.js" */
@@ -51,7 +52,7 @@ export class AfterDrop {
     if (!drop) return;
     this.drop = drop;
     const near = this.nearDrops(drop);
-    announceDrop({ drop, near });
+    publish("drop", { drop, near });
     const found = this.known.get(dropKey(drop));
     if (found) this.show(found);
     else this.request(drop);
@@ -111,7 +112,7 @@ export class AfterDrop {
   }
 
   hide() {
-    if (this.drop) announceDrop(null);
+    if (this.drop) publish("drop", null);
     this.drop = this.shown = null;
     this.setLeaving([]);
     this.element.replaceChildren();

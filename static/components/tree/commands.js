@@ -1,5 +1,7 @@
 // The commands of the tree for the command palette: the actions of the cursor's row, and those of the whole tree.
 
+import { publish } from "../core/bus.js";
+
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Tree } from "./tree.js" */
 
@@ -13,7 +15,7 @@ export function treeCommands(tree) {
   const rows = tree.together(row.id);
   const known = rows.every((id) => tree.dialogs.entries(id) !== undefined);
   // The palette asks again when the server has sent them.
-  if (!known) tree.dialogs.whenKnown(rows, () => window.dispatchEvent(new CustomEvent("tilewright:commands-changed")));
+  if (!known) tree.dialogs.whenKnown(rows, () => publish("commands-changed"));
   const name = rows.length > 1 ? `${rows.length} rows` : row.name;
   const items = known
     ? tree.dialogs.items(rows, row, tree.anchor(row.id)).map((item) => ({ ...item, group: `On ${name}`, rare: false }))

@@ -1,5 +1,6 @@
 // The problems of rows: a sign at the edge of each, for its most severe problem. A click on it, or "!", shows it in the Problems pane.
 
+import { publish } from "../core/bus.js";
 import { h } from "../core/dom.js";
 import { part } from "./rows.js";
 
@@ -58,5 +59,5 @@ export function markTip(mark) {
  * @param {() => void} back Called on Escape there.
  */
 export function goToProblem(row, back) {
-  window.dispatchEvent(new CustomEvent("tilewright:problem", { detail: { row, back } }));
+  publish("problem", { row, back });
 }

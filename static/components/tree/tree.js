@@ -22,7 +22,8 @@ import { treeCommands } from "./commands.js";
 import { goToProblem, showMark } from "./problems.js";
 import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
-import { followMoment, presentMoment } from "../core/playhead.js";
+import { latest, subscribe } from "../core/bus.js";
+import { followMoment } from "../core/playhead.js";
 
 /** @import { Message } from "../messages.js" */
 /** @import { Moment } from "../core/playhead.js" */
@@ -160,7 +161,6 @@ export class Tree {
     /** @type {Set<typeof PARAMETERS[number]>} Changed parameters. */
     this.pending = new Set(PARAMETERS);
     this.reducedMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
-    this.listeners = new AbortController();
 
     this.list = h("div", {
       class: "list",
@@ -212,7 +212,7 @@ export class Tree {
     this.body.append(this.minimap.canvas, this.drag.after.element);
     this.pointer = new Pointer(this);
     this.keys = new Keys(this);
-    this.unfollow = followMoment((moment) => this.showMoment(moment));
+    this.ends = [followMoment((moment) => this.showMoment(moment))];
     this.listen();
     this.showCostMode();
     this.showGridMode();
@@ -225,18 +225,14 @@ export class Tree {
     model.on("msg:custom", (message) => this.receive(message));
     list.addEventListener("focusin", (event) => this.focused(event));
     list.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    const addCommands = (/** @type {Event} */ event) => {
-      if (event instanceof CustomEvent) event.detail.push(...treeCommands(this));
-    };
-    window.addEventListener("tilewright:commands", addCommands, { signal: this.listeners.signal });
+    this.ends.push(subscribe("commands", (commands) => void commands.push(...treeCommands(this))));
   }
 
   remove() {
     this.pointer.remove();
     this.keys.remove();
     this.minimap.remove();
-    this.unfollow();
-    this.listeners.abort();
+    for (const end of this.ends) end();
     for (const popup of [this.tip, this.dialogs.popup]) popup.hide();
   }
 
@@ -262,7 +258,7 @@ export class Tree {
     if (pending.has("packed_targets")) this.targets = new Map(Object.entries(JSON.parse(model.packed_targets)));
     if (pending.has("packed_costs")) this.costs = JSON.parse(model.packed_costs);
     if (pending.has("packed_marks")) this.marks = JSON.parse(model.packed_marks);
-    if (pending.has("active")) this.showMoment(presentMoment());
+    if (pending.has("active")) this.showMoment(latest("moment") ?? null);
     if (pending.has("busy")) this.element.classList.toggle("is-busy", model.busy);
     if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
     if (pending.has("selected")) this.selection.receive(model.selected);

@@ -182,7 +182,10 @@ class Pageless:
             {
                 "type": "event",
                 "name": "data_event",
-                "values": {"type": "map", "entries": [["model", {"id": self._root}], ["data", {"name": "tree", "message": data}]]},
+                "values": {
+                    "type": "map",
+                    "entries": [["model", {"id": self._root}], ["data", {"name": "tree", "message": data}]],
+                },
             }
         )
 
