@@ -26,6 +26,7 @@ from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi
 from .reader import TEReader, expected_attributes
+from .simplification import SIMPLIFYING, Analyzer, helper_named, simplified
 
 # fmt: off
 _RUNNING = frozenset((
@@ -93,6 +94,9 @@ class TEDialect(ScriptDialect):
         read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
         if read is not None:
             return read(self.reader, node)
+        helper = helper_named(name)
+        if helper is not None:
+            return helper(self.reader, node)
         if topi.is_topi(name):
             if topi.is_schedule(name):
                 return functions.create_schedule(self.reader, topi.read_schedule(self.reader, node), node)
@@ -128,6 +132,8 @@ class TEDialect(ScriptDialect):
                 return stage_calls.schedule_call(self.reader, owner, name, node)
             case stages.Stage():
                 return stage_calls.stage_call(self.reader, owner, name, node)
+            case Analyzer() if name in SIMPLIFYING:
+                return simplified(self.reader, node)
             case Operation() if name == "output":
                 return Tensor(owner, self.reader.constant_int(node.args[0]) if node.args else 0)
             case _ if name == "astype" and len(node.args) == 1 and not node.keywords:

@@ -24,6 +24,7 @@ from .model import (
 )
 from .operators import binds, extern, scan
 from .reader import TEReader
+from .simplification import Analyzer, simplified
 from .sizes import require_small
 from .tensors import identifier, outputs_of, read_dtype, read_shape
 from .vta import ENVIRONMENT
@@ -224,6 +225,10 @@ def _environment(reader: TEReader, node: ast.Call) -> Value:
     return Attributes(dict(ENVIRONMENT), "VTA's environment")
 
 
+def _analyzer(reader: TEReader, node: ast.Call) -> Value:
+    return Analyzer()
+
+
 UNREAD = {
     "extern_primfunc": "te.extern_primfunc calls a function that the text does not show",
     "hybrid.script": "hybrid script is a different language",
@@ -277,5 +282,7 @@ FUNCTIONS: dict[str, Read] = {
     "scan": scan.read_scan,
     **{f"contrib.{library}.matmul": extern.library_matmul(library) for library in extern.LIBRARIES},
     "get_env": _environment,
+    "arith.Analyzer": _analyzer,
+    "ir_pass.Simplify": simplified,
     **{name: _refused(name, reason) for name, reason in UNREAD.items()},
 }

@@ -42,10 +42,18 @@ class Need(msgspec.Struct, frozen=True):
         many = "x".join(["16"] * self.rank)
         if self.kind == "tensor":
             return f"{many}x{self.dtype}" if self.rank else self.dtype
-        return many if self.kind == "list" else _EXAMPLES[self.kind]
+        if self.kind == "list":
+            return many
+        small = next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
+        return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
 
 _EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared"}
+_SMALL: Mapping[str, str] = {
+    "stride": "1", "dilation": "1", "group": "1", "pad": "0", "axis": "0", "block_size": "2", "factor": "2", "kernel": "3", "bits": "4",
+    "batch": "1",
+}  # fmt: skip
+"""Examples of sizes that are small, by a word of their names."""
 Known: TypeAlias = Mapping[str, ast.expr]
 """Values of parameters by name."""
 
@@ -163,9 +171,20 @@ def _of_parameter(
     if attributes:
         yield from (_need(attribute, None, None) for attribute in attributes)
     else:
+        described = _described_rank(function, name)
+        rank = described or rank
         yield replace(need, kind=kind, rank=rank, dtype="int32" if name in uses.integers else need.dtype)
 
 
+def _described_rank(function: ast.FunctionDef | ast.Lambda, name: str) -> int:
+    """Return the number of axes of a tensor in the function's documentation, `data : te.Tensor` above `4-D with shape [n, c, h, w]`; 0 if
+    it has none."""
+    text = "" if isinstance(function, ast.Lambda) else ast.get_docstring(function, clean=False) or ""
+    found = re.search(_RANK.format(name=re.escape(name)), text, re.MULTILINE)
+    return 0 if found is None else int(found[1])
+
+
+_RANK = r"^[ \t]*{name}[ \t]*:[^\n]*\n[^\n]*?(\d)-D\b"
 _ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"
 
 

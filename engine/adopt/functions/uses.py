@@ -18,6 +18,7 @@ class Uses:
     def __init__(self, function: ast.FunctionDef | ast.Lambda) -> None:
         self._kinds: dict[str, Kind] = {}
         self._ranks: dict[str, int] = {}
+        self._axes: dict[str, int] = {}  # the least number of axes of tensors, by the axes that code asks for
         self.integers: set[str] = (
             set()
         )  # tensors of integers: those whose elements are indices or have their bits changed
@@ -28,7 +29,7 @@ class Uses:
         """Return the kind of a parameter and its rank: the number of axes of a tensor or items of a list; `kind` is the guess by its
         name."""
         found = self._kinds.get(name, kind)
-        return "tensor" if kind == "tensor" else found, self._ranks.get(name, 2)
+        return "tensor" if kind == "tensor" else found, self._ranks.get(name, max(self._axes.get(name, 0), 2))
 
     def attributes_in(self, name: str, parts: Sequence[ast.AST]) -> set[str]:
         """Return the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
@@ -53,6 +54,11 @@ class Uses:
                     self._unpacked(target, value)
             case ast.Assign(targets=[target], value=value):
                 self._unpacked(target, value)
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+                slice=ast.Constant(value=int(axis)) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(axis))),
+            ):
+                self._axes[name] = max(self._axes.get(name, 0), axis + isinstance(part.slice, ast.Constant))
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in _TENSOR_PARTS:
                 self._mark(name, "tensor")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):

@@ -42,6 +42,7 @@ class ExpressionReader(Reader):
     def __init__(self, source: Source, positions: PositionTable) -> None:
         super().__init__(source, positions)
         self.has_layouts = False  # whether buffers have a layout, in TVM's lowered functions
+        self.macros = 0  # levels of macros around the statement that is read
         self.scalars: set[Buffer] = set()  # mutable local scalars: a bare name denotes the value
         self.around: Evaluator | None = None  # of the text around the program, for its functions and objects
 

@@ -16,13 +16,20 @@ def written_out(reader: ExpressionReader, node: ast.expr) -> ast.expr:
         return node
     function = reader.scope.get(node.func.id)
     result = _result(function) if isinstance(function, Function) else None
-    if not isinstance(function, Function) or not isinstance(result, ast.Call) or reader.called(result) is None:
+    if not isinstance(function, Function) or not isinstance(result, ast.Call | ast.IfExp):
         return node
     names = [a.arg for a in function.node.args.args]
     if len(node.args) > len(names) or any(isinstance(a, ast.Starred) for a in node.args):
         return node
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     found = _Substitution(function, given).visit(deepcopy(result))
+    while isinstance(found, ast.IfExp):
+        test = reader.value(ast.fix_missing_locations(ast.copy_location(found.test, node)))
+        if not isinstance(test, bool | int):
+            return node
+        found = found.body if test else found.orelse
+    if not isinstance(found, ast.Call) or reader.called(found) is None:
+        return node
     for part in ast.walk(found):
         ast.copy_location(part, node)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TypeVar
 
 from msgspec.structs import replace as replace_fields
@@ -41,19 +40,20 @@ from ...ir import (
     build,
 )
 from ...ir import dtype as dt
+from ..subset.values import Function
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
 from .helpers import written_out
 from .intrinsics import is_unknown, parameters
+from .items import Item, Wrapper, compose
 from .loops import loop_headers, loop_targets
+from .macros import in_macro, macro_of
 from .operators import arithmetic
 from .source import PositionTable, Source
 
 S = TypeVar("S", bound=Stmt)
-Wrapper = Callable[[Stmt], Stmt]  # a statement whose body is the rest of the sequence
-Item = Stmt | Wrapper
 
 _DECLARATIONS = {
     "T.match_buffer": "global",
@@ -195,7 +195,7 @@ class StatementReader:
             return None
         if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
             items = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
-            return _compose([item for item in items if item is not None])
+            return compose([item for item in items if item is not None])
         if isinstance(target, ast.Tuple | ast.List) and self._unpack(names, node.value):
             return None
         if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
@@ -473,6 +473,9 @@ class StatementReader:
     def _expression(self, node: ast.Expr) -> Item | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None  # a docstring
+        macro = macro_of(self.exprs, node.value)
+        if macro is not None:
+            return self._macro(macro, node)
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and function is not None:
             if function in _BLOCK_ONLY:
@@ -500,6 +503,21 @@ class StatementReader:
         if function is None and (called := self.exprs.carried(node.value)) is not None:
             return self.mark(Evaluate(called), self.source.place(node))
         return self.mark(Evaluate(self.exprs.expr(node.value)), self.source.place(node))
+
+    def _macro(self, macro: Function, node: ast.Expr) -> Item | None:
+        """Read the statements that a call of a macro stands for."""
+        assert isinstance(macro.node, ast.FunctionDef) and isinstance(node.value, ast.Call)
+        with in_macro(self.exprs, macro, node.value):
+            found = [self.statement(part, is_last=False) for part in macro.node.body]
+        stmts = [item for item in found if isinstance(item, Stmt)]
+        if len(stmts) != len([item for item in found if item is not None]):
+            raise self.source.error(
+                node,
+                "unsupported",
+                "a macro that declares names or buffers is not supported",
+                expected="stores, loops and blocks",
+            )
+        return build.seq(stmts) if stmts else None
 
     def _attribute(self, call: ast.Call) -> Wrapper:
         """Read `T.attr(0, "key", value)`, or several as `T.attr({"key": value})`, around the rest."""
@@ -679,16 +697,3 @@ class StatementReader:
             if step is not None:
                 result = self.mark(SteppedFor(result, step), place)
         return result
-
-
-def _compose(items: list[Item]) -> Wrapper | None:
-    """Combine several statements and bindings into one binding."""
-    if not items:
-        return None
-
-    def wrap(body: Stmt) -> Stmt:
-        for item in reversed(items):
-            body = build.seq([item, body]) if isinstance(item, Stmt) else item(body)
-        return body
-
-    return wrap

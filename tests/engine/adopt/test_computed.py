@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.engine.adopt import PostProgram, Snippet, programs_in, read_nested_program
+from tilewright.engine.adopt import PostProgram, Snippet, programs_in, read_nested_program, read_pasted
 from tilewright.engine.ir import IntImm, PrimFunc
 from tilewright.engine.script import ParseError
 
@@ -229,3 +229,56 @@ def test_module_of_relax_functions_only_is_no_program_of_the_text() -> None:
     head = "from tvm.script import ir as I, relax as R\n"
     (program,) = programs(head + graph + SCALE)
     assert program.name == "scale"
+
+
+HELPERS = {
+    "get_const_tuple": ("from tvm.topi.utils import get_const_tuple", "n, m = get_const_tuple(x.shape)"),
+    "of an operator of TVM": ("from ..utils import get_const_int", "n, m = get_const_int(x.shape[0]), x.shape[1]"),
+    "an analyzer": ("", "n, m = (tvm.arith.Analyzer().simplify(s + 0) for s in x.shape)"),
+    "of an old version": ("", "n, m = tvm.ir_pass.Simplify(x.shape[0]), x.shape[1]"),
+    "a type of TVM": ("", "n, m = x.shape[0] if isinstance(x.shape[0], tir.IntImm) else 1, x.shape[1]"),
+    "a test of its device": ("", "if not tvm.runtime.enabled('cuda'):\n        return\n    n, m = x.shape"),
+    "a reduction by a function": (
+        "from functools import reduce",
+        "n, m = reduce(tir.max, [x.shape[0], x.shape[0]]), x.shape[1]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_helper_of_tvm_is_read(name: str) -> None:
+    before, line = HELPERS[name]
+    text = f"{before}\ndef scale(x):\n    {line}\n    return te.compute((n, m), lambda i, j: x[i, j] * 2, name='y')\n"
+    assert shapes(opened(text, x="4x8xfloat32")) == [(4, 8, "float32"), (4, 8, "float32")]
+
+
+RANKS = {
+    "an axis from the start": ("x.shape[3]", "16x16x16x16xfloat32"),
+    "an axis from the end": ("x.shape[-3]", "16x16x16xfloat32"),
+}
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_axes_that_code_asks_for_are_those_of_the_example(name: str) -> None:
+    axis, example = RANKS[name]
+    (program,) = programs(f"def f(x):\n    return te.compute(({axis},), lambda i: x(*[i] * len(x.shape)), name='y')\n")
+    assert program.nested is not None
+    assert program.nested.needs[0].example == example
+
+
+def test_documented_axes_are_those_of_the_example() -> None:
+    text = "def f(x, stride):\n    '''Scale.\n\n    x : tvm.te.Tensor\n        4-D with shape [n, c, h, w]\n    '''\n"
+    (program,) = programs(f"{text}    return te.compute(x.shape, lambda *i: x(*i) * stride, name='y')\n")
+    assert program.nested is not None
+    assert [need.example for need in program.nested.needs] == ["16x16x16x16xfloat32", "1"]
+
+
+def test_call_that_a_test_expects_to_fail_is_passed_over() -> None:
+    text = (
+        "import pytest\nfrom tvm.script import tir as T\n\n@T.prim_func\ndef f(A: T.Buffer((8,), 'float32')):\n"
+        "    for i in range(8):\n        with T.block('A'):\n            vi = T.axis.spatial(8, i)\n"
+        "            A[vi] = T.float32(1)\n\nsch = tir.Schedule(f)\n(i,) = sch.get_loops('A')\n"
+        "with pytest.raises(tvm.tir.ScheduleError):\n    sch.fuse(i)\nsch.parallel(i)\n"
+    )
+    found = read_pasted(HEAD + text)
+    assert [step.method for step in found.schedule.trace.steps] == ["get_loops", "parallel"]
