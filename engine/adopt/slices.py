@@ -266,6 +266,8 @@ class _Slicer:
         """Each schedule with its program, then the programs without a schedule, in the order of the text."""
         makers = [n for n in range(len(self.units)) if self._makes_schedule(n)][:MAX_PROGRAMS]
         calls = {maker: self._calls_of(maker) for maker in makers}
+        going_on = {n for maker in makers for n in calls[maker] - {maker} if self._goes_on(n)}
+        makers = [maker for maker in makers if maker not in going_on]
         found: list[set[int]] = []
         called = {n for maker in makers for n in calls[maker] - {maker}}
         for maker in makers:
@@ -299,6 +301,13 @@ class _Slicer:
             return True
         functions = [self._definition(name, number) for name in unit.uses - self._passed(unit)]
         return any(_schedules(self.units[f]) for f in functions if f is not None) and not self._measures(number)
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether a statement gives a schedule to functions of the text that make none."""
+        functions = [self._definition(name, number) for name in self.units[number].uses]
+        called = [self.units[n] for n in functions if n is not None]
+        makers = (unit for unit in called if isinstance(unit.node, ast.FunctionDef))
+        return not any(map(_creates, (self.units[number], *makers)))
 
     def _passed(self, unit: _Unit) -> frozenset[str]:
         """The functions of the text that a statement only passes to functions of other code, such as a measurement."""

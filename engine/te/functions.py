@@ -54,7 +54,7 @@ def _data_type(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _placeholder(reader: TEReader, node: ast.Call) -> Value:
-    shape, dtype, name = parameters(reader, node, ("shape", "dtype", "name"), 1)
+    shape, dtype, name, _ = parameters(reader, node, ("shape", "dtype", "name", "requires_grad"), 1)
     assert shape is not None
     title = reader.string(name) if name is not None else "placeholder"
     buffer = Buffer(identifier(title), read_shape(reader, shape), read_dtype(reader, dtype))
@@ -62,8 +62,8 @@ def _placeholder(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _compute(reader: TEReader, node: ast.Call) -> Value:
-    names = ("shape", "fcompute", "name", "tag", "attrs", "varargs_names")
-    shape_node, body_node, name, _, attrs, varargs = parameters(reader, node, names, 2)
+    names = ("shape", "fcompute", "name", "tag", "attrs", "varargs_names", "requires_grad")
+    shape_node, body_node, name, _, attrs, varargs, _ = parameters(reader, node, names, 2)
     assert shape_node is not None and body_node is not None
     if varargs is not None:
         raise reader.error(node, "unsupported", "varargs_names= of te.compute is not supported",

@@ -32,6 +32,8 @@ def simplified(reader: TEReader, node: ast.Call) -> Value:
 def helper_named(name: str) -> Callable[[TEReader, ast.Call], Value] | None:
     """Return the reader of a helper by its dotted name, also under the relative name that operators of TVM import."""
     bare = name.removeprefix("tvm.")
+    if bare == "ir.is_prim_expr":
+        return _is_expression
     module = next((m for m in _MODULES if bare.startswith(m)), None)
     return None if module is None else _HELPERS.get(bare.removeprefix(module))
 
@@ -65,6 +67,12 @@ def _equals_const(reader: TEReader, node: ast.Call) -> Value:
     expr, value = parameters(reader, node, ("expr", "value"))
     assert expr is not None and value is not None
     return _constant(reader.value(expr)) == _constant(reader.value(value))
+
+
+def _is_expression(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.ir.is_prim_expr(x)`."""
+    value = _argument(reader, node)
+    return value is not None and isinstance(value, Expr)
 
 
 _HELPERS: dict[str, Callable[[TEReader, ast.Call], Value]] = {

@@ -443,7 +443,12 @@ def _fma(reader: Reader, node: ast.Call) -> Expr:
 
 
 def _let(reader: Reader, node: ast.Call) -> Expr:
-    """Read `T.Let(body, where={x: value})`."""
+    """Read `T.Let(body, where={x: value})`, or `tir.Let(x, value, body)` of a variable."""
+    if len(node.args) == 3 and not node.keywords:
+        var, bound, body = (reader.value(argument) for argument in node.args)
+        if not isinstance(var, Var):
+            raise reader.error(node.args[0], "wrong-type", "Let binds a variable", expected='tir.Var("x", "float32")')
+        return Let(var, build.cast(reader.as_expr(bound, node), var.dtype), reader.as_expr(body, node))
     body, where = parameters(reader, node, ("expr", "where"))
     if (
         body is None

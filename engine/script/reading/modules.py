@@ -313,6 +313,8 @@ def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Va
     """Return a value as a program has it; None for a module of TVM."""
     line = run.lines.get(name, 1)
     if isinstance(value, Module):
+        if value.name.partition(".")[0] in ("math", "functools", "itertools", "operator"):
+            return value
         return None if _IS_OF_TVM.search(value.name) else Unknown(f"line {line} imports it")
     for part in reachable(value, 1000):
         by = run.memory.change_of(part)

@@ -230,6 +230,11 @@ class StatementReader:
             return None
         if isinstance(node.value, ast.Call) and function == "T.launch_thread":
             return self._launch(names[0], node.value)
+        if isinstance(node.value, ast.Call) and function == "T.Var":
+            title, dtype = parameters(self.exprs, node.value, ("name", "dtype"))
+            assert title is not None and dtype is not None
+            self.exprs.define(names[0].id, Var(self.exprs.string(title), self.exprs.dtype(dtype)), names[0])
+            return None
         if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
             self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
             return None

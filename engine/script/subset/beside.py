@@ -1,6 +1,6 @@
 """Python files of the project that a text belongs to, which its imports name: read when a program needs a name of them, and never run.
 
-A module is looked up in the folder of the text, in the folder around its package, and in the root of its project. One that is found twice
+A module is looked up in the folder of the text, or around its package, and in the root of its project. One that is found twice
 is not read, nor one with the name of a module of Python.
 """
 
@@ -74,7 +74,8 @@ def find_module(home: Path, module: str, level: int) -> Path | None:
 
 def _is_elsewhere(parts: list[str]) -> bool:
     """Whether an absolute name is one of Python's modules, or of TVM."""
-    return parts[0] in sys.stdlib_module_names or parts[0] in ("tvm", "numpy")
+    is_of_tvm = parts[0] == "tvm" and parts[:4] != ["tvm", "s_tir", "meta_schedule", "testing"]
+    return parts[0] in sys.stdlib_module_names or is_of_tvm or parts[0] == "numpy"
 
 
 def _file(folder: Path, parts: list[str]) -> Path | None:
@@ -95,11 +96,9 @@ def _packages(folder: Path) -> list[Path]:
 
 
 def _roots(home: Path) -> Iterator[Path]:
-    """Yield the folders in which Python looks for modules: that of the text, the one around its package, and those of its project."""
-    yield home.parent
+    """Yield the folders in which Python looks for modules: that of the text, or the one around its package, and those of its project."""
     packages = _packages(home.parent)
-    if packages:
-        yield packages[0].parent
+    yield packages[0].parent if packages else home.parent
     for folder in (*home.parents,)[:MAX_LEVELS]:
         if any((folder / name).exists() for name in _PROJECT):
             yield from (folder / name for name in _IN_PROJECT)

@@ -282,6 +282,11 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
+_NUMBERS: Mapping[str, type | tuple[type, ...]] = {
+    "numbers.Integral": int, "numbers.Number": (int, float), "numbers.Real": (int, float),
+}  # fmt: skip
+
+
 def _is_instance(run: Evaluator, node: ast.Call) -> Value:
     """Read `isinstance(x, int)` for values and types of Python and of the text."""
     if len(node.args) != 2 or node.keywords:
@@ -298,6 +303,8 @@ def _is_of(run: Evaluator, value: Value, kind: ast.expr) -> bool | None:
         return None if isinstance(value, Unknown) else isinstance(value, _TYPES[kind.id])
     owner = run.lenient(kind)
     name = run.dotted(kind) or ""
+    if name in _NUMBERS and not isinstance(value, Unknown):
+        return isinstance(value, _NUMBERS[name])
     if not isinstance(value, Unknown) and name.startswith(("tvm.", "te.", "tir.", "tirx.")):
         return run.dialect.is_of(value, name)
     if isinstance(owner, Class) and isinstance(value, Instance):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...ir import Expr
+from ...ir import Expr, Var
 from . import constants
 from .core import Evaluator
 from .scope import Foreign, Unknown, Value
@@ -153,7 +153,7 @@ def _has(run: Evaluator, node: ast.Compare, item: Value, owner: Value) -> bool |
 
 def key(run: Evaluator, value: Value, node: ast.AST) -> Value:
     """Return a value as a dict's key: a constant, or an object of the text. Raises "unsupported"."""
-    simple = value is None or isinstance(value, bool | int | float | str)
+    simple = value is None or isinstance(value, bool | int | float | str | Var)
     if not simple and isinstance(value, tuple):
         simple = len(value) <= 64 and all(v is None or isinstance(v, bool | int | float | str) for v in value)
     if not simple and (not isinstance(value, Foreign) or isinstance(value, Unknown)):

@@ -230,3 +230,18 @@ def test_te_computation_may_be_scheduled_as_tensorir(make: str) -> None:
     )
     assert calls(found) == "split split"
     assert found.schedule.verify().status == "tested"
+
+
+def test_decision_that_the_text_leaves_open_is_drawn_with_a_note() -> None:
+    text = (
+        "import tvm\nfrom tvm.script import tir as T\n\n@T.prim_func\ndef f(A: T.Buffer((64,), 'float32')):\n"
+        "    for i in range(64):\n        with T.block('A'):\n            vi = T.axis.spatial(64, i)\n            A[vi] = T.float32(1)\n\n"
+        "sch = tvm.tir.Schedule(f)\n(i,) = sch.get_loops('A')\nsizes = sch.sample_perfect_tile(i, n=2)\nsch.split(i, factors=sizes)\n"
+    )
+    found, again = read_pasted(text), read_pasted(text)
+    steps = [step.method for step in found.schedule.trace.steps]
+    assert steps == ["get_loops", "sample_perfect_tile", "split"]
+    assert any("draws at random" in note.text for note in found.notes)
+    assert [s.arguments for s in found.schedule.trace.steps][2][1:] == [
+        s.arguments for s in again.schedule.trace.steps
+    ][2][1:]
