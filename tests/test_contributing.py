@@ -57,7 +57,7 @@ class Copy:
             **os.environ,
             "PYTHONPATH": os.pathsep.join((str(folder / "site"), str(self.root / "tests"))),
         }
-        self.environment["PYTHONSAFEPATH"] = "1"
+        self.environment |= {"PYTHONSAFEPATH": "1", "HYPOTHESIS_PROFILE": "ci"}
 
     def change(self, diff: str) -> None:
         """Insert the lines of a block at their neighbours."""

@@ -129,7 +129,7 @@ class View(Shown):
         self._store.given = self._machine(schedule)
         shown = self._session.state.shown
         if shown is not None and shown.sizes == self.sizes and is_there(schedule, shown):
-            self.draw(self._session.state, self._store)
+            self._session.updater.show(is_another=True)  # the machine may be another one
             return
         named = named_machine(self._store.given)
         if named is not None:

@@ -17,9 +17,10 @@ from tilewright.app.jobs.on_demand import next_analysis
 from tilewright.app.protocol.messages import decode
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
+from tilewright.app.views.labels.values import Change
 from tilewright.app.views.next.suggestions import offered_fix
 from tilewright.app.views.problems.lints import Linted, lints_entry, lints_now
-from tilewright.app.views.problems.value import problem_marks, problems_value
+from tilewright.app.views.problems.value import Problems, problem_marks, problems_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.engine.hwsim import Report
 from tilewright.engine.lint import Fix, LintFinding
@@ -75,29 +76,29 @@ def test_a_finding_before_linting_has_no_fix() -> None:
     state, store = painted(example("fused_matmul_relu_roundtrip"))
     assert problems_value(state, store).looking
     trip = problem(state, store, "round-trip")
-    assert trip["fixes"] == [] and trip["rows"] == ["mm_local", "mm_local_1"] and trip["place"] == "mm"
+    assert trip.fixes == [] and trip.rows == ["mm_local", "mm_local_1"] and trip.place == "mm"
 
 
 @pytest.mark.slow
 def test_fixes_name_their_changes() -> None:
     state, store = studied_example("fused_matmul_relu_roundtrip")
     assert not problems_value(state, store).looking
-    (best, other) = problem(state, store, "round-trip")["fixes"]
-    assert best["calls"] == ['sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")']
-    assert best["change"] == {"text": "−43\u202f%", "trend": "better"}
-    assert best["detail"].replace("\u202f", " ") == "5 260 → 3 004 cycles, local 3.625 KiB → 3.562 KiB"
-    assert other["calls"] == ['sch.set_scope("mm_local", 0, "local")'] and best["applicable"] and other["applicable"]
+    (best, other) = problem(state, store, "round-trip").fixes
+    assert best.calls == ('sch.compute_inline("mm_local_1")', 'sch.compute_inline("mm_local")')
+    assert best.change == Change("−43\u202f%", "better")
+    assert best.detail.replace("\u202f", " ") == "5 260 → 3 004 cycles, local 3.625 KiB → 3.562 KiB"
+    assert other.calls == ('sch.set_scope("mm_local", 0, "local")',) and best.applicable and other.applicable
 
 
 @pytest.mark.slow
 def test_fixes_of_an_overflow_report_whether_the_program_fits() -> None:
     state, store = studied_example("place_the_copies")
-    fixes = problem(state, store, "capacity-overflow")["fixes"]
-    assert fixes and {f["change"]["text"] for f in fixes} <= {"fits", "nearer to fitting", "still does not fit"}
+    fixes = problem(state, store, "capacity-overflow").fixes
+    assert fixes and {f.change.text for f in fixes} <= {"fits", "nearer to fitting", "still does not fit"}
     for fix in fixes:
-        assert "→" not in fix["detail"].split(", ")[0] or "KiB" in fix["detail"].split(", ")[0]
-        assert ("does not fit" in fix["detail"]) == (fix["change"]["text"] != "fits")
-    assert fixes[0]["change"]["trend"] == "better"
+        assert "→" not in fix.detail.split(", ")[0] or "KiB" in fix.detail.split(", ")[0]
+        assert ("does not fit" in fix.detail) == (fix.change.text != "fits")
+    assert fixes[0].change.trend == "better"
 
 
 @pytest.mark.slow
@@ -118,27 +119,27 @@ def test_warning_with_the_largest_saving_is_first() -> None:
 @pytest.mark.slow
 def test_a_fix_removes_its_finding_and_undo_restores_it() -> None:
     state, store = studied_example("fused_matmul_relu_roundtrip")
-    fix = problem(state, store, "round-trip")["fixes"][0]
+    fix = problem(state, store, "round-trip").fixes[0]
     fixed = applied(state, store, fix)
     assert fixed.notice is None
     assert "sch.compute_inline(mm_back)\nsch.compute_inline(matmul_local)\n" in text(fixed), (
         "in the notebook's variables"
     )
     studied(fixed, store)
-    assert problems_value(fixed, store) == {"problems": [], "looking": False}
+    assert problems_value(fixed, store) == Problems([], looking=False)
     report = store.simulated(fixed)
     assert isinstance(report, Report) and report.cycles == 3_004
     back = act(fixed, Undo())
     assert text(back) == text(state)
-    assert problem(back, store, "round-trip")["fixes"][0] == fix, "remembered: nothing is looked for again"
+    assert problem(back, store, "round-trip").fixes[0] == fix, "remembered: nothing is looked for again"
     assert lint_analysis(back, store) is None
 
 
 @pytest.mark.slow
 def test_a_fix_removes_the_misplacing_compute_at_line() -> None:
     state, store = studied_blur()
-    (fix,) = problem(state, store, "recompute")["fixes"]
-    assert fix["calls"] == [] and fix["replaces"] == 'sch.compute_at("x_blur", x)'
+    (fix,) = problem(state, store, "recompute").fixes
+    assert fix.calls == () and fix.replaces == 'sch.compute_at("x_blur", x)'
     fixed = applied(state, store, fix)
     assert "sch.compute_at(x_blur, x)" in text(state) and "sch.compute_at(x_blur, x)" not in text(fixed)
     assert len(text(fixed).splitlines()) == len(text(state).splitlines()) - 1
@@ -152,9 +153,9 @@ def test_an_uneven_split_is_fixed_by_another() -> None:
     state, store = painted(act(State(), OpenText(MATMUL_NOTEBOOK.replace("[None, 32]", "[None, 48]"))))
     studied(state, store)
     guard = problem(state, store, "guard")
-    fix = next(f for f in guard["fixes"] if f["replaces"])
-    assert fix["calls"] == ['ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])']
-    assert set(guard["rows"]) == {"C", "ko", "ki"}
+    fix = next(f for f in guard.fixes if f.replaces)
+    assert fix.calls == ('ko, ki = sch.split(k, factors=[None, 32], names=["ko", "ki"])',)
+    assert set(guard.rows) == {"C", "ko", "ki"}
     fixed = applied(state, store, fix)
     assert (
         fixed.notice is None
@@ -168,14 +169,14 @@ def test_an_earlier_step_lists_findings_without_applying_fixes() -> None:
     state, store = painted(example("fused_matmul_relu_roundtrip"))
     assert state.shown is not None
     back = studied(act(state, ViewStep(len(state.shown.states) - 2)), store)
-    fixes = problem(back, store, "round-trip")["fixes"]
-    assert fixes and not any(fix["applicable"] for fix in fixes)
+    fixes = problem(back, store, "round-trip").fixes
+    assert fixes and not any(fix.applicable for fix in fixes)
 
 
 @pytest.mark.slow
 def test_a_fix_of_another_program_is_refused() -> None:
     state, store = studied_blur()
-    (fix,) = problem(state, store, "recompute")["fixes"]
+    (fix,) = problem(state, store, "recompute").fixes
     other = act(state, RemoveItem(len(state.shown.steps) - 1 if state.shown is not None else 0))
     refused = applied(other, store, fix)
     assert refused.notice is not None and refused.notice.code == "stale-fix"
@@ -218,9 +219,9 @@ def test_known_lints_need_no_study_and_a_stopped_one_keeps_its_findings() -> Non
     studied(state, store)
     assert next_analysis(state, store) is None
     (overflow,) = problems_value(state, store).problems
-    assert overflow.severity == "error" and overflow.fixes[0].calls == [
+    assert overflow.severity == "error" and overflow.fixes[0].calls == (
         'sch.compute_at("A_local.vtcm", mo)', 'sch.compute_at("B_local.vtcm", no)',
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def test_a_scope_unknown_to_the_machine_is_refused_with_fixes() -> None:

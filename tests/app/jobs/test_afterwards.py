@@ -52,7 +52,7 @@ class Watched:
 
     @property
     def report(self) -> Report | TilewrightError | None:
-        return self.session.store.simulated(self.session.state)
+        return self.session.store.known_report(self.session.state)
 
 
 Watch = Callable[[float], Watched]

@@ -66,10 +66,10 @@ def test_previews_have_cycles_and_footprint_and_change_nothing(session: Session)
 @pytest.mark.slow
 def test_a_preview_equals_the_applied_change(session: Session) -> None:
     value = tried(session, 1, factors(32))[0]
-    line = next(line for line in value["lines"] if line["name"] == "Cycles")
+    line = next(line for line in value.lines if line.name == "Cycles")
     session.receive(factors(32))
     report = session.store.simulated(session.state)
-    assert session.state.notice is None and line["text"].endswith(f"→ {report.cycles:,}".replace(",", "\u202f"))  # pyright: ignore
+    assert session.state.notice is None and line.text.endswith(f"→ {report.cycles:,}".replace(",", "\u202f"))  # pyright: ignore
 
 
 def test_repeated_calls_hit_the_cache(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from tilewright.app.state.model import State
 from tilewright.app.state.search_results import Found, derived_now, found_now
 from tilewright.app.storage.databases import DatabaseChoice, folder_database
 from tilewright.app.storage.registry import OpenFileRegistry
-from tilewright.app.views.explore.value import explore_value
+from tilewright.app.views.explore.value import SearchDatabase, explore_value
 from tilewright.engine.cancellation import CancellationToken
 from tilewright.engine.explore import Database
 
@@ -220,7 +220,7 @@ def test_a_search_begins_with_the_database_of_the_folder(
     other.close()
     assert again.warm_start.exact == 1 and again.trials[0].outcome.figures is not None
     assert again.trials[0].outcome.figures.cycles == best
-    assert search.database == {"text": again.warm_start.text, "failed": False}
+    assert search.database == SearchDatabase(again.warm_start.text, failed=False)
     assert search.database.text.startswith("starts from the schedule found before: double(")
 
 

@@ -80,10 +80,10 @@ def test_a_drag_predicts_every_legal_drop_nearest_first(page: tuple[Session, Que
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    predicted = [entry["loop"] for entry in screen.predictions]
+    predicted = [entry.loop for entry in screen.predictions]
     assert sorted(predicted) == sorted(legal(session, COPY))
     assert predicted[0] == "ko"
-    assert all(entry["rows"] == [COPY] and entry["value"]["lines"] for entry in screen.predictions)
+    assert all(entry.rows == (COPY,) and entry.value.lines for entry in screen.predictions)
 
 
 def test_a_drop_reuses_the_predicted_program_and_report(
@@ -142,10 +142,10 @@ def test_predicted_cycles_equal_those_of_the_drop(page: tuple[Session, Queue, Pa
     session, event_loop, screen = page
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
-    value = next(entry["value"] for entry in screen.predictions if entry["loop"] == "ko")
+    value = next(entry.value for entry in screen.predictions if entry.loop == "ko")
     session.receive({"kind": "move", "block": COPY, "loop": "ko", "primitive": "compute_at"})
     report = session.store.simulated(session.state)
-    cycles = value["lines"][0]["text"].replace("\u202f", "").split("→")[1]
+    cycles = value.lines[0].text.replace("\u202f", "").split("→")[1]
     assert int(cycles) == report.cycles  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
 
@@ -290,9 +290,9 @@ def test_only_the_newest_predictions_are_kept(
     session.receive({"kind": "begin_drag", "rows": [COPY], "near": "ko"})
     event_loop.run()
     assert len(session.drop_preview._kept) == 3
-    tried = [entry["loop"] for entry in screen.predictions]
+    tried = [entry.loop for entry in screen.predictions]
     last = tried[-1]
-    primitive = next(entry["primitive"] for entry in screen.predictions if entry["loop"] == last)
+    primitive = next(entry.primitive for entry in screen.predictions if entry.loop == last)
     session.receive({"kind": "move", "block": COPY, "loop": last, "primitive": primitive})
     assert session.state.notice is None
     moment = session.state.moment

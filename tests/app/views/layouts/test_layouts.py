@@ -114,8 +114,8 @@ def test_padding_is_the_fastest_layout_for_a_column_in_one_bank() -> None:
     value = value_of(unpadded(), Store())
     now, padded, swizzled = (card(value, key) for key in ("now", "padded 1", "swizzled"))
     assert figure(now, "conflicts") == "×32" and figure(padded, "conflicts") == figure(swizzled, "conflicts") == "none"
-    assert padded["best"] and not now["best"] and padded["trend"] == "better"
-    columns = {c["key"]: c["thumb"]["shades"][0::32] for c in (now, padded, swizzled)}
+    assert padded.best and not now.best and padded.trend == "better"
+    columns = {c.key: c.thumb.shades[0::32] for c in (now, padded, swizzled)}
     assert len(set(columns["now"])) == 1
     assert len(set(columns["padded 1"])) == len(set(columns["swizzled"])) == 32
     # A swizzle wastes nothing, padding one float a row.
@@ -127,7 +127,7 @@ def test_padding_is_the_fastest_layout_for_a_column_in_one_bank() -> None:
 def test_a_piecewise_swizzle_keeps_copies_whole_with_fewer_conflicts() -> None:
     value = value_of(unpadded(), Store())
     now, fine, wide = (card(value, key) for key in ("now", "swizzled", "swizzled wide"))
-    assert wide["key"] == "swizzled wide" and figure(wide, "conflicts") == "×4"
+    assert wide.key == "swizzled wide" and figure(wide, "conflicts") == "×4"
     # Sixteen bytes stay together: the copy is listed in fewer runs than one of single floats.
     assert wide.rank[0] < now.rank[0] < fine.rank[0]
 
@@ -135,13 +135,13 @@ def test_a_piecewise_swizzle_keeps_copies_whole_with_fewer_conflicts() -> None:
 @pytest.mark.slow
 def test_an_access_shows_its_lanes_banks_and_turns() -> None:
     value = value_of(unpadded(), Store())
-    fill, read = value["uses"]
-    assert (fill["block"], fill["written"], fill["kind"]) == ("A_shared", True, "dma")
-    assert (read["block"], read["written"], read["kind"], read["worst"]) == ("B", False, "vector", 32)
-    assert read["count"] == len(read["steps"]) == 32 and read["all"]
-    second = read["steps"][1]
-    assert second["taken"] == [1, 32, 32] and second["hits"] == [[1, 32, 0]] and second["degree"] == 32
-    assert fill["steps"][3]["taken"] == [96, 1, 32] and fill["steps"][3]["degree"] == 1
+    fill, read = value.uses
+    assert (fill.block, fill.written, fill.kind) == ("A_shared", True, "dma")
+    assert (read.block, read.written, read.kind, read.worst) == ("B", False, "vector", 32)
+    assert read.count == len(read.steps) == 32 and read.all
+    second = read.steps[1]
+    assert second.taken == [1, 32, 32] and second.hits == [(1, 32, 0)] and second.degree == 32
+    assert fill.steps[3].taken == [96, 1, 32] and fill.steps[3].degree == 1
 
 
 def test_rows_of_operands_accessed_together_are_shown() -> None:
@@ -155,10 +155,10 @@ def test_rows_of_operands_accessed_together_are_shown() -> None:
 
 @pytest.mark.slow
 def test_each_grid_cell_has_its_address_and_bank() -> None:
-    grid = value_of(unpadded(), Store())["grid"]
-    assert (grid["rows"], grid["columns"], grid["scale"], grid["unit"], grid["unit_count"]) == (32, 32, 1, "bank", 32)
-    assert grid["addresses"] == [4 * n for n in range(1024)]
-    assert grid["units"] == [n % 32 for n in range(1024)]
+    grid = value_of(unpadded(), Store()).grid
+    assert (grid.rows, grid.columns, grid.scale, grid.unit, grid.unit_count) == (32, 32, 1, "bank", 32)
+    assert grid.addresses == [4 * n for n in range(1024)]
+    assert grid.units == [n % 32 for n in range(1024)]
 
 
 def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
@@ -178,14 +178,14 @@ def test_a_large_buffer_is_shown_in_a_window_or_scaled() -> None:
 @pytest.mark.slow
 def test_cells_of_several_banks_are_marked() -> None:
     state, store = painted(unpadded())
-    tall = applied(state, card(value_of(state, store), "padded 1")["call"])
+    tall = applied(state, card(value_of(state, store), "padded 1").call)
     # 64 cells hold a tile of 32; a small one is shown in fewer.
-    small = value_of(act(tall, ShowLayout(Look(across=8))), store)["grid"]
-    assert (small["height"], small["width"], small["scale"]) == (8, 8, 1) and MIXED not in small["units"]
+    small = value_of(act(tall, ShowLayout(Look(across=8))), store).grid
+    assert (small.height, small.width, small.scale) == (8, 8, 1) and MIXED not in small.units
     state = example("vtcm_two_halves", "A_local.vtcm")
-    grid = value_of(state, store)["grid"]
-    assert grid["unit"] == "block" and grid["scale"] == 2
-    assert set(grid["units"]) == {0, 1}
+    grid = value_of(state, store).grid
+    assert grid.unit == "block" and grid.scale == 2
+    assert set(grid.units) == {0, 1}
 
 
 @pytest.mark.sample(1)
@@ -227,8 +227,8 @@ def test_an_unknown_preview_leaves_the_grid_unchanged() -> None:
 @pytest.mark.slow
 def test_the_chosen_slot_is_shown() -> None:
     state, store = painted(example("vtcm_double_buffer", "A_local.vtcm"))
-    first, second = (value_of(act(state, ShowLayout(Look(slot=n))), store)["grid"] for n in (0, 1))
-    assert (first["slots"], set(first["units"]), set(second["units"])) == (2, {0}, {1})
+    first, second = (value_of(act(state, ShowLayout(Look(slot=n))), store).grid for n in (0, 1))
+    assert (first.slots, set(first.units), set(second.units)) == (2, {0}, {1})
 
 
 @pytest.mark.sample(5)
@@ -260,8 +260,8 @@ def test_a_wrong_typed_map_is_reported_and_changes_nothing(text: str, code: str)
 @pytest.mark.slow
 def test_a_map_with_unused_addresses_offers_zeros() -> None:
     state, store = painted(unpadded())
-    draft = value_of(typed(state, "lambda i, j: [i // 3, i % 3, j]"), store)["draft"]
-    after = applied(state, draft["padded"])
+    draft = value_of(typed(state, "lambda i, j: [i // 3, i % 3, j]"), store).draft
+    after = applied(state, draft.padded)
     assert after.moment is not None
     shape = buffer_ids(after.moment.schedule.func)["A_shared"].shape
     assert len(shape) == 3
@@ -281,10 +281,10 @@ def test_a_valid_typed_map_has_a_simulated_card() -> None:
 @pytest.mark.slow
 def test_a_typed_swizzle_is_checked_element_by_element() -> None:
     state, store = painted(unpadded())
-    good = value_of(typed(state, "lambda i, j: [i, j // 32, j % 32 ^ i % 32]"), store)["draft"]
-    assert good["status"] == "right" and good["card"]["call"]["arguments"]["assume_injective_transform"] is True
-    bad = value_of(typed(state, "lambda i, j: [i, j // 32, j % 16 ^ i % 32]"), store)["draft"]
-    assert bad["status"] == "wrong" and bad["error"]["code"] == "not-bijective"
+    good = value_of(typed(state, "lambda i, j: [i, j // 32, j % 32 ^ i % 32]"), store).draft
+    assert good.status == "right" and good.card.call.arguments["assume_injective_transform"] is True
+    bad = value_of(typed(state, "lambda i, j: [i, j // 32, j % 16 ^ i % 32]"), store).draft
+    assert bad.status == "wrong" and bad.error.code == "not-bijective"
 
 
 def test_an_offset_swizzle_is_checked_and_shown_by_name() -> None:
@@ -327,12 +327,12 @@ def test_an_accepted_setting_is_shown(name: str, buffer: str, without: str) -> N
 @pytest.mark.slow
 def test_the_scope_shows_which_memory_fits() -> None:
     state, store = painted(example("place_the_copies", "A_local.vtcm"))
-    (scope,) = (c for c in value_of(state, store)["controls"] if c["id"] == "scope")
+    (scope,) = (c for c in value_of(state, store).controls if c.id == "scope")
     notes = {option.value: option.note for option in scope.options}
     assert notes["global"].startswith("fits") and notes["local.acc"].startswith("too large")
     parameter = value_of(act(state, SelectRow(buffer="A")), store)
-    (scope,) = (c for c in parameter["controls"] if c["id"] == "scope")
-    assert "cache_read" in scope["blocked"]
+    (scope,) = (c for c in parameter.controls if c.id == "scope")
+    assert "cache_read" in scope.blocked
 
 
 def test_padding_can_be_removed() -> None:
@@ -396,7 +396,7 @@ def test_at_an_earlier_step_calls_go_to_the_end() -> None:
     assert state.shown is not None
     back = act(state, ViewStep(len(state.shown.states) - 2))
     value = value_of(back, Store())
-    assert value["fixed"] and figure(card(value, "now"), "conflicts") == "×32"
+    assert value.fixed and figure(card(value, "now"), "conflicts") == "×32"
 
 
 def test_a_deleted_buffer_has_no_picker() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.sessions.pages import machine_now, opened_example, report_now, simulate_steps
+from support.sessions.pages import machine_now, opened_example, painted, report_now, simulate_steps
 
 from tilewright.app.actions.machine_actions import PickMachine
 from tilewright.app.actions.table import ViewStep, act
@@ -42,7 +42,7 @@ def test_flows_are_the_bytes_of_the_report(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_round_trip_of_the_discussion_is_one_group() -> None:
-    state, store = opened_example("fused_matmul_relu_roundtrip"), Store()
+    state, store = painted(opened_example("fused_matmul_relu_roundtrip"))
     value = traffic_value(state, store)
     (trip,) = value.trips
     moved = sum(t.bytes for t in report_now(state, store).traffic if t.buffer == "mm")
@@ -96,7 +96,7 @@ def test_roofline_points_are_those_of_the_report(name: str) -> None:
 
 @pytest.mark.slow
 def test_start_and_previous_step_have_roofline_points() -> None:
-    state, store = opened_example("vtcm_double_buffer"), Store()
+    state, store = painted(opened_example("vtcm_double_buffer"))
     assert [p.key for p in roofline_value(state, store).points] == ["now"]  # the others are not simulated yet
     simulate_steps(state, store)
     assert [p.key for p in roofline_value(state, store).points] == ["start", "before", "now"]

@@ -67,15 +67,15 @@ def test_a_chosen_step_shows_metrics_and_tree_changes() -> None:
     simulate_steps(state, STORE)
     changes = known_changes(state, STORE)
     chosen = act(state, ViewStep(12))
-    details = row(chosen, "sch.reverse_compute_at", changes)["details"]
-    figures = {figure["label"]: figure for figure in details["figures"]}
-    assert figures["On-chip peak"]["trend"] == "better" and figures["Cycles"]["trend"] == "worse"
-    assert details["changes"][0]["text"] == "block C_local.acc into loop no"
-    double = changes[row(state, "sch.double_buffer(BL)")["index"]]
+    details = row(chosen, "sch.reverse_compute_at", changes).details
+    figures = {figure.label: figure for figure in details.figures}
+    assert figures["On-chip peak"].trend == "better" and figures["Cycles"].trend == "worse"
+    assert details.changes[0].text == "block C_local.acc into loop no"
+    double = changes[row(state, "sch.double_buffer(BL)").index]
     assert {f.label for f in double.figures} >= {"Cycles", "Overlap"}
     assert "better" in double.hint
     assert all(r.details is None for r in rows(state, changes))
-    assert "step 10 of 14" in value(chosen)["banners"][0]["text"]
+    assert "step 10 of 14" in value(chosen).banners[0].text
 
 
 def test_the_conflict_of_a_removed_step_offers_resolutions() -> None:
