@@ -196,7 +196,8 @@ def _with_derived(state: State, derivation: Derivation, found: DerivedSchedule) 
 
 @ACTIONS(EndSearch)
 def _end_search(state: State, intent: EndSearch) -> State:
-    """A notebook that shows another schedule than the search's stays as it is."""
+    """A notebook that shows another schedule than the search's stays as it is. One undo removes all that the derivation and the search
+    made."""
     request, best, exploration = intent.request, intent.found.best, state.exploration
     if exploration is None or exploration.request is not request or best is None or best.outcome.figures is None:
         return state
@@ -214,10 +215,11 @@ def _end_search(state: State, intent: EndSearch) -> State:
     if request.own is not None and own is not None and own <= cycles:
         mine = with_searched(base, request.own.document)
         if mine is not None:
-            return replace(edited(state, evaluate(mine, notebook)), notice=_kept(own, cycles))
+            made = edited(state, evaluate(mine, notebook))
+            return replace(made, past=state.past, notice=_kept(own, cycles))
     name = free_name(base, FASTEST)
     made = edited(state, evaluate(branch_at(base, request.space, best.point, name), notebook))
-    return replace(made, exploration=replace(exploration, opened=name))
+    return replace(made, past=state.past, exploration=replace(exploration, opened=name))
 
 
 def _kept(own: int, best: int) -> Notice:

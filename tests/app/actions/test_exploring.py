@@ -192,6 +192,7 @@ def test_a_search_ends_with_its_best_schedule() -> None:
     first = act(state, ended(state, 900, 1000))
     branch, text = schedule_of(first)
     assert branch == "fastest" and "choose(" not in text and first.notice is None
+    assert text_of(act(first, Undo())) == SMALL_HOLES
     second = act(first, ended(first, 800, 1000, last=True))
     assert schedule_of(second)[0] == "fastest" and schedule_of(second)[1] != text
     names = [branch.name for branch in branches(second.notebook.document)]  # type: ignore[union-attr]
