@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import Page, expect
-from support.browser.page import open_small
+from support.browser.page import open_small, until
 
 
 def area_of_focus(page: Page) -> str:
@@ -37,4 +37,4 @@ def test_the_palette_goes_to_an_area(page: Page, app_url: str) -> None:
     page.keyboard.press("Control+Shift+P")
     page.get_by_role("textbox", name="Find any action").or_(page.get_by_role("searchbox")).first.fill("Go to: time")
     page.keyboard.press("Enter")
-    assert area_of_focus(page) == "area-timeline"
+    until(page, lambda: area_of_focus(page) == "area-timeline")

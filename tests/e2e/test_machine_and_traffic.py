@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example
+from support.browser.page import go_to_example, until
 
 from tilewright.engine.hwsim import load_machine
 
@@ -192,7 +192,7 @@ def test_the_roofline_is_drawn_in_both_themes(open_page: Callable[..., Page], ap
     expect(page.locator(".roofline .picture-readout")).to_contain_text("Bandwidth bound")
     expect(page.locator('[data-point="now"]')).to_contain_text("in 203\u202f064 cycles")
     expect(page.locator('[data-point="start"]')).to_contain_text("original program")
-    assert figure_data(page, "roofline", "points")["key"] == ["start", "before", "now"]
+    until(page, lambda: figure_data(page, "roofline", "points")["key"] == ["start", "before", "now"])
     assert figure_data(page, "roofline", "roofs")["text"][-1] == "ddr 26 B/cycle"
     shoot(page, "roofline")
     ground = (

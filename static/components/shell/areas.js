@@ -1,5 +1,6 @@
 // The areas of the notebook's screen: F6 goes round them, and a button or Alt+Enter enlarges one of them.
 
+import { subscribe } from "../core/bus.js";
 import { enlarge, enlarged, followEnlarged } from "../core/enlarged.js";
 import { h, icon } from "../core/dom.js";
 
@@ -116,8 +117,7 @@ export function areas() {
   draw();
   followEnlarged(draw);
   document.addEventListener("keydown", key);
-  window.addEventListener("tilewright:commands", (event) => {
-    if (document.documentElement.dataset.screen !== "notebook") return;
-    /** @type {CustomEvent<MenuItem[]>} */ (event).detail.push(...commands());
+  subscribe("commands", (list) => {
+    if (document.documentElement.dataset.screen === "notebook") list.push(...commands());
   });
 }

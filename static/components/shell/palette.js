@@ -1,4 +1,4 @@
-// The command palette (Ctrl+Shift+P): every action by its name. Views add their actions when they receive the event "tilewright:commands", whose
+// The command palette (Ctrl+Shift+P): every action by its name. Views add their actions when they receive the event "commands", whose
 // detail is the list.
 
 import { publish, subscribe } from "../core/bus.js";
