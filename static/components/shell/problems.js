@@ -2,6 +2,7 @@
 
 import { subscribe } from "../core/bus.js";
 import { bringIntoView, focusIn, follow, h, keepScroll } from "../core/dom.js";
+import { reconcile } from "../core/reconcile.js";
 import { groupAlike } from "./alike.js";
 import { fixBox } from "./fix.js";
 
@@ -158,7 +159,12 @@ export function render({ model }) {
     keepScroll(view, () => {
       list.hidden = !data.problems.length;
       keepProblemFocus(list, () =>
-        list.replaceChildren(...groupAlike(data.problems).map((group) => entry(model, group))),
+        reconcile(
+          list,
+          groupAlike(data.problems),
+          (group) => JSON.stringify(group),
+          (group) => entry(model, group),
+        ),
       );
     });
   });
