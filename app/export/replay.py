@@ -23,7 +23,7 @@ from ..views.labels.values import Value
 from ..views.shell.headline import figures, verdict_value
 from ..views.timeline.value import PathAnswer, Timeline, path_value, timeline_data, timeline_value
 from ..views.timeline.waits import StepToBlame, step_to_blame
-from ..views.timeline.window import BinnedWindow, whole_bins, whole_run
+from ..views.timeline.window import MAX_EVENTS, whole_bins, whole_run
 from ..views.tree.tree_now import costs_now, rows_now
 
 MAX_BYTES = 2_000_000
@@ -40,11 +40,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 class Recording(Value, frozen=True):
-    """A timeline, and the answers of the server: the run in compressed time as bins if a window cannot have all tasks,
-    the steps to blame by buffer and block, and the critical path of the run; and the lines of the program."""
+    """A timeline, and the answers of the server: the steps to blame by buffer and block, and the critical path of the
+    run; and the lines of the program."""
 
     value: Timeline
-    folded: BinnedWindow | None
     steps: dict[str, StepToBlame]
     path: PathAnswer
     script: list[str]
@@ -71,16 +70,17 @@ def recording(state: State, store: Store, report: Report, most: int) -> Recordin
     data, value = timeline_data(report, store), timeline_value(state, store)
     run = whole_run(data, most)
     drawn = DRAWN if run is not None else 0
-    bins = value.bins or whole_bins(data, folded=False, most=drawn)
-    folded = whole_bins(data, folded=True, most=drawn)
+    real, compressed = (
+        whole_bins(data, folded=False, most=min(drawn, MAX_EVENTS)),
+        whole_bins(data, folded=True, most=drawn),
+    )
     steps: dict[str, StepToBlame] = {}
     for wait in value.waits:
         if wait.cause != "idle":
             held_by = wait.block or wait.what
             steps[f"{wait.buffer} {held_by}"] = step_to_blame(state, store, wait.buffer, held_by)
     return Recording(
-        replace(value, report=1, drawn=drawn, run=run, bins=bins),
-        folded,
+        replace(value, report=1, drawn=drawn, run=run, bins=[*real, *compressed]),
         steps,
         replace(path_value(report, store, 0, report.cycles), report=1),
         store.script(state.moment.schedule).splitlines(),

@@ -508,7 +508,7 @@ export interface Entry {
   target?: string;
 }
 
-/** A window with all its events. */
+/** A window with all its events; in `overlaps` at least two engines are busy. */
 export interface ExactWindow {
   folded: boolean;
   start: number;
@@ -517,6 +517,7 @@ export interface ExactWindow {
   exact: true;
   tasks: TaskColumns;
   waits: Intervals;
+  overlaps: Intervals;
   fills: Intervals;
   lives: Intervals;
 }
@@ -1432,10 +1433,9 @@ export interface ProposedFix {
   detail: string;
 }
 
-/** A timeline, and the answers of the server: the run in compressed time as bins if a window cannot have all tasks, the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */
+/** A timeline, and the answers of the server: the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */
 export interface Recording {
   value: Timeline;
-  folded: BinnedWindow | null;
   steps: Record<string, StepToBlame>;
   path: PathAnswer;
   script: string[];
@@ -1785,7 +1785,7 @@ export interface Thumbnail {
   memories: FillLevel[];
 }
 
-/** The tables and the events. Times are in cycles: `cycles` of the run in real time, `length` in compressed time, which contains each repeat once. `run` has all events in compressed time, unless they are too many; `bins` is the whole run in real time, if it has more tasks than the `drawn` ones of a window. Lanes and rows are numbered as they are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, and the tables are empty. */
+/** The tables and the events. Times are in cycles: `cycles` of the run in real time, `length` in compressed time, which contains each repeat once. `run` has all events in compressed time, unless they are too many. `bins` are the whole run in real time, if it has more tasks than the `drawn` ones of a window; in a replay also in compressed time. Lanes and rows are numbered as they are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, and the tables are empty. */
 export interface Timeline {
   report: number;
   cycles: number;
@@ -1805,7 +1805,7 @@ export interface Timeline {
   blank?: Blank | null;
   overview?: Overview | null;
   run?: ExactWindow | null;
-  bins?: BinnedWindow | null;
+  bins?: BinnedWindow[];
 }
 
 /** The run after a drop of `rows` on `loop`, of so many `cycles`: from `start` to `end` the work by engine, and the bytes by the scope of the memory. */

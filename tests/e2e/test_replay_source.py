@@ -1,4 +1,4 @@
-"""The browser cuts windows of random intervals and finds random tasks like the server; a replay answers from its recording."""
+"""The browser cuts windows of random intervals and finds random tasks like the server, from what a replay records."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ from tilewright.engine.hwsim import Report
 
 EXAMPLES = Path(__file__).parents[2] / "static" / "examples"
 LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("gemmini_gemm", "vta_gemm")]
-PIECES = ("waits", "fills", "lives")
-MODULES = """
-import { RecordedModel } from "./replay/source.js";
-import { Scene } from "./timeline/scene.js";
-Object.assign(window, { RecordedModel, Scene });
-"""
+PIECES = ("waits", "overlaps", "fills", "lives")
 
 
 @pytest.fixture
@@ -38,13 +33,13 @@ def blank(open_page: Callable[..., Page]) -> Page:
 
 
 def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
-    """An example, with its recording as `window.scene` and `window.replay`."""
+    """An example, and `window.scene` with its recording."""
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     state, store = painted(State(notebook=notebook, shown=notebook))
     report = store.simulated(state)
     assert isinstance(report, Report)
-    open_modules(page, "", MODULES)
-    page.wait_for_function("() => Boolean(window.RecordedModel)")
+    open_modules(page, "", 'import { Scene } from "./timeline/scene.js"; window.Scene = Scene;')
+    page.wait_for_function("() => Boolean(window.Scene)")
     replay(page, state, store, report, 40_000)
     return state, store, report
 
@@ -52,9 +47,7 @@ def recorded(page: Page, name: str) -> tuple[State, Store, Report]:
 def replay(page: Page, state: State, store: Store, report: Report, most: int) -> None:
     """A recording limited to `most` tasks, as in a replay."""
     data = json.loads(msgspec.json.encode(recording(state, store, report, most)))
-    page.evaluate(
-        "data => { window.replay = new RecordedModel(data, () => {}); window.scene = new Scene(data.value); }", data
-    )
+    page.evaluate("value => { window.scene = new Scene(value); }", data["value"])
 
 
 def events(found: dict[str, Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -116,16 +109,13 @@ def test_iterations_are_found_like_on_the_server(blank: Page, name: str) -> None
             )
 
 
-def test_bins_represent_intervals_of_too_many_tasks(blank: Page) -> None:
+def test_a_run_of_too_many_tasks_is_recorded_as_bins(blank: Page) -> None:
     state, store, report = recorded(blank, "gemmini_gemm")
     replay(blank, state, store, report, 0)
-    for start, end, folded in ((0, 500, True), (10_000, 900_000, False), (5, 6, False)):
-        found = blank.evaluate(
-            "([start, end, folded]) => replay.window({ start, end, folded }).window", [start, end, folded]
-        )
-        assert not found["exact"] and (found["start"], found["end"]) == (start, end)
-        assert found["bins"]["count"] == min(240, end - start) and len(found["bytes"]) == len(
-            timeline_data(report, store).rows
-        )
+    value = recording(state, store, report, 0).value
+    assert [(w.exact, w.folded, w.start, w.end) for w in value.bins] == [
+        (False, False, 0, report.cycles),
+        (False, True, 0, value.length),
+    ]
     assert blank.evaluate("scene.find(0, [0, 0, 0])") is None
     assert blank.evaluate("scene.window({ start: 0, end: 500, folded: true })") is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..labels.numbers import grouped, percent_text
 from ..timeline.causes import CAUSES
@@ -44,7 +44,7 @@ def timeline_svg(
     _head(canvas, value, frame, title)
     _grounds(canvas, frame)
     if isinstance(window, ExactWindow):
-        _overlaps(canvas, window.tasks, frame)
+        _overlaps(canvas, window.overlaps, frame)
         _tasks(canvas, value, window.tasks, frame)
         _waits(canvas, value, window.waits, frame)
         _tiles(canvas, value, window, frame)
@@ -84,22 +84,9 @@ def ticks(frame: TimelineFrame) -> list[float]:
     return [n * step for n in range(int(frame.length // step) + 1)]
 
 
-def overlapping(tasks: TaskColumns) -> Iterator[tuple[int, int]]:
-    """The intervals in which at least two tasks run."""
-    starts = [(start, 1) for start in tasks.start]
-    ends = [(start + length, -1) for start, length in zip(tasks.start, tasks.length, strict=True)]
-    busy, since = 0, 0
-    for at, by in sorted([*starts, *ends]):
-        if busy > 1 and busy + by <= 1 and at > since:
-            yield since, at
-        if busy <= 1 < busy + by:
-            since = at
-        busy += by
-
-
-def _overlaps(canvas: Canvas, tasks: TaskColumns, frame: TimelineFrame) -> None:
+def _overlaps(canvas: Canvas, pieces: Intervals, frame: TimelineFrame) -> None:
     """Draw the cycles with at least two busy engines: a faint background and a line under the lanes."""
-    spans = list(overlapping(tasks))
+    spans = [(start, start + length) for start, length in zip(pieces.start, pieces.length, strict=True)]
     ground = "".join(frame.box(a, b, frame.top, frame.lanes_end - frame.top) for a, b in spans)
     line = "".join(frame.box(a, b, frame.lanes_end - 1, 2) for a, b in spans)
     if spans:

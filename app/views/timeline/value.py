@@ -160,10 +160,10 @@ class ColouredBuffer(Value, frozen=True):
 
 class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
     """The tables and the events. Times are in cycles: `cycles` of the run in real time, `length` in compressed time,
-    which contains each repeat once. `run` has all events in compressed time, unless they are too many; `bins` is the
-    whole run in real time, if it has more tasks than the `drawn` ones of a window. Lanes and rows are numbered as they
-    are listed; `lines` has the line of the program's text by row of the tree. Without a report `cycles` is 0, and the
-    tables are empty."""
+    which contains each repeat once. `run` has all events in compressed time, unless they are too many. `bins` are the
+    whole run in real time, if it has more tasks than the `drawn` ones of a window; in a replay also in compressed time.
+    Lanes and rows are numbered as they are listed; `lines` has the line of the program's text by row of the tree.
+    Without a report `cycles` is 0, and the tables are empty."""
 
     report: int
     cycles: int
@@ -183,7 +183,7 @@ class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
     blank: Blank | None = None
     overview: Overview | None = None
     run: ExactWindow | None = None
-    bins: BinnedWindow | None = None
+    bins: Sequence[BinnedWindow] = ()
 
 
 class PathSteps(Value, frozen=True):

@@ -89,11 +89,12 @@ class Window(Value, frozen=True, kw_only=True):
 
 
 class ExactWindow(Window, frozen=True, kw_only=True):
-    """A window with all its events."""
+    """A window with all its events; in `overlaps` at least two engines are busy."""
 
     exact: Literal[True] = True
     tasks: TaskColumns
     waits: Intervals
+    overlaps: Intervals
     fills: Intervals
     lives: Intervals
 
@@ -121,13 +122,13 @@ def whole_run(data: TimelineData, most: int = MAX_RUN) -> ExactWindow | None:
     return found if isinstance(found, ExactWindow) else None
 
 
-def whole_bins(data: TimelineData, *, folded: bool, most: int = MAX_EVENTS) -> BinnedWindow | None:
-    """The whole run as bins; None if there are at most `most` tasks."""
+def whole_bins(data: TimelineData, *, folded: bool, most: int = MAX_EVENTS) -> list[BinnedWindow]:
+    """The whole run as bins; empty if there are at most `most` tasks."""
     end = data.length if folded else data.report.cycles
     if data.tasks_between(0, end, folded=folded) <= most:
-        return None
+        return []
     found = window(data, 0, end, folded=folded, most=most)
-    return found if isinstance(found, BinnedWindow) else None
+    return [found] if isinstance(found, BinnedWindow) else []
 
 
 def window(
@@ -151,6 +152,7 @@ def window(
         bytes=lines,
         tasks=tasks_of(data, start, end, folded=folded),
         waits=_pieces(data.wait_spans, intervals, start),
+        overlaps=_pieces(data.overlaps, intervals, start),
         fills=fills,
         lives=lives,
     )

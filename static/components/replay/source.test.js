@@ -1,31 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { binnedWindow, timelineData } from "../timeline/example.js";
+import { timelineData } from "../timeline/example.js";
 import { RecordedModel } from "./source.js";
 
 /** @import { StepToBlame } from "../views.js" */
 
 function recorded() {
-  const value = { ...timelineData(), bins: binnedWindow() };
-  const folded = { ...binnedWindow(), folded: true, end: 100 };
+  const value = timelineData();
   /** @type {Record<string, StepToBlame>} */
   const steps = { "A copy": { kind: "blamed", step: 2, text: 'sch.cache_read("C", "A", "local.vtcm")' } };
   /** @type {import("../views.js").PathAnswer} */
   const path = { kind: "path", ticket: 0, report: 1, start: 0, end: 400, steps: null, lanes: ["/w=="], parts: [] };
   /** @type {string[]} */
   const selected = [];
-  const recording = { value, folded, steps, path, script: [] };
+  const recording = { value, steps, path, script: [] };
   return { model: new RecordedModel(recording, (row) => selected.push(row)), selected };
 }
-
-test("a window is a part of the recorded bins", () => {
-  const answer = recorded().model.window({ kind: "window", ticket: 3, start: 25, end: 75, folded: true });
-  assert.ok(answer && !answer.window.exact);
-  assert.deepEqual([answer.ticket, answer.report], [3, 7]);
-  const { bins } = answer.window;
-  assert.equal(bins.count, 50);
-  assert.equal(bins.task[0][1], btoa(String.fromCharCode(...Array(25).fill(255), ...Array(25).fill(0))));
-});
 
 test("answers have the ticket of their query; a selected row is shown", async () => {
   const { model, selected } = recorded();

@@ -4,18 +4,15 @@ import { linksOf } from "./dependences.js";
 import { exactWindow, timelineData } from "./example.js";
 
 /** Two slots: copies into A#0, A#1, A#0, and a computation after each. */
-const WINDOW = {
-  ...exactWindow({
-    tasks: {
-      kind: [0, 2, 1, 0, 3],
-      start: [0, 10, 10, 30, 30],
-      length: [10, 10, 20, 10, 20],
-      place: [[0], [1], [0], [2], [1]],
-      row: [],
-    },
-  }),
-  overlaps: [],
-};
+const WINDOW = exactWindow({
+  tasks: {
+    kind: [0, 2, 1, 0, 3],
+    start: [0, 10, 10, 30, 30],
+    length: [10, 10, 20, 10, 20],
+    place: [[0], [1], [0], [2], [1]],
+    row: [],
+  },
+});
 const KINDS = timelineData().kinds;
 const DATA = timelineData({
   kinds: [

@@ -98,6 +98,7 @@ export function exactWindow(fields = {}) {
     exact: true,
     tasks: { kind: [0, 1], start: [0, 40], length: [40, 50], place: [[0], [0]], row: [0, 1] },
     waits: { start: [0, 90], length: [40, 10], of: [0, 1] },
+    overlaps: { start: [], length: [], of: [] },
     fills: { start: [0], length: [40], of: [0] },
     lives: { start: [40], length: [50], of: [0] },
     bytes: [{ at: [0, 90], live: [1024, 0], allocated: [1024, 0], least: [] }],

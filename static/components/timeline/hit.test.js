@@ -55,7 +55,7 @@ test("a tile is hit in the band of its cell", () => {
 });
 
 test("of bins the shares are known", () => {
-  const { model, layout, at } = opened(timelineData({ bins: binnedWindow() }));
+  const { model, layout, at } = opened(timelineData({ bins: [binnedWindow()] }));
   model.setFolded(false);
   assert.deepEqual(at(layout.lanes[0].top + 3, 10), ["bin", "dma, 0 to 200\ncopy 100 %\nzoom in for single tasks"]);
   assert.deepEqual(at(layout.lanes[1].top + 3, 210), [

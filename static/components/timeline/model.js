@@ -96,7 +96,7 @@ export class TimelineModel {
     this.pending = { window: null, moment: null };
     this.scene = new Scene(data);
     if (!data.cycles) return;
-    if (data.bins) this.whole.set(false, decodedWindow(data.bins));
+    for (const bins of data.bins ?? []) this.whole.set(bins.folded, decodedWindow(bins));
     if (before.cycles !== data.cycles || before.length !== data.length) {
       this.fit();
       this.copies = {};

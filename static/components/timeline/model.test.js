@@ -97,7 +97,7 @@ test("the axis is true by default; the folded run is requested once it is chosen
     (message) => sent.push(message),
     () => {},
   );
-  model.show(timelineData({ run: null, bins: binnedWindow() }));
+  model.show(timelineData({ run: null, bins: [binnedWindow()] }));
   assert.deepEqual([model.folded, model.length], [false, 400]);
   model.requestMissing();
   assert.equal(sent.length, 0);
@@ -111,7 +111,7 @@ test("the axis is true by default; the folded run is requested once it is chosen
 
 test("windows of a known run need no request", () => {
   const { model, sent } = opened();
-  model.show(timelineData({ report: 8, bins: binnedWindow() }));
+  model.show(timelineData({ report: 8, bins: [binnedWindow()] }));
   model.setFolded(false);
   model.showRange(220, 240);
   model.requestMissing();
@@ -124,7 +124,7 @@ test("windows of a known run need no request", () => {
 
 test("a window of too many tasks is requested", () => {
   const { model, sent } = opened();
-  model.show(timelineData({ report: 8, drawn: 3, bins: binnedWindow() }));
+  model.show(timelineData({ report: 8, drawn: 3, bins: [binnedWindow()] }));
   model.setFolded(false);
   model.showRange(50, 300);
   model.requestMissing();
@@ -172,7 +172,7 @@ test("an answer about another report is ignored", () => {
 test("where only bins are known, the window at the playhead is requested", () => {
   const { model, sent } = opened();
   model.setFolded(false);
-  model.show(timelineData({ report: 8, run: null, bins: binnedWindow() }));
+  model.show(timelineData({ report: 8, run: null, bins: [binnedWindow()] }));
   model.seek(120.5);
   assert.equal(model.stateAtPlayhead(), null);
   assert.equal(model.stateAtPlayhead(), null);

@@ -104,8 +104,9 @@ function paintRepeats(pen, model) {
  */
 function paintWindow(pen, model, window) {
   if (window.exact) {
-    for (const [start, end] of window.overlaps)
-      paintOverlap(pen, pen.x(window.start + start), pen.x(window.start + end), 1);
+    const { start, length } = window.overlaps;
+    for (let n = 0; n < start.length; n++)
+      paintOverlap(pen, pen.x(window.start + start[n]), pen.x(window.start + start[n] + length[n]), 1);
     paintTasks(pen, model, window);
     paintStalls(pen, model, window);
     paintTiles(pen, model, window);

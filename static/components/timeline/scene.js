@@ -60,6 +60,7 @@ export class Scene {
       exact: true,
       tasks,
       waits: cutEvents(run.waits, intervals, start),
+      overlaps: cutEvents(run.overlaps, intervals, start),
       fills: cutEvents(run.fills, intervals, start),
       lives: cutEvents(run.lives, intervals, start),
       bytes: run.bytes.map((line) => cutLine(line, intervals, start)),
@@ -120,8 +121,15 @@ export class Scene {
 }
 
 /** @param {SentExactWindow} run */
-function tracksOf({ tasks, waits, fills, lives, bytes }) {
-  return { tasks: new Track(tasks), waits: new Track(waits), fills: new Track(fills), lives: new Track(lives), bytes };
+function tracksOf({ tasks, waits, overlaps, fills, lives, bytes }) {
+  return {
+    tasks: new Track(tasks),
+    waits: new Track(waits),
+    overlaps: new Track(overlaps),
+    fills: new Track(fills),
+    lives: new Track(lives),
+    bytes,
+  };
 }
 
 /**
@@ -191,7 +199,7 @@ function cutEvents(track, intervals, origin) {
  * @param {number} origin
  * @returns {MemoryLine}
  */
-export function cutLine(line, intervals, origin) {
+function cutLine(line, intervals, origin) {
   /** @type {MemoryLine} */
   const found = { at: [], live: [], allocated: [], least: [] };
   for (const { start, end, later } of intervals) {

@@ -1,6 +1,5 @@
-// Windows of the timeline: their bins decoded, and the intervals of at least two busy engines.
+// Windows of the timeline, with their bins decoded.
 
-/** @import { TaskColumns as Tasks } from "../views.js" */
 /** @import { BinnedWindow as SentBinnedWindow, Bins, ExactWindow as SentExactWindow, TimelineRepeat as Repeat } from "../views.js" */
 
 /** @typedef {Repeat["length"]} Series A polynomial in the copies of repeats: each term is a factor times binomial coefficients. */
@@ -23,7 +22,7 @@
  */
 
 /** @typedef {SentExactWindow | SentBinnedWindow} SentWindow A window with the levels of its bins in base 64. */
-/** @typedef {SentExactWindow & { overlaps: [start: number, end: number][] }} ExactWindow With intervals of at least two busy engines. */
+/** @typedef {SentExactWindow} ExactWindow */
 /** @typedef {BinnedWindowOf<Uint8Array>} BinnedWindow */
 /** @typedef {ExactWindow | BinnedWindow} Window */
 
@@ -33,7 +32,7 @@
  * @returns {Window}
  */
 export function decodedWindow(sent) {
-  if (sent.exact) return { ...sent, overlaps: overlapping(sent.tasks) };
+  if (sent.exact) return sent;
   const { count, task, wait, overlap, fill, live } = sent.bins;
   const bins = {
     count,
@@ -60,29 +59,4 @@ function decodedBand([number, levels]) {
  */
 export function decodedLevels(text) {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-}
-
-/**
- * The intervals in which at least two tasks run.
- * @param {Pick<Tasks, "start" | "length">} tasks
- * @returns {[start: number, end: number][]}
- */
-export function overlapping(tasks) {
-  /** @type {[time: number, change: 1 | -1][]} */
-  const edges = tasks.start.flatMap((start, n) => [
-    [start, 1],
-    [start + tasks.length[n], -1],
-  ]);
-  edges.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  /** @type {[number, number][]} */
-  const found = [];
-  let busy = 0;
-  for (const [time, change] of edges) {
-    const last = found.at(-1);
-    if (busy > 1 && last && time > last[0]) last[1] = time;
-    busy += change;
-    // An interval continues the one that ends where it starts.
-    if (change > 0 && busy === 2 && last?.[1] !== time) found.push([time, time]);
-  }
-  return found.filter(([start, end]) => end > start);
 }

@@ -50,7 +50,7 @@ def words(root: ElementTree.Element) -> list[str]:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "box_blur", "what_moves_what"])
 def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
     root, report, value = drawn(name, width=20_000)
-    assert value.bins is None and not value.repeats
+    assert not value.bins and not value.repeats
     per_cycle = (20_000 - 192 - 12) / value.cycles
     for group in root.iter(f"{SVG}g"):
         if (engine := group.get("data-engine")) is None:
@@ -70,7 +70,7 @@ def test_task_boxes_are_as_long_as_in_the_report(name: str) -> None:
 @pytest.mark.parametrize("name", ["place_the_copies", "fused_matmul_relu", "fused_matmul_relu_roundtrip"])
 def test_hatched_stall_cycles_equal_those_of_the_report(name: str) -> None:
     root, report, value = drawn(name)
-    assert value.bins is None and not value.repeats
+    assert not value.bins and not value.repeats
     found: dict[tuple[str, str], int] = {}
     for group in root.iter(f"{SVG}g"):
         if (cause := group.get("data-wait")) is not None:
