@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-from ...engine.ir import PrimFunc, Refusal
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from ...engine.adopt import MissingValuesError
+from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.script import Note, Parsed, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
 from ..document.pasted import path_beside, plain_notebook
+from ..document.posts import labels_of
 from ..state.addresses import NEW_DRAFT, Address, model_address
 from ..state.intents import ACTIONS, Intent, Message
-from ..state.model import Pane, State
+from ..state.model import Pane, ProgramChoice, State, ValueField, notice_of
 from ..state.open_model import with_notebook
 from .cell_actions import checked_text, edited
+
+Values = Annotated[
+    dict[Annotated[str, Meta(max_length=200)], Annotated[str, Meta(max_length=2_000)]], Meta(max_length=100)
+]
+_INTEGER = re.compile(r"-?\d{1,18}")
 
 
 class OpenText(Message, frozen=True, tag="open_text"):
     """Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A
-    text that is `linked` came with the page's address, which stays; any other text becomes a draft."""
+    text that is `linked` came with the page's address, which stays; any other text becomes a draft. `program` is the number of the program
+    in a text with several (0: the first), and `values` are those of the parameters of functions that make it, by name."""
 
     keeps_draft = needs_page = True
 
     text: str
     title: str = ""
     linked: bool = False
+    program: Annotated[int, Meta(ge=0, le=1000)] = 0
+    values: Values = msgspec.field(default_factory=dict)
 
 
 class OpenProgram(Message, frozen=True, tag="open_program"):
-    """Open another program of the text that was opened; `number` counts from 1. Raises DocumentError "no-such-program"."""
+    """Open another program of the text that was opened; `number` counts from 1. `values` are those of `open_text`. Raises DocumentError
+    "no-such-program"."""
 
     keeps_draft = needs_page = True
 
     number: int
+    values: Values = msgspec.field(default_factory=dict)
 
 
 class OpenDocument(Intent, frozen=True):
     """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, `address` the page's
-    new address, and `program` the number of the program in a text with several (0: the first)."""
+    new address, `program` the number of the program in a text with several (0: the first), and `values` those of its parameters."""
 
     keeps_draft = True
 
@@ -46,6 +63,7 @@ class OpenDocument(Intent, frozen=True):
     read: Notebook | None = None
     address: Address | None = NEW_DRAFT
     program: int = 0
+    values: Values = msgspec.field(default_factory=dict)
 
 
 class ShowModel(Message, frozen=True, tag="model"):
@@ -89,20 +107,41 @@ def model_shown(state: State, _: ShowModel) -> State:
 
 @ACTIONS(OpenText)
 def _text_opened(state: State, intent: OpenText) -> State:
-    return opened(state, OpenDocument(intent.text, intent.title, address=None if intent.linked else NEW_DRAFT))
+    address = None if intent.linked else NEW_DRAFT
+    return _opened_or_asked(
+        state, OpenDocument(intent.text, intent.title, None, None, address, intent.program, intent.values)
+    )
 
 
 @ACTIONS(OpenProgram)
 def _program_opened(state: State, intent: OpenProgram) -> State:
     if state.post is None or not 1 <= intent.number <= len(state.post.labels):
         raise DocumentError(Refusal("no-such-program", f"the opened text has no program {intent.number}"))
-    return opened(state, OpenDocument(state.post.text, state.named, program=intent.number))
+    return _opened_or_asked(
+        state, OpenDocument(state.post.text, state.named, program=intent.number, values=intent.values)
+    )
+
+
+def _opened_or_asked(state: State, intent: OpenDocument) -> State:
+    """The state of a page that opened the text; if it needs values or has several programs, with a notice that asks for them."""
+    try:
+        return opened(state, intent)
+    except TilewrightError as error:
+        needs = error.needs if isinstance(error, MissingValuesError) else ()
+        labels = labels_of(intent.text.lstrip("\ufeff"), "") if needs or not intent.program else ()
+        if not needs and len(labels) < 2:
+            raise
+        fields = tuple(ValueField(need.name, need.kind, need.example) for need in needs)
+        choice = ProgramChoice(labels, intent.program or 1, fields)
+        return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
 
 
 @ACTIONS(OpenDocument)
 def opened(state: State, intent: OpenDocument) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
-    made = converted(read_document(checked_text(intent.text), intent.path), DEFAULT_MACHINE, program=intent.program)
+    read = read_document(checked_text(intent.text), intent.path)
+    values = {name: int(value) if _INTEGER.fullmatch(value) else value for name, value in intent.values.items()}
+    made = converted(read, DEFAULT_MACHINE, values, intent.program)
     document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
         path = intent.path and path_beside(

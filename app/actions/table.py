@@ -12,7 +12,7 @@ from ...engine.ir import Refusal, TilewrightError
 from ...engine.lint import Fix
 from ..document import DocumentError, Notebook, apply_fix, apply_lint, evaluate
 from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
-from ..state.model import Blamed, Look, Notice, NoticePlace, Pane, State, Theme
+from ..state.model import Blamed, Look, NoticePlace, Pane, State, Theme, notice_of
 from .cell_actions import edited, latest, picture, settled
 from .drops import Predictable
 
@@ -131,24 +131,6 @@ def act(state: State, intent: Intent) -> State:
 def is_quick(intent: Intent) -> bool:
     """Whether the state after the intent is immediate: it requires no evaluation and no trial."""
     return intent.is_quick or (isinstance(intent, Predictable) and intent.made is not None)
-
-
-def notice_of(refusal: Refusal) -> Notice:
-    """A refusal as a notice for the page."""
-    place = refusal.place
-    return Notice(
-        code=refusal.code,
-        message=_sendable(refusal.message),
-        found=_sendable(refusal.found),
-        expected=_sendable(refusal.expected),
-        fix=(*map(str, refusal.repair), *refusal.fix),
-        place=f"line {place.line}" if place is not None else "",
-    )
-
-
-def _sendable(text: str) -> str:
-    """The text without lone surrogates, which a message may contain but UTF-8 cannot encode."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @ACTIONS(ShowGallery)

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from ...engine.explore import DerivedStart, Settings, Space
 from ...engine.hwsim import Machine
+from ...engine.ir import Refusal
 from ...engine.script import Note
 from ..document import Notebook
 from ..document import State as Moment
@@ -28,10 +29,27 @@ NoticePlace = Literal["tree", "page"]
 Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "explore"]
 
 
+class ValueField(msgspec.Struct, frozen=True):
+    """A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor"), and an example."""
+
+    name: str
+    what: str
+    example: str
+
+
+class ProgramChoice(msgspec.Struct, frozen=True):
+    """What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it
+    needs."""
+
+    programs: tuple[str, ...]
+    number: int
+    fields: tuple[ValueField, ...] = ()
+
+
 class Notice(msgspec.Struct, frozen=True):
     """The refusal of the last action, for the user. `fix` are calls that would make the action legal.
 
-    `where` is its place: beside the tree that the call came from, or above the page.
+    `where` is its place: beside the tree that the call came from, or above the page. `choice` is that of a text that did not open.
     """
 
     code: str
@@ -41,6 +59,25 @@ class Notice(msgspec.Struct, frozen=True):
     fix: tuple[str, ...] = ()
     place: str = ""
     where: NoticePlace = "page"
+    choice: ProgramChoice | None = None
+
+
+def notice_of(refusal: Refusal) -> Notice:
+    """A refusal as a notice for the page."""
+    place = refusal.place
+    return Notice(
+        code=refusal.code,
+        message=_sendable(refusal.message),
+        found=_sendable(refusal.found),
+        expected=_sendable(refusal.expected),
+        fix=(*map(str, refusal.repair), *refusal.fix),
+        place=f"line {place.line}" if place is not None else "",
+    )
+
+
+def _sendable(text: str) -> str:
+    """The text without lone surrogates, which a message may contain but UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from .carriers import (
     records_of,
     unwrapped,
 )
+from .functions.needs import MissingValuesError, Need
 from .functions.nested import has_nested
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .lines import LineState, TriedCall, after_line, arguments_of
@@ -39,6 +40,8 @@ __all__ = [
     "HoleError",
     "LineError",
     "LineState",
+    "MissingValuesError",
+    "Need",
     "Piece",
     "PostPart",
     "PostProgram",

@@ -471,19 +471,22 @@ export interface OpenPoint {
   base?: number | null;
 }
 
-/** Open another program of the text that was opened; `number` counts from 1. Raises DocumentError "no-such-program". */
+/** Open another program of the text that was opened; `number` counts from 1. `values` are those of `open_text`. Raises DocumentError "no-such-program". */
 export interface OpenProgram {
   kind: "open_program";
   number: number;
+  values?: Record<string, string>;
   base?: number | null;
 }
 
-/** Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A text that is `linked` came with the page's address, which stays; any other text becomes a draft. */
+/** Open a notebook, a TVMScript program or a post from its text, without running it. `title` is for a text without a heading. A text that is `linked` came with the page's address, which stays; any other text becomes a draft. `program` is the number of the program in a text with several (0: the first), and `values` are those of the parameters of functions that make it, by name. */
 export interface OpenText {
   kind: "open_text";
   text: string;
   title?: string;
   linked?: boolean;
+  program?: number;
+  values?: Record<string, string>;
   base?: number | null;
 }
 

@@ -1202,7 +1202,7 @@ export interface NotebookColumn {
   draft: boolean;
 }
 
-/** The refusal of the last action, for the user. `fix` are calls that would make the action legal. `where` is its place: beside the tree that the call came from, or above the page. */
+/** The refusal of the last action, for the user. `fix` are calls that would make the action legal. `where` is its place: beside the tree that the call came from, or above the page. `choice` is that of a text that did not open. */
 export interface Notice {
   code: string;
   message: string;
@@ -1211,6 +1211,7 @@ export interface Notice {
   fix: string[];
   place: string;
   where: "tree" | "page";
+  choice: ProgramChoice | null;
 }
 
 /** A setting of `count` numbers for the arguments `fields` of a call. */
@@ -1416,6 +1417,13 @@ export interface Problem {
 export interface Problems {
   problems: Problem[];
   looking: boolean;
+}
+
+/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. */
+export interface ProgramChoice {
+  programs: string[];
+  number: number;
+  fields: ValueField[];
 }
 
 /** The cycles of the program, and what bounds them. */
@@ -1944,6 +1952,13 @@ export interface UsualSettings {
   trials: number;
   seed: number;
   seconds: number | null;
+}
+
+/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor"), and an example. */
+export interface ValueField {
+  name: string;
+  what: string;
+  example: string;
 }
 
 /** The verdict on correctness with a sentence; `stopped`: the user stopped the check. */

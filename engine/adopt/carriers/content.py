@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_fields
 
 from ...ir import Place, Refusal, TilewrightError
 from ...script import Note, find_tree
+from ..functions.needs import MissingValuesError
 from ..posts import PostPart, fence_parts, split_post
 
 _LINES = re.compile(r"\blines? (\d+)((?:(?:, | to |–)\d+)*)")
@@ -117,6 +118,8 @@ class Content(msgspec.Struct, frozen=True):
 
 def _changed(error: TilewrightError, refusal: Refusal) -> TilewrightError:
     made = type(error)(refusal)
+    if isinstance(error, MissingValuesError) and isinstance(made, MissingValuesError):
+        made.needs = error.needs
     made.__cause__ = error
     return made
 

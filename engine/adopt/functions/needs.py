@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from ...ir import Refusal
 from ...script.errors import ParseError, parse_error
 from ...script.reading.source import Source
 from ...script.subset.scope import Value
@@ -18,6 +19,14 @@ from .dependencies import Dependencies, used_attributes
 from .uses import Kind, Uses, uses_of
 
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
+
+
+class MissingValuesError(ParseError):
+    """Parameters without a value, which the program `needs`."""
+
+    def __init__(self, refusal: Refusal, needs: tuple[Need, ...] = ()) -> None:
+        super().__init__(refusal)
+        self.needs = needs
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -266,8 +275,9 @@ def missing_values(source: Source, name: str, place: ast.AST, missing: Sequence[
     """Create the error that asks for values, with the options of the command line."""
     message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
     options = " ".join(f"--size {need.name}={need.example}" for need in missing)
-    return parse_error("missing-values", message, source.place(place), found=name,
-                       expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
+    found = parse_error("missing-values", message, source.place(place), found=name,
+                        expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
+    return MissingValuesError(found.refusal, tuple(missing))
 
 
 def _typed(need: Need, value: Any) -> Any:
@@ -294,6 +304,7 @@ __all__ = [
     "Definition",
     "Kind",
     "Known",
+    "MissingValuesError",
     "Need",
     "defaults_of",
     "is_static",

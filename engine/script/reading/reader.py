@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, StringImm, Var, Verbatim, build
+from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, Stmt, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
 from ..errors import ParseError
 from ..subset.scope import Scope, Unknown, Value
@@ -15,6 +15,23 @@ from .source import PositionTable, Source
 
 _ALIASES = {"int": "int32", "uint": "uint32", "float": "float32", "boolean": "bool"}
 SCRIPT_NAMESPACES = ("T", "tir", "tirx", "ty")
+
+
+Wrapper = Callable[[Stmt], Stmt]  # a statement whose body is the rest of the sequence
+Item = Stmt | Wrapper
+
+
+def compose(items: list[Item]) -> Wrapper | None:
+    """Combine several statements and bindings into one binding."""
+    if not items:
+        return None
+
+    def wrap(body: Stmt) -> Stmt:
+        for item in reversed(items):
+            body = build.seq([item, body]) if isinstance(item, Stmt) else item(body)
+        return body
+
+    return wrap
 
 
 class Reader(ABC):

@@ -45,12 +45,11 @@ from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regio
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
-from .helpers import written_out
+from .helpers import in_macro, macro_of, written_out
 from .intrinsics import is_unknown, parameters
-from .items import Item, Wrapper, compose
 from .loops import loop_headers, loop_targets
-from .macros import in_macro, macro_of
 from .operators import arithmetic
+from .reader import Item, Wrapper, compose
 from .source import PositionTable, Source
 
 S = TypeVar("S", bound=Stmt)
@@ -231,9 +230,7 @@ class StatementReader:
         if isinstance(node.value, ast.Call) and function == "T.launch_thread":
             return self._launch(names[0], node.value)
         if isinstance(node.value, ast.Call) and function == "T.Var":
-            title, dtype = parameters(self.exprs, node.value, ("name", "dtype"))
-            assert title is not None and dtype is not None
-            self.exprs.define(names[0].id, Var(self.exprs.string(title), self.exprs.dtype(dtype)), names[0])
+            self.exprs.define(names[0].id, self.exprs.named_var(node.value), names[0])
             return None
         if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
             self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
@@ -478,8 +475,7 @@ class StatementReader:
     def _expression(self, node: ast.Expr) -> Item | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None  # a docstring
-        macro = macro_of(self.exprs, node.value)
-        if macro is not None:
+        if (macro := macro_of(self.exprs, node.value)) is not None:
             return self._macro(macro, node)
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and function is not None:

@@ -7,6 +7,7 @@ import { Popup } from "../core/popup.js";
 import { keep, kept } from "../core/storage.js";
 import { patchChildren } from "../core/patch.js";
 import { helpButton, themeButton } from "../shell/bar_parts.js";
+import { programChoice } from "./program_choice.js";
 import { thumbnail } from "./thumbnail.js";
 
 /** @import { ExampleCard as Card, Gallery as GalleryData, Notice } from "../views.js" */
@@ -209,7 +210,13 @@ function ownProgram(model, view) {
       'from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((64,), "float32"), …):\n    …',
   });
   const problem = h("div", { class: "paste-problem", role: "alert" });
-  const send = (/** @type {string} */ text) => model.send_msg({ kind: "open_text", text });
+  let sent = ""; // the text that the server answers about
+  const send = (/** @type {string} */ text, /** @type {Record<string, unknown>} */ more = {}) => {
+    sent = text;
+    model.send_msg({ kind: "open_text", text, ...more });
+  };
+  /** @type {(number: number, values: Record<string, string>) => void} */
+  const again = (program, values) => send(sent, { program, values });
   const open = () => send(area.value);
   const take = async (/** @type {File | undefined} */ file) => {
     if (!file) return;
@@ -262,7 +269,7 @@ function ownProgram(model, view) {
       chooser,
     ),
   );
-  return { part, problem };
+  return { part, problem, again };
 }
 
 /** The search field and the kinds that filter the cards. */
@@ -496,7 +503,11 @@ export function render({ model }) {
           ),
     );
     patchChildren(pageTools, helpButton(), themeButton(data.theme));
-    own.problem.replaceChildren(...(data.problem ? nodes(errorOf(data.problem)) : []));
+    const choice = data.problem?.choice;
+    own.problem.replaceChildren(
+      ...(data.problem ? nodes(errorOf(data.problem)) : []),
+      ...(choice ? [programChoice(choice, own.again)] : []),
+    );
   });
   return view;
 }

@@ -1,5 +1,6 @@
 // The frame of the page: the visible screen, the theme, tabs, notices, keys, downloads.
 
+import { programChoice } from "../files/program_choice.js";
 import { publish, subscribe } from "../core/bus.js";
 import { followAddress } from "./address.js";
 import { areas } from "./areas.js";
@@ -45,6 +46,9 @@ function noticeBox(model, notice) {
             h("span", { class: "quiet" }, "try "),
             notice.fix.map((call) => h("code", {}, call)),
           )
+        : null,
+      notice.choice
+        ? programChoice(notice.choice, (number, values) => model.send_msg({ kind: "open_program", number, values }))
         : null,
       notice.code === "file-exists"
         ? h(

@@ -1,0 +1,51 @@
+"""Programs of a text that need values: the page asks for them by fields, with the real mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+from support.browser.page import go_to_gallery
+
+TEXT = """\
+import tvm
+from tvm import te
+
+
+def scale(n, x: te.Tensor, dtype):
+    if n > 4:
+        return te.compute(x.shape, lambda i, j: x[i, j] * tvm.tir.const(2, dtype), name="scaled")
+    return te.compute(x.shape, lambda i, j: x[i, j], name="copied")
+
+
+def negate(x: te.Tensor, axis):
+    return te.compute(x.shape, lambda i, j: -x[i, j] if axis > 0 else x[i, j], name="negated")
+"""
+
+
+def test_values_are_typed_into_fields(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page()
+    go_to_gallery(page, app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(TEXT)
+    page.get_by_role("button", name="Open", exact=True).click()
+    form = page.locator(".program-choice")
+    expect(form).to_be_visible()
+    form.get_by_label("n (size)").fill("8")
+    form.get_by_label("x (tensor)").fill("8x16xfloat16")
+    form.get_by_label("dtype (dtype)").fill("float16")
+    form.get_by_label("dtype (dtype)").press("Enter")
+    expect(page.get_by_role("treeitem").filter(has_text="scaled").first).to_be_visible()
+
+
+def test_the_second_program_is_chosen_and_opens_with_its_values(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page()
+    go_to_gallery(page, app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(TEXT)
+    page.get_by_role("button", name="Open", exact=True).click()
+    form = page.locator(".program-choice")
+    form.get_by_label("Program").select_option("2")
+    expect(form.get_by_label("axis (size)")).to_be_visible()
+    form.get_by_label("x (tensor)").fill("4x8xfloat32")
+    form.get_by_label("axis (size)").fill("1")
+    form.get_by_role("button", name="Open with these values").click()
+    expect(page.get_by_role("treeitem").filter(has_text="negated").first).to_be_visible()
