@@ -69,7 +69,7 @@ def test_every_intent_is_offered_except_internal_ones() -> None:
         "OpenNotebook",
         "Compare",
     }
-    assert inner == {"Say", "Saved", "KeepTyped", "EndDerivation"} | resolved
+    assert inner == {"Say", "Saved", "KeepTyped", "EndDerivation", "EndSearch"} | resolved
     pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
     assert pages == {
         "go", "compare_text", "discard_draft", "download", "export", "dismiss_file_message",
