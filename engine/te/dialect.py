@@ -136,6 +136,9 @@ class TEDialect(ScriptDialect):
                 return simplified(self.reader, node)
             case Operation() if name == "output":
                 return Tensor(owner, self.reader.constant_int(node.args[0]) if node.args else 0)
+            case Expr() if name == "equal" and len(node.args) == 1 and not node.keywords:
+                written = ast.copy_location(ast.Compare(node.func, [ast.Eq()], [node.args[0]]), node)
+                return operators.compared(self.reader, written, ast.Eq(), owner, run.value(node.args[0]))
             case _ if name == "astype" and len(node.args) == 1 and not node.keywords:
                 return build.cast(self.reader.as_expr(owner, node), self.reader.dtype(node.args[0]))
             case _:

@@ -32,7 +32,7 @@ class MissingValuesError(ParseError):
 class Need(msgspec.Struct, frozen=True):
     """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default
     or from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of
-    axes of a tensor or items of a list, and its `dtype`, if the code tells."""
+    axes of a tensor or items of a list, and its `dtype`, if the code tells; for a word, one that the code knows."""
 
     name: str
     kind: Kind
@@ -54,6 +54,8 @@ class Need(msgspec.Struct, frozen=True):
         if self.kind == "list":
             return many
         small = next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
+        if self.kind == "dtype" and self.dtype != "float32":
+            return self.dtype
         return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
 
@@ -178,7 +180,12 @@ def _of_parameter(
     kind, rank = uses.of(name, need.kind)
     attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
     if attributes:
-        yield from (_need(attribute, None, None) for attribute in attributes)
+        for attribute in attributes:
+            found = _need(attribute, None, None)
+            word = uses.words.get(attribute)
+            yield found if word is None else replace(found, kind="dtype", dtype=word)
+    elif name in uses.words:
+        yield replace(need, kind="dtype", dtype=uses.words[name])
     else:
         described = _described_rank(function, name)
         rank = described or rank

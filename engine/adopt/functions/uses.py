@@ -18,6 +18,7 @@ class Uses:
     def __init__(self, function: ast.FunctionDef | ast.Lambda) -> None:
         self._kinds: dict[str, Kind] = {}
         self._ranks: dict[str, int] = {}
+        self.words: dict[str, str] = {}  # strings that names are compared with
         self._axes: dict[str, int] = {}  # the least number of axes of tensors, by the axes that code asks for
         self.integers: set[str] = (
             set()
@@ -66,6 +67,11 @@ class Uses:
             case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
                 many = any(isinstance(index, ast.Starred) for index in indices)
                 self._mark(name, "tensor", 0 if many else len(indices))
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str(word))]):
+                known = entry_name(left) or (ast.unparse(left) if isinstance(left, ast.Attribute | ast.Name) else "")
+                self.words.setdefault(known, word)
+            case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str())):
+                pass  # an entry of a dict
             case ast.Subscript(value=ast.Name(id=name)) | ast.Starred(value=ast.Name(id=name)):
                 self._mark(name, "list")
             case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
@@ -115,8 +121,21 @@ def _attributes(node: ast.AST) -> Iterator[str]:
             pending += [part.func.value, *part.args, *part.keywords]
         elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and _is_chain(part):
             yield ast.unparse(part)
+        elif (name := entry_name(part)) is not None:
+            yield name
         else:
             pending += ast.iter_child_nodes(part)
+
+
+def entry_name(node: ast.AST) -> str | None:
+    """Return the dotted name of an entry of a dict that a function is given, `config["heads"]`."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
+            key.isidentifier()
+        ):
+            return f"{name}.{key}"
+        case _:
+            return None
 
 
 def _is_chain(node: ast.expr) -> bool:

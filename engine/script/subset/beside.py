@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...ir import TilewrightError
 from ..reading.source import Source
-from .bindings import bound_names, global_names
+from .bindings import EVERY_NAME, bound_names, global_names
 from .core import Evaluator
 from .scope import Imported, Scope, Unknown, Value
 from .values import TextModule
@@ -109,11 +109,32 @@ def _roots(home: Path) -> Iterator[Path]:
 
 
 def _name(run: Evaluator, around: Path | None, own: Path | None, name: str, node: ast.AST) -> Value:
-    """Return a name of a module, or the module of this name in a package."""
+    """Return a name of a module, or the module of this name in a package, which need not be read if it only has other names."""
+    if around is not None and own is not None and not _may_bind(around, name, set()):
+        return _module(run, own, node)
     scope = None if around is None else _scope(run, around, node)
     if scope is not None and name in scope:
         return scope[name]
     return _module(run, own, node) if own is not None else Unknown(f"line {run.line(node)} imports it", name)
+
+
+def _may_bind(path: Path, name: str, seen: set[Path]) -> bool:
+    """Whether the statements of a file, or of the files whose names it imports all, may bind a name."""
+    if path in seen:
+        return False
+    seen.add(path)
+    source = _source(path) if len(seen) <= MAX_FILES else None
+    if source is None:
+        return True
+    for node in source.tree.body:
+        names = bound_names(node)
+        if EVERY_NAME in names and isinstance(node, ast.ImportFrom):
+            found = find_module(path, node.module or "", node.level)
+            if found is None or _may_bind(found, name, seen):
+                return True
+        elif name in names and not (isinstance(node, ast.ImportFrom) and node.level == 1 and not node.module):
+            return True
+    return False
 
 
 def _module(run: Evaluator, path: Path, node: ast.AST) -> Value:

@@ -26,7 +26,17 @@ def bound_names(node: ast.AST) -> frozenset[str]:
 def global_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Return the names that functions and classes declare global or nonlocal; EVERY_NAME if the text can bind names by reflection."""
     found: set[str] = set()
+    own: set[ast.AST] = set()  # the table of modules, where a text only asks for itself
     for node in nodes:
+        match node:
+            case ast.Subscript(
+                value=ast.Attribute(attr="modules") as table, slice=ast.Name("__name__"), ctx=ast.Load()
+            ):
+                own.add(table)
+            case _:
+                pass
+        if node in own:
+            continue
         if isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
         elif (isinstance(node, ast.Name) and node.id in _REFLECTION) or (

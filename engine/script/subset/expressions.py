@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ...ir import Expr, IntImm
 from . import constants
@@ -12,7 +13,7 @@ from .core import Evaluator, ReadExpression
 from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items
-from .values import Lazy, Module, unknown_error
+from .values import Attributes, Lazy, Module, TextModule, unknown_error
 
 # --- constants and names
 
@@ -240,11 +241,18 @@ def _slice_of(run: Evaluator, node: ast.Slice) -> slice:
 
 def _subscript(run: Evaluator, node: ast.Subscript) -> Value:
     dotted = run.dotted(node.value)
+    if dotted == "sys.modules" and isinstance(node.slice, ast.Name) and node.slice.id == "__name__":
+        return TextModule(Path(run.source.owner(node).filename), run.scope.of_module())
     owner = run.value(node.value)
     if dotted is not None and isinstance(owner, Module):
         return run.runs(node)  # a type, such as list[int]
     if isinstance(owner, Unknown):
         run.lenient(node.slice) if not isinstance(node.slice, ast.Slice) else run.memory.forget(run.scope, node.slice)
+        return run.runs(node)
+    if isinstance(owner, Attributes):
+        name = run.value(node.slice)
+        if isinstance(name, str) and name in owner.values:
+            return owner.values[name]
         return run.runs(node)
     if isinstance(owner, dict):
         name = run.value(node.slice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,8 +33,22 @@ def operate(run: Evaluator, node: ast.BinOp, a: Value, b: Value) -> Value:
     if isinstance(node.op, ast.Mult) and {type(a), type(b)} & {str, tuple, list}:
         return _repeated(run, node, *((a, b) if isinstance(a, str | tuple | list) else (b, a)))
     if isinstance(a, str) and isinstance(node.op, ast.Mod):
-        return run.runs(node)  # a string for printing
+        return _formatted(run, node, a, b)
     return run.dialect.binary(run, node, a, b)
+
+
+def _formatted(run: Evaluator, node: ast.BinOp, text: str, given: Value) -> Value:
+    """Return `"A%d" % 4` of integers and strings; one of other values is for printing."""
+    items = given if isinstance(given, tuple) else (given,)
+    directives = re.findall(r"%(.)", text)
+    if len(directives) != len(items) or not all(
+        (isinstance(item, int) and letter in "ds") or (isinstance(item, str) and letter == "s")
+        for item, letter in zip(items, directives, strict=True)
+    ):
+        return run.runs(node)
+    found = text % items
+    run.budget.require_text(len(found), node)
+    return found
 
 
 def _joined(run: Evaluator, node: ast.BinOp, a: str | tuple[Value, ...] | list[Value], b: Value) -> Value:

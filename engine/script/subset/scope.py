@@ -88,6 +88,12 @@ class Scope:
         inner._tables = [*(table for table in self._tables if table.kind != "class"), Table(kind, local)]
         return inner
 
+    def of_module(self) -> Scope:
+        """Return the names of the text's own statements."""
+        found = Scope()
+        found._tables = self._tables[:1]
+        return found
+
     def declare_global(self, names: Iterable[str]) -> None:
         """Let the innermost table bind names of the module."""
         self._tables[-1].others |= dict.fromkeys(names, self._tables[0])

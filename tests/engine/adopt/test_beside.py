@@ -75,6 +75,24 @@ IMPORTS = {
         "from lib import core\na, b = core.add(core.N)\n",
         "main.py",
     ),
+    "a module that the package does not read": (
+        {"lib/__init__.py": "from .other import *\n", "lib/other.py": "def f():\n    pass\n", "lib/core.py": LIBRARY},
+        "from lib import core\na, b = core.add(core.N)\n",
+        "main.py",
+    ),
+    "a function with the name of its module": (
+        {"lib/__init__.py": "from .add import *\n", "lib/add.py": LIBRARY},
+        "from lib import add\na, b = add(24)\n",
+        "main.py",
+    ),
+    "a module that asks for itself": (
+        {
+            "lib.py": f"import sys\nme = sys.modules[__name__]\n{LIBRARY}\n\ndef twice(n):\n    return me.add(n * me.two())\n"
+            "\n\ndef two():\n    return 2\n"
+        },
+        "from lib import twice\na, b = twice(12)\n",
+        "main.py",
+    ),
 }
 
 

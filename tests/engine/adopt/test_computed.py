@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.engine.adopt import PostProgram, Snippet, programs_in, read_nested_program, read_pasted
 from tilewright.engine.ir import IntImm, PrimFunc
-from tilewright.engine.script import ParseError
+from tilewright.engine.script import ParseError, to_script
 
 HEAD = "import tvm\nfrom tvm import te, tir, DataType\n\n"
 
@@ -282,3 +282,38 @@ def test_call_that_a_test_expects_to_fail_is_passed_over() -> None:
     )
     found = read_pasted(HEAD + text)
     assert [step.method for step in found.schedule.trace.steps] == ["get_loops", "parallel"]
+
+
+def test_entries_of_a_dict_are_asked_for_by_their_names() -> None:
+    text = (
+        "def scale(x: te.Tensor, config):\n    by = 2 if config['kind'] == 'double' else 3\n"
+        "    return te.compute(x.shape, lambda i, j: x[i, j] * by * config['heads'], name='y')\n"
+    )
+    (program,) = programs(text)
+    assert program.nested is not None
+    assert [(n.name, n.kind, n.example) for n in program.nested.needs[1:]] == [
+        ("config.heads", "size", "128"),
+        ("config.kind", "dtype", "double"),
+    ]
+    found = opened(text, x="4x8xfloat32", config__kind="double", config__heads=8)
+    assert "T.float32(16.0)" in to_script(found.program) or "T.float32(2.0)" in to_script(found.program)
+
+
+WRITTEN = {
+    "a number in a name": ('name="A%d" % 4', "A4"),
+    "several values": ('name="%s_%d" % ("A", 4)', "A_4"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_formatted_names_are_read(name: str) -> None:
+    argument, expected = WRITTEN[name]
+    text = f"def f(x):\n    return te.compute(x.shape, lambda i, j: x[i, j] + 1, {argument})\n"
+    found = opened(text, x="4x8xfloat32")
+    assert isinstance(found.program, PrimFunc)
+    assert found.program.buffers[1].name == expected
+
+
+def test_equality_of_expressions_by_a_method_is_read() -> None:
+    text = "def f(x):\n    return te.compute(x.shape, lambda i, j: te.if_then_else((i % 2).equal(0), x[i, j], 0.0), name='y')\n"
+    assert "% 2 == 0" in to_script(opened(text, x="4x8xfloat32").program)
