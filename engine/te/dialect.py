@@ -6,9 +6,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..ir import Expr, IntImm, build
+from ..ir import Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
+from ..script.errors import UnknownValueError
 from ..script.language import calls_old_te
 from ..script.reading import operators
 from ..script.reading.dialect import ScriptDialect
@@ -193,10 +194,11 @@ class TEDialect(ScriptDialect):
     def truth(self, run: Evaluator, value: Value, node: ast.AST) -> bool | None:
         if isinstance(value, IntImm):
             return bool(value.value)
-        raise run.error(node, "unsupported", "this condition is not known when the text is read",
-                        expected="a condition on constants",
-                        fix=("keep the lines of the branch that applies",
-                             "te.if_then_else(condition, a, b), in a computation"))  # fmt: skip
+        found = run.error(node, "unsupported", "this condition is not known when the text is read",
+                          expected="a condition on constants",
+                          fix=("keep the lines of the branch that applies",
+                               "te.if_then_else(condition, a, b), in a computation"))  # fmt: skip
+        raise UnknownValueError(found.refusal, value.name) if isinstance(value, Var) else found
 
     def is_of(self, value: Value, name: str) -> bool | None:
         if name.rpartition(".")[2] == "Tensor":

@@ -67,6 +67,8 @@ class Uses:
             case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
                 many = any(isinstance(index, ast.Starred) for index in indices)
                 self._mark(name, "tensor", 0 if many else len(indices))
+            case ast.If(test=ast.Name(id=name)) | ast.IfExp(test=ast.Name(id=name)):
+                self._kinds.setdefault(name, "flag")
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str(word))]):
                 known = entry_name(left) or (ast.unparse(left) if isinstance(left, ast.Attribute | ast.Name) else "")
                 self.words.setdefault(known, word)

@@ -317,3 +317,16 @@ def test_formatted_names_are_read(name: str) -> None:
 def test_equality_of_expressions_by_a_method_is_read() -> None:
     text = "def f(x):\n    return te.compute(x.shape, lambda i, j: te.if_then_else((i % 2).equal(0), x[i, j], 0.0), name='y')\n"
     assert "% 2 == 0" in to_script(opened(text, x="4x8xfloat32").program)
+
+
+def test_parameter_that_decides_a_schedule_is_asked_for_as_a_flag() -> None:
+    text = (
+        "from tvm.script import tir as T\n\n@T.prim_func\ndef f(A: T.Buffer((8,), 'float32')):\n    for i in range(8):\n"
+        "        with T.block('A'):\n            vi = T.axis.spatial(8, i)\n            A[vi] = T.float32(1)\n\n\n"
+        "def test_f(by_name):\n    sch = tir.Schedule(f)\n    block = 'A' if by_name else sch.get_block('A')\n"
+        "    sch.parallel(sch.get_loops(block)[0])\n"
+    )
+    number = next(n for n, p in enumerate(programs(text), 1) if p.nested is not None)
+    with pytest.raises(ParseError, match="needs values for by_name"):
+        opened(text, number)
+    assert [s.method for s in opened(text, number, by_name=1).schedule.trace.steps][-1] == "parallel"
