@@ -71,6 +71,8 @@ def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict
     except ImportError:
         raise reader.error(node, "unsupported", f"topi.{name} is defined in TVM, which is not installed here",
                            expected="te.compute", fix=("pip install apache-tvm",)) from None  # fmt: skip
+    if given[:1] == [None]:  # TVM's code ends the process for some of these
+        raise reader.error(node, "unsupported", f"topi.{name} of None has no result", expected="a tensor")
     function = _function(tvm, name)
     if function is None:
         raise reader.error(node, "unsupported", f"TVM {tvm.__version__} has no topi.{name}", expected="an operator of tvm.topi",
