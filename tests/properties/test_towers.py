@@ -25,7 +25,7 @@ FOUND = (31,)
 QUICK = ("2^20 irregular copies",)
 """A program that ends at the budget of masks. `test_size` has those that are refused for their size."""
 
-SEEDS = int(os.environ.get("TOWERS", 500 if IS_DEEP else 10))
+SEEDS = int(os.environ.get("TOWERS", "500" if IS_DEEP else "10"))
 """`TOWERS=10000` takes about four hours of one core."""
 
 BATCHES = [range(first, first + 10) for first in range(0, SEEDS, 10)]
