@@ -41,9 +41,10 @@ test-deep: $(VENV)/.installed-dev
 check: $(VENV)/.installed-dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m basedpyright --pythonpath $(PY)
-	$(COMPONENTS) check test
-	$(PY) -m pytest -q -m check tests/test_architecture.py tests/test_repository.py tests/face/test_types.py
+	@$(PY) -m basedpyright --pythonpath $(PY) & types=$$!; \
+	$(COMPONENTS) check test && \
+	$(PY) -m pytest -q -m check tests/test_architecture.py tests/test_repository.py tests/face/test_types.py; rest=$$?; \
+	wait $$types && exit $$rest
 
 components: $(VENV)/.installed-run
 	$(COMPONENTS)
