@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example, open_text, steps
+from support.browser.page import go_to_example, open_text, steps, until
 from support.sessions.searching import HOLES
 
 PATIENT = 90_000
@@ -329,8 +329,12 @@ def test_make_it_fast_opens_a_schedule_and_undo_removes_it(
     # A stopped search ends at its best schedule, without holes; one undo removes it with the derivation.
     expect(page.locator(".branch-name")).to_have_text("fastest")
     expect(cycles).not_to_have_text("…")
-    page.locator(".xp-film").get_by_role("slider").press("End")
-    expect(page.locator(".xp-film-frame")).to_contain_text(cycles.inner_text())
+
+    def is_last_frame() -> bool:
+        page.locator(".xp-film").get_by_role("slider").press("End")  # the last candidates may still arrive
+        return cycles.inner_text() in page.locator(".xp-film-frame").inner_text()
+
+    until(page, is_last_frame, timeout=15_000)
     page.locator(".xp-film").get_by_role("slider").press("Home")
     expect(page.locator(".xp-film .xp-decisions li").first).to_be_visible()
     shoot(page, "explore-derived")
