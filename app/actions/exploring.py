@@ -198,7 +198,8 @@ def _with_derived(state: State, derivation: Derivation, found: DerivedSchedule) 
 def _end_search(state: State, intent: EndSearch) -> State:
     """A notebook that shows another schedule than the search's stays as it is. One undo removes all that the derivation and the search
     made."""
-    request, best, exploration = intent.request, intent.found.best, state.exploration
+    request, exploration = intent.request, state.exploration
+    best = next((trial for trial in intent.found.trials if trial.number == intent.found.best), None)
     if exploration is None or exploration.request is not request or best is None or best.outcome.figures is None:
         return state
     notebook = open_notebook(state)

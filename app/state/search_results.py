@@ -36,11 +36,10 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     own: int | None = None
 
     @property
-    def best(self) -> Trial | None:
-        """The first trial on the front that is not refuted, which has the smallest first objective."""
+    def best(self) -> int | None:
+        """The number of the first trial on the front that is not refuted, which has the smallest first objective."""
         refuted = {number for number, verdict in self.offers.items() if verdict.status == "failed"}
-        by_number = {trial.number: trial for trial in self.trials}
-        return next((by_number[n] for n in self.front if n in by_number and n not in refuted), None)
+        return next((number for number in self.front if number not in refuted), None)
 
 
 FOUND = Derived[Found]("results of a search")

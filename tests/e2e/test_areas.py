@@ -38,3 +38,12 @@ def test_the_palette_goes_to_an_area(page: Page, app_url: str) -> None:
     page.get_by_role("textbox", name="Find any action").or_(page.get_by_role("searchbox")).first.fill("Go to: time")
     page.keyboard.press("Enter")
     until(page, lambda: area_of_focus(page) == "area-timeline")
+
+
+def test_the_next_notebook_begins_with_the_whole_screen(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "place_the_copies")
+    page.keyboard.press("Alt+Enter")
+    expect(page.locator("html")).to_have_attribute("data-large", "tree")
+    page.locator("#screen-notebook").get_by_label("Gallery", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("data-screen", "gallery")
+    expect(page.locator("html")).not_to_have_attribute("data-large", "tree")

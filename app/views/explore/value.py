@@ -275,7 +275,7 @@ def search_value(state: State, store: Store) -> Search | None:
         total=found.total or request.planned,
         counts=found.counts,
         front=found.front,
-        best=None if found.best is None else found.best.number,
+        best=found.best,
         checking=found.checking,
         seconds=round(found.seconds, 1),
         left=seconds_left(found, request.settings.seconds),

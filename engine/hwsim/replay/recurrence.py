@@ -37,29 +37,39 @@ def recurrence_of(recording: Recording, node: TaskLoop, run: Run) -> Recurrence:
     return (GrowingIterations if run.grows else EqualIterations)(recording, node, run)
 
 
-class EqualIterations:
-    """Iterations that are equal, or equal after a period."""
+class _Iterations:
+    """The iterations of a run, with the marks before each since the last repeat."""
 
     def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
         self._recording, self._node, self._run = recording, node, run
         self._marks: list[Mark] = []
+
+    def _state(self, i: int, *, idle: bool) -> Hashable:
+        """Returns the state before iteration `i`; see `Clocks.key`."""
+        run, node = self._run, self._node
+        return (i - run.start) % run.period, *self._recording.clocks.key(node.engines, node.cells, idle=idle)
+
+
+class EqualIterations(_Iterations):
+    """Iterations that are equal, or equal after a period."""
+
+    def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
+        super().__init__(recording, node, run)
         self._seen: dict[Hashable, int] = {}
         self._steady: tuple[int, int] | None = None
         """The mark at which the steady state begins, and its period in iterations."""
 
     def skip(self, i: int) -> int:
-        marks, run = self._marks, self._run
+        marks = self._marks
         marks.append(self._recording.mark())
         here = len(marks) - 1
         if self._steady is None:
-            clocks, node = self._recording.clocks, self._node
-            key = ((i - run.start) % run.period, *clocks.key(node.engines, node.cells, idle=True))
-            first = self._seen.setdefault(key, here)
+            first = self._seen.setdefault(self._state(i, idle=True), here)
             if first == here:
                 return 0
             self._steady = (first, here - first)
         first, period = self._steady
-        extra = (run.stop - i) // period
+        extra = (self._run.stop - i) // period
         if extra == 0 or (here - first) % period:
             return 0
         if marks[here].tasks == marks[first].tasks:
@@ -72,19 +82,18 @@ class EqualIterations:
         return extra * period
 
 
-class GrowingIterations:
+class GrowingIterations(_Iterations):
     """Iterations whose inner loops get longer or shorter from each to the next."""
 
     def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
-        self._recording, self._node, self._run = recording, node, run
-        self._marks: list[Mark] = []
+        super().__init__(recording, node, run)
         self._keys: list[Hashable] = []
 
     def skip(self, i: int) -> int:
-        marks, keys, run, node = self._marks, self._keys, self._run, self._node
+        marks, keys = self._marks, self._keys
         marks.append(self._recording.mark())
-        keys.append(((i - run.start) % run.period, *self._recording.clocks.key(node.engines, node.cells, idle=False)))
-        here, left = len(marks) - 1, run.stop - i
+        keys.append(self._state(i, idle=False))
+        here, left = len(marks) - 1, self._run.stop - i
         for period in range(1, min(here // STEADY, MAX_GROWING) + 1):
             count = 0
             while here >= (count + 1) * period and keys[here - (count + 1) * period] == keys[here]:

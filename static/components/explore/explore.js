@@ -102,7 +102,7 @@ class Explorer {
     this.form = new ExploreForm(
       (message) => {
         model.send_msg(message);
-        if (message.kind === "explore") this.enlarge(true);
+        if (message.kind === "explore") enlarge("panes");
         else this.asksForSearch = false;
       },
       () => this.askForSearch(false),
@@ -225,31 +225,21 @@ class Explorer {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || !this.isLarge) return;
+    if (event.key !== "Escape" || event.defaultPrevented || enlarged() !== "panes") return;
     if (this.candidates.brushes.size) {
       this.candidates.brushes.clear();
       this.filtered();
-    } else this.enlarge(false);
+    } else enlarge(null);
     event.preventDefault();
     event.stopPropagation();
   }
 
-  get isLarge() {
-    return enlarged() === "panes";
-  }
-
-  /** @param {boolean} large */
-  enlarge(large) {
-    enlarge(large ? "panes" : null);
-  }
-
-  /** Forget pins, candidates and the size of the pane when the page leaves a notebook: the next one counts its searches from 1 again. */
+  /** Forget pins and candidates when the page leaves a notebook: the next one counts its searches from 1 again. */
   forget() {
     if (PAGE.dataset.screen === "notebook") return;
     this.form.forget();
     this.candidates.begin(null);
     this.requestedFrom = -1;
-    if (this.isLarge) this.enlarge(false);
   }
 
   /** @param {Outcome} status */

@@ -116,6 +116,8 @@ export function areas() {
   const draw = () => draws.forEach((one) => one());
   draw();
   followEnlarged(draw);
+  const restore = () => document.documentElement.dataset.screen !== "notebook" && enlarged() && enlarge(null);
+  new MutationObserver(restore).observe(document.documentElement, { attributeFilter: ["data-screen"] });
   document.addEventListener("keydown", key);
   subscribe("commands", (list) => {
     if (document.documentElement.dataset.screen === "notebook") list.push(...commands());
