@@ -29,7 +29,7 @@ from ...engine.adopt import (
     unwrapped,
     with_trace,
 )
-from ...engine.adopt.slices import MAX_CHARACTERS
+from ...engine.adopt.slices import MAX_CHARACTERS, asks
 from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import Note
 from ...engine.script.language import is_script, makes_schedule
@@ -192,14 +192,20 @@ def _with_sizes(
     `read_te`: parts of a program may leave names undefined, a whole text may not."""
     if program.nested is not None:
         return read_nested_program(program, filename, given, home)
-    sizes = numbers(given)
-    for chosen in ({}, sizes) if sizes else ({},):
+    asked = False
+    for sizes in ({}, given) if given else ({},):
         try:
-            found = read_as_far_as_possible(program.text, filename=filename, sizes=chosen, assumes=assumes, home=home)
-            return found, frozenset(chosen)
-        except TilewrightError:
+            found = read_as_far_as_possible(
+                program.text, None, filename, sizes, assumes=assumes, home=home, chosen=program.chosen
+            )
+        except TilewrightError as error:
+            asked = asked or asks(program, error, {})
             continue
-    return read_program(program, filename, {}, assumes=assumes, home=home), frozenset()
+        if not asks(program, found.stopped, {}):
+            return found, frozenset(sizes)
+        asked = True
+    sizes = given if asked else {}
+    return read_program(program, filename, sizes, assumes=assumes, home=home), frozenset(sizes)
 
 
 def numbers(given: Mapping[str, int | str]) -> dict[str, int]:

@@ -28,6 +28,7 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace. `stopped`
     is the error of the first schedule line that is not applied; `rest` are the places of that line and of the lines after it.
+    `schedules` is the number of schedules that the text makes, of which this is the chosen one.
     """
 
     program: IRModule | PrimFunc
@@ -37,6 +38,7 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
     sources: tuple[Place, ...] = ()
     stopped: TilewrightError | None = None
     rest: tuple[Place, ...] = ()
+    schedules: int = 0
 
 
 def is_post(text: str) -> bool:
@@ -64,20 +66,22 @@ def read_as_far_as_possible(
     text: str,
     program: IRModule | PrimFunc | None = None,
     filename: str = "",
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     *,
     assumes: bool = False,
     home: Path | None = None,
+    chosen: int | None = None,
 ) -> Snippet:
-    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes`, `assumes` and `home` are those of `read_te`.
+    """Like `read_pasted`, but stop at the first unreadable or refused schedule line; `sizes`, `assumes`, `home` and `chosen` are those of
+    `read_te`.
 
     Raises ParseError when there is no program, and for TE text the errors of `read_te`.
     """
     source = Source(text, filename, home=home)
     is_of_te = program is None and is_te(text)
     if is_of_te and not makes_schedule(source.tree, ("Schedule",)):
-        return _te_snippet(text, filename, sizes, assumes=assumes, home=home)
-    dialect = schedule_dialect(source, program, sizes, assumes=assumes)
+        return _te_snippet(text, filename, sizes, assumes=assumes, home=home, chosen=chosen)
+    dialect = schedule_dialect(source, program, sizes, assumes=assumes, chosen=chosen)
     body = source.tree.body
     for number, node in enumerate(body):
         undo = dialect.mark()
@@ -102,7 +106,7 @@ def read_as_far_as_possible(
     if dialect.schedule is None and known is None:
         if not is_of_te:
             dialect.definitions.fail_count([])  # raises
-        return _te_snippet(text, filename, sizes, assumes=assumes, home=home)
+        return _te_snippet(text, filename, sizes, assumes=assumes, home=home, chosen=chosen)
     return snippet_of(dialect, known)
 
 
@@ -118,10 +122,16 @@ def _first(program: IRModule | PrimFunc | None, dialect: ScheduleDialect) -> IRM
 
 
 def _te_snippet(
-    text: str, filename: str, sizes: Mapping[str, int] | None, *, assumes: bool, home: Path | None
+    text: str,
+    filename: str,
+    sizes: Mapping[str, int | str] | None,
+    *,
+    assumes: bool,
+    home: Path | None,
+    chosen: int | None,
 ) -> Snippet:
-    found = read_te(text, filename, sizes, assumes=assumes, home=home)
-    return Snippet(found.program, found.schedule, found.names, found.notes, found.sources)
+    found = read_te(text, filename, sizes, assumes=assumes, home=home, chosen=chosen)
+    return Snippet(found.program, found.schedule, found.names, found.notes, found.sources, schedules=found.schedules)
 
 
 def snippet_of(
@@ -135,7 +145,10 @@ def snippet_of(
     if made is None:
         assert program is not None
         return Snippet(program, Schedule(program), {}, notes, (), stopped, rest)
-    return Snippet(made.program, made.replay.schedule, dialect.handles, notes, tuple(made.sources), stopped, rest)
+    return Snippet(
+        made.program, made.replay.schedule, dialect.handles, notes, tuple(made.sources), stopped, rest,
+        dialect.reader.schedules,
+    )  # fmt: skip
 
 
 def _is_schedule(node: ast.stmt, programs: Mapping[str, object]) -> bool:

@@ -55,14 +55,18 @@ class ReadProgram(Foreign):
 
 
 class BlockSchedule(Foreign):
-    """A schedule of the text, and for each step of its trace the place of the line that made it."""
+    """A schedule of the text, and for each step of its trace the place of the line that made it. `is_chosen`: it is the one that is
+    read, or a copy of it."""
 
-    __slots__ = ("program", "replay", "sources")
+    __slots__ = ("is_chosen", "program", "replay", "sources")
 
-    def __init__(self, program: IRModule | PrimFunc, schedule: Schedule, sources: Sequence[Place] = ()) -> None:
+    def __init__(
+        self, program: IRModule | PrimFunc, schedule: Schedule, sources: Sequence[Place] = (), *, is_chosen: bool = True
+    ) -> None:
         self.program = program
         self.replay = Replay(schedule)
         self.sources = list(sources)
+        self.is_chosen = is_chosen
 
 
 class ScheduleDialect(TEDialect):
@@ -193,6 +197,11 @@ class ScheduleDialect(TEDialect):
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
         return super().concerns(run, node) or self.defines(node) or self._schedule_call(node) is not None
 
+    def only_asks(self, node: ast.AST, name: str) -> bool:
+        owners = (p.value for p in ast.walk(node) if isinstance(p, ast.Attribute) and p.attr in _PARTS)
+        asked = sum(isinstance(owner, ast.Name) and owner.id == name for owner in owners)
+        return asked > 0 and asked == sum(isinstance(p, ast.Name) and p.id == name for p in ast.walk(node))
+
     def defines(self, node: ast.AST) -> bool:
         """Whether code defines a program."""
         parts = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef | ast.ClassDef))
@@ -280,11 +289,17 @@ class ScheduleDialect(TEDialect):
         )
 
     def _made(self, program: ReadProgram, node: ast.AST) -> BlockSchedule:
-        if self.schedule is not None:
-            raise self.run.error(node, "unsupported", "the text has a second schedule", expected="a single schedule",
-                             fix=("open FILE#2 for the second program of a file", "use a separate notebook for each schedule"))  # fmt: skip
-        self.schedule = BlockSchedule(program.program, Schedule(program.program, seed=SEED))
-        return self.schedule
+        is_chosen = self.reader.begin_schedule(node)
+        made = BlockSchedule(program.program, Schedule(program.program, seed=SEED), is_chosen=is_chosen)
+        if is_chosen:
+            self.handles = {}
+        self._goes_on_with(made)
+        return made
+
+    def _goes_on_with(self, made: BlockSchedule) -> None:
+        """Record that the text calls a schedule."""
+        if made.is_chosen:
+            self.schedule = made
 
     def _wrapped(self, run: Evaluator, node: ast.Call) -> Value:
         """Read `IRModule({"main": func})` and `IRModule.from_expr(func)`: the function."""
@@ -301,8 +316,9 @@ class ScheduleDialect(TEDialect):
         if name in _PARTS:
             return run.runs(node)
         if name == "copy":
-            self.schedule = BlockSchedule(owner.program, owner.replay.schedule.copy(), owner.sources)
-            return self.schedule
+            copy = BlockSchedule(owner.program, owner.replay.schedule.copy(), owner.sources, is_chosen=owner.is_chosen)
+            self._goes_on_with(copy)
+            return copy
         args = tuple(self._argument(value, a) for a in node.args for value in self.reader.items([a]))
         kwargs = {k.arg: self._argument(run.value(k.value), k.value) for k in node.keywords if k.arg is not None}
         if len(kwargs) != len(node.keywords):
@@ -329,7 +345,7 @@ class ScheduleDialect(TEDialect):
         )
         steps = owner.replay.schedule.trace.steps
         owner.sources += [place] * (len(steps) - len(owner.sources))
-        self.schedule = owner
+        self._goes_on_with(owner)
         if isinstance(made, list | tuple):
             return tuple(_handle(item) for item in cast("Sequence[Any]", made))
         return _handle(made)
@@ -354,7 +370,7 @@ class ScheduleDialect(TEDialect):
         decision = schedule.trace.steps[-1].argument("decision")
         self.reader.notes.append(Note(f"{method} draws at random: here it is read with decision={decision}", place))
         owner.sources += [place] * (len(schedule.trace.steps) - len(owner.sources))
-        self.schedule = owner
+        self._goes_on_with(owner)
         return tuple(cast("list[Value]", made)) if isinstance(made, list) else _handle(made)
 
     def _has_intrinsic(self, owner: BlockSchedule, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -428,12 +444,13 @@ class ScheduleDialect(TEDialect):
 def schedule_dialect(
     source: Source,
     given: IRModule | PrimFunc | None = None,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     *,
     assumes: bool = False,
+    chosen: int | None = None,
 ) -> ScheduleDialect:
     """Return the dialect of schedule code with its evaluator, which reads the text."""
-    reader = TEReader(source, sizes or {}, assumes=assumes)
+    reader = TEReader(source, sizes or {}, assumes=assumes, chosen=chosen)
     dialect = ScheduleDialect(reader, given)
     reader.python = evaluator(source, dialect)
     reader.scope = reader.python.scope

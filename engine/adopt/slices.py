@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from msgspec.structs import replace as replace_fields
 from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
+from ..script.errors import UnknownValueError
 from ..script.language import is_script
 from ..script.reading.indent import shifted
 from ..script.reading.source import Source
@@ -35,15 +37,20 @@ from ..script.subset.bindings import (
 )
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
+from .functions.dependencies import own_parts
+from .functions.needs import missing_values, named_need
 from .functions.nested import NestedProgram, makes_program, nested_programs, schedules_given
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
+from .schedule_counts import schedules_in
 
 MAX_CHARACTERS = 400_000
 """Maximum length of a text that is split into programs."""
 MAX_PROGRAMS = 64
 """Maximum number of programs that are offered."""
 
+MAX_SCHEDULES = 16
+"""Maximum number of schedules of one loop that are offered."""
 MAX_LEFT_OUT = 16
 """Maximum number of schedule lines that are left out of a program."""
 
@@ -56,7 +63,8 @@ _BUILDERS = ("build", "lower")
 class PostProgram(msgspec.Struct, frozen=True):
     """One program with its schedule; one that functions make is `nested`. `text` has the lines of the post, those of other contents are
     empty. `name` is that of the program, `lines` are its first and last line, `used` all of its lines, `calls` the first and last line of
-    each of its schedule's calls."""
+    each of its schedule's calls. If its statements make several schedules, `schedule` is the number of this one, from 1, and that of
+    all."""
 
     text: str
     name: str
@@ -64,11 +72,23 @@ class PostProgram(msgspec.Struct, frozen=True):
     used: frozenset[int]
     calls: tuple[tuple[int, int], ...] = ()
     nested: NestedProgram | None = None
+    schedule: tuple[int, int] | None = None
 
     @property
     def label(self) -> str:
         """What the program is, for lists."""
-        return self.name if self.nested is None else self.nested.shown
+        shown = self.name if self.nested is None else self.nested.shown
+        return shown if self.schedule is None else f"{shown}, schedule {self.schedule[0]} of {self.schedule[1]}"
+
+    @property
+    def chosen(self) -> int | None:
+        """The number, from 0, of the schedule that is read; None if the statements make one."""
+        return None if self.schedule is None else self.schedule[0] - 1
+
+    def each_schedule(self, count: int) -> Iterator[PostProgram]:
+        """Yield the program with each of its schedules."""
+        for number in range(1, count + 1):
+            yield self if count == 1 else replace_fields(self, schedule=(number, count))
 
 
 class _Unit(msgspec.Struct, frozen=True, eq=False):
@@ -142,7 +162,7 @@ def programs_of(
                 slicer.add(part)
             except ParseError as found:
                 errors.append(found)
-    programs = tuple(slicer.programs())
+    programs = tuple(p for found in slicer.programs() for p in _schedules_of(found, filename, home))[:MAX_PROGRAMS]
     code = text if tree is not None else slicer.text
     made = tree if tree is not None else find_tree(code)
     if made is not None:
@@ -155,13 +175,23 @@ def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
     """Yield the programs that functions of a text make."""
     for found in nested_programs(tree)[:MAX_PROGRAMS]:
         lines = found.lines
-        yield PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
+        made = PostProgram(text, found.name, lines, frozenset(range(lines[0], lines[1] + 1)), (), found)
+        yield from made.each_schedule(max(found.schedules, 1))
+
+
+def _schedules_of(program: PostProgram, filename: str, home: Path | None) -> Iterator[PostProgram]:
+    """Yield a program with each of the schedules that its statements make. Those of a loop are counted by reading it."""
+    count = 1
+    if schedules_in(ast.parse(program.text)) > 1:
+        with suppress(TilewrightError):
+            count = read_program(replace_fields(program, schedule=(1, 1)), filename, home=home).schedules
+    yield from program.each_schedule(min(max(count, 1), MAX_SCHEDULES))
 
 
 def read_program(
     program: PostProgram,
     filename: str = "",
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     *,
     assumes: bool = True,
     home: Path | None = None,
@@ -169,7 +199,8 @@ def read_program(
     """Return a program of a post with its schedule. A line of a TE schedule that cannot be read or applied is left out, with a note.
     `sizes`, `assumes` and `home` are those of `read_te`.
 
-    Raises ParseError for an unreadable definition, and the errors of `read_te` if too many lines are refused.
+    Raises ParseError for an unreadable definition, "missing-values" if it needs a variable that the text leaves unknown, and the errors
+    of `read_te` if too many lines are refused.
     """
     if program.nested is not None:
         return read_nested_program(program, filename, sizes or {}, home)[0]
@@ -178,17 +209,29 @@ def read_program(
     while True:
         try:
             found = read_as_far_as_possible(
-                "\n".join(lines), filename=filename, sizes=sizes, assumes=assumes, home=home
+                "\n".join(lines), None, filename, sizes, assumes=assumes, home=home, chosen=program.chosen
             )
+            if isinstance(found.stopped, UnknownValueError) and asks(program, found.stopped, sizes or {}):
+                raise found.stopped
             return replace_fields(found, notes=(*found.notes, *notes))
         except TilewrightError as error:
             place = error.refusal.place
+            if isinstance(error, UnknownValueError) and asks(program, error, sizes or {}):
+                raise missing_values(program.name, place, [named_need(error.name)], error.refusal.message) from error
             call = next((c for c in program.calls if place is not None and c[0] <= place.line <= c[1]), None)
             if call is None or len(notes) >= MAX_LEFT_OUT or not any(lines[call[0] - 1 : call[1]]):
                 raise
             assert place is not None
             notes.append(Note(f"this line of the schedule is left out: {error.refusal.message}", place))
             lines[call[0] - 1 : call[1]] = [""] * (call[1] - call[0] + 1)
+
+
+def asks(program: PostProgram, error: TilewrightError | None, given: Mapping[str, int | str]) -> bool:
+    """Whether an error is that of a variable without a known value, which can be given: one that is used as a number, flag or list."""
+    if not isinstance(error, UnknownValueError) or not error.name or error.name in given:
+        return False
+    owners = (part.value for part in ast.walk(ast.parse(program.text)) if isinstance(part, ast.Attribute))
+    return not any(isinstance(owner, ast.Name) and owner.id == error.name for owner in owners)
 
 
 def read_nested_program(
@@ -198,7 +241,7 @@ def read_nested_program(
     assert program.nested is not None
     source = Source(program.text, filename, home=home)
     (wanted,) = nested_programs(source.tree, program.nested.place)
-    return read_nested(source, wanted, given)
+    return read_nested(source, wanted, given, program.chosen)
 
 
 def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:
@@ -290,17 +333,32 @@ class _Slicer:
         unit = self.units[number]
         if isinstance(unit.node, ast.FunctionDef):
             return (
-                _schedules(unit)
+                self._schedules(number, set())
                 and not makes_program(unit.node)
                 and not schedules_given(unit.node)
                 and not any(unit.node.name in other.uses for other in self.units)
             )
-        if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr):
+        if not isinstance(unit.node, ast.Assign | ast.With | ast.Expr | ast.For):
             return False
         if not isinstance(unit.node, ast.Expr) and _creates(unit):
             return True
         functions = [self._definition(name, number) for name in unit.uses - self._passed(unit)]
-        return any(_schedules(self.units[f]) for f in functions if f is not None) and not self._measures(number)
+        found = [f for f in functions if f is not None]
+        if not isinstance(unit.node, ast.For) and any(_schedules(self.units[f]) for f in found):
+            return not self._measures(number)
+        return any(self._schedules(f, set()) for f in found) and not self._measures(number)
+
+    def _schedules(self, number: int, seen: set[int]) -> bool:
+        """Whether a statement defines a function that schedules, or calls one that does."""
+        unit = self.units[number]
+        if number in seen or not isinstance(unit.node, ast.FunctionDef) or unit.is_script or unit.makes_script:
+            return False
+        seen.add(number)
+        parts = own_parts(unit.node, lambda part: isinstance(part, ast.Lambda))
+        called = {part.func.id for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+        others = {n for name in called for n in self.at.get(name, ())}
+        makes = _schedules(unit) and not schedules_given(unit.node)
+        return makes or any(self._schedules(other, seen) for other in others)
 
     def _goes_on(self, number: int) -> bool:
         """Whether a statement gives a schedule to functions of the text that make none."""

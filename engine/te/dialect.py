@@ -15,12 +15,12 @@ from ..script.reading import operators
 from ..script.reading.dialect import ScriptDialect
 from ..script.reading.intrinsics import is_intrinsic
 from ..script.reading.source import Source
-from ..script.subset.bindings import free_names
+from ..script.subset.bindings import bound_names, free_names
 from ..script.subset.calls import called
-from ..script.subset.constants import fold
+from ..script.subset.constants import compare, fold
 from ..script.subset.core import Evaluator
 from ..script.subset.memory import MAX_VALUES
-from ..script.subset.scope import Scope, Value
+from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
 from . import functions, reductions, stage_calls, stages
@@ -70,6 +70,36 @@ class TEDialect(ScriptDialect):
 
     def named(self, value: Value, name: str) -> None:
         self.reader.record.named(value, name)
+        if isinstance(value, Unknown):
+            self._give(self.reader.python, name)
+
+    def forgot(self, run: Evaluator, node: ast.stmt) -> None:
+        for name in bound_names(node):
+            self._give(run, name)
+
+    def _give(self, run: Evaluator, name: str) -> None:
+        """Give a variable whose value is not known the value from outside."""
+        if self.takes(run, name):
+            self.give(run.scope, name)
+
+    def give(self, scope: Scope, name: str) -> None:
+        """Give a variable the value from outside, if there is one."""
+        if name in self.reader.outside:
+            scope.define(name, self.reader.outside[name])
+            self.reader.used.add(name)
+
+    def takes(self, run: Evaluator, name: str) -> bool:
+        """Whether a variable without a known value takes one from outside: not in functions of axes, nor in those of other files."""
+        return not run.functions or (self._is_own(run) and not self.has_axes(run))
+
+    def _is_own(self, run: Evaluator) -> bool:
+        return run.source.owner(run.functions[-1].node) is run.source
+
+    def has_axes(self, run: Evaluator) -> bool:
+        """Whether the function that is read gets axes, so that its variables are no constants."""
+        taken = run.functions[-1].node.args
+        names = (argument.arg for argument in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs))
+        return any(isinstance(run.scope.get(name), Expr) for name in names)
 
     def name(self, run: Evaluator, node: ast.Name) -> Value:
         return self.reader.undefined(node)
@@ -84,7 +114,7 @@ class TEDialect(ScriptDialect):
     def is_running(self, name: str) -> bool:
         """Whether a dotted name belongs to the runtime: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
         module, *rest = name.split(".")
-        if module == "tvm":
+        if module in ("tvm", "vta"):
             return ".".join(rest[:1]) in _RUNNING or ".".join(rest[:2]) in _RUNNING
         return module not in ("te", "tir", "tirx", "s_tir", "topi", "vta", "T", "tilewright")
 
@@ -208,6 +238,9 @@ class TEDialect(ScriptDialect):
     def compare(self, run: Evaluator, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:
         if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(op, ast.Eq | ast.NotEq) and a.buffer.shape:
             return (a == b) == isinstance(op, ast.Eq)
+        constants = [value.value if isinstance(value, IntImm) else value for value in (a, b)]
+        if all(isinstance(value, int) for value in constants) and not isinstance(op, ast.Is | ast.IsNot):
+            return compare(op, *constants)
         return super().compare(run, node, op, a, b)
 
     # --- other files
@@ -226,7 +259,11 @@ class TEDialect(ScriptDialect):
     def _concerns(self, node: ast.AST, scope: Scope) -> bool:
         if any(self._makes(part) for part in ast.walk(node) if isinstance(part, ast.Call)):
             return True
-        return any(self._is_concerned(scope.get(name)) for name in free_names(node))
+        return any(self._is_concerned(scope.get(name)) for name in free_names(node) if not self.only_asks(node, name))
+
+    def only_asks(self, node: ast.AST, name: str) -> bool:
+        """Whether code uses a name only for values that do not change it."""
+        return False
 
     def _makes(self, call: ast.Call) -> bool:
         """Whether a call makes a program or a schedule."""
@@ -252,9 +289,11 @@ class TEDialect(ScriptDialect):
         return known
 
 
-def te_reader(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
+def te_reader(
+    source: Source, given: Mapping[str, int | str], *, assumes: bool = False, chosen: int | None = None
+) -> TEReader:
     """Return a reader of TE text with its evaluator."""
-    reader = TEReader(source, sizes, assumes=assumes)
+    reader = TEReader(source, given, assumes=assumes, chosen=chosen)
     reader.python = evaluator(source, TEDialect(reader))
     reader.scope = reader.python.scope
     return reader

@@ -168,11 +168,10 @@ def create_schedule(reader: TEReader, value: Value, node: ast.expr) -> Value:
         raise reader.error(
             node, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"
         )
-    if reader.record.schedule is not None:
-        raise reader.error(node, "unsupported", "the text has a second schedule", expected="a single te.create_schedule",
-                           fix=("use a separate notebook for each schedule",))  # fmt: skip
-    reader.record.schedule = stages.TESchedule(outputs, reader.operations)
-    return reader.record.schedule
+    made = stages.TESchedule(outputs, reader.operations)
+    if reader.begin_schedule(node):
+        reader.record.schedule, reader.record.parameters = made, None
+    return made
 
 
 def _lower(reader: TEReader, node: ast.Call) -> Value:
@@ -182,6 +181,8 @@ def _lower(reader: TEReader, node: ast.Call) -> Value:
     schedule = reader.value(node.args[0]) if node.args else None
     if isinstance(schedule, Unknown) or (schedule is not None and not isinstance(schedule, stages.TESchedule)):
         return reader.python.passed_call(node, keeps=True)  # an already lowered module
+    if schedule is not None and schedule is not reader.record.schedule:
+        return reader.python.passed_call(node, keeps=True)  # another schedule of the text
     if args is None:
         raise reader.error(node, "wrong-arguments", "the parameters are missing", expected="tvm.lower(s, [A, B, C])")
     if "binds" in keywords:

@@ -29,7 +29,8 @@ class TEProgram(msgspec.Struct, frozen=True, eq=False):
     """The content of TE text: its program and schedule (`schedule.trace` has the calls).
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace.
-    `positions` are places of the program's nodes in the text, `notes` the reader's assumptions.
+    `positions` are places of the program's nodes in the text, `notes` the reader's assumptions, `schedules` the number of schedules that
+    the text makes.
     """
 
     program: PrimFunc
@@ -38,6 +39,7 @@ class TEProgram(msgspec.Struct, frozen=True, eq=False):
     sources: tuple[Place, ...]
     positions: Positions
     notes: tuple[Note, ...] = ()
+    schedules: int = 0
 
 
 def parse(text: str, filename: str = "") -> Parsed:
@@ -53,24 +55,27 @@ def parse(text: str, filename: str = "") -> Parsed:
 def read_te(
     text: str,
     filename: str = "",
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     *,
     assumes: bool = False,
     home: Path | None = None,
+    chosen: int | None = None,
 ) -> TEProgram:
-    """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name. If it `assumes`, undefined
-    names in shapes are sizes, as in a quoted part of a program. `home` is the file of the text, beside which its imports are read.
+    """Return the program and the schedule of TE text. `sizes` are numbers for variables of te.var, by name, and values of variables that
+    the text leaves unknown. If it `assumes`, undefined names in shapes are sizes, as in a quoted part of a program. `home` is the file of
+    the text, beside which its imports are read. `chosen` is the number, from 0, of the schedule to read if the text makes several.
 
     Raises ParseError for unreadable text, and ScheduleError, with the line of the text, for an illegal schedule step.
     """
     source = Source(text, filename, home=home)
     with _refusing_faults(source):
-        reader = _read(source, sizes or {}, assumes=assumes)
+        reader = _read(source, sizes or {}, assumes=assumes, chosen=chosen)
         made = made_program(reader)
         found = translate(reader, made)
         return TEProgram(
-            made.func, found.schedule, found.names, found.sources, reader.positions.freeze(), tuple(reader.notes)
-        )
+            made.func, found.schedule, found.names, found.sources, reader.positions.freeze(), tuple(reader.notes),
+            reader.schedules,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -84,8 +89,10 @@ def _refusing_faults(source: Source) -> Generator[None]:
         raise source.refused(source.tree, error) from error
 
 
-def _read(source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> TEReader:
-    reader = te_reader(source, sizes, assumes=assumes)
+def _read(
+    source: Source, sizes: Mapping[str, int | str], *, assumes: bool = False, chosen: int | None = None
+) -> TEReader:
+    reader = te_reader(source, sizes, assumes=assumes, chosen=chosen)
     reader.python.run(source.tree.body)
     return reader
 

@@ -20,6 +20,7 @@ from ..script.subset.values import Attributes, Function, several
 from . import stages
 from .model import Axis, CacheOperation, Operation, Reduction, Slice, Tensor
 from .prim_func import inputs
+from .sizes import typed_variable
 from .vta import ENVIRONMENT
 
 _MODULES = (
@@ -44,17 +45,33 @@ class TEReader(ExpressionReader):
 
     python: Evaluator
 
-    def __init__(self, source: Source, sizes: Mapping[str, int], *, assumes: bool = False) -> None:
-        """Create a reader; `sizes` are the known values of te.var's variables. If it `assumes`, an undefined name in a shape is a
-        variable, and `env` the environment of VTA."""
+    def __init__(
+        self, source: Source, given: Mapping[str, int | str], *, assumes: bool = False, chosen: int | None = None
+    ) -> None:
+        """Create a reader; `given` are the values of te.var's variables, and of variables that the text leaves unknown. If it `assumes`,
+        an undefined name in a shape is a variable, and `env` the environment of VTA. `chosen` is the number, from 0, of the schedule that
+        is read of a text that makes several; None for a text that makes one."""
         super().__init__(source, PositionTable())
-        self.sizes = sizes
+        self.sizes = {name: value for name, value in given.items() if isinstance(value, int)}
+        self.outside = {name: typed_variable(value) for name, value in given.items()}
+        self.used: set[str] = set()  # the given variables that were used
+        self.chosen = chosen
+        self.schedules = 0  # those that the text made
         self.old = any(map(calls_old_te, source.nodes))
         self.operations: list[Operation] = []
         self.record = stages.Record()
         self.notes: list[Note] = []
         self.assumes = assumes
         self.shapes = 0  # levels of shapes around the expression that is read
+
+    def begin_schedule(self, node: ast.AST) -> bool:
+        """Record that the text makes a schedule, and return whether it is the chosen one. Raises "unsupported" for a second one of which
+        none is chosen."""
+        self.schedules += 1
+        if self.chosen is None and self.schedules > 1:
+            raise self.error(node, "unsupported", "the text has a second schedule", expected="a single schedule",
+                             fix=("open FILE#2 for the second program of a file", "use a separate notebook for each schedule"))  # fmt: skip
+        return self.schedules - 1 == (self.chosen or 0)
 
     def script_name(self, node: ast.expr) -> str | None:
         """Return "T.exp" for `te.exp`, `tvm.tir.exp` and, in old texts, `tvm.exp`."""

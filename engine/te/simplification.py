@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ..arith import simplify
-from ..ir import Expr, IntImm
+from ..ir import Expr, IntImm, Var
 from ..script.reading.intrinsics import parameters
 from ..script.subset.scope import Foreign, Value
 from ..script.subset.values import several
@@ -32,8 +32,8 @@ def simplified(reader: TEReader, node: ast.Call) -> Value:
 def helper_named(name: str) -> Callable[[TEReader, ast.Call], Value] | None:
     """Return the reader of a helper by its dotted name, also under the relative name that operators of TVM import."""
     bare = name.removeprefix("tvm.")
-    if bare == "ir.is_prim_expr":
-        return _is_expression
+    if bare in _QUESTIONS:
+        return _QUESTIONS[bare]
     module = next((m for m in _MODULES if bare.startswith(m)), None)
     return None if module is None else _HELPERS.get(bare.removeprefix(module))
 
@@ -75,11 +75,20 @@ def _is_expression(reader: TEReader, node: ast.Call) -> Value:
     return value is not None and isinstance(value, Expr)
 
 
+def _is_variable(reader: TEReader, node: ast.Call) -> Value:
+    """Read `tvm.ir.is_prim_var(x)`."""
+    return isinstance(_argument(reader, node), Var)
+
+
 _HELPERS: dict[str, Callable[[TEReader, ast.Call], Value]] = {
     "get_const_tuple": _const_tuple,
     "get_const_int": _const_int,
     "equal_const_int": _equals_const,
     "simplify": simplified,
+}
+_QUESTIONS: dict[str, Callable[[TEReader, ast.Call], Value]] = {
+    "ir.is_prim_expr": _is_expression,
+    "ir.is_prim_var": _is_variable,
 }
 
 __all__ = ["SIMPLIFYING", "Analyzer", "helper_named", "simplified"]

@@ -1,9 +1,12 @@
-"""Limits on expression size: a line that uses an expression twice doubles it, and every later pass walks the whole tree."""
+"""Limits on expression size: a line that uses an expression twice doubles it, and every later pass walks the whole tree. Sizes as users
+write them."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from ..ir import MOST_NODES, Expr, Node, Size, expanded_size
 from ..script.reading.reader import Reader
@@ -22,3 +25,13 @@ def require_small(reader: Reader, exprs: Iterable[Expr], node: ast.AST) -> None:
                 expected=f"at most {MOST_NODES} nodes and {MAX_LEVELS} levels",
                 fix=("compute parts of it in separate te.compute operations",),
             )  # fmt: skip
+
+
+def sizes_in(value: Any) -> list[int]:
+    """Return the numbers of 16x64."""
+    return [int(part) for part in str(value).split("x") if part.isdecimal()]
+
+
+def typed_variable(value: Any) -> Any:
+    """Return the given value of a variable: 16x64 is a list."""
+    return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value

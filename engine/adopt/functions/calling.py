@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...ir import Buffer, Expr, TilewrightError, Var, build, refusing_faults
+from ...ir import Buffer, TilewrightError, Var, build, refusing_faults
 from ...schedule import Schedule
 from ...script import Note, Parsed
 from ...script.errors import ParseError, UnknownValueError
 from ...script.reading.source import Source
-from ...script.subset.bindings import bound_names
 from ...script.subset.calls import called, function_of
 from ...script.subset.core import Evaluator
 from ...script.subset.scope import Scope, Unknown, Value
@@ -21,13 +20,14 @@ from ...te.model import Compute, Placeholder, Tensor
 from ...te.prim_func import needed
 from ...te.program import made_program
 from ...te.reader import TEReader
+from ...te.sizes import typed_variable
 from ...te.stages import Record
 from ...te.tensors import identifier, outputs_of
 from ...te.translate import translate
 from ..pasted import Snippet, snippet_of
 from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
-from .needs import is_static, missing_values, named_need, parameters_of, typed_variable, values_of
+from .needs import is_static, missing_values, named_need, parameters_of, values_of
 from .nested import NestedProgram
 
 
@@ -38,8 +38,7 @@ class _Seeker(ScheduleDialect):
         super().__init__(reader)
         self.wanted = wanted
         parameters = {need.name for need in wanted.needs}
-        self.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
-        self.used: set[str] = set()  # the given variables that were used
+        reader.outside = {name: typed_variable(value) for name, value in given.items() if name not in parameters}
         self.of_axes: set[str] = set()  # unknown variables of functions of axes
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
@@ -68,25 +67,14 @@ class _Seeker(ScheduleDialect):
         ):
             self.scopes.setdefault(self.wanted.node, scope)
 
-    def named(self, value: Value, name: str) -> None:
-        super().named(value, name)
-        if isinstance(value, Unknown):
-            self._give(self.run, name)
-
-    def forgot(self, run: Evaluator, node: ast.stmt) -> None:
-        for name in bound_names(node):
-            self._give(run, name)
-
-    def _give(self, run: Evaluator, name: str) -> None:
-        if run.functions and self._has_axes(run):
+    def takes(self, run: Evaluator, name: str) -> bool:
+        if run.functions and self.has_axes(run):
             self.of_axes.add(name)
-        elif not run.functions or self._is_inside(run.functions[-1].node):
-            self.give(run.scope, name)
+            return False
+        return not run.functions or self._is_inside(run.functions[-1].node)
 
-    def _has_axes(self, run: Evaluator) -> bool:
-        """Whether the function that is read gets axes, so that its variables are no constants."""
-        values = (run.scope.get(argument.arg) for argument in parameters_of(run.functions[-1].node))
-        return run.functions[-1].node is not self.wanted.node and any(isinstance(value, Expr) for value in values)
+    def has_axes(self, run: Evaluator) -> bool:
+        return run.functions[-1].node is not self.wanted.node and super().has_axes(run)
 
     def _is_inside(self, node: ast.AST) -> bool:
         """Whether a function is one that is called for the program, or is defined in one."""
@@ -95,12 +83,6 @@ class _Seeker(ScheduleDialect):
         first = getattr(node, "lineno", 0)
         functions = (outer for outer in self.wanted.called if not isinstance(outer, ast.ClassDef))
         return any(outer.lineno <= first <= (outer.end_lineno or 0) for outer in functions)
-
-    def give(self, scope: Scope, name: str) -> None:
-        """Give a variable whose value is not known the value from outside."""
-        if name in self.outside:
-            scope.define(name, self.outside[name])
-            self.used.add(name)
 
     def _is_around(self, run: Evaluator) -> bool:
         """Whether the function that is read is one around the program, which is not reached yet."""
@@ -129,10 +111,13 @@ class _Seeker(ScheduleDialect):
 
 
 @refusing_faults(ParseError, "reading the text")
-def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any]) -> tuple[Snippet, frozenset[str]]:
-    """Return a program with its notes and schedule, and the names in `given` that were used. Raises the errors of the program's text, and
-    ParseError "missing-values" without a value for a parameter."""
-    reader = TEReader(source, {})
+def read_nested(
+    source: Source, wanted: NestedProgram, given: Mapping[str, Any], chosen: int | None = None
+) -> tuple[Snippet, frozenset[str]]:
+    """Return a program with its notes and schedule, the `chosen` one of several, and the names in `given` that were used.
+
+    Raises the errors of the program's text, and ParseError "missing-values" without a value for a parameter."""
+    reader = TEReader(source, {}, chosen=chosen)
     dialect = _Seeker(reader, wanted, given)
     run = reader.python = evaluator(source, dialect)
     reader.scope = run.scope
@@ -150,9 +135,9 @@ def read_nested(source: Source, wanted: NestedProgram, given: Mapping[str, Any])
         if not error.name or error.name in {*given, *caller.values, *dialect.of_axes}:
             raise
         raise missing_values(
-            source, wanted.name, wanted.node, [named_need(error.name)], error.refusal.message
+            wanted.name, source.place(wanted.node), [named_need(error.name)], error.refusal.message
         ) from error
-    return found, frozenset(given) & {*caller.values, *dialect.used}
+    return found, frozenset(given) & {*caller.values, *reader.used}
 
 
 def _of_parsed(parsed: Parsed, *notes: Note) -> Snippet:
@@ -188,7 +173,7 @@ class _Caller:
             if need.name in self.values
         }
         known |= {need.name: "a size" for need in self.open}
-        known |= {name: str(self.given[name]) for name in sorted(self.dialect.used)}
+        known |= {name: str(self.given[name]) for name in sorted(self.dialect.reader.used)}
         shown = ", ".join(f"{name}={value}" for name, value in known.items())
         text = f"{self.wanted.name} is not called in the text" + (f": it is read with {shown}" if shown else "")
         return Note(text, self.run.source.place(self.wanted.node))
@@ -231,6 +216,7 @@ class _Caller:
         self._forget_changed(self.wanted.node)
         reader = self.dialect.reader
         self.dialect.schedule, self.dialect.handles, reader.record, reader.notes = None, {}, Record(), []
+        reader.schedules = 0
         try:
             value = self._call(self.wanted.node, owner)
             return self._snippet(value)
@@ -240,9 +226,8 @@ class _Caller:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
                 return snippet_of(self.dialect, None, error, (place,), self.note)
             if self.open and not asks:
-                raise missing_values(
-                    self.run.source, self.wanted.name, self.wanted.node, self.open, error.refusal.message
-                ) from error
+                place = self.run.source.place(self.wanted.node)
+                raise missing_values(self.wanted.name, place, self.open, error.refusal.message) from error
             raise
 
     def _forget_changed(self, node: ast.FunctionDef | ast.Lambda) -> None:
@@ -314,9 +299,9 @@ class _Caller:
                 found[name] = Attributes(attributes, name)
             elif needed and any(need.name == name for need in self.open):
                 found[name] = Var(name, "int32")
-            elif name in self.dialect.outside:
-                found[name] = self.dialect.outside[name]
-                self.dialect.used.add(name)
+            elif name in self.dialect.reader.outside:
+                found[name] = self.dialect.reader.outside[name]
+                self.dialect.reader.used.add(name)
             elif name not in function.defaults:
                 found[name] = Unknown("it is a parameter of a function that is not called", name)
         return found
@@ -324,11 +309,11 @@ class _Caller:
     def _attributes_of(self, name: str) -> dict[str, Value]:
         """Return the given attributes of a name: `config.rope.theta` is one of `config.rope`."""
         found: dict[str, Value] = {}
-        for key, value in {**self.dialect.outside, **self.values}.items():
+        for key, value in {**self.dialect.reader.outside, **self.values}.items():
             if key.startswith(f"{name}."):
                 first, _, rest = key.removeprefix(f"{name}.").partition(".")
                 found[first] = Attributes(self._attributes_of(f"{name}.{first}"), f"{name}.{first}") if rest else value
-                self.dialect.used |= {key} & self.dialect.outside.keys()
+                self.dialect.reader.used |= {key} & self.dialect.reader.outside.keys()
         return found
 
     def _tensor(self, name: str, value: Value, node: ast.AST) -> Value:

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ...ir import Refusal
+from ...ir import Place, Refusal
 from ...script.errors import ParseError, parse_error
 from ...script.reading.source import Source
 from ...script.subset.scope import Value
 from ...script.subset.values import Attributes
+from ...te.sizes import sizes_in
 from .dependencies import Dependencies, used_attributes
 from .uses import Kind, Uses, uses_of
 
@@ -48,14 +49,16 @@ class Need(msgspec.Struct, frozen=True):
     @property
     def example(self) -> str:
         """A value of the kind, as `--size` takes it."""
-        many = "x".join(["16"] * self.rank)
+        small = next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
         if self.kind == "tensor":
+            many = "x".join(["16"] * self.rank)
             return f"{many}x{self.dtype}" if self.rank else self.dtype
         if self.kind == "list":
-            return many
-        small = next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
+            return "x".join([small or "16"] * self.rank)
         if self.kind == "dtype" and self.dtype != "float32":
             return self.dtype
+        if self.kind == "dtype" and "layout" in self.name.lower():
+            return "NCHW"
         return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
 
@@ -187,9 +190,9 @@ def _of_parameter(
     elif name in uses.words:
         yield replace(need, kind="dtype", dtype=uses.words[name])
     else:
-        described = _described_rank(function, name)
-        rank = described or rank
-        yield replace(need, kind=kind, rank=rank, dtype="int32" if name in uses.integers else need.dtype)
+        rank = _described_rank(function, name) or rank
+        dtype = uses.words.get(f"{name}.dtype", "int32" if name in uses.integers else need.dtype)
+        yield replace(need, kind=kind, rank=rank, dtype=dtype)
 
 
 def _described_rank(function: ast.FunctionDef | ast.Lambda, name: str) -> int:
@@ -227,11 +230,6 @@ def named_need(name: str) -> Need:
     return _need(name, None, None)
 
 
-def typed_variable(name: str, value: Any) -> Any:
-    """Return the given value of a variable: 16x64 is a list."""
-    return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value
-
-
 def _need(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Need:
     value = "" if default is None else literal(default) or ""
     written = "" if annotation is None else ast.unparse(annotation).lower()
@@ -245,13 +243,13 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
     if "bool" in annotation or value in ("True", "False"):
         return "flag"
     words = annotation.strip("'\"")
-    if (not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))) or value.startswith(
-        ("[", "(")
-    ):
+    is_list = not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))
+    if (is_list and "dtype" not in name) or value.startswith(("[", "(")):
         return "list"
     if "scope" in name:
         return "scope"
-    if "dtype" in name or "format" in name or "str" in words.split() or words == "str" or value.startswith(("'", '"')):
+    is_word = "str" in re.split(r"\W+", words) and not re.search(r"\bint\b", words)
+    if "dtype" in name or "format" in name or "layout" in name or is_word or value.startswith(("'", '"')):
         return "dtype"
     return "size"
 
@@ -274,15 +272,15 @@ def values_of(
         elif not need.optional:
             missing.append(need)
     if missing and not (symbolic and all(need.kind == "size" and "." not in need.name for need in missing)):
-        raise missing_values(source, name, place, missing)
+        raise missing_values(name, source.place(place), missing)
     return found, missing
 
 
-def missing_values(source: Source, name: str, place: ast.AST, missing: Sequence[Need], cause: str = "") -> ParseError:
+def missing_values(name: str, place: Place | None, missing: Sequence[Need], cause: str = "") -> ParseError:
     """Create the error that asks for values, with the options of the command line."""
     message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
     options = " ".join(f"--size {need.name}={need.example}" for need in missing)
-    found = parse_error("missing-values", message, source.place(place), found=name,
+    found = parse_error("missing-values", message, place, found=name,
                         expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
     return MissingValuesError(found.refusal, tuple(missing))
 
@@ -294,10 +292,6 @@ def _typed(need: Need, value: Any) -> Any:
     if need.kind == "tensor":
         return tensor_of(need.name, value)
     return sizes_in(value) if need.kind == "list" else value
-
-
-def sizes_in(value: Any) -> list[int]:
-    return [int(part) for part in str(value).split("x") if part.isdecimal()]
 
 
 def tensor_of(name: str, value: Any) -> Attributes:
@@ -322,6 +316,5 @@ __all__ = [
     "parameters_of",
     "tensor_of",
     "title_of",
-    "typed_variable",
     "values_of",
 ]  # fmt: skip

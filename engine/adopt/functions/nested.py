@@ -10,6 +10,7 @@ import msgspec
 
 from ...script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
 from ...script.subset.bindings import calls_in, free_names, root_name
+from ..schedule_counts import schedules_of
 from .dependencies import own_parts
 from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
 
@@ -49,6 +50,11 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
     @property
     def is_script(self) -> bool:
         return is_script(self.node)
+
+    @property
+    def schedules(self) -> int:
+        """How many schedules a function makes itself, as far as its form tells."""
+        return schedules_of(self.node) if isinstance(self.node, ast.FunctionDef) and not self.is_script else 0
 
     @property
     def called(self) -> tuple[Definition | ast.Lambda, ...]:

@@ -19,18 +19,27 @@ class Uses:
         self._kinds: dict[str, Kind] = {}
         self._ranks: dict[str, int] = {}
         self.words: dict[str, str] = {}  # strings that names are compared with
+        self._required: dict[str, int] = {}  # the number of axes of tensors that the code compares
+        self._alike: dict[str, str] = {}  # tensors with as many axes as another one
+        self._single: dict[str, int] = {}  # the number of brackets after a name, as in `a[i][j]`
         self._axes: dict[str, int] = {}  # the least number of axes of tensors, by the axes that code asks for
         self.integers: set[str] = (
             set()
         )  # tensors of integers: those whose elements are indices or have their bits changed
+        self._taken = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
         for part in ast.walk(function):
+            self._read_guard(part)
             self._read(part)
 
     def of(self, name: str, kind: Kind) -> tuple[Kind, int]:
         """Return the kind of a parameter and its rank: the number of axes of a tensor or items of a list; `kind` is the guess by its
         name."""
-        found = self._kinds.get(name, kind)
-        return "tensor" if kind == "tensor" else found, self._ranks.get(name, max(self._axes.get(name, 0), 2))
+        found = "tensor" if kind == "tensor" else self._kinds.get(name, kind)
+        name = self._alike.get(name, name)
+        least = max(self._axes.get(name, 0), 2)
+        if found == "tensor" and name in self._single:
+            least = max(self._axes.get(name, 0), self._single[name])
+        return found, self._required.get(name, self._ranks.get(name, least))
 
     def attributes_in(self, name: str, parts: Sequence[ast.AST]) -> set[str]:
         """Return the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
@@ -67,6 +76,8 @@ class Uses:
             case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
                 many = any(isinstance(index, ast.Starred) for index in indices)
                 self._mark(name, "tensor", 0 if many else len(indices))
+                if name in self._taken:
+                    self._mark_integers(*indices)
             case ast.If(test=ast.Name(id=name)) | ast.IfExp(test=ast.Name(id=name)):
                 self._kinds.setdefault(name, "flag")
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str(word))]):
@@ -74,7 +85,13 @@ class Uses:
                 self.words.setdefault(known, word)
             case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str())):
                 pass  # an entry of a dict
-            case ast.Subscript(value=ast.Name(id=name)) | ast.Starred(value=ast.Name(id=name)):
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
+                self._mark(name, "list")
+            case ast.Subscript(value=value, slice=at) if isinstance(root := _root(value), ast.Name):
+                if not isinstance(at, ast.Slice):
+                    self._single.setdefault(root.id, _brackets(part))
+                self._mark(root.id, "list")
+            case ast.Starred(value=ast.Name(id=name)):
                 self._mark(name, "list")
             case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
                 self._mark(name, "list")
@@ -84,6 +101,29 @@ class Uses:
                 self._mark(name, "tensor")
             case _:
                 pass
+
+    def _read_guard(self, part: ast.AST) -> None:
+        """Read a line that requires the number of axes of a tensor."""
+        match part:
+            case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call() as right])):
+                a, b = _tensor_of_rank(left), _tensor_of_rank(right)
+                if a and b:
+                    self._alike[a] = b
+            case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(rank))])):
+                self._require(left, rank)
+            case ast.If(
+                test=ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value=int(rank))]),
+                body=[ast.Raise()],
+            ):
+                self._require(left, rank)
+            case _:
+                pass
+
+    def _require(self, node: ast.expr, rank: int) -> None:
+        """Read the left side of `len(x.shape) == rank`."""
+        name = _tensor_of_rank(node)
+        if name:
+            self._required.setdefault(name, rank)
 
     def _mark_integers(self, *nodes: ast.expr) -> None:
         for part in (p for node in nodes for p in ast.walk(node)):
@@ -138,6 +178,29 @@ def entry_name(node: ast.AST) -> str | None:
             return f"{name}.{key}"
         case _:
             return None
+
+
+def _tensor_of_rank(node: ast.expr) -> str:
+    """Return x of `len(x.shape)`; "" for others."""
+    match node:
+        case ast.Call(func=ast.Name("len"), args=[ast.Attribute(value=ast.Name(id=name), attr="shape")]):
+            return name
+        case _:
+            return ""
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """Return what is in front of the brackets of `a[i][j]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def _brackets(node: ast.AST) -> int:
+    count = 0
+    while isinstance(node, ast.Subscript):
+        count, node = count + 1, node.value
+    return count
 
 
 def _is_chain(node: ast.expr) -> bool:

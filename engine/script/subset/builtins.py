@@ -282,6 +282,8 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
+_ARRAYS = ("np.ndarray", "numpy.ndarray", "torch.Tensor")
+"""Types of other packages, of which the evaluator makes no values."""
 _NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "numbers.Integral": int, "numbers.Number": (int, float), "numbers.Real": (int, float),
 }  # fmt: skip
@@ -292,24 +294,40 @@ def _is_instance(run: Evaluator, node: ast.Call) -> Value:
     if len(node.args) != 2 or node.keywords:
         raise run.error(node, "wrong-arguments", "isinstance needs a value and a type", expected="isinstance(x, int)")
     value = run.value(node.args[0])
-    kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-    found = [_is_of(run, value, kind) for kind in kinds]
+    found = [_is_of(run, value, kind) for kind in _kinds(node.args[1])]
     return True if True in found else run.runs(node) if None in found else False
+
+
+def _kinds(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the types of `(A, B)` and of `A | B`."""
+    match node:
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _kinds(part)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _kinds(left)
+            yield from _kinds(right)
+        case _:
+            yield node
 
 
 def _is_of(run: Evaluator, value: Value, kind: ast.expr) -> bool | None:
     """Return whether a value is of a type; None if that is not known."""
+    if isinstance(kind, ast.Constant) and kind.value is None:
+        return None if isinstance(value, Unknown) else value is None
     if isinstance(kind, ast.Name) and kind.id not in run.scope and kind.id in _TYPES:
         return None if isinstance(value, Unknown) else isinstance(value, _TYPES[kind.id])
     owner = run.lenient(kind)
     name = run.dotted(kind) or ""
     if name in _NUMBERS and not isinstance(value, Unknown):
         return isinstance(value, _NUMBERS[name])
+    plain = value is None or isinstance(value, int | float | str | tuple | list | dict | range)
     if not isinstance(value, Unknown) and name.startswith(("tvm.", "te.", "tir.", "tirx.")):
         return run.dialect.is_of(value, name)
+    if not isinstance(value, Unknown) and name in _ARRAYS:
+        return False
     if isinstance(owner, Class) and isinstance(value, Instance):
         return True if owner in value.of.line() else None if value.of.opens else False
-    plain = value is None or isinstance(value, int | float | str | tuple | list | dict | range)
     if plain and isinstance(owner, Class):
         return False
     return None

@@ -57,8 +57,10 @@ def _joined(run: Evaluator, node: ast.BinOp, a: str | tuple[Value, ...] | list[V
         return a + b
     if isinstance(a, tuple) and isinstance(b, tuple):
         return run.new(a + b, node)
-    if isinstance(a, list) and isinstance(b, list):
-        return run.new(a + b, node)
+    if isinstance(a, tuple | list) and isinstance(
+        b, tuple | list
+    ):  # TVM's arrays, tuples here, can be joined with lists
+        return run.new([*a, *b], node)
     raise run.error(node, "wrong-type", "a list and another value cannot be joined", expected="two lists")
 
 

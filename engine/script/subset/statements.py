@@ -23,6 +23,8 @@ from .values import Class, Function, Module
 _KNOWN_ROOTS = ("tvm", "te", "tir", "tirx", "s_tir", "relax", "topi", "T", "I", "R", "pytest", "autotvm", "auto_scheduler", "tilewright",
                 "typing", "abc", "tilelang", "bitblas", "mlc_llm")  # fmt: skip
 """Modules whose decorators register a function or mark it, and leave what it computes."""
+_MARKS = ("pytest.", "typing.", "abc.", "tvm.testing.")
+"""Modules whose decorators only mark a function: none of them keeps it for other code, nor does `te.tag_scope`."""
 _VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
 """The package around a copy of TVM, as in `from bitblas import tvm`."""
 _KINDS = {"staticmethod": "staticmethod", "classmethod": "classmethod", "property": "property", "abc.abstractmethod": "",
@@ -284,7 +286,7 @@ def _decorated(run: Evaluator, node: ast.FunctionDef) -> Value:
             known = {}
         elif written is None or written.partition(".")[0] not in _KNOWN_ROOTS:
             return _by_other_code(run, node, decorator)
-        else:
+        elif not written.startswith(_MARKS) and not written.endswith("tag_scope"):
             run.memory.ran(run.scope, node, (function,))
     return Function(function.node, function.scope, function.defaults, kind, None, known)
 

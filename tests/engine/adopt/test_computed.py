@@ -238,6 +238,15 @@ HELPERS = {
     "of an old version": ("", "n, m = tvm.ir_pass.Simplify(x.shape[0]), x.shape[1]"),
     "a type of TVM": ("", "n, m = x.shape[0] if isinstance(x.shape[0], tir.IntImm) else 1, x.shape[1]"),
     "a test of its device": ("", "if not tvm.runtime.enabled('cuda'):\n        return\n    n, m = x.shape"),
+    "a question about a size": ("", "n, m = x.shape if not tvm.ir.is_prim_var(x.shape[0]) else (1, 1)"),
+    "a comparison of sizes": ("", "n, m = (x.shape[0], x.shape[1]) if x.shape[0] == 4 and x.shape[1] > 4 else (1, 1)"),
+    "a type of several": ("", "n, m = x.shape if isinstance(x.shape[0], tir.IntImm | tir.FloatImm) else (1, 1)"),
+    "a type of another package": ("import numpy as np", "n, m = (1, 1) if isinstance(x, np.ndarray) else x.shape"),
+    "a list before a shape": ("", "n, m = ([] + x.shape)[:2]"),
+    "a function under a tag": (
+        "def first(shape):\n    return later(shape)\n@te.tag_scope(tag='injective')\ndef later(shape):\n    return shape[0]",
+        "all = [x.shape[0], x.shape[1]]\n    n, m = first(all), all[1]",
+    ),
     "a reduction by a function": (
         "from functools import reduce",
         "n, m = reduce(tir.max, [x.shape[0], x.shape[0]]), x.shape[1]",
@@ -250,6 +259,44 @@ def test_helper_of_tvm_is_read(name: str) -> None:
     before, line = HELPERS[name]
     text = f"{before}\ndef scale(x):\n    {line}\n    return te.compute((n, m), lambda i, j: x[i, j] * 2, name='y')\n"
     assert shapes(opened(text, x="4x8xfloat32")) == [(4, 8, "float32"), (4, 8, "float32")]
+
+
+EXAMPLES = {
+    "words of a guard": (
+        "    assert len(x.shape) == 3\n    if x.dtype != 'int8': raise TypeError()\n",
+        "16x16x16xint8",
+    ),
+    "a tensor like another": ("    assert len(x.shape) == len(y.shape)\n    a, b, c = y.shape\n", "16x16x16xfloat32"),
+    "brackets": ("    z = te.compute((4, 4), lambda i, j: x[i][j])\n", "16x16xfloat32"),
+    "one bracket": ("    z = te.compute((4, 4), lambda i, j: x[i])\n", "16xfloat32"),
+    "an index": ("    z = te.compute((4,), lambda i: y(x(i)))\n", "16xint32"),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_of_a_tensor_fits_the_code(name: str) -> None:
+    lines, example = EXAMPLES[name]
+    (program, *_) = programs(f"def f(x: te.Tensor, y):\n{lines}    return te.compute((4,), lambda *i: x(*i) + y)\n")
+    assert program.nested is not None
+    assert program.nested.needs[0].example == example
+
+
+NAMED = {
+    "stride : int or a list of two ints": "1",
+    "padding : int or str": "0",
+    "dilations : list of ints": "1x1",
+    "layout : str": "NCHW",
+    "in_dtype : str or list": "float16",
+}
+
+
+@pytest.mark.parametrize("entry", NAMED)
+def test_example_of_a_parameter_fits_its_documentation(entry: str) -> None:
+    name = entry.partition(" ")[0]
+    text = f"def f(x, {name}):\n    '''Compute.\n\n    {entry}\n    '''\n    return te.compute(x.shape, lambda *i: x(*i))\n"
+    (program,) = programs(text)
+    assert program.nested is not None
+    assert program.nested.needs[1].example == NAMED[entry]
 
 
 RANKS = {

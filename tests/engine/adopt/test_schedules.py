@@ -1,0 +1,110 @@
+"""Texts that make several schedules, and variables of a schedule that a text leaves unknown."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tilewright.engine.adopt import Snippet, programs_in, read_program
+from tilewright.engine.adopt.schedule_counts import schedules_in
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.script import ParseError
+
+ADD = """\
+import tvm
+from tvm import te
+def add(dtype, parts=0):
+    A = te.placeholder((64,), dtype=dtype, name="A")
+    B = te.compute(A.shape, lambda i: A[i] + A[i], name="B")
+    s = te.create_schedule(B.op)
+    if parts:
+        s[B].split(B.op.axis[0], parts)
+    return tvm.build(s, [A, B])
+"""
+DOUBLE = """\
+import tvm
+from tvm import tir
+from tvm.script import tir as T
+@T.prim_func
+def double(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi] * T.float32(2)
+"""
+
+
+def opened(text: str) -> list[Snippet]:
+    return [read_program(program) for program in programs_in(text).programs]
+
+
+def dtypes(text: str) -> list[str]:
+    return [found.program.buffers[0].dtype for found in opened(text) if isinstance(found.program, PrimFunc)]
+
+
+def methods(text: str) -> list[list[str]]:
+    return [[step.method for step in found.schedule.trace.steps] for found in opened(text)]
+
+
+def test_each_run_of_a_loop_is_a_program() -> None:
+    text = f"{ADD}for dtype in ['float16', 'int8', 'int32']:\n    add(dtype)\n"
+    assert dtypes(text) == ["float16", "int8", "int32"]
+    assert [program.label for program in programs_in(text).programs] == [f"add, schedule {n} of 3" for n in (1, 2, 3)]
+
+
+def test_each_call_in_a_function_is_a_program() -> None:
+    text = f"{ADD}def test_add():\n    add('float16', 4)\n    add('int8')\ntest_add()\n"
+    assert dtypes(text) == ["float16", "int8"]
+    assert [len(calls) > 0 for calls in methods(text)] == [True, False]
+
+
+def test_schedules_of_a_test_are_programs() -> None:
+    text = (
+        f"{DOUBLE}def test_split():\n    sch = tir.Schedule(double)\n    i, = sch.get_loops('B')\n    j, k = sch.split(i, factors=[4, 16])\n"
+        "    other = tir.Schedule(double)\n    i, = other.get_loops('B')\n    other.vectorize(i)\n    sch.parallel(j)\n"
+    )
+    assert methods(text) == [["get_loops", "split", "parallel"], ["get_loops", "vectorize"]]
+
+
+COUNTS = {
+    "one": ("s = te.create_schedule(C.op)", 1),
+    "two": ("s = te.create_schedule(C.op)\nt = te.create_schedule(C.op)", 2),
+    "a branch": ("if x:\n    s = te.create_schedule(C.op)\nelse:\n    s = te.create_schedule(D.op)", 1),
+    "an early return": (
+        "def f():\n    if x:\n        return te.create_schedule(C.op)\n    return te.create_schedule(D.op)\nf()",
+        1,
+    ),
+    "a function that is passed": ("def f():\n    return Schedule(C)\ndef g(h):\n    for i in x:\n        h()\ng(f)", 2),
+    "a comprehension": ("all = [Schedule(f) for f in functions]", 2),
+    "recursion": ("def f():\n    f()\n    return Schedule(C)\nf()", 1),
+    "none": ("x = 1", 0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_schedules_are_counted_by_form(name: str) -> None:
+    text, count = COUNTS[name]
+    assert schedules_in(ast.parse(text)) == count
+
+
+def test_variable_that_decides_a_schedule_is_asked_for() -> None:
+    text = f"{DOUBLE}nt = tvm.target.Target.current().max_num_threads\nsch = tir.Schedule(double)\nsch.split(sch.get_loops('B')[0], factors=[None, nt])\n"
+    (program,) = programs_in(text).programs
+    with pytest.raises(ParseError, match=r"needs values for nt \(size\)") as caught:
+        read_program(program)
+    assert caught.value.refusal.fix == ("--size nt=128",)
+    assert [step.method for step in read_program(program, sizes={"nt": 16}).schedule.trace.steps][-1] == "split"
+
+
+def test_test_whose_program_is_in_its_functions_is_no_program_of_its_own() -> None:
+    text = f"{ADD}def test_add():\n    def run(environment):\n        add(environment.dtype)\n    testing.run(run)\n"
+    assert [program.label for program in programs_in(text).programs] == ["add with dtype (dtype), parts=0"]
+
+
+def test_loop_that_asks_the_schedule_is_passed_over() -> None:
+    loop = "found = set()\nfor _ in range(9):\n    found.add(mutator.apply(sch.trace))\n    if len(found) == 3:\n        break\n"
+    text = f"{DOUBLE}sch = tir.Schedule(double)\n{loop}sch.parallel(sch.get_loops('B')[0])\n"
+    assert methods(text) == [["get_loops", "parallel"]]
