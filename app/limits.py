@@ -27,6 +27,7 @@ class Limits(msgspec.Struct, frozen=True):
     carrier_bytes: int = (
         MAX_CARRIER_BYTES  # a notebook of Jupyter, a web page and the like, whose code has the limits above
     )
+    upload_bytes: int = 512 * MEBI  # the files of one drop, which are on the disk until they are opened
     steps: int = 2_000
 
     # Programs and work.

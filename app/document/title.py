@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .cells import Document
+from msgspec.structs import replace
+
+from .cells import Document, read_document
 from .workload import program_names
 
 LONGEST = 200
@@ -30,9 +32,22 @@ def heading_of(document: Document) -> str | None:
     return None
 
 
+def with_heading(document: Document, title: str) -> Document:
+    """The document with `title` as its heading."""
+    line = f"# {plain(title)}"
+    for cell in document.of_kind("markdown"):
+        mark = "" if cell.body.lstrip().startswith(('"""', "'''")) else "# "
+        body = re.sub(rf"^{mark}# \S.*", lambda _: mark + line, cell.body, count=1, flags=re.MULTILINE)  # noqa: B023 - called at once
+        if body != cell.body or heading_of(Document((cell,))) == plain(title):
+            cells = tuple(replace(one, text=cell.marker + body) if one is cell else one for one in document.cells)
+            return replace(document, cells=cells)
+    newline = document.newline
+    return read_document(f"# %% [markdown]{newline}# {line}{newline}{newline}{document.text}", document.path)
+
+
 def plain(markdown: str) -> str:
     """The Markdown text without emphasis and code marks, on one line."""
     return re.sub(r"\s+", " ", re.sub(r"\*\*|`|(?<!\w)\*|\*(?!\w)", "", markdown)).strip()
 
 
-__all__ = ["heading_of", "plain", "title_of"]
+__all__ = ["heading_of", "plain", "title_of", "with_heading"]

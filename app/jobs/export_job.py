@@ -8,9 +8,32 @@ from collections.abc import Callable
 
 from ...engine.ir import Refusal, TilewrightError
 from ..export.exports import EXPORTS, ExportedFile, apart, made
+from ..export.models import exported_model
 from ..state.derived import Store, attempt
 from ..state.model import State
+from ..state.open_model import OpenModel
+from ..views.shell.export_kinds import MODEL_EXPORT_KINDS
 from .event_loop import EventLoop
+
+
+def export_model_for_page(
+    key: str,
+    model: OpenModel,
+    store: Store,
+    event_loop: EventLoop,
+    on_result: Callable[[ExportedFile | TilewrightError], None],
+) -> None:
+    """Export the model of a page in a thread. Raises TilewrightError "no-such-export"."""
+    labels = {kind.key: kind.label for kind in MODEL_EXPORT_KINDS}
+    if key not in labels:
+        raise TilewrightError(Refusal("no-such-export", "unknown export format", key[:80], ", ".join(labels)))
+
+    def work() -> None:
+        found = attempt(labels[key], lambda: exported_model(key, model, store))
+        event_loop.soon(lambda: on_result(found))
+
+    threading.Thread(target=work, name="export", daemon=True).start()
+
 
 IMMEDIATE = ("tvm", "tilewright", "tvmscript")
 """Kinds that exist already, or are fast to make."""

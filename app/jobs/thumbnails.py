@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ...engine.hwsim import Report
 from ...engine.ir import TilewrightError
+from ...engine.processes import Budget, within
 from ..actions.cell_actions import checked_text
 from ..document import evaluate, read_document
+from ..limits import LIMITS
 from ..state.derived import Store
 from ..state.model import State
+from ..views.shell.model_thumbnails import model_thumbnail
 from ..views.shell.thumbnails import Thumbnail, digest, drawn
+
+MODEL_SECONDS = 10.0
+"""Maximum processor time for the thumbnail of a model."""
+
+
+def thumbnail_of_model(path: Path) -> Thumbnail:
+    """The thumbnail of the model at `path`; an empty one if the model has an error, or takes too long."""
+    try:
+        with within(Budget(MODEL_SECONDS, LIMITS.memory_bytes), "the thumbnail"):
+            return model_thumbnail(path)
+    except TilewrightError:
+        return Thumbnail("")
 
 
 def thumbnail_of(text: str) -> Thumbnail:

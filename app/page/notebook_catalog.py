@@ -6,15 +6,19 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from ...engine.network import is_model_file
 from ..document.files.read_write import shown_path
 from ..document.networks import is_model
-from ..jobs.thumbnails import thumbnail_of
+from ..jobs.thumbnails import thumbnail_of, thumbnail_of_model
 from ..views.shell.gallery import FOLDER, Example, load_examples, load_file, load_folder, load_thumbnails
-from ..views.shell.model_cards import example_models, served_models
-from ..views.shell.thumbnails import Thumbnail, digest
+from ..views.shell.model_cards import example_models, load_drafts, model_file_card, model_files, served_models
+from ..views.shell.thumbnails import Thumbnail
 
 MOST_DRAFTS = 12
-"""Maximum number of drafts on the start screen; the most recently changed ones are listed."""
+"""Number of drafts on the start screen before all are listed; these get thumbnails. The most recently changed ones are listed first."""
+
+MOST_FILES = 1_000
+"""Maximum number of drafts that are listed."""
 
 
 class Thumbnails:
@@ -29,15 +33,17 @@ class Thumbnails:
         """A copy of the cache."""
         return dict(self._known)
 
-    def has(self, text: str) -> bool:
-        """Whether the text's thumbnail is in the cache."""
-        return digest(text) in self._known
+    def has(self, example: Example) -> bool:
+        """Whether the card's thumbnail is in the cache."""
+        return example.picture_key in self._known
 
-    def make(self, text: str) -> None:
+    def make(self, example: Example) -> None:
         """Draw a thumbnail unless it is cached. A lock prevents pages that open together from drawing the same one twice."""
         with self._lock:
-            if not self.has(text):
-                self._known[digest(text)] = thumbnail_of(text)
+            if not self.has(example):
+                path = example.path if example.model else None
+                made = thumbnail_of(example.text) if path is None else thumbnail_of_model(Path(path))
+                self._known[example.picture_key] = made
 
 
 class NotebookCatalog:
@@ -50,18 +56,20 @@ class NotebookCatalog:
         self._drafts = drafts
         is_folder = self._path is not None and self._path.is_dir()
         self.folder = "" if self._path is None or not is_folder else shown_path(self._path.name or self._path)
-        self.examples: tuple[Example, ...] = (*self._served(), *load_examples(), *example_models())
-        self.drafts = self._newest_drafts()
+        self._others = (*load_examples(), *example_models())
+        self.lists_all = False
+        self.renew()
         self.thumbnails = thumbnails or Thumbnails()
-
-    def _newest_drafts(self) -> tuple[Example, ...]:
-        return () if self._drafts is None else load_folder(self._drafts, MOST_DRAFTS)
 
     def renew(self) -> None:
         """Reload the served files and the drafts."""
-        others = tuple(example for example in self.examples if example.path is None)
-        self.examples = (*self._served(), *others)
-        self.drafts = self._newest_drafts()
+        found = (
+            () if self._drafts is None else load_drafts(self._drafts, MOST_FILES if self.lists_all else MOST_DRAFTS + 1)
+        )
+        self.has_more_drafts = not self.lists_all and len(found) > MOST_DRAFTS
+        self.drafts = found[:MOST_DRAFTS] if self.has_more_drafts else found
+        self.listed = (*self._served(), *self._others)
+        self.examples = (*self.listed, *(draft for draft in self.drafts if draft.model))
 
     def _served(self) -> tuple[Example, ...]:
         if self._path is None:
@@ -69,23 +77,23 @@ class NotebookCatalog:
         if is_model(self._path):
             return served_models(self._path)
         if not self._path.is_dir():
-            return load_file(self._path)
-        return (*served_models(self._path), *load_folder(self._path))
+            return model_file_card(self._path) if is_model_file(self._path.name) else load_file(self._path)
+        return (*served_models(self._path), *model_files(self._path), *load_folder(self._path))
 
     @property
-    def missing(self) -> list[str]:
-        """Texts without a thumbnail."""
-        shown = (one for one in (*self.drafts, *self.examples) if not one.model and one.obstacle is None)
-        return [example.text for example in shown if not self.thumbnails.has(example.text)]
+    def missing(self) -> list[Example]:
+        """Cards without a thumbnail; those of models are last, as they take the longest."""
+        shown = [one for one in (*self.drafts[:MOST_DRAFTS], *self.listed) if one.text and not self.thumbnails.has(one)]
+        return sorted(shown, key=lambda one: bool(one.model))
 
     def fill(self, wanted: Callable[[], bool], found: Callable[[], None]) -> None:
         """Draw missing thumbnails in a thread while `wanted()` holds; call `found` after each."""
 
         def work() -> None:
-            for text in self.missing:
+            for example in self.missing:
                 if not wanted():
                     return
-                self.thumbnails.make(text)
+                self.thumbnails.make(example)
                 found()
 
         if self.missing:

@@ -25,6 +25,7 @@ from ..jobs.background_job import JobStatus
 from ..plots.inference import inference_now
 from ..plots.panes import traffic_pane
 from ..plots.search import search_figures
+from ..session.queries import DraftsChanged
 from ..session.session import Reply, Session
 from ..state.derived import Store
 from ..state.model import Notice, State
@@ -91,7 +92,7 @@ class Page:
         replies: dict[str, Reply] = {
             "headline": self._give,
             "commands": self._give,
-            "gallery": self._discarded,
+            "gallery": self._answered_gallery,
         }
         for name, view in self.roots().items():
             receive = partial(session.receive, reply=replies.get(name) or view.send)
@@ -132,7 +133,7 @@ class Page:
 
     def _renew_shelf(self, state: State) -> None:
         """Reload the served folder on return to the gallery, as files may have changed."""
-        opened, self._opened = self._opened, state.notebook is not None
+        opened, self._opened = self._opened, state.screen != "gallery"
         if opened and not self._opened:
             self._catalog.renew()
             self._session.examples = self._catalog.examples
@@ -140,7 +141,8 @@ class Page:
 
     def _gallery(self, state: State) -> Gallery:
         catalog = self._catalog
-        return gallery_value(state, catalog.examples, catalog.thumbnails.known, catalog.folder, catalog.drafts)
+        known = catalog.thumbnails.known
+        return gallery_value(state, catalog.listed, known, catalog.folder, catalog.drafts, catalog.has_more_drafts)
 
     def _draw_tree(self, state: State, store: Store) -> None:
         draw_tree(self.tree, state, store)
@@ -181,8 +183,12 @@ class Page:
                 self.page.draw(_page_of(state, store, problems))
                 self._draw_panes(state, store, problems)
 
-    def _discarded(self, _: Answer) -> None:
-        """Update the start screen's list after a draft was discarded."""
+    def _answered_gallery(self, answer: Answer) -> None:
+        """Update the start screen's list of drafts; other answers are its component's."""
+        if not isinstance(answer, DraftsChanged):
+            self.gallery.send(answer)
+            return
+        self._catalog.lists_all = self._catalog.lists_all or answer.lists_all
         self._catalog.renew()
         self.gallery.draw(self._gallery(self._session.state))
 

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal, Union
+from typing import Annotated, Literal, Union
 
 import msgspec
 
 from ...engine.ir import Refusal
-from ..actions import cell_actions, exploring, machine_actions, opening, table, text_edits  # noqa: F401 - messages
+from ..actions import (  # noqa: F401 - messages
+    cell_actions,
+    exploring,
+    machine_actions,
+    model_search,
+    opening,
+    table,
+    text_edits,
+)
 from ..actions.calls import CallOnRow
 from ..actions.drops import ReviseOnRow
 from ..document import DocumentError
@@ -30,6 +38,27 @@ class Open(Message, frozen=True, tag="open"):
     needs_page = True
 
     name: str
+
+
+class UploadPart(Query, frozen=True, tag="upload"):
+    """A part of a file, in base64, which follows the parts before. `name` is the path of the file in the dropped folder. `upload` numbers
+    the drops of a page: a new number discards the files of the one before. The answer follows the write."""
+
+    upload: Whole
+    name: str
+    data: str
+
+
+class OpenUpload(PageMessage, frozen=True, tag="open_upload"):
+    """Open the uploaded files: a model, or a program with its `values` as in `open_text`. A model gets a folder of notebooks in the served
+    folder, else among the drafts."""
+
+    keeps_draft = needs_page = True
+    doing = "Reading the files"
+
+    upload: Whole
+    program: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    values: opening.Values = msgspec.field(default_factory=dict)
 
 
 class OpenKernel(Message, frozen=True, tag="open_kernel"):
@@ -112,11 +141,26 @@ class Resolve(Message, frozen=True, tag="resolve"):
 
 
 class DiscardDraft(PageMessage, frozen=True, tag="discard_draft"):
-    """Delete a draft by its name."""
+    """Delete a draft by its name; `is_model`: the folder of a model among the drafts."""
 
     needs_page = True
 
     name: str
+    is_model: bool = False
+
+
+class RenameDraft(PageMessage, frozen=True, tag="rename_draft"):
+    """Give a draft a heading; `is_model` as in `discard_draft`."""
+
+    needs_page = True
+
+    name: str
+    title: Annotated[str, msgspec.Meta(max_length=200)]
+    is_model: bool = False
+
+
+class ListDrafts(Query, frozen=True, tag="list_drafts"):
+    """List all drafts on the start screen; the first page has the newest."""
 
 
 class Download(PageMessage, frozen=True, tag="download"):

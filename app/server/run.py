@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ...engine.network import is_model_file
 from ..components.page_root import PageRoot
 from ..document import load_document
 from ..document.networks import is_model, model_file
@@ -67,7 +68,7 @@ def serve(serving: Serving, announce: Callable[[str], None]) -> int:
     Raises KeyboardInterrupt at SIGINT after all files are written, TilewrightError if `path` cannot be read, OSError if the port or a
     certificate cannot be used.
     """
-    if serving.path is not None and not serving.path.is_dir():
+    if serving.path is not None and not serving.path.is_dir() and not is_model_file(serving.path.name):
         load_document(serving.path)
     open_files = open_file_registry(serving.path)
     use_one_heap()

@@ -20,12 +20,21 @@ from ..document import Document, DocumentError, Notebook, evaluate, load_documen
 from ..document.files.history import BUSY, History
 from ..document.files.merging import Part
 from ..document.files.read_write import shown_path
+from ..document.networks import MODEL
 from ..document.notebook import revision_of
 from ..jobs.event_loop import EventLoop
 from ..state.addresses import NEW_DRAFT, Address, model_address
 from ..state.intents import Message
 from ..state.model import FileStatus, LookedBack, State
-from ..storage.drafts import draft_file, new_draft, no_such_draft
+from ..storage.drafts import (
+    discard_model,
+    draft_file,
+    equal_drafts,
+    new_draft,
+    no_such_draft,
+    opened_draft,
+    rename_draft,
+)
 from ..storage.file_status import Line
 from ..storage.open_file import OpenFile
 from ..storage.registry import OpenFileRegistry
@@ -146,9 +155,12 @@ class FileSync:
         if not is_new and (not is_edit or after.notebook is before.notebook):
             return after
         assert self.open_files is not None
-        path = new_draft(folder)
         base = after.notebook if is_new or before.notebook is None else before.notebook
-        self._file = self.open_files.open(path, Line(at_path(base, path)), self, anew=True)
+        path = opened_draft(folder, base.document.text) if is_new else new_draft(folder)
+        if self.open_files.is_open(path):
+            path = new_draft(folder)
+        known = is_new and path.exists()
+        self._file = self.open_files.open(path, Line(at_path(base, path)), self, anew=not known)
         self._base, self._apart, self._overtaken = self._file.line.notebook, (), {}
         return self._in_file(located(after, path), self._file)
 
@@ -164,6 +176,26 @@ class FileSync:
     def draft_path(self, name: str) -> Path:
         """The file of a draft. Raises DocumentError "no-such-draft"."""
         return draft_file(None if self.open_files is None else self.open_files.drafts, name)
+
+    def discard_draft_named(self, name: str, *, is_model: bool) -> None:
+        """Delete a draft, or a model among the drafts, by its name. Raises DocumentError "no-such-draft"."""
+        if is_model:
+            discard_model(None if self.open_files is None else self.open_files.drafts, name)
+        else:
+            for path in equal_drafts(self.draft_path(name)):
+                self.discard_draft(path)
+
+    def rename_draft(self, name: str, title: str, *, is_model: bool) -> None:
+        """Give a draft, or a model among the drafts, a heading. Raises the errors of `rename_draft`."""
+        drafts = None if self.open_files is None else self.open_files.drafts
+        if not is_model or drafts is None:
+            rename_draft(self.draft_path(name), title)
+            return
+        path = drafts / name / MODEL
+        if (drafts / name).parent != drafts:
+            raise no_such_draft(name)
+        assert self.open_files is not None
+        rename_draft(self.open_files.place_of(path), title)
 
     def discard_draft(self, path: Path) -> None:
         """Delete a draft; other files stay."""
@@ -284,6 +316,12 @@ class FileSync:
         elif state.file is not None:
             self._file.answer(state.file.save.conflicts, choices)
         return self.caught_up(state)
+
+    @property
+    def model_folder(self) -> Path:
+        """The folder for new models: the served folder, else that of the drafts. Raises DocumentError "no-folder"."""
+        drafts = self.open_files.drafts if self.open_files is not None and self.open_files.folder is None else None
+        return drafts or self.folder
 
     @property
     def folder(self) -> Path:

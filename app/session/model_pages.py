@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from ...engine.hwsim import load_machine
+from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal
-from ...engine.network import distinct_kernels
+from ...engine.network import distinct_kernels, is_model_file, lowered_text
 from ...engine.script.relax import parse_network
+from ..actions.model_search import ScheduleAll
 from ..actions.opening import OpenDocument, ShowModel
 from ..actions.table import act
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, load_document
-from ..document.networks import create_network
+from ..document.networks import create_network, is_model
 from ..protocol.messages import OpenAsModel, OpenKernel, RefreshModel
 from ..state.addresses import model_address
 from ..state.derived import Store
@@ -28,6 +31,7 @@ from ..views.shell.model_cards import example_file, model_card
 from .file_sync import FileSync
 from .new_places import model_place
 from .state_queue import InThread
+from .uploads import copied_model
 
 Made = tuple[State, Document | None]
 
@@ -97,17 +101,56 @@ def _model_of(example: Example, file_sync: FileSync) -> OpenModel:
     return read_open_model(example.model, Path(example.path), lambda path: file_sync.read(str(path)))
 
 
-def _written(state: State, file_sync: FileSync) -> Example:
-    """Write the model of the opened text to a new folder, and return its card. Raises the errors of `parse_network` and of
-    `model_place`, "no-folder", "missing-size"."""
-    assert state.post is not None and state.notebook is not None
-    network = parse_network(state.post.text)
+def _written(
+    text: str, place_of: Callable[[str], Path], title: str, machine: Machine | None = None, origin: str = ""
+) -> Example:
+    """Write the model of a module's text to a new folder, which `place_of` finds for its title, and return its card. Raises the errors of
+    `parse_network`, "missing-size"."""
+    network = parse_network(text)
     distinct_kernels(network)  # nothing is written for a model with open sizes, which has no figures yet
-    machine = state.notebook.machine or load_machine(DEFAULT_MACHINE)
-    folder = model_place(file_sync.folder, state.named or network.graph.name)
-    card = model_card(create_network(network, folder, state.named or folder.name, machine))
+    place = place_of(title or network.graph.name)
+    return _card_of(
+        create_network(network, place, title or place.name, machine or load_machine(DEFAULT_MACHINE), origin)
+    )
+
+
+def _card_of(path: Path) -> Example:
+    card = model_card(path)
     assert card is not None, "the model was just written"
     return card
+
+
+def _imported(path: Path, place: Path) -> Example:
+    """Write the model of a file that a frontend reads, or a copy of the folder of a model, to the new folder `place`; return its card.
+    Raises the errors of `lowered_text` and `_written`."""
+    if is_model_file(path.name):
+        return _written(lowered_text(path), lambda _: place, path.stem, origin=path.name)
+    return _card_of(copied_model(path, place))
+
+
+def new_place(page: ModelPage, title: str) -> Path:
+    """The folder of a new model. Raises the errors of `model_place`."""
+    return model_place(page.file_sync.model_folder, title, {example.model for example in page.examples})
+
+
+async def import_model(page: ModelPage, path: Path) -> None:
+    """Show a copy of a model in a new folder; `path` is a file that a frontend reads, or the folder of a model."""
+    place = new_place(page, path.stem)
+    await open_card(page, await InThread(lambda: _imported(path, place)))
+
+
+async def open_model_file(page: ModelPage, path: Path) -> None:
+    """Show the model of a served file that a frontend reads; the first time, its folder is written beside the file."""
+    place = path.with_suffix("")
+    if os.path.lexists(place) and not is_model(place):
+        place = model_place(path.parent, path.stem)
+    await open_card(page, await InThread(lambda: _card_of(place) if is_model(place) else _imported(path, place)))
+
+
+async def open_card(page: ModelPage, card: Example) -> None:
+    """Show a model that was just written."""
+    page.examples = (card, *(example for example in page.examples if example.path != card.path))
+    await open_model(page, card)
 
 
 def _opened_kernel(state: State, model: OpenModel, name: str, known: Notebook | None, file_sync: FileSync) -> Made:
@@ -135,17 +178,32 @@ async def on_open_as_model(page: ModelPage, _: OpenAsModel) -> None:
     state = page.state
     if state.post is None or not state.post.has_graph:
         raise DocumentError(Refusal("no-graph", "the opened text has no relax function", expected="@R.function"))
-    card = await InThread(lambda: _written(state, page.file_sync))
-    page.examples = (card, *page.examples)
-    await open_model(page, card)
+    post, notebook = state.post, state.notebook
+    assert notebook is not None, "a text is opened"
+    made = await InThread(lambda: _written(post.text, partial(new_place, page), state.named, notebook.machine))
+    await open_card(page, made)
 
 
 async def on_show_model(page: ModelPage, _: ShowModel) -> None:
     await show_model(page)
 
 
+async def on_schedule_all(page: ModelPage, message: ScheduleAll) -> None:
+    if page.state.notebook is None and page.state.model is not None and not page.state.model.path:
+        await import_model(page, example_file(page.state.model.name).parent)
+    await page.apply(message)
+
+
 async def on_refresh_model(page: ModelPage, _: RefreshModel) -> None:
     await refresh_model(page)
 
 
-__all__ = ["on_open_as_model", "on_open_kernel", "on_refresh_model", "on_show_model", "open_kernel", "open_model"]
+__all__ = [
+    "on_open_as_model",
+    "on_open_kernel",
+    "on_refresh_model",
+    "on_schedule_all",
+    "on_show_model",
+    "open_kernel",
+    "open_model",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container
 from itertools import chain, count
 from pathlib import Path
 
@@ -45,13 +46,15 @@ def file_place(folder: Path, name: str, *, replacing: bool = False) -> Path:
     return path
 
 
-def model_place(folder: Path, title: str) -> Path:
-    """An unused path for the folder of a new model, named after `title`. Raises DocumentError "no-folder" inside of a model."""
+def model_place(folder: Path, title: str, taken: Container[str] = ()) -> Path:
+    """An unused path for the folder of a new model, named after `title`, and not one of the names `taken`. Raises DocumentError "no-folder"
+    inside of a model."""
     if is_model(folder):
         raise DocumentError(Refusal("no-folder", f"{folder.name} is a model", expected="a folder of notebooks"))
     stem = "_".join(re.findall(r"[A-Za-z0-9]+", title)[:6]).lower()[:40] or "model"
     names = (f"{stem}_{number}" for number in count(2))
-    return next(folder / name for name in chain([stem], names) if not os.path.lexists(folder / name))
+    free = (name for name in chain([stem], names) if name not in taken)
+    return next(folder / name for name in free if not os.path.lexists(folder / name))
 
 
 __all__ = ["file_place", "model_place"]

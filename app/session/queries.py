@@ -31,6 +31,9 @@ from ..protocol.messages import (
     FindTrials,
     FindWindow,
     FindWords,
+    ListDrafts,
+    RenameDraft,
+    UploadPart,
 )
 from ..state.derived import Store
 from ..state.entries import Derived
@@ -52,6 +55,7 @@ from ..views.timeline.window import WindowAnswer
 from ..views.tree.after_drop import TreeAfter, tree_after
 from ..views.tree.predictions import DropRepair
 from ..views.tree.targets import DropTarget, DropTargets
+from .uploads import Upload
 
 QUERIES: Handlers[Callable[[Any, Any], Answer | None]] = Handlers()
 """The answer to each kind of message that has one; None for no answer now."""
@@ -65,8 +69,17 @@ class Answered(Answer, frozen=True, tag="answered"):
     """The form of a call may close: a possible refusal was shown."""
 
 
-class Discarded(Answer, frozen=True, tag="discarded"):
-    """A draft was deleted."""
+class DraftsChanged(Answer, frozen=True, tag="drafts"):
+    """A draft was deleted or renamed; or `lists_all`: all of them are to be listed."""
+
+    lists_all: bool = False
+
+
+class Uploaded(Answer, frozen=True, tag="uploaded"):
+    """A part of an uploaded file was written; else `error` says why not."""
+
+    upload: int
+    error: str = ""
 
 
 class Link(Answer, frozen=True, tag="link"):
@@ -82,6 +95,7 @@ class QueryContext(Protocol):
     store: Store
     examples: tuple[Example, ...]
     drop_preview: DropPreview
+    upload: Upload | None
 
 
 def menu(state: State, store: Store, row: str) -> list[Entry]:
@@ -239,6 +253,26 @@ def _answered(*_: object) -> Answer:
     return Answered()
 
 
-@QUERIES(DiscardDraft)
-def _discarded(*_: object) -> Answer:
-    return Discarded()
+@QUERIES(UploadPart)
+def _uploaded(context: QueryContext, message: UploadPart) -> Answer:
+    """The part is kept. After a refusal the page sends no more parts."""
+    upload = context.upload
+    if upload is None or upload.number != message.upload:
+        if upload is not None:
+            upload.close()
+        upload = context.upload = Upload(message.upload)
+    try:
+        upload.add(message)
+    except TilewrightError as error:
+        return Uploaded(message.upload, error.refusal.message)
+    return Uploaded(message.upload)
+
+
+@QUERIES(DiscardDraft, RenameDraft)
+def _drafts_changed(*_: object) -> Answer:
+    return DraftsChanged()
+
+
+@QUERIES(ListDrafts)
+def _all_drafts(*_: object) -> Answer:
+    return DraftsChanged(lists_all=True)

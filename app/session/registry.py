@@ -198,7 +198,7 @@ class SessionRegistry:
         searches is not idle."""
         now = time.monotonic()
         for handle in [handle for handle in self.all.values() if not handle.has_page]:
-            if handle.session.updater.searches.running:
+            if handle.session.updater.searches.running or handle.session.updater.model_searches.running:
                 handle.used = now
             elif now - handle.used > LIMITS.idle_seconds:
                 self.leave(handle)

@@ -9,18 +9,20 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...engine.ir import Refusal, TilewrightError, internal_error
+from ...engine.network import is_model_file
 from ..actions.calls import CallOnRow, resolved
 from ..actions.drops import Predictable, ReviseOnRow
-from ..actions.opening import OpenDocument, ShowModel, opened_text
+from ..actions.model_search import ScheduleAll
+from ..actions.opening import OpenDocument, OpenText, ShowModel, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import KeepTyped, Read, Typed
-from ..document import Document
+from ..document import Document, DocumentError
 from ..export.exports import ExportedFile as Exported
 from ..jobs.call_preview import CallPreview
 from ..jobs.drop_preview import DropPreview, targets
 from ..jobs.event_loop import EventLoop
-from ..jobs.export_job import as_text, export_for_page
+from ..jobs.export_job import as_text, export_for_page, export_model_for_page
 from ..jobs.fair_scheduler import FairScheduler
 from ..jobs.search_slots import SearchSlots
 from ..jobs.study_files import study_file
@@ -42,7 +44,9 @@ from ..protocol.messages import (
     Open,
     OpenAsModel,
     OpenKernel,
+    OpenUpload,
     RefreshModel,
+    RenameDraft,
     Resolve,
     ResumeWork,
     Save,
@@ -66,10 +70,20 @@ from ..views.shell.tour import tour_text
 from ..views.tree.predictions import PredictedDrop
 from ..views.tree.targets import DropTarget
 from .file_sync import FileSync, readable, with_version
-from .model_pages import on_open_as_model, on_open_kernel, on_refresh_model, on_show_model, open_model
+from .model_pages import (
+    import_model,
+    on_open_as_model,
+    on_open_kernel,
+    on_refresh_model,
+    on_schedule_all,
+    on_show_model,
+    open_model,
+    open_model_file,
+)
 from .new_places import file_place
 from .queries import QUERIES
 from .state_queue import Change, InThread, StateQueue, StoppedError, brought_together
+from .uploads import Upload
 from .view_updater import ViewUpdater
 
 Reply = Callable[[Answer], None]
@@ -117,12 +131,14 @@ class Session:
             changing=lambda: self.queue.doing,
             study_file=self._study_file,
             on_end=self.dispatch,
+            on_model_news=lambda: self.handle(RefreshModel()),
             scheduler=scheduler,
             places=places,
         )
         self.drop_preview = DropPreview(self.store, event_loop, self.updater.show_prediction, scheduler)
         self.call_preview = CallPreview(self.store, event_loop, self.updater.show_prediction, scheduler)
         self.queue = StateQueue(event_loop, lambda: self.state.notebook, moment, self.updater.turned)
+        self.upload: Upload | None = None
         self._closed = False
 
     # Messages.
@@ -292,6 +308,8 @@ class Session:
         """Open an example as it was read, a user's file in its current version, or a model."""
         if example.model:
             await open_model(self, example)
+        elif example.path is not None and is_model_file(example.path):
+            await open_model_file(self, Path(example.path))
         elif example.path is None:
             address = Address("example", example.name)
             await self.apply(OpenDocument(example.text, example.title, address=address))
@@ -362,8 +380,15 @@ class Session:
         if notebook is not None and notebook.document.path == path and self.state.exploration is None:
             self.show(replace(self.state, exploration=Exploration(request, going=False)))
 
+    def drop_upload(self) -> None:
+        """Delete the uploaded files."""
+        if self.upload is not None:
+            self.upload.close()
+            self.upload = None
+
     def close(self) -> None:
         """Close the session and cancel its work."""
+        self.drop_upload()
         self._closed = True
         self.updater.close()
         self.drop_preview.stop()
@@ -379,11 +404,26 @@ HANDLERS(OpenAsModel)(on_open_as_model)
 HANDLERS(OpenKernel)(on_open_kernel)
 HANDLERS(ShowModel)(on_show_model)
 HANDLERS(RefreshModel)(on_refresh_model)
+HANDLERS(ScheduleAll)(on_schedule_all)
 
 
 @HANDLERS(Open)
 async def _open(session: Session, message: Open) -> None:
     await session.open_example(example_called(session.examples, message.name))
+
+
+@HANDLERS(OpenUpload)
+async def _open_upload(session: Session, message: OpenUpload) -> None:
+    upload = session.upload
+    if upload is None or upload.number != message.upload:
+        raise DocumentError(Refusal("no-upload", "the files are not on the server", expected="to drop them again"))
+    path = await InThread(upload.find_model)
+    if path is not None:
+        await import_model(session, path)
+        session.drop_upload()
+        return
+    text = await InThread(upload.text)
+    await session.apply(OpenText(text, upload.title, program=message.program, values=message.values))
 
 
 @HANDLERS(GoTo)
@@ -413,7 +453,10 @@ def _compared(message: CompareSides | CompareWithText, state: State, opened: Ope
 
 @HANDLERS(Export)
 async def _export(session: Session, message: Export) -> None:
-    if session.state.moment is None:
+    state = session.state
+    if state.moment is None:
+        if state.model is not None and state.notebook is None:
+            export_model_for_page(message.to, state.model, session.store, session.event_loop, session.exported)
         return
     if not message.reviewed and needs_review(session.state, message.to, session.store):
         await session.apply(ReviewExport(message.to))
@@ -430,7 +473,12 @@ async def _new_file(session: Session, message: NewFile) -> None:
 
 @HANDLERS(DiscardDraft)
 async def _discard_draft(session: Session, message: DiscardDraft) -> None:
-    session.file_sync.discard_draft(session.file_sync.draft_path(message.name))
+    session.file_sync.discard_draft_named(message.name, is_model=message.is_model)
+
+
+@HANDLERS(RenameDraft)
+async def _rename_draft(session: Session, message: RenameDraft) -> None:
+    session.file_sync.rename_draft(message.name, message.title, is_model=message.is_model)
 
 
 @HANDLERS(Save)

@@ -97,7 +97,8 @@ class StateQueue:
     @property
     def _status(self) -> JobStatus:
         area = "screen-gallery" if self._before is None else "area-notebook"
-        return JobStatus("notebook", area, "Reading the notebook")
+        intent = self._change.intent if self._change is not None else None
+        return JobStatus("notebook", area, (intent or Intent).doing)
 
     def left(self, seconds: float) -> float:
         """The rest of a time budget of `seconds` after the time that the current change has used."""

@@ -14,6 +14,7 @@ from ..jobs.background_job import JobStatus
 from ..jobs.event_loop import EventLoop
 from ..jobs.exploration import Searches
 from ..jobs.fair_scheduler import FairScheduler
+from ..jobs.model_search import ModelSearches
 from ..jobs.on_demand import OnDemandAnalyses
 from ..jobs.search_slots import SearchSlots
 from ..state.derived import Store
@@ -26,7 +27,7 @@ class ViewUpdater:
     """The view of the current state `now`. `screen` is set once the views exist. `tell_doing`, if set, receives the running jobs.
     `patience` returns the seconds that the event loop may wait for a report; `changing` returns the status of the running change, which
     precedes all others; `study_file` returns the file of a search; `on_end` receives
-    the result of a derivation and of the search that follows."""
+    the result of a derivation and of the search that follows; `on_model_news` is called when a search has changed a model's kernels."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class ViewUpdater:
         changing: Callable[[], tuple[JobStatus, ...]],
         study_file: Callable[[SearchRequest], Path | None],
         on_end: Callable[[EndDerivation | EndSearch], None],
+        on_model_news: Callable[[], None],
         scheduler: FairScheduler,
         places: SearchSlots | None,
     ) -> None:
@@ -57,11 +59,14 @@ class ViewUpdater:
         )
         self._analyses = OnDemandAnalyses(store, event_loop, self.show_results, self.turned, scheduler)
         self.searches = Searches(store, event_loop, self._found, places, study_file, on_end)
+        self._on_model_news = on_model_news
+        self.model_searches = ModelSearches(store, event_loop, self._model_searched, places)
 
     def show(self, *, is_another: bool) -> None:
         """Draw the current state. `is_another`: the program or the machine changed, so its background analyses restart."""
         state = self._now()
         self.searches.update(state)
+        self.model_searches.update(state)
         if self.screen is None:
             return
         if is_another:
@@ -93,6 +98,7 @@ class ViewUpdater:
         self._background.stop()
         self._analyses.stop()
         self.searches.close()
+        self.model_searches.close()
 
     # Requests of the user precede background work.
 
@@ -142,6 +148,10 @@ class ViewUpdater:
         if self.screen is not None:
             self.show_results()
             self._look_into()
+
+    def _model_searched(self) -> None:
+        self.show_results()
+        self._on_model_news()
 
     def _look_into(self) -> None:
         """Start the next analysis of the view, and report a change of the running jobs."""

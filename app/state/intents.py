@@ -33,6 +33,7 @@ class Intent(msgspec.Struct, frozen=True):
     - `needs_page`: the view of a notebook in a Jupyter cell ignores it.
     - `writes_file`: the notebook is in a file after it.
     - `refused_at`: where its refusal is shown.
+    - `doing`: what the page shows if it takes long.
     """
 
     is_quick: ClassVar[bool] = False
@@ -42,6 +43,7 @@ class Intent(msgspec.Struct, frozen=True):
     needs_page: ClassVar[bool] = False
     writes_file: ClassVar[bool] = False
     refused_at: ClassVar[NoticePlace] = "page"
+    doing: ClassVar[str] = "Reading the notebook"
 
 
 class Message(Intent, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):

@@ -28,9 +28,22 @@ class ModelKernel(msgspec.Struct, frozen=True, eq=False):
     notebook: Notebook
 
 
+class ModelSearch(msgspec.Struct, frozen=True, eq=False):
+    """A search of all kernels of the model at `path`, until it is stopped or its `seconds` are over; `again` searches those with a
+    schedule too."""
+
+    path: str
+    machine: Machine
+    sizes: Mapping[str, int]
+    seconds: float
+    again: bool = False
+    going: bool = True
+
+
 class OpenModel(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A model as a page shows it. `name` is that of its address, `path` its file, "" for an example. `sizes` are those that it leaves open,
     `on_chip` the tensors that stay on chip between kernels, with their scopes; `simulations` has programs that are simulated for these.
+    `search` is the last search of its kernels.
 
     A new notebook of a kernel makes a new `ModelKernel`, so results for the others stay valid.
     """
@@ -44,6 +57,7 @@ class OpenModel(msgspec.Struct, frozen=True, eq=False, dict=True):
     kernels: tuple[ModelKernel, ...]
     on_chip: Mapping[str, str]
     simulations: Simulations
+    search: ModelSearch | None = None
 
     @property
     def title(self) -> str:
@@ -149,4 +163,4 @@ def _replaced(model: OpenModel, notebooks: Mapping[str, Notebook]) -> OpenModel:
     return replace(model, kernels=tuple(entries))
 
 
-__all__ = ["ModelKernel", "OpenModel", "read_open_model", "refreshed", "with_notebook"]
+__all__ = ["ModelKernel", "ModelSearch", "OpenModel", "read_open_model", "refreshed", "with_notebook"]

@@ -12,6 +12,7 @@ from ...engine.ir import TilewrightError
 from .derived import Store
 from .entries import Derived
 from .model import Derivation, DerivedSchedule, Exploration
+from .open_model import ModelSearch
 
 SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 
@@ -41,6 +42,24 @@ class Found(msgspec.Struct, frozen=True, eq=False):
         refuted = {number for number, verdict in self.offers.items() if verdict.status == "failed"}
         return next((number for number in self.front if number not in refuted), None)
 
+
+class ModelFound(msgspec.Struct, frozen=True, eq=False):
+    """The progress of a search of a model's kernels: `done` of `total` kernels are scheduled or refused, an inference takes `cycles`.
+    `is_complete`: no kernel is left to search; `reasons` say why some have no schedule. `search` is the one that ended."""
+
+    status: SearchStatus
+    done: int = 0
+    total: int = 0
+    cycles: int = 0
+    seconds_left: float = 0.0
+    is_complete: bool = False
+    reasons: tuple[str, ...] = ()
+    error: TilewrightError | None = None
+    search: ModelSearch | None = None
+
+
+MODEL_FOUND = Derived[ModelFound]("search of a model")
+"""Of the path of a model."""
 
 FOUND = Derived[Found]("results of a search")
 """Of a request."""

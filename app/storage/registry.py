@@ -60,7 +60,8 @@ class OpenFileRegistry:
             raise DocumentError(Refusal("not-a-file", f"{path.name} is a broken link"))
         if self.folder is None or path == self._named or real.is_relative_to(self.folder.resolve()):
             return real
-        if self.drafts is not None and path.parent == self.drafts and real.parent == self.drafts.resolve():
+        drafts = self.drafts
+        if drafts is not None and path.is_relative_to(drafts) and real.is_relative_to(drafts.resolve()):
             return real
         raise DocumentError(
             Refusal("outside", f"{path.name} is outside of the served folder", expected="a file in the folder")
@@ -99,6 +100,11 @@ class OpenFileRegistry:
                 self._thread.start()
         self._call()
         return found
+
+    def is_open(self, path: Path) -> bool:
+        """Whether a page has the file open."""
+        with self._wake:
+            return path.resolve() in self._files
 
     def discard(self, draft: Path) -> None:
         """Delete a draft. A page that still has it open reports the deletion, and can save it again."""

@@ -36,6 +36,7 @@ export type Message =
   | HideVersions
   | InsertCell
   | FindLink
+  | ListDrafts
   | PickMachine
   | MakeFast
   | FindMenu
@@ -52,6 +53,7 @@ export type Message =
   | OpenPoint
   | OpenProgram
   | OpenText
+  | OpenUpload
   | ShowPane
   | FindPath
   | FindPrimitives
@@ -63,6 +65,7 @@ export type Message =
   | RemoveItem
   | Rename
   | RenameBranch
+  | RenameDraft
   | Reorder
   | RepairOnRow
   | ResetParameter
@@ -75,6 +78,7 @@ export type Message =
   | ReviseOnRow
   | Save
   | SaveAs
+  | ScheduleAll
   | SelectRow
   | SelectStall
   | SetDefault
@@ -87,6 +91,7 @@ export type Message =
   | SkipConflicts
   | StopExploring
   | StopHere
+  | StopScheduling
   | SwitchItem
   | FindTargets
   | SetTheme
@@ -96,6 +101,7 @@ export type Message =
   | FindTrials
   | TryCalls
   | Undo
+  | UploadPart
   | ChooseVersion
   | ViewStep
   | FindWindow
@@ -191,10 +197,11 @@ export interface DeleteBranch {
   base?: number | null;
 }
 
-/** Delete a draft by its name. */
+/** Delete a draft by its name; `is_model`: the folder of a model among the drafts. */
 export interface DiscardDraft {
   kind: "discard_draft";
   name: string;
+  is_model?: boolean;
   base?: number | null;
 }
 
@@ -361,6 +368,12 @@ export interface FindLink {
   base?: number | null;
 }
 
+/** List all drafts on the start screen; the first page has the newest. */
+export interface ListDrafts {
+  kind: "list_drafts";
+  base?: number | null;
+}
+
 /** Name another machine in the notebook. */
 export interface PickMachine {
   kind: "machine";
@@ -490,6 +503,15 @@ export interface OpenText {
   base?: number | null;
 }
 
+/** Open the uploaded files: a model, or a program with its `values` as in `open_text`. A model gets a folder of notebooks in the served folder, else among the drafts. */
+export interface OpenUpload {
+  kind: "open_upload";
+  upload: number;
+  program?: number;
+  values?: Record<string, string>;
+  base?: number | null;
+}
+
 /** Show another pane beside the timeline. The machine pane computes the gain from each machine parameter while it is open. */
 export interface ShowPane {
   kind: "pane";
@@ -563,6 +585,15 @@ export interface RenameBranch {
   kind: "rename_branch";
   name: string;
   new: string;
+  base?: number | null;
+}
+
+/** Give a draft a heading; `is_model` as in `discard_draft`. */
+export interface RenameDraft {
+  kind: "rename_draft";
+  name: string;
+  title: string;
+  is_model?: boolean;
   base?: number | null;
 }
 
@@ -654,6 +685,14 @@ export interface SaveAs {
   base?: number | null;
 }
 
+/** Search schedules for all kernels of the open model within `seconds`, those with most cycles to win first. Each is written into its kernel's file as soon as it is found, and a later call resumes. Kernels that somebody scheduled are kept; with `again` they are searched too, and a faster schedule becomes a branch. An example is copied to the served folder, or to the drafts, first. */
+export interface ScheduleAll {
+  kind: "schedule_all";
+  seconds?: number;
+  again?: boolean;
+  base?: number | null;
+}
+
 /** Choose a row of the tree by its id, or a buffer, which leaves the row as it is; "" chooses none. */
 export interface SelectRow {
   kind: "select";
@@ -742,6 +781,12 @@ export interface StopHere {
   base?: number | null;
 }
 
+/** Stop the search of all kernels; the schedules that it found stay. */
+export interface StopScheduling {
+  kind: "stop_scheduling";
+  base?: number | null;
+}
+
 /** Switch schedule line `item` on or off; it stays in the text. */
 export interface SwitchItem {
   kind: "switch_item";
@@ -812,6 +857,15 @@ export interface TryCalls {
 /** Return to the previous document. */
 export interface Undo {
   kind: "undo";
+  base?: number | null;
+}
+
+/** A part of a file, in base64, which follows the parts before. `name` is the path of the file in the dropped folder. `upload` numbers the drops of a page: a new number discards the files of the one before. The answer follows the write. */
+export interface UploadPart {
+  kind: "upload";
+  upload: number;
+  name: string;
+  data: string;
   base?: number | null;
 }
 

@@ -57,7 +57,10 @@ export const inspector = { render: renderInspector, sheets: [themeSheet, appShee
 /** @type {Root} */
 export const machine = { render: renderMachine, sheets: [themeSheet, appSheet, figuresSheet] };
 /** @type {Root} */
-export const model = { render: renderModel, sheets: [themeSheet, appSheet, figuresSheet, gallerySheet, modelSheet] };
+export const model = {
+  render: renderModel,
+  sheets: [loopTreeSheet, themeSheet, appSheet, figuresSheet, gallerySheet, modelSheet],
+};
 /** @type {Root} */
 export const next = { render: renderNext, sheets: [themeSheet, appSheet] };
 /** @type {Root} */

@@ -4,7 +4,7 @@ export type Answer =
   | Answered
   | Candidates
   | Commands
-  | Discarded
+  | DraftsChanged
   | DropRepair
   | DropTargets
   | FoundAnswer
@@ -20,6 +20,7 @@ export type Answer =
   | TimelineAfter
   | TotalsAnswer
   | TreeAfter
+  | Uploaded
   | WindowAnswer
   | Words;
 
@@ -393,9 +394,10 @@ export interface DifferenceLine {
   hint: string;
 }
 
-/** A draft was deleted. */
-export interface Discarded {
-  kind: "discarded";
+/** A draft was deleted or renamed; or `lists_all`: all of them are to be listed. */
+export interface DraftsChanged {
+  kind: "drafts";
+  lists_all: boolean;
 }
 
 /** A rewrite: the lines of the program before and after, and the notes below them. */
@@ -681,9 +683,10 @@ export interface FoundAnswer {
   cycle: number | null;
 }
 
-/** The start screen: its cards, the error of a text that failed to open, and the served folder. */
+/** The start screen: its cards, the error of a text that failed to open, and the served folder. `more_drafts`: there are older ones. */
 export interface Gallery {
   drafts: ExampleCard[];
+  more_drafts: boolean;
   examples: ExampleCard[];
   theme: "light" | "dark";
   problem: Notice | null;
@@ -1156,6 +1159,21 @@ export interface ModelPage {
   kernels: KernelRow[];
   timeline: Inference;
   theme: "light" | "dark";
+  search: ModelSearchLine | null;
+  exports: ExportEntry[];
+  is_example: boolean;
+}
+
+/** The search of all kernels: its progress, the cycles of an inference with the schedules found so far, the seconds left, and the reason of a failure. `can_resume`: kernels are left to search. */
+export interface ModelSearchLine {
+  status: "waiting" | "running" | "stopped" | "ended" | "failed";
+  done: number;
+  total: number;
+  cycles: string;
+  seconds_left: number;
+  can_resume: boolean;
+  reasons: string[];
+  error: string;
 }
 
 /** What limits the program, and suggestions, the best first. `looking`: suggestions are still being tried; `bound` is the distance from the lower bound of the program, `machines` are to choose from while the schedule has no steps, `tiles` are those that a derivation can keep. */
@@ -1944,6 +1962,13 @@ export interface TreeChange {
   word: string;
   text: string;
   rows: string[];
+}
+
+/** A part of an uploaded file was written; else `error` says why not. */
+export interface Uploaded {
+  kind: "uploaded";
+  upload: number;
+  error: string;
 }
 
 /** The default settings of a search. */

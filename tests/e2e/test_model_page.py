@@ -227,3 +227,16 @@ def test_an_example_model_opens_with_its_schedules(
     page.get_by_role("button", name="Model", exact=True).click()
     expect(page.locator(".status.is-unscheduled")).to_have_count(0)
     page.goto("about:blank")  # the figures of a model stay in the page, beside those of the next notebook
+
+
+def test_all_kernels_are_scheduled_from_the_page(page: Page, url: str) -> None:
+    shown(page, url)
+    page.get_by_role("button", name="Schedule all kernels").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".model-search-words")).to_contain_text("Paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator(".model-search-words")).to_contain_text("Search complete", timeout=60_000)
+    expect(page.get_by_role("button", name="Search all kernels again")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator(".model").get_by_role("button", name="Export", exact=True).click()
+    assert download.value.suggested_filename == "a_small_model_tvm.py"

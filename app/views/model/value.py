@@ -22,8 +22,11 @@ from ...state.model_results import (
     verdict_of_kernel,
 )
 from ...state.open_model import ModelKernel, OpenModel
+from ...state.search_results import MODEL_FOUND, SearchStatus
 from ..labels.numbers import grouped, size_text
 from ..labels.values import Value
+from ..shell.export_kinds import MODEL_EXPORT_KINDS
+from ..shell.headline import ExportEntry
 from .graph import hues_of, operators_of
 
 Status = Literal["pending", "error", "wrong", "unscheduled", "scheduled", "tested", "proved"]
@@ -54,6 +57,20 @@ class KernelRow(Value, frozen=True, kw_only=True):
     lines: int = 0
     loads: dict[str, float] = msgspec.field(default_factory=dict)
     peaks: dict[str, tuple[float, str]] = msgspec.field(default_factory=dict)
+
+
+class ModelSearchLine(Value, frozen=True, kw_only=True):
+    """The search of all kernels: its progress, the cycles of an inference with the schedules found so far, the seconds left, and the
+    reason of a failure. `can_resume`: kernels are left to search."""
+
+    status: SearchStatus
+    done: int
+    total: int
+    cycles: str
+    seconds_left: int
+    can_resume: bool
+    reasons: list[str]
+    error: str
 
 
 class ModelHead(Value, frozen=True, kw_only=True):
@@ -116,6 +133,9 @@ class ModelPage(Value, frozen=True, kw_only=True):
     kernels: list[KernelRow]
     timeline: Inference
     theme: Theme
+    search: ModelSearchLine | None
+    exports: list[ExportEntry]
+    is_example: bool
 
 
 STATUSES: dict[Status, str] = {
@@ -130,6 +150,8 @@ STATUSES: dict[Status, str] = {
 """The statuses of kernels with their labels, in the order of the filter."""
 
 OVER = "over capacity"
+
+MODEL_EXPORTS = [ExportEntry(k.key, k.label, k.help, k.group) for k in MODEL_EXPORT_KINDS]
 
 
 def model_value(state: State, store: Store) -> ModelPage | None:
@@ -153,6 +175,25 @@ def model_value(state: State, store: Store) -> ModelPage | None:
         kernels=ranked,
         timeline=_timeline(model, report, store),
         theme=state.theme,
+        search=_search_line(model, store),
+        exports=MODEL_EXPORTS,
+        is_example=not model.path,
+    )
+
+
+def _search_line(model: OpenModel, store: Store) -> ModelSearchLine | None:
+    found = store.known(MODEL_FOUND(model.path)) if model.search is not None else None
+    if found is None:
+        return None
+    return ModelSearchLine(
+        status=found.status,
+        done=found.done,
+        total=found.total,
+        cycles=grouped(found.cycles) if found.cycles else "",
+        seconds_left=round(found.seconds_left),
+        can_resume=not found.is_complete,
+        reasons=list(found.reasons),
+        error=found.error.refusal.message if found.error is not None else "",
     )
 
 

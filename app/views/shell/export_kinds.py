@@ -39,5 +39,15 @@ EXPORT_KINDS: tuple[ExportKind, ...] = (
     ExportKind("timeline-png", "Timeline as PNG", "a bitmap picture", PICTURES, "_timeline.png"),
 )
 
+MODEL_EXPORT_KINDS: tuple[ExportKind, ...] = (
+    ExportKind(
+        "model-tvm", "Python for TVM", "one module with the schedules, and a function that compiles it", CODE, "_tvm.py"
+    ),
+    ExportKind("model-tvmscript", "TVMScript", "the module with the scheduled kernels", CODE, ".tvmscript"),
+    ExportKind("model-c", "C", "all kernels with a main", CODE, ".c"),
+    ExportKind("model-trace", "Chrome trace", "one inference for Perfetto and chrome://tracing", RUN, "_trace.json"),
+)
+"""The export formats of a model; the file name is the model's, with the suffix."""
+
 TVM_VERSIONS: dict[str, str] = {"tvm": "0.27", "tvm-0.25": "0.25", "tvm-0.23": "0.23"}
 """The version of TVM that each kind is written for."""

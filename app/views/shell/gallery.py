@@ -6,7 +6,7 @@ from __future__ import annotations
 import codecs
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ....engine.ir import Refusal, TilewrightError
 from ...document import Document, DocumentError, load_document, read_document
 from ...document.files.read_write import MAX_BYTES, real_path, shown_path
 from ...document.title import heading_of, plain, title_of
-from ...state.addresses import Address
+from ...state.addresses import Address, model_address
 from ...state.model import Notice, State, Theme
 from ..labels.numbers import grouped, percent_text
 from ..labels.values import Value
@@ -69,6 +69,11 @@ class Example(msgspec.Struct, frozen=True):
     model: str = ""
     obstacle: Refusal | None = None
 
+    @property
+    def picture_key(self) -> str:
+        """The digest of what the thumbnail shows: the text, and for a model in a folder its kernels, which have other files."""
+        return digest(f"{self.text}@{self.changed}" if self.model and self.path is not None else self.text)
+
 
 def example_called(examples: Sequence[Example], name: str) -> Example:
     """The notebook of this name. Raises DocumentError "no-such-notebook", and for a file that cannot be opened, its obstacle."""
@@ -118,14 +123,18 @@ def new_notebook() -> str:
 
 
 def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
-    """The user's own notebooks and programs, the most recently changed first, and those that cannot be opened, each with its obstacle.
-    Skips other Python files, links to files outside of the folder, and pipes, which would block."""
+    """The user's own notebooks and programs, the most recently changed first, and those that cannot be opened, each with its obstacle."""
+    return tuple(islice(folder_cards(folder), most))
+
+
+def folder_cards(folder: Path) -> Iterator[Example]:
+    """The cards of `load_folder`. Skips other Python files, links to files outside of the folder, and pipes, which would block."""
     inside = folder.resolve()
     looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
     paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
     dated = [(changed, path) for path in paths if (changed := _changed(path)) is not None]
     cards = (_file_card(path, changed) for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)))
-    return tuple(islice((card for card in cards if card is not None), most))
+    return (card for card in cards if card is not None)
 
 
 def _file_card(path: Path, changed: float) -> Example | None:
@@ -261,9 +270,10 @@ class ExampleCard(Value, frozen=True, kw_only=True):
 
 
 class Gallery(Value, frozen=True, kw_only=True):
-    """The start screen: its cards, the error of a text that failed to open, and the served folder."""
+    """The start screen: its cards, the error of a text that failed to open, and the served folder. `more_drafts`: there are older ones."""
 
     drafts: list[ExampleCard]
+    more_drafts: bool
     examples: list[ExampleCard]
     theme: Theme
     problem: Notice | None
@@ -277,12 +287,14 @@ def gallery_value(
     thumbnails: Mapping[str, Thumbnail] | None = None,
     folder: str = "",
     drafts: tuple[Example, ...] = (),
+    more_drafts: bool = False,
 ) -> Gallery:
     """The start screen. `thumbnails` maps a text's digest to its thumbnail."""
     known = thumbnails or {}
     return Gallery(
-        drafts=[_draft_card(draft, known.get(digest(draft.text))) for draft in drafts],
-        examples=[_card(example, known.get(digest(example.text))) for example in examples],
+        drafts=[_draft_card(draft, known.get(draft.picture_key)) for draft in drafts],
+        more_drafts=more_drafts,
+        examples=[_card(example, known.get(example.picture_key)) for example in examples],
         theme=state.theme,
         problem=state.notice if state.screen == "gallery" else None,
         folder=folder,
@@ -291,7 +303,10 @@ def gallery_value(
 
 
 def _draft_card(draft: Example, thumbnail: Thumbnail | None) -> ExampleCard:
-    """The card of a draft; `name` is the draft's name in its address."""
+    """The card of a draft; `name` is the draft's name in its address, or that of the model."""
+    if draft.model:
+        card = _card(draft, thumbnail)
+        return msgspec.structs.replace(card, name=draft.model, path=model_address(draft.model).path)
     name = draft.name.removesuffix(".py")
     title = title_of(read_document(draft.text)) if draft.title == draft.name and draft.text else draft.title
     card = _card(draft, thumbnail)

@@ -29,7 +29,8 @@ import { h } from "./dom.js";
  * @property {(values: Partial<Omit<Range, "properties" | "setv">>) => void} setv
  */
 
-/** @typedef {{ type: string, ticker: Part, setv: (values: object) => void }} Part A scale, an axis or an annotation. */
+/** @typedef {{ type: string, ticker: Part, formatter?: Formatter, setv: (values: object) => void }} Part A scale, an axis or an annotation. */
+/** @typedef {{ type: string, doFormat: (ticks: number[], options: unknown) => string[] }} Formatter */
 /** @typedef {{ x: number, y: number, sx: number, sy: number }} PlotEvent Data coordinates, and pixels of the figure. */
 
 /**
@@ -131,6 +132,7 @@ export class BokehFigure {
     this.views = views;
     this.view = views.roots[0];
     this.plot = this.view.model;
+    for (const axis of [...this.plot.below, ...this.plot.left]) useUnits(axis.formatter);
     this.element.replaceChildren(target);
     this.element.ariaBusy = null;
     this.drawn?.(this.plot);
@@ -152,6 +154,20 @@ export class BokehFigure {
       event.stopPropagation();
     });
   }
+}
+
+/** @type {{ [letter: string]: string }} */
+const PREFIXES = { m: "M", b: "G", t: "T" };
+
+/**
+ * Write amounts with the prefixes of the SI: BokehJS abbreviates a million as "m".
+ * @param {Formatter | undefined} formatter
+ */
+function useUnits(formatter) {
+  if (formatter?.type !== "NumeralTickFormatter") return;
+  const plain = formatter.doFormat.bind(formatter);
+  formatter.doFormat = (ticks, options) =>
+    plain(ticks, options).map((text) => text.replace(/(?<=\d)[mbt]$/, (letter) => PREFIXES[letter]));
 }
 
 /**

@@ -2,15 +2,19 @@
 
 import { publish } from "../core/bus.js";
 import { promptName } from "../core/name_prompt.js";
-import { focusIn, follow, h, icon, nodes, textOf } from "../core/dom.js";
+import { focusIn, follow, h, icon } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { keep, kept } from "../core/storage.js";
 import { patchChildren } from "../core/patch.js";
 import { helpButton, themeButton } from "../shell/bar_parts.js";
-import { programChoice } from "./program_choice.js";
+import { ago } from "./ago.js";
+import { closedFile } from "./closed_file.js";
+import { Drafts } from "./drafts.js";
+import { OwnProgram } from "./own_program.js";
 import { thumbnail } from "./thumbnail.js";
+import { isModel } from "./upload.js";
 
-/** @import { ExampleCard as Card, Gallery as GalleryData, Notice } from "../views.js" */
+/** @import { ExampleCard as Card, Gallery as GalleryData } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 
 const FORUM = "forum";
@@ -62,23 +66,6 @@ function card(model, example, featured) {
 }
 
 /**
- * A file that cannot be opened: its name and the reason.
- * @param {Card} example
- */
-function closedFile(example) {
-  return h(
-    "div",
-    { class: "file card is-closed", "data-closed": example.name },
-    h(
-      "span",
-      { class: "card-words" },
-      h("span", { class: "card-title" }, example.name),
-      h("span", { class: "quiet" }, `Cannot be opened: ${example.obstacle}`),
-    ),
-  );
-}
-
-/**
  * A file of the user: a line with a small picture.
  * @param {PayloadModel} model
  * @param {Card} example
@@ -104,56 +91,17 @@ function fileRow(model, example) {
         h(
           "span",
           { class: "quiet" },
-          [example.name, ago(example.changed ?? 0), ...example.figures, ...(example.model ? example.facts : [])]
+          [
+            example.name,
+            ago(example.changed ?? 0),
+            ...example.figures,
+            ...(example.model ? example.facts : []),
+            isModel(example.name) ? example.sentence : null,
+          ]
             .filter(Boolean)
             .join(" · "),
         ),
       ),
-    ),
-  );
-}
-
-/**
- * A draft that the server keeps: a line as for a file, and a button that discards it.
- * @param {PayloadModel} model
- * @param {Card & { path: string }} draft
- */
-function draftRow(model, draft) {
-  const discard = () => {
-    if (window.confirm(`Discard the draft "${draft.title}"? Its edits are deleted.`))
-      model.send_msg({ kind: "discard_draft", name: draft.name });
-  };
-  return h(
-    "li",
-    { class: "draft-row" },
-    draft.obstacle
-      ? closedFile(draft)
-      : h(
-          "button",
-          {
-            class: "file card",
-            type: "button",
-            "data-draft": draft.name,
-            onclick: () => model.send_msg({ kind: "go", path: draft.path }),
-          },
-          thumbnail(draft.thumbnail),
-          h(
-            "span",
-            { class: "card-words" },
-            h("span", { class: "card-title" }, draft.title),
-            h("span", { class: "quiet" }, [ago(draft.changed ?? 0), ...draft.figures].filter(Boolean).join(" · ")),
-          ),
-        ),
-    h(
-      "button",
-      {
-        class: "tool small draft-discard",
-        type: "button",
-        "aria-label": `Discard the draft ${draft.title}`,
-        title: "Discard this draft",
-        onclick: discard,
-      },
-      icon("remove"),
     ),
   );
 }
@@ -174,102 +122,6 @@ function newButton(model, popup) {
   );
   const ask = () => promptName(popup, button, { title: "New notebook", value: "notebook.py", action: "Create" }, done);
   return button;
-}
-
-/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
-const UNITS = [
-  ["second", 1],
-  ["minute", 60],
-  ["hour", 3600],
-  ["day", 86400],
-  ["week", 604800],
-  ["year", 31557600],
-];
-
-/**
- * "3 minutes ago", for a time in seconds since 1970.
- * @param {number} seconds
- */
-function ago(seconds) {
-  const past = Date.now() / 1000 - seconds;
-  const [unit, length] = UNITS.findLast(([, seconds]) => past >= seconds) ?? UNITS[0];
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.round(past / length), unit);
-}
-
-/**
- * The section for a text or a file: typed, chosen, or dropped anywhere on the screen.
- * @param {PayloadModel} model
- * @param {HTMLElement} view
- */
-function ownProgram(model, view) {
-  const area = h("textarea", {
-    class: "paste",
-    spellcheck: "false",
-    "aria-label": "A TVMScript program or a notebook",
-    placeholder:
-      'from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((64,), "float32"), …):\n    …',
-  });
-  const problem = h("div", { class: "paste-problem", role: "alert" });
-  let sent = ""; // the text that the server answers about
-  const send = (/** @type {string} */ text, /** @type {Record<string, unknown>} */ more = {}) => {
-    sent = text;
-    model.send_msg({ kind: "open_text", text, ...more });
-  };
-  /** @type {(number: number, values: Record<string, string>) => void} */
-  const again = (program, values) => send(sent, { program, values });
-  const open = () => send(area.value);
-  const take = async (/** @type {File | undefined} */ file) => {
-    if (!file) return;
-    const text = await textOf(file);
-    area.value = text.startsWith("data:") ? "" : text;
-    send(text);
-  };
-  /** @type {HTMLInputElement} */
-  const chooser = h("input", {
-    type: "file",
-    accept: ".py,.txt,.tir,.ipynb,.html,.eml,.mhtml,.diff,.patch,.json,.md,.zip,text/x-python,text/plain",
-    hidden: true,
-    "aria-label": "A file",
-    onchange: () => take(chooser.files?.[0]),
-  });
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) open();
-  });
-  view.addEventListener("dragover", (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    view.classList.add("is-dropping");
-  });
-  view.addEventListener("dragleave", (event) =>
-    event.relatedTarget instanceof Node && view.contains(event.relatedTarget)
-      ? null
-      : view.classList.remove("is-dropping"),
-  );
-  view.addEventListener("drop", (event) => {
-    event.preventDefault();
-    view.classList.remove("is-dropping");
-    take(event.dataTransfer?.files[0]);
-  });
-  const part = h(
-    "section",
-    { class: "own", "aria-labelledby": "own-title" },
-    h("h2", { id: "own-title" }, "Your own program"),
-    h(
-      "p",
-      { class: "quiet" },
-      "Paste TVMScript, TE, a notebook or a whole post, or drop a file or a zip archive on this page. The text is never executed.",
-    ),
-    area,
-    problem,
-    h(
-      "div",
-      { class: "own-buttons" },
-      h("button", { class: "tool primary", type: "button", title: "Ctrl+Enter", onclick: open }, "Open"),
-      h("button", { class: "tool framed", type: "button", onclick: () => chooser.click() }, "Choose a file…"),
-      chooser,
-    ),
-  );
-  return { part, problem, again };
 }
 
 /** The search field and the kinds that filter the cards. */
@@ -396,29 +248,17 @@ function keepPlace(view, finder) {
   return record;
 }
 
-/**
- * The error of a text that did not open.
- * @param {Notice} problem
- */
-function errorOf(problem) {
-  return [
-    h("b", {}, problem.place ? `${problem.place}: ` : "", problem.message),
-    problem.found ? h("div", {}, `found: ${problem.found}`) : null,
-    problem.expected ? h("div", {}, `expected: ${problem.expected}`) : null,
-  ];
-}
-
 /** @param {{ model: PayloadModel }} options */
 export function render({ model }) {
   const view = h("main", { class: "gallery" });
-  const own = ownProgram(model, view);
+  const own = new OwnProgram(model, view);
   const first = h("div", { class: "first" });
   const cards = h("div", { class: "cards" });
   const files = h("section", { class: "files", "aria-labelledby": "files-title" });
-  const drafts = h("section", { class: "files drafts", "aria-labelledby": "drafts-title" });
   const pageTools = h("span", { class: "page-tools" });
   const none = h("p", { class: "quiet none" }, "No example matches.");
   const popup = new Popup(view, "file-ask");
+  const drafts = new Drafts(model, popup);
   /** @type {Card[]} */
   let shown = [];
   const narrow = () => {
@@ -458,7 +298,7 @@ export function render({ model }) {
       ),
     ),
     h("div", { class: "begin" }, first, own.part),
-    drafts,
+    drafts.element,
     files,
     h(
       "section",
@@ -473,15 +313,7 @@ export function render({ model }) {
     shown = data.examples.filter((example) => example.changed === null);
     finder.offer(shown);
     narrow();
-    drafts.hidden = !data.drafts.length;
-    drafts.replaceChildren(
-      h("div", { class: "files-head" }, h("h2", { id: "drafts-title" }, "Continue where you left off")),
-      h(
-        "ul",
-        {},
-        data.drafts.map((draft) => draftRow(model, draft)),
-      ),
-    );
+    drafts.draw(data.drafts, data.more_drafts);
     files.hidden = !data.folder;
     files.replaceChildren(
       h(
@@ -499,15 +331,11 @@ export function render({ model }) {
         : h(
             "p",
             { class: "quiet" },
-            "This folder is empty. It will list notebooks and programs (.py files with TVMScript or TE), the most recently changed first. Open an example below, or paste a program above.",
+            "This folder is empty. It will list notebooks and programs (.py files with TVMScript or TE) and models (.onnx, .pt2), the most recently changed first. Open an example below, or paste a program above.",
           ),
     );
     patchChildren(pageTools, helpButton(), themeButton(data.theme));
-    const choice = data.problem?.choice;
-    own.problem.replaceChildren(
-      ...(data.problem ? nodes(errorOf(data.problem)) : []),
-      ...(choice ? [programChoice(choice, own.again)] : []),
-    );
+    own.draw(data.problem);
   });
   return view;
 }

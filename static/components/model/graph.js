@@ -21,6 +21,7 @@ const TALLEST = 72; // added to a call that takes all the time
 const MOST_LETTERS = 30;
 const ZOOM = { least: 0.04, most: 3, step: 1.25 };
 const MARGIN = 12;
+const BELOW_TOOLS = 44;
 const REST = 60; // px of the graph that stay in the area
 const MOVED = 4; // px from which a press is a drag
 
@@ -214,7 +215,9 @@ export class GraphView {
     const { clientWidth, clientHeight } = this.area;
     if (!this.layout || !clientWidth || !clientHeight) return;
     const scale = Math.min(1, Math.max(0.35, (clientWidth - 2 * MARGIN) / this.layout.width));
-    this.view = { scale, x: (clientWidth - this.layout.width * scale) / 2, y: MARGIN };
+    const x = (clientWidth - this.layout.width * scale) / 2;
+    const isUnderTools = x + this.layout.width * scale > this.tools.offsetLeft;
+    this.view = { scale, x, y: isUnderTools ? BELOW_TOOLS : MARGIN };
     this.show();
   }
 

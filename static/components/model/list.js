@@ -212,7 +212,7 @@ function row(kernel, isCurrent, longest) {
   const [sign, label] = STATUSES[kernel.status];
   const cell = (/** @type {string} */ className, /** @type {import("../core/dom.js").Child[]} */ ...children) =>
     h("span", { role: "gridcell", class: className }, ...children);
-  const times = kernel.calls > 1 ? `×${kernel.calls}` : "";
+  const times = `×${kernel.calls}`;
   return h(
     "div",
     {

@@ -1,14 +1,16 @@
 // The page of a model: its figures, its kernels as a list, the graph of its calls, and one inference over time. A press on a kernel, in any of
 // them, opens its notebook; the page then stays as it is until the person returns.
 
-import { follow, h } from "../core/dom.js";
+import { follow, h, icon } from "../core/dom.js";
 import { importText } from "../core/import_text.js";
 import { patchChildren } from "../core/patch.js";
 import { backButton, figureOf, helpButton, themeButton, topBar } from "../shell/bar_parts.js";
+import { ExportMenu } from "../shell/export_menu.js";
 import { InferenceView } from "./inference.js";
 import { KernelList } from "./list.js";
+import { ModelSearch } from "./search.js";
 
-/** @import { KernelRow as Kernel, ModelHead as Head, ModelPage as ModelData } from "../views.js" */
+/** @import { KernelRow as Kernel, ModelPage as ModelData } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 /** @import { GraphView } from "./graph.js" */
 
@@ -53,6 +55,9 @@ class ModelPage {
     this.graphText = "";
     this.asksForGraph = false;
     this.head = topBar("header", [backButton(() => model.send_msg({ kind: "gallery" }))]);
+    this.forms = new ExportMenu(model, this.head.bar, []);
+    this.search = new ModelSearch(model);
+    this.head.bar.append(this.search.line);
     this.graphArea = h("section", { class: "graph-part", "aria-label": "Graph" });
     this.view = h("main", { class: "model" });
     this.parts = [this.head.bar, this.list.element, this.graphArea, this.inference.element];
@@ -103,17 +108,17 @@ class ModelPage {
     }
     this.data = data;
     this.kernels = new Map(data.kernels.map((kernel) => [kernel.key, kernel]));
-    this.drawHead(data.head, data.theme);
+    this.search.draw(data);
+    this.drawHead(data);
     this.list.draw(data);
     this.drawGraph();
     this.drawInference();
   }
 
   /**
-   * @param {Head} head
-   * @param {"light" | "dark"} theme
+   * @param {ModelData} data
    */
-  drawHead(head, theme) {
+  drawHead({ head, theme, exports }) {
     const isReady = head.done === head.total;
     patchChildren(this.head.title, head.title);
     const once = head.prepared
@@ -153,7 +158,23 @@ class ModelPage {
       ...(head.failed.length ? [figureOf(failed)] : []),
     ];
     patchChildren(this.head.figures, ...parts);
-    patchChildren(this.head.tools, helpButton(), themeButton(theme));
+    const forms = this.forms.draw(exports);
+    patchChildren(this.head.tools, this.search.start, helpButton(), themeButton(theme), this.exportButton(), forms);
+  }
+
+  exportButton() {
+    return h(
+      "button",
+      {
+        class: "tool primary",
+        type: "button",
+        title: "Python for Apache TVM, with all schedules",
+        "aria-label": "Export",
+        onclick: () => this.model.send_msg({ kind: "export", to: "model-tvm" }),
+      },
+      icon("export"),
+      h("span", { class: "words" }, "Export"),
+    );
   }
 
   drawGraph() {

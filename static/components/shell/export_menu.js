@@ -11,8 +11,10 @@ export class ExportMenu {
   /**
    * @param {PayloadModel} model
    * @param {Element} host
+   * @param {{ label: string, help: string, group: string, run: () => void }[]} others Further entries.
    */
-  constructor(model, host) {
+  constructor(model, host, others) {
+    this.others = others;
     this.model = model;
     /** @type {ExportKind[]} */
     this.kinds = [];
@@ -51,13 +53,7 @@ export class ExportMenu {
       group,
       run: () => this.model.send_msg({ kind: "export", to: key }),
     }));
-    items.push({
-      label: "Copy link",
-      help: "an address that contains the notebook",
-      group: "The notebook",
-      run: () => this.model.send_msg({ kind: "link" }),
-    });
-    const body = menuBody("Export as", items, (back) => this.close(back));
+    const body = menuBody("Export as", [...items, ...this.others], (back) => this.close(back));
     this.popup.show(this.button.getBoundingClientRect(), "below", body.element);
     body.focus();
   }

@@ -200,7 +200,14 @@ export function render({ model }) {
   );
   const { bar, title, under, figures, tools } = topBar("div", [back, toModel]);
   const basis = { against: 0 };
-  const forms = new ExportMenu(model, bar);
+  const forms = new ExportMenu(model, bar, [
+    {
+      label: "Copy link",
+      help: "an address that contains the notebook",
+      group: "The notebook",
+      run: () => model.send_msg({ kind: "link" }),
+    },
+  ]);
   const review = new ExportReview(model, bar);
   const chip = new FileChip(model, bar);
   follow(model, (/** @type {HeadlineData} */ data) => {
