@@ -270,7 +270,6 @@ FUNCTIONS: dict[str, Read] = {
     "select": _math("Select"),
     "indexdiv": _math("floordiv"),
     "indexmod": _math("floormod"),
-    "div": _math("truncdiv"),
     "thread_axis": _thread_axis,
     "create_schedule": _create_schedule,
     "lower": _lower,

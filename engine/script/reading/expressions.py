@@ -233,12 +233,14 @@ class ExpressionReader(Reader):
 
     def _vector_load(self, node: ast.Call, owner: Value) -> Value:
         """Read `A.vload([i, j], "float32x4")`: a vector of that many elements from the given index."""
-        dtype = self.dtype(node.args[1]) if len(node.args) == 2 and not node.keywords else ""
+        begin, dtype_node = parameters(self, node, ("begin", "dtype"))
+        assert begin is not None and dtype_node is not None
+        dtype = self.dtype(dtype_node)
         if not isinstance(owner, Buffer) or dt.element(dtype) != owner.dtype or "vscale" in dtype:
             raise self.error(
                 node, "wrong-arguments", "this is not a load of a vector", expected='A.vload([i], "float32x4")'
             )
-        indices = tuple(map(self.index, self.sequence(node.args[0])))
+        indices = tuple(map(self.index, self.sequence(begin)))
         self.require_rank(node, owner, len(indices))
         if indices and dt.is_vector(dtype):
             last = indices[-1]

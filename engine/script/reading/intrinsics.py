@@ -44,7 +44,7 @@ from ...ir import (
 from ...ir import dtype as dt
 from .operators import bitwise, side
 from .reader import Reader
-from .vocabulary import DTYPE_FIRST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OPAQUE, ROUNDING
+from .vocabulary import DTYPE_FIRST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OPAQUE, ROUNDING, TARGETS
 
 ReadIntrinsic: TypeAlias = Callable[[Reader, ast.Call], Expr | str | int | float | None]
 
@@ -394,6 +394,28 @@ def _external(op: str) -> ReadIntrinsic:
     return read
 
 
+def _llvm_id(reader: Reader, node: ast.Call) -> Expr:
+    """Read `T.llvm_lookup_intrinsic_id("llvm.…")`: the name, by which calls of LLVM's functions are written here."""
+    (name,) = parameters(reader, node, ("name",))
+    assert name is not None
+    return StringImm(reader.string(name))
+
+
+def _legacy(op: str) -> ReadIntrinsic:
+    """Return a reader of an instruction of PTX under its old name, `T.ptx_ldmatrix(False, 4, ".b16", …)`; old texts give a type, which
+    the instruction ignores."""
+
+    def read(reader: Reader, node: ast.Call) -> Expr:
+        arguments = [reader.expr(a) for a in unstarred(reader, node.args)]
+        if any(keyword.arg != "dtype" for keyword in node.keywords):
+            raise reader.error(node, "wrong-arguments", f"{op} needs plain arguments", expected=f"{op}(a, b, …)")
+        first = arguments[0] if arguments else None
+        has_type = isinstance(first, StringImm) and dt.is_valid(first.value)
+        return Call(op, tuple(arguments[1:] if has_type else arguments), "handle")
+
+    return read
+
+
 def _vscale(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.vscale()`: the length of a scalable vector in units of 128 bits, known only on the machine."""
     parameters(reader, node, ())
@@ -512,6 +534,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     **{name: _built(build.floordiv, ("a", "b"), integers=True) for name in ("floordiv", "indexdiv")},
     **{name: _built(build.floormod, ("a", "b"), integers=True) for name in ("floormod", "indexmod")},
     "truncdiv": _built(build.div, ("a", "b"), integers=True),
+    "div": _built(build.div, ("a", "b")),
     "truncmod": _built(build.truncmod, ("a", "b")),
     "ceildiv": _built(_ceildiv, ("a", "b"), integers=True),
     "abs": _built(absolute, ("x",)),
@@ -525,6 +548,9 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
     "vscale": _vscale,
+    "llvm_lookup_intrinsic_id": _llvm_id,
+    "ptx_ldmatrix": _legacy("T.ptx_legacy.ldmatrix"),
+    "ptx_mma": _legacy("T.ptx_legacy.mma"),
     **{op: _opaque(op) for op in OPAQUE},
     "likely": _with_dtype(_same_dtype("likely")),
     "tvm_thread_invariant": _same_dtype("tvm_thread_invariant"),
@@ -544,9 +570,15 @@ def other_intrinsic(name: str) -> ReadIntrinsic | None:
         return None
 
     def read(reader: Reader, node: ast.Call) -> Expr:
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        arguments = [*node.args]
+        known = TARGETS.get(name)
+        if node.keywords and known is not None:
+            found = parameters(reader, node, tuple(known), sum(default is None for default in known.values()))
+            defaults = (ast.copy_location(ast.Constant(value), node) for value in known.values())
+            arguments = [given or default for given, default in zip(found, defaults, strict=True)]
+        elif node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise reader.error(node, "wrong-arguments", f"{name} needs plain arguments", expected=f"{name}(a, b, …)")
-        return Call(name, tuple(reader.expr(a) for a in node.args), "handle")
+        return Call(name, tuple(reader.expr(a) for a in arguments), "handle")
 
     return read
 

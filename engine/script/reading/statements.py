@@ -480,7 +480,8 @@ class StatementReader:
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and function is not None:
             if function in _BLOCK_ONLY:
-                self._require_block(node, function)
+                in_branch = function in ("T.reads", "T.writes") and not self.around
+                self._require_block(node, function, directly=not in_branch)
                 self._describe(node.value, function)
                 return None
             if function == "T.func_attr":
@@ -562,11 +563,12 @@ class StatementReader:
             assert attrs is not None
             frame.annotations = (*frame.annotations, *read_annotations(self.exprs, attrs))
 
-    def _require_block(self, node: ast.AST, what: str) -> None:
-        if self.frame.is_function or not self.direct:
+    def _require_block(self, node: ast.AST, what: str, *, directly: bool = True) -> None:
+        if self.frame.is_function or (directly and not self.direct):
             block = "T.sblock" if self.current else "T.block"
+            where = "directly in a block" if directly else "in a block"
             raise self.source.error(
-                node, "unsupported", f"{what} must be directly in a block", expected=f'with {block}("name"): above it'
+                node, "unsupported", f"{what} must be {where}", expected=f'with {block}("name"): above it'
             )
 
     # --- nesting

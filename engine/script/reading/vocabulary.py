@@ -1,5 +1,7 @@
 """Names of TVMScript's functions, grouped by signature."""
 
+from collections.abc import Mapping
+
 # fmt: off
 FLOAT_UNARY = (
     "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sigmoid", "erf",
@@ -50,5 +52,20 @@ OPAQUE = {
     "q_multiply_shift": "int32",
     "q_multiply_shift_per_axis": "int32",
     "tvm_warp_activemask": "uint32",
+    "isnullptr": "bool",
+    **dict.fromkeys(("mma_fill", "mma_store", "tvm_mfma", "tvm_mfma_store", "ptx_cp_async", "tvm_bmma_sync"), "handle"),
 }
 """Low-level intrinsics that are parsed and printed without semantics here, with their result dtypes."""
+
+_TILE: Mapping[str, int | bool | None] = {
+    "d": None, "index": None, "ptr": None, "stride": None, "col": 8, "row": 8, "transpose_matrix": False,
+}  # fmt: skip
+TARGETS: Mapping[str, Mapping[str, int | bool | None]] = {
+    "T.metal.make_filled_simdgroup_matrix": {"d": None, "index": None, "value": None, "col": 8, "row": 8},
+    "T.metal.simdgroup_load": _TILE,
+    "T.metal.simdgroup_store": _TILE,
+    "T.metal.simdgroup_multiply_accumulate": dict.fromkeys(
+        ("d", "index_d", "a", "index_a", "b", "index_b", "c", "index_c")
+    ),
+}
+"""Instructions of targets whose arguments are given by name, with their defaults; None for arguments that must be given."""

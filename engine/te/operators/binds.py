@@ -21,7 +21,8 @@ from ..stages import DeclaredBuffer, StageRequest
 
 def read_layout(reader: TEReader, node: ast.Call) -> Value:
     """Read `tvm.decl_buffer(shape, dtype, name, strides=…, scope=…)`."""
-    names = ("shape", "dtype", "name", "data", "strides", "elem_offset", "scope", "data_alignment", "offset_factor")
+    names = ("shape", "dtype", "name", "data", "strides", "elem_offset", "scope", "data_alignment", "offset_factor",
+             "layout")  # fmt: skip
     found = dict(zip(names, parameters(reader, node, names, 1), strict=True))
     scope, strides = found["scope"], found["strides"]
     value = reader.value(strides) if strides is not None else ()
