@@ -18,6 +18,8 @@ from .engine import lint as _lint
 # `script` is not imported by that name: `tilewright/script.py` has it.
 from .engine import script as _script
 from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
+from .engine.data import DataValue
+from .engine.data import with_data as _with_data
 from .engine.execute import Verdict
 from .engine.execute import random_inputs as _random_inputs
 from .engine.execute import run as _run
@@ -109,6 +111,7 @@ __all__ = [
     "to_script",
     "to_tvm_python",
     "verify",
+    "with_data",
 ]
 
 T = TypeVar("T")
@@ -330,6 +333,16 @@ def random_inputs(program: Scheduled, seed: int = 0, *, sizes: Mapping[str, int]
 def _sizes_of(program: Scheduled, sizes: Mapping[str, int] | None) -> Mapping[str, int]:
     of_notebook = sizes_for(schedule_of(program).func, program.sizes) if isinstance(program, Notebook) else {}
     return {**of_notebook, **(sizes or {})}
+
+
+def with_data(program: IRModule | PrimFunc, data: Mapping[str, DataValue]) -> IRModule | PrimFunc:
+    """The program with data on which its trip counts and addresses depend: {"j": 12, "indptr": array, "rows": "distinct, 0..63"}.
+
+    Schedules of the result are simulated and tested with this data. A number is the mean trip count of a loop, or the mean of an integer
+    parameter; a list or an array of NumPy has the elements; words are facts of generated elements: "sorted", "distinct", bounds. Raises
+    TilewrightError "unknown-data", "bad-data".
+    """
+    return _with_data(program, data)
 
 
 def verify(schedule: Scheduled, *, seed: int = 0, sizes: Mapping[str, int] | None = None) -> Verdict:

@@ -23,6 +23,8 @@ _SCALE = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 <<
 _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
+_INTEGERS = re.compile(r"-?\d{1,19}(,-?\d{1,19})*")
+
 _VALUE = re.compile(r"\d{1,18}(?:x\d{1,18}){0,15}(?:x[A-Za-z]\w{0,31})?|[A-Za-z_][\w.]{0,63}")
 """A number, a list 16x64, a tensor 16x64xfloat16, or a word such as float16 or shared.dyn."""
 
@@ -33,9 +35,10 @@ def takes_file(parser: argparse.ArgumentParser, name: str = "file", words: str =
 
 
 def takes_setting(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the machine and the sizes."""
+    """Add the options for the machine, the sizes and the data."""
     takes_machine(parser)
     takes_sizes(parser)
+    takes_data(parser)
 
 
 def takes_machine(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +58,28 @@ def takes_sizes(parser: argparse.ArgumentParser) -> None:
         type=_size_list,
         default=[],
         help="values of the program's symbolic sizes: M=256, or M=256,K=512; repeatable",
+    )
+
+
+def takes_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options for data on which trip counts and addresses depend."""
+    parser.add_argument(
+        "--mean",
+        metavar="NAME=NUMBER",
+        action="append",
+        dest="data",
+        type=_mean,
+        default=[],
+        help="mean trip count of a loop that depends on data, or mean of an integer parameter: j=12; repeatable",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="NAME=VALUES",
+        action="append",
+        type=_data,
+        default=[],
+        help="integers of a parameter: indptr=FILE.npy or indptr=0,3,7; or facts for generated ones: rows=distinct,0..63 or "
+        "indptr=sorted; repeatable",
     )
 
 
@@ -114,6 +139,24 @@ def _size_list(text: str) -> list[tuple[str, int]]:
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as M=256")
         found.append((name.strip(), int(number)))
     return found
+
+
+def _mean(text: str) -> tuple[str, float | int]:
+    name, _, number = text.partition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not name.strip() or not 0 <= value < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER, such as j=12")
+    return name.strip(), int(value) if value.is_integer() else value
+
+
+def _data(text: str) -> tuple[str, str | tuple[int, ...]]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FILE.npy, NAME=0,3,7 or NAME=sorted")
+    return name, tuple(map(int, value.split(","))) if _INTEGERS.fullmatch(value) else value
 
 
 def _value_list(text: str) -> list[tuple[str, int | str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
@@ -23,7 +24,8 @@ from msgspec.structs import replace
 
 from ... import static
 from ...engine.adopt import has_records_only
-from ...engine.hwsim import Machine, MachineError, Report, load_machine, simulate
+from ...engine.data import DataValue
+from ...engine.hwsim import EXAMPLE_TRIPS, Machine, MachineError, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal
 from ...engine.lower import missing_sizes, with_sizes
 from ...engine.schedule import Schedule, ScheduleError
@@ -41,6 +43,7 @@ from ..document import (
     sizes_for,
 )
 from ..document.editing.branches import branches, with_branch
+from ..document.files.arrays import read_integers
 from ..document.files.program_folder import folder_text
 from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
@@ -100,11 +103,12 @@ class Opened(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
-    """The notebook of a file with its lines applied. Raises RefusedError or TilewrightError for an error in it."""
-    document, given, count, as_read = _notebook_file(file, sizes or {})
+def opened(file: str, arguments: Namespace) -> Opened:
+    """The notebook of a file with its lines applied, and the sizes and the data of the command line. Raises RefusedError or TilewrightError
+    for an error in it."""
+    document, given, count, as_read = _notebook_file(file, dict(arguments.size))
     with timed(f"applying {file}"):
-        notebook = evaluate(document)
+        notebook = evaluate(document, given=data_of(arguments))
     log_notes(notebook.notes)
     known = len(notebook.states) - 1
     if notebook.error is not None and (count is None or count > known or not notebook.states):
@@ -115,6 +119,15 @@ def opened(file: str, sizes: Mapping[str, int] | None = None) -> Opened:
             Refusal("no-such-step", f"{path} has no step {count}", found, f"{path}@0 to {path}@{known}")
         )
     return Opened(notebook, file, count, given, as_read)
+
+
+def data_of(arguments: Namespace) -> Mapping[str, DataValue]:
+    """The data of the options --mean and --data. Raises DocumentError."""
+    given: list[tuple[str, DataValue]] = arguments.data
+    return {
+        name: read_integers(Path(value)) if isinstance(value, str) and value.endswith(".npy") else value
+        for name, value in given
+    }
 
 
 def _split_step(file: str) -> tuple[str, str]:
@@ -284,4 +297,10 @@ def simulated(func: PrimFunc, machine: Machine) -> Report:
         if error.code == "missing-sizes":
             options = " ".join(f"--size {name}=256" for name in missing_sizes(func))
             raise MachineError(replace(error.refusal, fix=(options, *error.refusal.fix))) from error
+        if error.code == "unknown-trip-count" and error.refusal.fix:
+            options = " ".join(f"--mean {name}={EXAMPLE_TRIPS}" for name in error.refusal.found.split(", "))
+            files = " ".join(f"--data {name}=FILE.npy" for name in error.refusal.found.split(", "))
+            raise RefusedError(
+                MachineError(replace(error.refusal, fix=(options, files, *error.refusal.fix)))
+            ) from error
         raise RefusedError(error) from error

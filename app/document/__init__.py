@@ -43,10 +43,12 @@ from .items import (
 from .notebook import DEFAULT_MACHINE, Handle, Notebook, NotebookStep, State
 from .origins import with_origins
 from .pasted import Converted, converted, edited_cell
-from .settings import sizes_for, with_sizes_line
+from .settings import DATA, SIZES, fields_of, is_data_line, sizes_for, with_sizes_line
 
 __all__ = [
+    "DATA",
     "DEFAULT_MACHINE",
+    "SIZES",
     "Branch",
     "Cell",
     "CellKind",
@@ -77,10 +79,12 @@ __all__ = [
     "edited_cell",
     "evaluate",
     "failed_step",
+    "fields_of",
     "insert_call",
     "insert_cell",
     "insert_item",
     "is_applicable",
+    "is_data_line",
     "item_of_step",
     "line_for",
     "load_document",

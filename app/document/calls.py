@@ -12,7 +12,7 @@ from ...engine.script.subset.bindings import EVERY_NAME, bound_names
 from ..limits import LIMITS
 from .cells import Cell, Document
 from .files.read_write import DocumentError
-from .settings import SIZES, calls_text
+from .settings import DATA, SIZES, calls_text
 from .workload import program_names
 
 MAX_STEPS = LIMITS.steps
@@ -26,7 +26,7 @@ def schedule_calls(document: Document) -> tuple[CallStep, ...]:
     rebound: dict[str, Cell] = {}  # those that another cell gives another value since
     for cell in document.cells:
         if cell.kind == "schedule":
-            for call in _read(calls_text(cell, (SIZES,)), document.path or "", cell.body_line):
+            for call in _read(calls_text(cell, (SIZES, DATA)), document.path or "", cell.body_line):
                 _require_own(call, rebound)
                 assigned |= {*call.targets}
                 rebound = {name: by for name, by in rebound.items() if name not in call.targets}

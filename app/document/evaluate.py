@@ -6,12 +6,13 @@ The cells are read in a closed subset of Python (`engine.script`); calls are lim
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from msgspec.structs import replace as replace_fields
 
 from ...engine.adopt import TriedCall, after_line
+from ...engine.data import DataValue
 from ...engine.ir import IRModule, PrimFunc, TilewrightError
 from ...engine.processes import Allowance, remaining_seconds
 from ...engine.schedule import Schedule
@@ -22,7 +23,7 @@ from .intrinsics import intrinsic_text, read_intrinsics
 from .machine import read_machine
 from .notebook import Notebook, NotebookStep, State
 from .places import at_place
-from .settings import read_sizes
+from .settings import program_with_data, read_data, read_sizes
 from .workload import read_workload, workload_cell
 
 T = TypeVar("T")
@@ -32,12 +33,17 @@ SHARE = 0.75
 
 
 def evaluate(
-    document: Document, previous: Notebook | None = None, trial: TriedCall | None = None, parsed: Parsed | None = None
+    document: Document,
+    previous: Notebook | None = None,
+    trial: TriedCall | None = None,
+    parsed: Parsed | None = None,
+    given: Mapping[str, DataValue] | None = None,
 ) -> Notebook:
     """The notebook that `document` describes. Never raises for its content: errors are in the result, with the file's line.
 
     With `previous`, an unchanged program and the unchanged first lines of the schedule are reused, handles included.
     A line that makes the call of `trial` reuses the result of the trial. `parsed` is the parsed program of the workload cell, if known.
+    `given` is data that precedes that of the file; by default that of `previous`.
     """
     allowance = Allowance(SHARE * remaining_seconds())
     errors: list[TilewrightError] = []
@@ -45,7 +51,13 @@ def evaluate(
     read = _caught(errors, lambda: _read_within(allowance, document, previous, parsed))
     program, notes = (None, ()) if read is None else read
     sizes = _caught(errors, lambda: read_sizes(document, program)) or {}
-    notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes, notes=notes)
+    given = given if given is not None else {} if previous is None else previous.given
+    data = {**(_caught(errors, lambda: read_data(document)) or {}), **given}
+    if program is not None and (previous is None or program is not previous.program or data != previous.data):
+        read_text = program
+        program = _caught(errors, lambda: program_with_data(read_text, document, data)) or program
+    notebook = Notebook(document, program, machine, error=errors[0] if errors else None, sizes=sizes, data=data, given=given,
+                        notes=notes)  # fmt: skip
     if program is None:
         return notebook
     start = _caught(errors, lambda: State(Schedule(program, intrinsics=read_intrinsics(document)), {}))

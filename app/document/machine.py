@@ -12,10 +12,10 @@ from .cells import Document
 from .editing.machine_parameters import unchained
 from .files.read_write import DocumentError
 from .places import at_place
-from .settings import SIZES, calls_text
+from .settings import DATA, SIZES, calls_text
 
 
-def read_machine(document: Document, settings: tuple[str, ...] = (SIZES,)) -> Machine | None:
+def read_machine(document: Document, settings: tuple[str, ...] = (SIZES, DATA)) -> Machine | None:
     """The notebook's machine; None without a machine line. `settings` are the dictionaries that the cell may also have. Raises
     MachineError, ParseError, DocumentError with the file's lines."""
     machine: Machine | None = None

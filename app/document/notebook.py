@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from ...engine.adopt import LineState as State
+from ...engine.data import DataValue
 from ...engine.hwsim import Machine
 from ...engine.ir import IRModule, Place, PrimFunc, Refusal, TilewrightError, Var
 from ...engine.schedule import PRIMITIVES, Schedule
@@ -44,7 +45,8 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     """An evaluated document. Parts that failed to evaluate are None, and `error` is the first error.
 
     `states[n]` is the state before step `n`; the last one is the current state. `schedule_name` is the schedule's variable in the file.
-    `sizes` are values for the program's symbolic sizes, for simulation and tests; `notes` are the parser's notes on the program.
+    `sizes` are values for the program's symbolic sizes, for simulation and tests; `data` is what is known of its integer parameters (they
+    are also in `program`), of which `given` comes from outside of the file; `notes` are the parser's notes on the program.
     `unread`: the schedule's text cannot be read, so its steps are unknown.
     """
 
@@ -56,6 +58,8 @@ class Notebook(msgspec.Struct, frozen=True, eq=False):
     error: TilewrightError | None = None
     schedule_name: str = "sch"
     sizes: Mapping[str, int] = {}
+    data: Mapping[str, DataValue] = {}
+    given: Mapping[str, DataValue] = {}
     notes: tuple[Note, ...] = ()
     unread: bool = False
 

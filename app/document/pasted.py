@@ -25,7 +25,7 @@ from .functions import function_of, has_choice
 from .posts import Post, PostRead, numbered, numbers, read_post, with_prose_around
 from .workload import read_workload
 
-OURS = ("sch", "machine", "tilewright", "T", "I", "sizes", "main")
+OURS = ("sch", "machine", "tilewright", "T", "I", "sizes", "data", "main")
 """Names that the notebook itself uses."""
 
 

@@ -43,6 +43,7 @@ from ..ir import (
     free_vars,
     structural_equal,
     uses_var,
+    walk,
 )
 from .plain import reads_memory
 
@@ -95,11 +96,12 @@ class _Access(msgspec.Struct, eq=False):
 
 
 class _Facts(msgspec.Struct, eq=False):
-    """Facts about a statement's subtree: accesses in text order, variables defined, and variables in loop bounds."""
+    """Facts about a statement's subtree: accesses in text order, variables defined, and variables and buffers in loop bounds."""
 
     accesses: list[_Access] = []
     defined: set[Var] = set()
     bounding: set[Var] = set()
+    counting: set[Buffer] = set()
     volume: int = 1  # iterations of the axes below
     must_order: bool = False  # the loops around must run in order
 
@@ -128,6 +130,7 @@ class Axes:
             case Allocate(buffers, body):
                 facts = self.visit(body, conditions)
                 own = set(buffers)
+                facts.must_order |= not own.isdisjoint(facts.counting)  # an element for each iteration of an axis
                 facts.accesses = [a for a in facts.accesses if a.buffer not in own]
                 return facts
             case LetStmt(var, value, body) | Let(var, value, body):
@@ -146,11 +149,12 @@ class Axes:
                 return self.join(self.visit(child, inner) for child in children(node))
 
     def join(self, parts: Iterable[_Facts], accesses: Sequence[_Access] = ()) -> _Facts:
-        facts = _Facts([], set(), set())
+        facts = _Facts([], set(), set(), set())
         for part in parts:
             facts.accesses += part.accesses
             facts.defined |= part.defined
             facts.bounding |= part.bounding
+            facts.counting |= part.counting
             facts.volume = max(facts.volume, part.volume)
             facts.must_order |= part.must_order
         facts.accesses += accesses
@@ -182,7 +186,7 @@ class Axes:
                 access.in_order = True
         facts.defined.add(loop.loop_var)
         for bound in (loop.min, loop.extent):
-            facts.must_order |= reads_memory(bound)
+            facts.counting |= {node.buffer for node in walk(bound) if isinstance(node, BufferLoad)}
             facts.bounding |= free_vars(bound)
         return facts
 
@@ -190,6 +194,8 @@ class Axes:
         var = loop.loop_var
         if var not in self.ranges or var in facts.bounding or facts.must_order or self.gathers(var, facts):
             return None
+        if any(a.is_write and a.buffer in facts.counting for a in facts.accesses):
+            return None  # the bounds of an inner loop may be others in another iteration
         by_buffer: dict[Buffer, list[_Access]] = {}
         for access in facts.accesses:
             by_buffer.setdefault(access.buffer, []).append(access)

@@ -9,11 +9,14 @@ import numpy as np
 
 from ..arith import Analyzer
 from ..cancellation import checkpoint
+from ..data import assumed_facts, data_use
 from ..ir import (
     Block,
+    BlockRealize,
     Buffer,
     BufferLoad,
     BufferStore,
+    Contents,
     Div,
     Expr,
     FloorDiv,
@@ -29,6 +32,8 @@ from ..ir import (
     free_vars,
     refusing_depth,
     rewrite,
+    substitute,
+    uses_var,
     walk,
 )
 from ..ir import dtype as dt
@@ -38,6 +43,9 @@ from .values import numpy_dtype
 
 INTEGERS = ((-8, 8), (1, 3), (0, 1))
 """Ranges of integer inputs, inclusive: uses that are not recognised may allow only the smaller ones."""
+
+MOST_TRIPS = 64
+"""Limit on generated trip counts: tiles have edges below it, and a test with them is short."""
 
 
 class Needed(msgspec.Struct, frozen=True):
@@ -67,7 +75,8 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     deterministic per seed.
 
     Integers that the program uses as indices stay within the indexed axes, and divisors and trip counts are positive, as far as their uses
-    show. Integer parameters without such uses are positive, since most of them bound something.
+    show. Integer parameters without such uses are positive, since most of them bound something. Offsets, whose differences are trip
+    counts, are sorted. Integers have the contents that are given for them (`func.data`), and the facts that the program assumes.
 
     Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
     very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
@@ -77,7 +86,9 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     generator = np.random.default_rng(seed)
     read = _read_first(func)
     scalars = scalar_parameters(func)
-    needs = required_ranges(func) if any(dt.is_int(given.dtype) for given in (*read, *scalars)) else {}
+    has_integers = any(dt.is_int(given.dtype) for given in (*read, *scalars))
+    needs = required_ranges(func) if has_integers else {}
+    contents = _known_contents(func, needs) if has_integers else {}
     for buffer in func.buffers:
         extents = [build.int_value(e) for e in buffer.shape]
         shape = tuple(e for e in extents if e is not None)
@@ -85,11 +96,67 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
             raise unsupported(
                 f"random inputs for {buffer.name}, whose shape is symbolic", "numbers for its extents", (buffer,)
             )
-        if buffer in read:
+        if buffer in contents:
+            found[buffer.name] = _integers(generator, buffer, shape, contents[buffer], needs, integers)
+        elif buffer in read:
             found[buffer.name] = _values(generator, buffer.dtype, shape, needs.get(buffer, Needed()).within(integers))
     for param in scalars:
         found[param.name] = _values(generator, param.dtype, (), needs.get(param, Needed(1)).within(integers))
     return found
+
+
+def _known_contents(func: PrimFunc, needs: dict[Buffer | Var, Needed]) -> dict[Buffer, Contents]:
+    """What is known of integer parameters: what is given, else what the program assumes and what its trip counts need, which also limits
+    them in `needs`."""
+    given = {c.buffer: c for c in func.data}
+    use, assumed = data_use(func), assumed_facts(func)
+    for buffer in {b for loop in use.loops for b in loop.parameters}:
+        rows = build.int_value(buffer.shape[-1]) if buffer.shape else 1
+        most = MOST_TRIPS * (rows or 1) if buffer in use.offsets else MOST_TRIPS
+        needs[buffer] = Needed(0 if buffer in use.offsets else 1, most).also(needs.get(buffer, Needed()))
+        if buffer in use.offsets:
+            needs[buffer] = msgspec.structs.replace(needs[buffer], low=0)
+    found: dict[Buffer, Contents] = {}
+    for buffer in use.integers:
+        one = given.get(buffer.name) or assumed.get(buffer)
+        if buffer in use.offsets and not (one is not None and one.is_known):
+            one = one or Contents(buffer.name)
+            one = msgspec.structs.replace(one, facts=tuple(dict.fromkeys((*one.facts, "sorted"))))
+        if one is not None:
+            found[buffer] = one
+    return found
+
+
+def _integers(
+    generator: np.random.Generator,
+    buffer: Buffer,
+    shape: tuple[int, ...],
+    contents: Contents,
+    needs: dict[Buffer | Var, Needed],
+    integers: tuple[int, int],
+) -> Array:
+    """The given elements of a parameter, or generated ones with its facts."""
+    kind, count = numpy_dtype(buffer.dtype), int(np.prod(shape, dtype=np.int64))
+    if contents.values:
+        if len(contents.values) != count:
+            raise unsupported(f"{len(contents.values)} values for {buffer.name}", f"{count} values", (buffer,))
+        return np.array(contents.values).astype(kind).reshape(shape)
+    if contents.line is not None:
+        constant, numerator, denominator = contents.line
+        last = np.arange(shape[-1]) if shape else np.zeros((), np.int64)
+        return np.broadcast_to(constant + last * numerator // denominator, shape).astype(kind)
+    low, high = Needed(contents.low, contents.high).also(needs.get(buffer, Needed())).within(integers)
+    low, high = (low if contents.low is None else contents.low), (high if contents.high is None else contents.high)
+    if "distinct" not in contents.facts:
+        drawn = _values(generator, buffer.dtype, shape, (low, high))
+    elif high - low + 1 >= count:
+        offsets = generator.choice(high - low + 1, count, replace=False)
+        drawn = (low + offsets).astype(kind).reshape(shape)
+    else:
+        raise unsupported(
+            f"distinct values for {buffer.name}", f"{count} values, of which {low}..{high} has fewer", (buffer,)
+        )
+    return np.sort(drawn, axis=-1) if "sorted" in contents.facts and shape else drawn
 
 
 def scalar_parameters(func: PrimFunc) -> list[Var]:
@@ -126,17 +193,26 @@ class _Uses:
         self._params = {p for p in scalar_parameters(func) if dt.is_int(p.dtype)}
         self._open: set[Buffer | Var] = set()
         self._ranges: dict[Var, Range] = {}
+        self._last: dict[Var, Expr] = {}  # the last iterations of loops whose trip counts are data
         self._stored: dict[Buffer | Var, list[Expr]] = {}
         for node in walk(func.body):
             if isinstance(node, For):
                 self._ranges[node.loop_var] = Range(node.min, node.extent)
+                if any(isinstance(n, BufferLoad) for n in walk(node.extent)):
+                    self._last[node.loop_var] = build.sub(build.add(node.min, node.extent), 1)
             elif isinstance(node, Block):
                 self._ranges.update({iv.var: iv.dom for iv in node.iter_vars})
+            elif isinstance(node, BlockRealize):
+                for iter_var, value in zip(node.block.iter_vars, node.iter_values, strict=True):
+                    if isinstance(value, Var) and value in self._last:
+                        self._last[iter_var.var] = self._last[value]
             elif isinstance(node, BufferStore) and dt.is_int(node.buffer.dtype):
                 self._stored.setdefault(node.buffer, []).append(node.value)
 
     def require(self, expr: Expr, needed: Needed) -> None:
         """Narrow the loads and parameters in `expr` so that its value is in a range."""
+        if needed.high is not None and any(uses_var(expr, v) for v in self._last):
+            expr = Analyzer(self._ranges).simplify(substitute(expr, self._last))
         givers = set(self._givers(expr))
         if not givers:
             return

@@ -134,7 +134,7 @@ class Statements:
         if known is not None:
             return lambda frame: known
         value = self.expressions.compile(expr, context)
-        return lambda frame: int(value(frame))
+        return lambda frame: int(np.asarray(value(frame)).item())
 
     def repeat(self, stmt: While, context: CompileContext) -> Code:
         """All loops around run in order, so the condition is one value."""

@@ -21,7 +21,7 @@ MAX_TRAFFIC_ROWS = 40
 def headline(report: Report, verdict: Verdict | None = None) -> str:
     """Return one line: `149,504 cycles on dual-bank-npu (bound 131,072, 1.14 times that), overlap 88 %, tested: …`."""
     data = report.to_json()
-    about = f" {report.unknown.words}" if report.unknown is not None else ""
+    about = f" {report.unknown.words}" if report.unknown is not None else " with assumed data" if report.assumed else ""
     parts = [f"{data['cycles']:,} cycles{about} on {data['machine']}"]
     bound = data.get("bound")
     if isinstance(bound, int) and bound:

@@ -62,11 +62,13 @@ from .report.model import (
 from .sensitivity import Improvement, MachineParameter, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
+from .tasks.nest import EXAMPLE_TRIPS
 from .tasks.product import passes_of, tile_cycles
 from .tasks.tree import TaskProgram, Template
 from .tasks.work import filled_load, padded_load, steps_of
 
 __all__ = [
+    "EXAMPLE_TRIPS",
     "MAX_ACCESSES",
     "MAX_TASKS",
     "AccessDistribution",

@@ -3,6 +3,7 @@ rewrites."""
 
 from . import build, dtype
 from .buffer import Buffer, BufferData, BufferLoad, BufferRegion, MatchBufferRegion, accessed_dtype, offset_dtype
+from .contents import Contents
 from .equal import Difference, first_difference, structural_equal
 from .errors import (
     FAULTS,
@@ -140,6 +141,7 @@ __all__ = [
     "BufferStore",
     "Call",
     "Cast",
+    "Contents",
     "DeclBuffer",
     "Difference",
     "Div",

@@ -78,7 +78,7 @@ _NAMES: dict[type[Node], frozenset[str]] = {
     Var: frozenset({"name"}),
     Buffer: frozenset({"name", "data_alignment", "offset_factor"}),
     Block: frozenset({"name"}),
-    PrimFunc: frozenset({"name"}),
+    PrimFunc: frozenset({"name", "data"}),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from .buffer import Buffer
+from .contents import Contents
 from .expr import Node, Var
 from .stmt import Annotations, Stmt, shown
 
@@ -28,7 +29,8 @@ class Program(Node, frozen=True, eq=False):
 class PrimFunc(Program, frozen=True, eq=False):
     """A tensor program. `params` are scalars and handles; `buffer_map` maps the handles to buffers, in the order of the params.
 
-    `body` is the realize of the root block, which holds the intermediate buffers in its `alloc_buffers`.
+    `body` is the realize of the root block, which holds the intermediate buffers in its `alloc_buffers`. `data` is what is given of the
+    contents of parameters, for simulations and tests; it is no part of the program's text.
     """
 
     name: str
@@ -36,6 +38,7 @@ class PrimFunc(Program, frozen=True, eq=False):
     buffer_map: tuple[tuple[Var, Buffer], ...]
     body: Stmt
     attrs: Annotations = ()
+    data: tuple[Contents, ...] = ()
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

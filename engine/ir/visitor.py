@@ -38,7 +38,18 @@ _DEFINES: dict[type[Node], frozenset[str]] = {
 }
 
 
-_PLAIN = ("str", "int", "float", "bool", "str | None", "tuple[int, ...]", "tuple[str, ...]", "ForKind", "IterType")
+_PLAIN = (
+    "str",
+    "int",
+    "float",
+    "bool",
+    "str | None",
+    "tuple[int, ...]",
+    "tuple[str, ...]",
+    "ForKind",
+    "IterType",
+    "tuple[Contents, ...]",
+)
 """Types of fields without nodes, as written in the classes."""
 
 

@@ -27,3 +27,8 @@ def find_bounded_iterations(subject: Subject) -> Iterator[LintFinding]:
 def find_caches_left_out(subject: Subject) -> Iterator[LintFinding]:
     """The caches of the machine could not be simulated, so the cycles exclude cache misses."""
     return map(lint_finding, subject.findings("caches-left-out"))
+
+
+def find_assumed_data(subject: Subject) -> Iterator[LintFinding]:
+    """Trip counts or addresses depend on data, for which a mean or an array was given: the cycles are those of this data."""
+    return map(lint_finding, subject.findings("data-assumed"))

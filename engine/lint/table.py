@@ -16,7 +16,13 @@ from .guards import find_guards, guard_fixes
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
-from .simulator_only import find_bounded_iterations, find_caches_left_out, find_uncoalesced, find_wrapped_parts
+from .simulator_only import (
+    find_assumed_data,
+    find_bounded_iterations,
+    find_caches_left_out,
+    find_uncoalesced,
+    find_wrapped_parts,
+)
 from .skipped import find_skipped, skipped_fixes
 from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_loads_fixes
 from .subject import Simulate, Subject
@@ -100,6 +106,14 @@ LINTS: tuple[Lint, ...] = (
         find_caches_left_out,
         from_report=True,
         no_fix="The program has more accesses than the limit; the command line has a higher one, and `max_accesses=` of `simulate` sets it",
+    ),
+    Lint(
+        "data-assumed",
+        "info",
+        "Data assumed",
+        find_assumed_data,
+        from_report=True,
+        no_fix="Other data has other cycles: change the line `data = {…}`, or the option --mean or --data",
     ),
 )
 """In the order in which findings of one severity are reported."""

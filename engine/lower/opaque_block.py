@@ -5,6 +5,8 @@ Source: TVM src/s_tir/transform/lower_opaque_block.cc.
 
 from __future__ import annotations
 
+from msgspec.structs import replace as replace_fields
+
 from ..ir import (
     Allocate,
     BlockRealize,
@@ -87,4 +89,4 @@ def _substituted(body: Stmt, units: dict[Var, Expr]) -> Stmt:
 
 
 def _with_body(func: PrimFunc, body: Stmt) -> PrimFunc:
-    return func if body is func.body else PrimFunc(func.name, func.params, func.buffer_map, body, func.attrs)
+    return func if body is func.body else replace_fields(func, body=body)

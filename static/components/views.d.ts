@@ -1450,13 +1450,15 @@ export interface ProgramLimit {
   detail: string;
 }
 
-/** Calls as texts; `replaces` is the call that they replace or that is removed; `applicable`: they apply to the displayed schedule. Tried ones have the `change` of the cycles and a `detail`. */
+/** Calls as texts; `replaces` is the call that they replace or that is removed; `applicable`: they apply to the displayed schedule. Tried ones have the `change` of the cycles and a `detail`. A line of settings, `sizes` or `data`, has `fields` for its values, and `setting` is its name. */
 export interface ProposedFix {
   calls: string[];
   replaces: string;
   applicable: boolean;
   change: Change | null;
   detail: string;
+  setting: string;
+  fields: SettingField[];
 }
 
 /** A timeline, and the answers of the server: the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */
@@ -1655,6 +1657,12 @@ export interface SensitiveParameter {
   width: number;
   path: string;
   name: string;
+}
+
+/** A name in a line of settings, and an example of its value. */
+export interface SettingField {
+  name: string;
+  example: string;
 }
 
 /** A possible side. */

@@ -141,7 +141,7 @@ def checked(file: str, arguments: Namespace) -> Checked:
     """Check one file. The result contains its errors, so that the other files are checked too."""
     try:
         with within_limit(arguments):
-            return _checked(opened(file, dict(arguments.size)), file, arguments)
+            return _checked(opened(file, arguments), file, arguments)
     except RefusedError as refused:
         code, error = REFUSED, refused.cause.refusal
     except TilewrightError as wrong:
@@ -151,11 +151,16 @@ def checked(file: str, arguments: Namespace) -> Checked:
 
 def _checked(found: Opened, file: str, arguments: Namespace) -> Checked:
     machine = found.machine(arguments.machine)
-    report = simulated(found.costed, machine)
     verdict = found.schedule.check(found.sizes)
+    verified = Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}")
+    try:
+        report = simulated(found.costed, machine)
+    except RefusedError as refused:
+        error = refused.cause.refusal
+        return Checked(file, REFUSED, (verified,), error=error, findings=(of_refusal(error, path_of(file)),))
     lints = _lints(found, machine, arguments.lint) if arguments.lint else ()
     checks = (
-        Check("verified", _is_enough(verdict.status, arguments.require), f"{verdict.status}: {verdict.detail}"),
+        verified,
         *_fits(report),
         *_budgets(report, machine, arguments),
     )

@@ -52,9 +52,8 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    sizes = dict(arguments.size)
     texts = (arguments.a, arguments.b) if arguments.b is not None else (f"{arguments.a}@start", arguments.a)
-    a, b = (opened(text, sizes) for text in texts)
+    a, b = (opened(text, arguments) for text in texts)
     found = first_difference(a.schedule.mod, b.schedule.mod)
     lines = list(
         difflib.unified_diff(

@@ -36,7 +36,7 @@ from ...document.holes import branch_at, derived_start, has_holes, notebook_spac
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
-from ..opened import notebook_file, require_whole, written_back
+from ..opened import data_of, notebook_file, require_whole, written_back
 from ..output import print_json, print_line, report_problem, working
 from ..usage import Parser, takes_json
 
@@ -141,7 +141,7 @@ def run(arguments: Namespace) -> int:
     document, given, count = notebook_file(arguments.file, dict(arguments.size))
     require_whole(arguments.file, count, "explore")
     output = written_back(document, arguments.output) if arguments.write or arguments.output else ""
-    notebook = evaluate(document)
+    notebook = evaluate(document, given=data_of(arguments))
     if notebook.program is None or not notebook.states:
         assert notebook.error is not None
         raise notebook.error

@@ -79,7 +79,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    found = opened(arguments.file, dict(arguments.size))
+    found = opened(arguments.file, arguments)
     if arguments.to == LINK:
         data: str | bytes = arguments.address + fragment_of(found.notebook.document.text) + "\n"
     else:

@@ -29,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    found = opened(arguments.file, dict(arguments.size))
+    found = opened(arguments.file, arguments)
     if arguments.fix:
         require_whole(arguments.file, found.count, "--fix")
     output = written_back(found.notebook.document, arguments.output) if arguments.fix else ""

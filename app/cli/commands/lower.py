@@ -21,12 +21,13 @@ def add_arguments(parser: Parser) -> None:
         "--until", metavar="PASS", help=f"the last pass to run, by its TVM name: {', '.join(p.name for p in PASSES)}"
     )
     takes_sizes(parser)
+    parser.set_defaults(data=[])
     takes_json(parser, "the program's text")
     takes_limit(parser)
 
 
 def run(arguments: Namespace) -> int:
-    found = opened(arguments.file, dict(arguments.size))
+    found = opened(arguments.file, arguments)
     func = with_sizes(found.schedule.func, found.sizes).func
     try:
         lowered = lower(func, arguments.until)

@@ -20,7 +20,7 @@ from ....engine.network import (
     study_text,
 )
 from ...document.networks import NetworkNotebook, explore_model, load_network, save_on_chip
-from ..arguments import seconds, takes_setting, workers
+from ..arguments import seconds, takes_machine, takes_sizes, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
 from ..output import print_json, print_line, working, written
@@ -49,7 +49,8 @@ def add_arguments(parser: Parser) -> None:
         metavar="FILE",
         help="the folder that `tilewright import` wrote or its model.py, or TVM's text of a module with R.call_tir",
     )
-    takes_setting(parser)
+    takes_machine(parser)
+    takes_sizes(parser)
     takes_json(parser, "the kernels with their calls and cycles")
     parser.add_argument("--all", action="store_true", help="list every kernel")
     parser.add_argument(

@@ -9,7 +9,7 @@ from .... import static
 from ....engine.ir import Refusal
 from ...document import DocumentError, read_document
 from ...document.title import title_of
-from ..arguments import takes_file, takes_limit, takes_setting
+from ..arguments import takes_file, takes_limit, takes_machine, takes_sizes
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK
 from ..output import print_json, print_line
@@ -29,7 +29,8 @@ def add_arguments(parser: Parser) -> None:
     )
     takes_file(parser, "--source", "convert this TVMScript, TE text or post instead")
     parser.add_argument("--list", action="store_true", help="list the templates and examples")
-    takes_setting(parser)
+    takes_machine(parser)
+    takes_sizes(parser)
     takes_json(parser, "the notebook, or the list,")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     takes_limit(parser)

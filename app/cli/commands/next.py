@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    found = opened(arguments.file, dict(arguments.size))
+    found = opened(arguments.file, arguments)
     if arguments.apply:
         require_whole(arguments.file, found.count, "--apply")
     output = written_back(found.notebook.document, arguments.output) if arguments.apply else ""

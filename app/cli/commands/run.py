@@ -12,7 +12,7 @@ from ....engine.export import chrome_trace, parameters_text, report_text
 from ....engine.hwsim import MachineParameter, Report, sensitivity
 from ...document import with_origins
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
-from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED
+from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
 from ..opened import opened, simulated
 from ..output import print_json, print_line, working, written
 from ..usage import Parser, takes_json
@@ -39,10 +39,16 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    found = opened(arguments.file, dict(arguments.size))
+    found = opened(arguments.file, arguments)
     machine = found.machine(arguments.machine)
     with working(arguments, f"simulating on {machine.name}"):
-        report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
+        try:
+            report = with_origins(simulated(found.costed, machine), found.notebook, found.count)
+        except RefusedError as refused:
+            if not arguments.json:
+                verdict = found.schedule.check(found.sizes)
+                print_line(f"no cycles on {machine.name}, {verdict.status}: {verdict.detail}")
+            raise refused
     with working(arguments, "verifying"):
         verdict = found.schedule.check(found.sizes)
     parameters: Sequence[MachineParameter] = ()

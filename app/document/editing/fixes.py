@@ -13,7 +13,7 @@ from ....engine.script import CallStep, Ref, read_calls
 from ..evaluate import evaluate
 from ..files.read_write import DocumentError
 from ..notebook import Notebook, NotebookStep, State
-from ..settings import is_sizes_line, with_sizes_line
+from ..settings import is_data_line, is_sizes_line, with_data_line, with_sizes_line
 from .apply import remove_call, replace_call
 from .lines import apply_call, call_line
 
@@ -34,7 +34,7 @@ def is_applicable(state: State, calls: Sequence[str]) -> bool:
     """Whether the names in all `calls` can be resolved. Legality is known only after they are applied."""
     try:
         for text in calls:
-            if not is_sizes_line(text):
+            if not (is_sizes_line(text) or is_data_line(text)):
                 fix_call(state, text)
     except TilewrightError:
         return False
@@ -44,8 +44,9 @@ def is_applicable(state: State, calls: Sequence[str]) -> bool:
 def apply_fix(notebook: Notebook, calls: Sequence[str]) -> Notebook:
     """The notebook with all of `calls` appended. Raises TilewrightError if one is refused; `notebook` is unchanged."""
     for text in calls:
-        if is_sizes_line(text):
-            notebook = evaluate(with_sizes_line(notebook.document, text), notebook)
+        if is_sizes_line(text) or is_data_line(text):
+            with_line = with_sizes_line if is_sizes_line(text) else with_data_line
+            notebook = evaluate(with_line(notebook.document, text), notebook)
             continue
         notebook = apply_call(notebook, fix_call(notebook.states[-1], text))
     return notebook

@@ -70,9 +70,32 @@ def with_dictionary_line(document: Document, name: str, line: str) -> Document:
     return _with_body(document, cell, f"{kept}{document.newline}{line}{rest}")
 
 
+def with_entries(document: Document, name: str, line: str) -> Document:
+    """The document with the entries of `line` in its dictionary, beside its other entries."""
+    cells = (*document.of_kind("machine"), *document.of_kind("schedule"))
+    before = [node for cell in cells for node in dictionary_lines(cell, name)]
+    after = find_tree(line)
+    new = after.body[0] if after is not None and after.body else None
+    if not before or not isinstance(new, ast.Assign):
+        return with_dictionary_line(document, name, line)
+    found = {ast.unparse(key): ast.unparse(value) for node in (before[-1], new) for key, value in entries(node) if key}
+    text = ", ".join(f"{key}: {value}" for key, value in found.items()).replace("'", '"')
+    return with_dictionary_line(document, name, f"{name} = {{{text}}}")
+
+
+def fields_of(line: str, names: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The name of a line's dictionary, if it is one of `names`, and its values as text; otherwise "" and none."""
+    tree = find_tree(line)
+    match tree.body if tree is not None else []:
+        case [ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict()) as node] if name in names:
+            return name, {ast.literal_eval(key): ast.unparse(value) for key, value in entries(node) if key is not None}
+        case _:
+            return "", {}
+
+
 def _with_body(document: Document, cell: Cell, body: str) -> Document:
     text = cell.marker + body
     return read_document("".join(text if c is cell else c.text for c in document.cells), document.path)
 
 
-__all__ = ["calls_text", "dictionary_lines", "entries", "place_of", "with_dictionary_line"]
+__all__ = ["calls_text", "dictionary_lines", "entries", "fields_of", "place_of", "with_dictionary_line", "with_entries"]

@@ -10,7 +10,7 @@ from ....engine.lower import size_values, size_variables
 from ..cells import Document
 from ..files.read_write import DocumentError
 from ..places import at_place
-from .lines import dictionary_lines, entries, place_of, with_dictionary_line
+from .lines import dictionary_lines, entries, place_of, with_entries
 
 NAME = "sizes"
 EXAMPLE = 'sizes = {"M": 256, "K": 512}'
@@ -27,8 +27,8 @@ def read_sizes(document: Document, program: IRModule | PrimFunc | None) -> Mappi
 
 
 def with_sizes_line(document: Document, line: str) -> Document:
-    """The document with `line` as its sizes."""
-    return with_dictionary_line(document, NAME, line)
+    """The document with the sizes of `line`, beside its other sizes."""
+    return with_entries(document, NAME, line)
 
 
 def is_sizes_line(text: str) -> bool:

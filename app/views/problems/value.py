@@ -12,7 +12,7 @@ from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightErr
 from ....engine.lint import Fix, LintFinding, simulator_findings
 from ....engine.script import Note
 from ...actions.lint_fixes import LONG_NUMBER
-from ...document import is_applicable
+from ...document import DATA, SIZES, fields_of, is_applicable
 from ...state.derived import Store, sizes_of
 from ...state.entries import Derived
 from ...state.model import State
@@ -30,15 +30,25 @@ RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 _OF_THE_REPORT = Derived["tuple[LintFinding, ...]"]("findings of the report")
 
 
+class SettingField(Value, frozen=True):
+    """A name in a line of settings, and an example of its value."""
+
+    name: str
+    example: str
+
+
 class ProposedFix(Value, frozen=True):
     """Calls as texts; `replaces` is the call that they replace or that is removed; `applicable`: they apply to the
-    displayed schedule. Tried ones have the `change` of the cycles and a `detail`."""
+    displayed schedule. Tried ones have the `change` of the cycles and a `detail`. A line of settings, `sizes` or `data`,
+    has `fields` for its values, and `setting` is its name."""
 
     calls: tuple[str, ...]
     replaces: str
     applicable: bool
     change: Change | None = None
     detail: str = ""
+    setting: str = ""
+    fields: Sequence[SettingField] = ()
 
 
 class Problem(Value, frozen=True, kw_only=True):
@@ -136,7 +146,9 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
     if not refusal.fix:
         return problem
     applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
-    return replace(problem, fixes=[ProposedFix(tuple(refusal.fix), "", applicable)])
+    setting, values = fields_of(refusal.fix[0], (SIZES, DATA)) if applicable else ("", {})
+    fields = [SettingField(name, example) for name, example in values.items()]
+    return replace(problem, fixes=[ProposedFix(tuple(refusal.fix), "", applicable, setting=setting, fields=fields)])
 
 
 def _can_add(state: State) -> bool:

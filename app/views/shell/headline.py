@@ -161,6 +161,8 @@ def figures(state: State, store: Store) -> list[HeadFigure]:
 def _cycles(state: State, store: Store, report: Report) -> HeadFigure:
     known = [(b.against, store.known_report(b.state)) for b in baselines(state)]
     figure = _figure("Cycles", grouped(report.cycles), hint="Simulated")
+    if report.assumed:
+        figure = _figure("Cycles", grouped(report.cycles), hint="; ".join(["Simulated", *report.assumed]))
     if report.unknown is not None:
         figure = _figure("Cycles", cycle_count(report), hint=report.unknown.reason, level="bad")
     if report.overflow_bytes:
@@ -168,7 +170,8 @@ def _cycles(state: State, store: Store, report: Report) -> HeadFigure:
         hint = f"{full}: capacity exceeded. With larger memories the program would take {grouped(report.cycles)} cycles"
         figure = _figure("Cycles", DOES_NOT_FIT, hint=hint, level="bad")
     if known and isinstance(known[0][1], TilewrightError):
-        return replace(figure, hint=f"The machine cannot run the program of {known[0][0]}")
+        hint = f"The machine cannot run the program of {known[0][0]}"
+        return replace(figure, hint="; ".join([hint, *report.assumed]))
     changes = [_change(before, report, against) for against, before in known if isinstance(before, Report)]
     return replace(figure, changes=changes)
 

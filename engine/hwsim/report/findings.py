@@ -39,6 +39,7 @@ def find(
         *uncoalesced_findings(program, counts),
         *_left_out(program),
         *_bounded(program, counts),
+        *_assumed(program),
     ]
     return by_severity(found)
 
@@ -64,6 +65,15 @@ def _bounded(program: TaskProgram, counts: Mapping[int, int]) -> Iterator[Findin
             f"the cycles are an upper bound: the conditions of {', '.join(names)} leave out iterations that are too many to count",
             tuple(names),
         )  # fmt: skip
+
+
+def _assumed(program: TaskProgram) -> Iterator[Finding]:
+    """Yields a finding for each parameter whose contents the cycles assume."""
+    for contents in program.source.data:
+        if contents.is_known:
+            yield Finding(
+                "data-assumed", "info", f"the cycles assume data: {contents.about}", buffers=(contents.buffer,)
+            )
 
 
 def _overflows(program: TaskProgram, memory: Mapping[str, MemoryReport]) -> Iterator[Finding]:

@@ -409,6 +409,11 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
         of = next((f for f in self.observed if f.code in UNKNOWN), None)
         return None if of is None else replace(UNKNOWN[of.code], reason=of.message)
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What the cycles assume about data, in words."""
+        return tuple(f.message for f in self.observed if f.code == "data-assumed")
+
     def is_comparable(self, other: Report) -> bool:
         """Whether the cycles of both reports are known, or exclude the same kind of cost."""
         return (self.unknown and self.unknown.limit) == (other.unknown and other.unknown.limit)

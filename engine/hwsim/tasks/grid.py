@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arith import simplify
+from ...data import Lookup
 from ...ir import (
     EQ,
     GE,
@@ -32,13 +34,17 @@ from ...ir import (
     Min,
     Mod,
     Mul,
+    Node,
     Not,
     Or,
     Predicate,
     Select,
     Sub,
     Var,
+    build,
     free_vars,
+    rewrite,
+    substitute,
     walk,
 )
 from ..errors import refuse
@@ -115,6 +121,21 @@ def axes(extents: Mapping[Var, int]) -> dict[Var, Values]:
     return found
 
 
+def at_values(expr: Expr, known: Mapping[Var, Expr]) -> Expr:
+    """Returns the expression with variables replaced, and elements of given data at constant indices as numbers."""
+    found = substitute(expr, known)
+    if not any(isinstance(n, Lookup) for n in walk(found)):
+        return found
+
+    def leave(node: Node) -> Node:
+        index = simplify(node.index) if isinstance(node, Lookup) else node
+        if isinstance(node, Lookup) and isinstance(index, IntImm):
+            return build.const(node.table[min(max(index.value, 0), len(node.table) - 1)], node.dtype)
+        return node
+
+    return rewrite(found, leave)
+
+
 def used_vars(expr: Expr, among: Mapping[Var, Any]) -> set[Var]:
     """Returns the variables of `expr` that are in `among`."""
     return {v for v in free_vars(expr) if v in among}
@@ -157,6 +178,8 @@ def _function(expr: Expr) -> Function:
             return _applied(_chosen, condition, a, b)
         case Call(op=op, args=(a, b)) if op in _BITWISE:
             return _applied(_BITWISE[op], a, b)
+        case Lookup(index=index, table=table):
+            return _looked_up(_function(index), table)
         case BinaryOp(a=a, b=b) | Predicate(a=a, b=b):
             return _applied(_BINARY[type(expr)], a, b)
         case _:
@@ -170,6 +193,11 @@ def _applied(operator: Callable[..., Any], *operands: Expr) -> Function:
         first, second = functions
         return lambda over: operator(first(over), second(over))
     return lambda over: operator(*(f(over) for f in functions))
+
+
+def _looked_up(index: Function, table: tuple[int, ...]) -> Function:
+    elements = np.array(table, np.int64)
+    return lambda over: elements[np.clip(index(over), 0, len(elements) - 1)]
 
 
 def _known(var: Var, over: Mapping[Var, Any]) -> Any:

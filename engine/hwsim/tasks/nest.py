@@ -17,6 +17,7 @@ import msgspec
 from ...analysis import ProgramIndex
 from ...arith import Analyzer
 from ...cancellation import checkpoint
+from ...data import DataError, GivenData, Lookup, data_use
 from ...ir import (
     Allocate,
     Annotations,
@@ -45,19 +46,22 @@ from ...ir import (
     Var,
     build,
     free_vars,
+    rewrite,
     substitute,
     walk,
     walk_stmts,
 )
 from ...ir import dtype as dt
 from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
-from ..errors import refuse
+from ..errors import MachineError, refuse
 from .grid import UnknownValueError, axes, values
 from .threads import THREAD, is_grid, is_threads, launched, require_equal_extents
 
 ENGINE = "engine"
 MAX_EVALUATED = 1 << 16
 """Limit on the iterations at which a trip count is evaluated."""
+EXAMPLE_TRIPS = 16
+"""Example of a mean trip count in the error for one that is not known."""
 VECTORIZED = "vectorized"
 
 
@@ -75,7 +79,7 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
 
     `store` is None for an opaque evaluation; `touches` are then the regions that its block declares. `lanes` are the loops that the program
     binds to threads, the fastest first: those of x, y and z, preceded by the loops that are vectorized in each thread; none if whole
-    warps execute it.
+    warps execute it. `given` are the loads of given data, which is substituted in the store.
     """
 
     store: BufferStore | None
@@ -84,6 +88,7 @@ class Piece(msgspec.Struct, frozen=True, eq=False):
     touches: tuple[tuple[BufferRegion, bool], ...] = ()
     lanes: tuple[Var, ...] = ()
     vectorized: tuple[Var, ...] = ()  # the fastest first, with or without threads
+    given: tuple[BufferLoad, ...] = ()
 
 
 def nodes_of(piece: Piece) -> Iterator[Node]:
@@ -210,6 +215,11 @@ class _Reader:
         self.values: dict[Var, Expr] = {}
         self.sites: list[AllocationSite] = []
         self.ranges: dict[Var, Range] = {}
+        self.func = func
+        try:
+            self.data = GivenData(func)
+        except DataError as error:
+            raise MachineError(error.refusal) from error
         self.doubled = marked_buffers(func)
         self.versioned = versioned
 
@@ -282,17 +292,27 @@ class _Reader:
         if most is None:
             most = self._largest(extent)
         if most is None:
-            raise refuse("unknown-trip-count", f"loop {stmt.loop_var.name!r} has an unknown trip count", stmt,
-                         found=stmt.loop_var.name, expected="a constant extent, or one with a constant bound")  # fmt: skip
+            raise self._unknown_count(stmt)
         var = Var(stmt.loop_var.name, stmt.loop_var.dtype)
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
         return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt)), condition
 
+    def _unknown_count(self, stmt: For) -> MachineError:
+        """Returns the error for a loop whose trip count is not known; it names the parameters that decide it."""
+        name = stmt.loop_var.name
+        loops = data_use(self.func).loops
+        known = {c.buffer for c in self.func.data if c.is_known}
+        needed = [b.name for loop in loops if loop.name == name for b in loop.parameters if b.name not in known]
+        line = ", ".join(f'"{parameter}": {EXAMPLE_TRIPS}' for parameter in needed)
+        return refuse("unknown-trip-count", f"the trip count of loop {name!r} depends on data that is not given", stmt,
+                      found=", ".join(needed) or name, expected="a mean, or the elements" if needed else "a constant extent",
+                      fix=(f"data = {{{line}}}",) if needed else ())  # fmt: skip
+
     def _largest(self, extent: Expr) -> int | None:
         """Returns the largest trip count: the maximum over the loops around if their iterations are few, else an upper bound."""
-        high = Analyzer(self.ranges).bounds(extent).high
+        high = self._bound(extent)
         used = {v: build.int_value(self.ranges[v].extent) or 0 for v in free_vars(extent) if v in self.ranges}
         if not 0 < prod(used.values()) <= MAX_EVALUATED:
             return high
@@ -301,6 +321,20 @@ class _Reader:
         except UnknownValueError:
             return high
         return found if high is None else min(found, high)
+
+    def _bound(self, extent: Expr) -> int | None:
+        """Returns an upper bound of a trip count; an element of given data is between the least and the largest of them."""
+        ranges = dict(self.ranges)
+
+        def leave(node: Node) -> Node:
+            if not isinstance(node, Lookup):
+                return node
+            element, low = Var("element", node.dtype), min(node.table)
+            ends = build.const(low, node.dtype), build.const(max(node.table) - low + 1, node.dtype)
+            ranges[element] = build.make_range(*ends)
+            return element
+
+        return Analyzer(ranges).bounds(rewrite(extent, leave)).high
 
     def _realize(self, realize: BlockRealize, around: _Around) -> list[NestNode]:
         block = realize.block
@@ -349,8 +383,12 @@ class _Reader:
     def _piece(self, stmt: Stmt, around: _Around, outer: int) -> Piece:
         loops = (*(loop for _, loop in around.threads), *around.loops[outer:])
         if isinstance(stmt, BufferStore) and not dt.is_vector(stmt.value.dtype):
-            store = BufferStore(stmt.buffer, self._expr(stmt.value), tuple(map(self._expr, stmt.indices)))
-            piece = Piece(store, loops, around.conditions, lanes=around.lanes, vectorized=around.vectorized)
+            exprs, given = zip(*(self._known(e) for e in (stmt.value, *stmt.indices)), strict=True)
+            store = BufferStore(stmt.buffer, exprs[0], exprs[1:])
+            self.data.store(store)
+            piece = Piece(
+                store, loops, around.conditions, lanes=around.lanes, vectorized=around.vectorized, given=sum(given, ())
+            )
             if _is_of_warps(piece, around):
                 piece = msgspec.structs.replace(piece, lanes=(), vectorized=())
             return self._in_threads(piece, around)
@@ -395,7 +433,11 @@ class _Reader:
         return msgspec.structs.replace(around, conditions=(*around.conditions, *kept)) if kept else around
 
     def _expr(self, expr: Expr) -> Expr:
-        return substitute(expr, self.values)
+        return self._known(expr)[0]
+
+    def _known(self, expr: Expr) -> tuple[Expr, tuple[BufferLoad, ...]]:
+        """Returns an expression over loop variables, and the loads of given data in it."""
+        return self.data.replaced(substitute(expr, self.values))
 
     def _region(self, region: BufferRegion) -> BufferRegion:
         axes = tuple(Range(self._expr(r.min), self._expr(r.extent)) for r in region.region)

@@ -40,6 +40,7 @@ from ...ir import (
     walk,
 )
 from ...ir import dtype as dt
+from .grid import at_values
 
 HALVINGS = 64
 """Limit on the pieces of a range, for a condition that is not linear."""
@@ -112,7 +113,7 @@ def runs_of(
     apart: list[tuple[int, int]] = []
     for condition in (*own.conditions, *chosen):
         if not comes_back(condition, var, period, analyzer):
-            changes, unclear = edges(substitute(condition, known), var, extent, analyzer)
+            changes, unclear = edges(at_values(condition, known), var, extent, analyzer)
             cuts |= changes
             apart += unclear
     for start, stop in apart:
@@ -152,7 +153,7 @@ def _period_between(
     they do not recur.
     """
     near = _between(var, start, stop, analyzer)
-    shifted, fixed = (tuple(near.simplify(substitute(e, known)) for e in exprs) for exprs in (own.shifted, own.fixed))
+    shifted, fixed = (tuple(near.simplify(at_values(e, known)) for e in exprs) for exprs in (own.shifted, own.fixed))
     period = lcm(multiple_of, period_of(var, IterationClass((), shifted, fixed)))
     if period >= stop - start:
         return None

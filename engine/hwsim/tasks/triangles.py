@@ -21,6 +21,7 @@ from typing import NamedTuple
 from ...arith import Analyzer
 from ...cancellation import checkpoint
 from ...ir import Expr, Predicate, Var, build, substitute, uses_var
+from .grid import at_values
 from .periodicity import IterationClass, Run, comes_back, edges, is_compared, moves_evenly, period_of, shift_of, zone_of
 
 SHORT = 4
@@ -97,7 +98,7 @@ class _Proof:
             if uses_var(c, level.var)
             and not any(
                 low < run.stop and run.start < high
-                for low, high in edges(substitute(c, known), level.var, level.extent, analyzer)[1]
+                for low, high in edges(at_values(c, known), level.var, level.extent, analyzer)[1]
             )
         )
 
@@ -195,7 +196,7 @@ class _Proof:
         for n, condition in enumerate(own.conditions):
             if not uses_var(condition, var) or comes_back(condition, var, period, self._analyzer):
                 continue
-            zone = zone_of(substitute(condition, known), var, self._analyzer) if _is_linear(condition) else None
+            zone = zone_of(at_values(condition, known), var, self._analyzer) if _is_linear(condition) else None
             if zone is None:
                 raise _DifferentError
             steps = tuple(_quotient(self._shift(condition, shifts), -zone.factor) for shifts in directions)

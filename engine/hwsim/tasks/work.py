@@ -186,6 +186,7 @@ class _Reader:
         loads: list[Access] = []
         old: list[BufferLoad] = []
         nested = [load for index in store.indices for load in _every_load(_seen(index))]
+        nested += piece.given  # as before their values were known
         for node in (*_every_load(seen), *nested):
             access = self._access(node)
             if same_place(access, target, self._analyzer):

@@ -42,6 +42,10 @@ BODIES = {
     "bounds that follow the loop": "for i in range(6):\n    for j in range(i + 1):\n        B[i] = B[i] + A[i * 5 + j]",
     "a scatter onto one element": "for i in range(8):\n    B[P[i]] = B[P[i]] * 2 + A[i]",
     "scatter of the last": "for i in range(8):\n    B[P[i]] = A[i]",
+    "bounds from data": "for i, k in T.grid(4, 5):\n    for j in range(P[i]):\n"
+    "        B[i * 5 + k] = B[i * 5 + k] * 2 + A[j]",
+    "bounds from data that the loop rewrites": "for k in range(6):\n    for j in range(P[3]):\n"
+    "        B[k] = B[k] + A[j]\n    P[3] = k",
     "backwards": "for i in range(8):\n    B[7 - i] = B[8 - i] + A[i]",
 }
 

@@ -41,6 +41,7 @@ def checks(schedule: tilewright.Schedule) -> dict[str, Any]:
     verdict = assert_type(tilewright.verify(schedule, seed=1), tilewright.Verdict)
     proof = assert_type(tilewright.prove(schedule), tilewright.Proof)
     print(verdict.status, proof.detail)
+    tilewright.Schedule(tilewright.with_data(schedule.mod, {"j": 12, "indptr": [0, 3]}))
     arrays = assert_type(tilewright.random_inputs(schedule), dict[str, Any])
     return assert_type(tilewright.run(schedule, arrays, sizes={"M": 8}), dict[str, Any])
 

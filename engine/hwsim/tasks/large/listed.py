@@ -13,8 +13,8 @@ import numpy as np
 
 from ....arith import Analyzer
 from ....cancellation import checkpoint
-from ....ir import Expr, Range, Var, build, free_vars, substitute
-from ..grid import MAX_POINTS, UnknownValueError, Values, used_vars, values
+from ....ir import Expr, Range, Var, build, free_vars
+from ..grid import MAX_POINTS, UnknownValueError, Values, at_values, used_vars, values
 from ..periodicity import edges
 
 MAX_ENTERED = 1 << 24
@@ -31,7 +31,7 @@ def held_ranges(
     analyzer = Analyzer({var: Range(build.const(0, var.dtype), build.const(extent, var.dtype))})
     cuts = {0, extent}
     for condition in conditions:
-        changes, unclear = edges(substitute(condition, known), var, extent, analyzer)
+        changes, unclear = edges(at_values(condition, known), var, extent, analyzer)
         if unclear:
             return None
         cuts |= {n for n in changes if 0 < n < extent}
