@@ -1,4 +1,5 @@
-"""The app for `panel serve app/main.py --plugins tilewright.app.server.panel_plugin`; without the plugin it ends the server.
+"""The app for `panel serve app/main.py`. An installed package adds the plugin to that command (`tilewright/panel_start.py`); without the
+plugin the app ends the server.
 
 Panel runs the file outside of its package, so its imports are absolute.
 """

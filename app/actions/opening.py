@@ -13,6 +13,7 @@ from ...engine.adopt import MissingValuesError
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.script import Note, Parsed, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
+from ..document.machine import target_of
 from ..document.pasted import path_beside, plain_notebook
 from ..document.posts import labels_of
 from ..state.addresses import NEW_DRAFT, Address, model_address
@@ -147,7 +148,9 @@ def opened(state: State, intent: OpenDocument) -> State:
         path = intent.path and path_beside(
             intent.path
         )  # the program's file stays unchanged: its notebook has a separate file
-        document = read_document(as_notebook(intent.text, parsed=made.plain), path)
+        document = read_document(
+            as_notebook(intent.text, target_of(intent.text)[1] or DEFAULT_MACHINE, parsed=made.plain), path
+        )
     known = intent.read is not None and intent.read.document.text == document.text
     notebook = intent.read if known and intent.read is not None else evaluate(document, parsed=made.plain)
     if notebook.schedule is None:

@@ -1,9 +1,12 @@
-"""The machine cell: a preset or a machine file, with changed parameters."""
+"""The machine cell: a preset or a machine file, with changed parameters; and the machine for the target that a text names."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+import msgspec
 
 from ...engine.hwsim import Machine, load_machine, preset_names
 from ...engine.ir import Refusal
@@ -65,3 +68,29 @@ def _beside(source: str, document: Document) -> str:
             )
         )
     return str(real)
+
+
+class TargetWord(msgspec.Struct, frozen=True):
+    """A sign of a target in a text, and the preset machine for it."""
+
+    pattern: re.Pattern[str]
+    machine: str
+
+
+TARGETS = (
+    TargetWord(re.compile(r"\bvta\.(?:get_env|environment|build|lower)\b|\benv\.(?:BATCH|BLOCK_IN|BLOCK_OUT|dma_copy)\b"), "vta"),
+    TargetWord(re.compile(r"\bvtcm\b|_vtcm\b|\bvtcm_|[\"']hexagon\b", re.IGNORECASE), "dual-bank-npu"),
+    TargetWord(re.compile(r"[\"'](?:cuda|nvidia|rocm|metal|vulkan|opencl)\b"), "gpu-sm"),
+    TargetWord(re.compile(r"[\"'](?:blockIdx|threadIdx)\.[xyz][\"']"), "gpu-sm"),
+    TargetWord(re.compile(r"[\"']llvm(?: -[^\"']*)?[\"']|target=[\"']c[\"']"), "cpu-core"),
+)  # fmt: skip
+"""The signs; the first that occurs decides, so that a host's target ("llvm" beside "cuda") does not."""
+
+
+def target_of(text: str) -> tuple[str, str]:
+    """The sign of a target in a text, and the preset machine for it; both "" without a sign."""
+    for target in TARGETS:
+        found = target.pattern.search(text)
+        if found is not None:
+            return found[0].strip("\"'"), target.machine
+    return "", ""

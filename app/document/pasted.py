@@ -7,6 +7,7 @@ stops at the first schedule line that cannot be read or is refused; it and the l
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
 from .functions import function_of, has_choice
+from .machine import target_of
 from .posts import Post, PostRead, numbered, numbers, read_post, with_prose_around
 from .workload import read_workload
 
@@ -52,13 +54,33 @@ def converted(
     """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of one program of a post or
     function of a module, by its number from 1 or its name (`program`; 0 is the first); other documents unchanged.
 
-    The machine is the preset `machine`, or the first preset that has all the program's scopes. The notebook gets a new path beside the
-    file; `beside`: names that the text imports from other files of its project are read there. `given` are values for symbolic sizes,
-    substituted if the schedule of TE text cannot be built for all sizes, and for parameters of functions that make the program;
-    `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
+    The machine is that of the text's target, else the preset `machine`; if it lacks scopes of the program, the first preset that has them.
+    The notebook gets a new path beside the file; `beside`: names that the text imports from other files of its project are read there.
+    `given` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes, and for parameters of
+    functions that make the program; `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
     if not is_plain(document):
         return Converted(document)
+    sign, target = target_of(document.text)
+    made = _converted(document, target or machine, given, program, beside=beside)
+    used = _machine_name(made.document) if made.plain is None else ""
+    if target == machine or used != target:
+        return made
+    note = Note(
+        f"the text has the target {sign!r}, so the machine is {target}; the list in the top bar has others",
+        Place(1, 1, 1, 1, document.path or ""),
+    )
+    return replace_fields(made, notes=(*made.notes, note))
+
+
+def _machine_name(document: Document) -> str:
+    named = re.search(r'tilewright\.machine\("([\w-]+)"\)', "".join(cell.body for cell in document.of_kind("machine")))
+    return named[1] if named else ""
+
+
+def _converted(
+    document: Document, machine: str, given: Mapping[str, int | str] | None, program: int | str, *, beside: bool
+) -> Converted:
     text = document.text.lstrip("\ufeff")
     carried = _carried_notebook(document)
     if carried is not None:

@@ -1,12 +1,14 @@
-"""`panel serve app/main.py --plugins tilewright.app.server.panel_plugin`: the gate and the API for a server that Panel starts itself.
+"""The plugin of `panel serve app/main.py`, which `panel_start` adds to the command: the gate and the API in a server of Panel's.
 
 Panel's own routes import modules that a URL names, so the page refuses to run on a server without this plugin.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -60,5 +62,17 @@ def install(policy: AccessPolicy) -> None:
     BokehTornado.start_request = gated  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def address(arguments: Sequence[str], policy: AccessPolicy) -> str:
+    """The address of the first visit, by Panel's command line."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--port", default=os.environ.get("BOKEH_PORT", "5006"))
+    parser.add_argument("--address", default=os.environ.get("BOKEH_ADDRESS", "localhost"))
+    parser.add_argument("--prefix", default=os.environ.get("BOKEH_PREFIX", ""))
+    given, _ = parser.parse_known_args(arguments[1:])
+    port = "PORT" if given.port == "0" else given.port
+    prefix = f"/{given.prefix.strip('/')}" if given.prefix.strip("/") else ""
+    return f"http{'s' * policy.is_tls}://{given.address}:{port}{prefix}/{policy.invitation}"
+
+
 install(POLICY)
-print(f"Tilewright requires a token: open the address of the server with /{POLICY.invitation}", flush=True)
+print(f"Tilewright is at {address(sys.argv, POLICY)}", flush=True)

@@ -147,3 +147,17 @@ def test_the_page_of_panel_serve_works(
     expect(page.locator('[data-figure="Peak vtcm"] b')).not_to_have_text(peak)
     settled(page)
     shoot(page, "panel-serve")
+
+
+@pytest.mark.slow
+def test_panels_own_command_serves_the_page(
+    page: Page, serve_command: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_TOKEN", "a-token-of-some-length")
+    code = "import sys; from panel.command import main; main()"
+    main = str(Path(tilewright.app.__path__[0]) / "main.py")
+    url = serve_command("-c", code, "serve", main, "--port", "{port}", "--address", "127.0.0.1")
+    page.goto(f"{url}/?token=a-token-of-some-length")
+    open_example(page, "place_the_copies")
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator(".step code").last).to_contain_text("compute_at")

@@ -20,10 +20,12 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import Undo, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.cli import main
-from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.document import DEFAULT_MACHINE, converted, evaluate, read_document
+from tilewright.app.document.machine import target_of
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.problems.value import problems_value
+from tilewright.app.views.shell.gallery import example_of
 from tilewright.engine.adopt import read_pasted
 from tilewright.engine.ir import structural_equal
 
@@ -116,3 +118,44 @@ def test_te_text_in_the_workload_cell_is_refused_with_a_hint() -> None:
 def test_a_plain_program_keeps_its_text() -> None:
     document = read_document(MATMUL)
     assert converted(document, "dual-bank-npu").document is document
+
+
+DOUBLED = """
+n = te.var("n")
+A = te.placeholder((n,), name="A")
+B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "machine"),
+    [
+        ('fun = tvm.build(s, [A, B], "llvm", name="f")', "cpu-core"),
+        ("target = tvm.target.Target('llvm -mcpu=skylake-avx512')", "cpu-core"),
+        ('tvm.build(s, [A, B], target="cuda", target_host="llvm")', "gpu-sm"),
+        ('bx = te.thread_axis("blockIdx.x")', "gpu-sm"),
+        ("env = vta.get_env()", "vta"),
+        ("A = te.placeholder((o, n, env.BATCH, env.BLOCK_IN))", "vta"),
+        ('AL = s.cache_read(A, "local.vtcm", [C])', "dual-bank-npu"),
+        ("a text about llvm and cuda", ""),
+    ],
+)
+def test_a_sign_of_a_target_names_a_machine(text: str, machine: str) -> None:
+    assert target_of(text)[1] == machine
+
+
+def test_the_notebook_of_a_text_has_the_machine_of_its_target_and_says_so() -> None:
+    made = converted(read_document(DOUBLED + 'f = tvm.build(s, [A, B], "llvm")\n'), DEFAULT_MACHINE)
+    assert example_of("x", made.document).machine == "cpu-core"
+    assert any("'llvm', so the machine is cpu-core" in note.text for note in made.notes)
+
+
+def test_a_machine_without_the_scopes_of_the_program_is_not_chosen() -> None:
+    text = DOUBLED + 'AA = s.cache_read(A, "local.vtcm", [B])\nf = tvm.build(s, [A, B], "llvm")\n'
+    assert example_of("x", converted(read_document(text), "gpu-sm").document).machine == "dual-bank-npu"
+
+
+def test_a_text_without_a_target_has_the_default() -> None:
+    made = converted(read_document("# A program\n" + MATMUL + "\nsch = tvm.s_tir.Schedule(matmul)\n"), DEFAULT_MACHINE)
+    assert example_of("x", made.document).machine == DEFAULT_MACHINE

@@ -16,14 +16,17 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 
 import tilewright.app
 from tilewright.app.cli.commands.serve import free_port
+from tilewright.panel_start import PLUGIN, with_plugin
 
 MAIN = str(Path(tilewright.app.__path__[0]) / "main.py")
 TOKEN = "a-token-of-some-length"
 
 
 @contextmanager
-def panel(port: int, *more: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "panel", "serve", MAIN, "--port", str(port), "--address", "127.0.0.1", *more]
+def panel(port: int, *more: str, before: str = "") -> Iterator[subprocess.Popen[str]]:
+    """Panel's command in a process, which runs the statements `before` first."""
+    code = f"{before}\nimport sys; from panel.command import main; main()"
+    command = [sys.executable, "-c", code, "serve", MAIN, "--port", str(port), "--address", "127.0.0.1", *more]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -87,10 +90,26 @@ def test_panel_serve_with_the_plugin_has_the_same_gate(monkeypatch: pytest.Monke
         assert status(port, "/api", **shown)[0] == 200 and status(port, "/healthz")[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("arguments", "added"),
+    [
+        (["panel", "serve", MAIN], True),
+        (["panel", "serve", "--port", "5007", MAIN], True),
+        (["panel", "serve", MAIN, "--plugins", PLUGIN], False),
+        (["panel", "serve", "other/main.py"], False),
+        (["panel", "convert", MAIN], False),
+        (["tilewright", "serve"], False),
+        ([], False),
+    ],
+)
+def test_panel_serve_of_the_app_gets_the_plugin(arguments: list[str], added: bool) -> None:
+    assert with_plugin(arguments) == [*arguments, *(["--plugins", PLUGIN] if added else [])]
+
+
 @pytest.mark.slow
 def test_the_server_refuses_to_start_without_the_plugin() -> None:
     port = free_port(0)
-    with panel(port) as process:
+    with panel(port, before="import importlib.metadata as m; m.entry_points = lambda **_: []") as process:
         status(port, "/main")
         process.wait(30)
         assert process.stderr is not None
