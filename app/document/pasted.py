@@ -64,7 +64,7 @@ def converted(
     sign, target = target_of(document.text)
     made = _converted(document, target or machine, given, program, beside=beside)
     used = _machine_name(made.document) if made.plain is None else ""
-    if target == machine or used != target:
+    if not target or target == machine or used != target:
         return made
     note = Note(
         f"the text has the target {sign!r}, so the machine is {target}; the list in the top bar has others",
