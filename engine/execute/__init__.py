@@ -1,17 +1,18 @@
 """Execution of programs on NumPy arrays: reference semantics, and verification of schedules."""
 
 from .errors import ExecuteError
-from .inputs import random_inputs
+from .inputs import MOST_TRIPS, random_inputs
 from .lanes import element, lane_of, lanes_of
 from .layouts import Image, ParameterLayout, image
 from .operation_count import operation_count
 from .program import run
 from .values import DIVISIONS, KNOWN_INTRINSICS, NO_OPERATION, PURE_CALLS
-from .verify import Expectation, Verdict, VerdictStatus, verify
+from .verify import Expectation, Verdict, VerdictStatus, run_cost, verify
 
 __all__ = [
     "DIVISIONS",
     "KNOWN_INTRINSICS",
+    "MOST_TRIPS",
     "NO_OPERATION",
     "PURE_CALLS",
     "ExecuteError",
@@ -27,5 +28,6 @@ __all__ = [
     "operation_count",
     "random_inputs",
     "run",
+    "run_cost",
     "verify",
 ]

@@ -21,7 +21,7 @@ from .statements import Statements
 from .values import numpy_dtype
 
 MOST_IN_LANES = 1_000_000_000
-"""The largest work, in element operations, of a program whose iterations have buffers of their own."""
+"""The largest cost, in element operations, of a program whose iterations have buffers of their own."""
 
 
 class BufferContents(msgspec.Struct, frozen=True, eq=False):
@@ -61,10 +61,10 @@ class Executable:
         movable = isinstance(func.body, BlockRealize) and while_loop(func.body) is None
         if not (movable and self._compile(plan_buffer_allocation(func), meter) <= MOST_IN_LANES):
             self._compile(func, meter)
-        meter.require_within(self.code.work)
+        meter.require_within(self.code.cost)
 
     def _compile(self, func: PrimFunc, meter: Meter) -> int:
-        """Compile the function and return its work."""
+        """Compile the function and return its cost."""
         self.plain = plain = Plain(_sizes(func, self.arrays))
         self.memories = {b: _memory(b, plain.shape(b), self.arrays.get(b.name)) for b in func.buffers}
         body = plain.stmt(func.body)
@@ -72,7 +72,7 @@ class Executable:
         axes.visit(body)
         statements = Statements(dict(self.memories), plain.shapes, plain.ranges, axes.kinds, meter)
         self.code = statements.compile(body, CompileContext())
-        return self.code.work
+        return self.code.cost
 
     def run(self) -> dict[str, BufferContents]:
         """Every parameter buffer after the run, by name."""

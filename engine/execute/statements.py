@@ -50,12 +50,18 @@ LARGEST_FRAME = 1 << 17  # elements computed at once: a few temporaries of this 
 
 
 class Code(msgspec.Struct, frozen=True, eq=False):
-    """A compiled statement. `volume`: elements of its largest frame or allocation, over the axes within it. `work`: element operations, if
-    all loops run in full and all branches run."""
+    """A compiled statement. `volume`: elements of its largest frame or allocation, over the axes within it. `work`: element operations, and
+    `steps`: closure calls, if all loops run in full and all branches run."""
 
     run: Run
     volume: int = 1
     work: int = 0
+    steps: int = 0
+
+    @property
+    def cost(self) -> int:
+        """The work, with calls counted as so many elements."""
+        return self.work + self.steps * STEP_COST
 
 
 class Statements:
@@ -97,7 +103,8 @@ class Statements:
                 env[var] = i
                 run(frame)
 
-        return Code(in_order, body.volume, self._trips(stmt) * (body.work + STEP_COST))
+        trips = self._trips(stmt)
+        return Code(in_order, body.volume, trips * body.work, trips * (body.steps + 1))
 
     def _axis(self, stmt: For, kind: Kind, first: Fn, extent: Fn, context: CompileContext) -> Code:
         """A closure that runs all iterations at once, in chunks that keep the frames of the body small."""
@@ -121,7 +128,7 @@ class Statements:
                 start += size
 
         most = self._trips(stmt)
-        return Code(lockstep, min(chunk, most) * body.volume, most * body.work)
+        return Code(lockstep, min(chunk, most) * body.volume, most * body.work, -(-most // chunk) * body.steps)
 
     def _trips(self, stmt: For) -> int:
         """The upper bound of the loop's iterations; 1 if unknown."""
@@ -159,7 +166,7 @@ class Statements:
                 for part in self._narrowed(frame, tests, 0):
                     then.run(part)
 
-            return Code(guard, then.volume, then.work)
+            return Code(guard, then.volume, then.work, then.steps)
         whole = self.expressions.compile(stmt.condition, context)
 
         def choose(frame: Frame) -> None:
@@ -169,7 +176,8 @@ class Statements:
                     self.meter.spend(0)
                     case.run(frame.part(box) if box else frame)
 
-        return Code(choose, max(then.volume, otherwise.volume), then.work + otherwise.work)
+        work, steps = then.work + otherwise.work, then.steps + otherwise.steps
+        return Code(choose, max(then.volume, otherwise.volume), work, steps)
 
     def _narrowed(self, frame: Frame, tests: list[Fn], number: int) -> Iterator[Frame]:
         """The parts of the frame in which all tests hold, narrowed by one test after the other."""
@@ -195,7 +203,8 @@ class Statements:
             for run in runs:
                 run(frame)
 
-        return Code(in_turn, max(code.volume for code in codes), sum(code.work for code in codes))
+        work, steps = sum(code.work for code in codes), sum(code.steps for code in codes)
+        return Code(in_turn, max(code.volume for code in codes), work, steps)
 
     def within(self, stmt: Within, context: CompileContext) -> Code:
         return self.compile(stmt.body, replace(context, block=stmt.name))
@@ -211,7 +220,7 @@ class Statements:
             body.run(frame)
 
         sizes = [memory.size for memory in made]
-        return Code(fresh, max(body.volume, *sizes), body.work + sum(sizes))
+        return Code(fresh, max(body.volume, *sizes), body.work + sum(sizes), body.steps)
 
     def let(self, stmt: LetStmt, context: CompileContext) -> Code:
         value = self.expressions.compile(stmt.value, context)
@@ -255,14 +264,14 @@ class Statements:
         update = find_update(stmt) if folded else None
         target = self.expressions.reach(stmt, context)
         if update is not None:
-            return Code(self._fold(stmt, update, folded, context), work=work)
+            return Code(self._fold(stmt, update, folded, context), work=work, steps=1)
         value = self.expressions.compile(stmt.value, context)
 
         def store(frame: Frame) -> None:
             spend(work * prod(frame.sizes))
             target.store(frame, value(frame))
 
-        return Code(store, work=work)
+        return Code(store, work=work, steps=1)
 
     def _fold(self, stmt: BufferStore, update: StoreUpdate, folded: list[int], context: CompileContext) -> Run:
         """`X[i] = X[i] op e` along axes that the index does not use: computes all of e first, then folds in order."""

@@ -54,6 +54,12 @@ def verify(
     return Expectation(original, seed, limit).verdict(func, layouts)
 
 
+def run_cost(func: PrimFunc, limit: int | None = None) -> int:
+    """The estimated cost of a run, in element operations. Raises ExecuteError "too-costly" beyond `limit`, and for unsupported code."""
+    scalars = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in scalar_parameters(func)}
+    return Executable(func, scalars, limit).code.cost
+
+
 class Expectation:
     """The results of a program on random inputs, computed once and compared with later versions of the program. See `verify`."""
 
@@ -66,8 +72,7 @@ class Expectation:
         self._inputs: dict[str, Array] = {}
         self._expected: dict[str, BufferContents] = {}
         try:
-            scalars = {p.name: np.ones((), numpy_dtype(p.dtype)) for p in scalar_parameters(original)}
-            Executable(original, scalars, limit)  # check the cost before inputs of that size are allocated
+            run_cost(original, limit)  # before inputs of that size are allocated
             self._inputs, self._expected = _first_run(original, seed, limit)
         except ExecuteError as error:
             self._fault = _not_executed(error)

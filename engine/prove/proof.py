@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ..execute import ParameterLayout, Verdict, operation_count, verify
+from ..execute import MOST_TRIPS, ParameterLayout, Verdict, operation_count, verify
 from ..ir import PrimFunc
 from ..lower import LowerError
 from ..processes import OverBudgetError, isolated
@@ -122,7 +122,7 @@ def _at_smaller_sizes(
 ) -> Verdict | None:
     """The verdict of a run with sizes that are halved, the largest first, until it is quick; None if that gives none."""
     small = dict(sizes)
-    while (at := sized(func, original, layouts, small)) and (operation_count(at.original) or 0) > QUICK_RUN:
+    while (at := sized(func, original, layouts, small)) and (operation_count(at.original, MOST_TRIPS) or 0) > QUICK_RUN:
         largest = max(small, key=lambda name: small[name])
         if small[largest] < 2:
             return None

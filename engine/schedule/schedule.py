@@ -27,7 +27,7 @@ from ..ir import (
     replace_nodes,
     walk_stmts,
 )
-from ..lower import Plan, planned
+from ..lower import Plan, planned, with_sizes
 from ..prove import QUICK_RUN, Proof, check, prove, sized, tested
 from ..script import from_tvm
 from ..script.language import SCHEDULE_MAKERS, is_te, makes_schedule, tree_of
@@ -247,16 +247,16 @@ class Schedule(Primitives, Sampling):
         intrinsic whose implementation cannot run, the description is compared."""
         func, remark = self._runnable
         found = check(func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
-        if found.is_too_costly and not sizes:
-            found = self._checked_on_smaller() or found
+        if found.is_too_costly:
+            found = self._checked_on_smaller(sizes or {}) or found
         return (
             replace_fields(found, detail=f"{found.detail}{remark}") if found.status in ("proved", "tested") else found
         )
 
-    def _checked_on_smaller(self) -> Verdict | None:
-        """The verdict of a run of the same calls on a program with smaller extents; None if that gives none."""
+    def _checked_on_smaller(self, sizes: Mapping[str, int]) -> Verdict | None:
+        """The verdict of a run of the same calls on a program with these sizes and smaller extents; None if that gives none."""
         whole = self.original[self.func_name]
-        small = smaller_program(whole, QUICK_RUN)
+        small = smaller_program(with_sizes(whole, sizes).func, QUICK_RUN)
         if small is None:
             return None
         func, new = small
@@ -268,9 +268,9 @@ class Schedule(Primitives, Sampling):
             return None
         if verdict.status == "unknown":
             return None
-        sizes = ", ".join(f"{now} for {old}" for old, now in new.items())
+        extents = ", ".join(f"{now} for {old}" for old, now in new.items())
         return replace_fields(
-            verdict, detail=f"{verdict.detail}, on a smaller program ({sizes}): a run of the whole takes too long"
+            verdict, detail=f"{verdict.detail}, on a smaller program ({extents}): a run of the whole takes too long"
         )
 
     @property
