@@ -71,9 +71,50 @@ def other_languages(nodes: Iterable[ast.AST]) -> dict[str, str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 module = f"{node.module or ''}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
-                if module.endswith(".language"):
+                if module.endswith(".language") and not is_tile_language(module):
                     found[alias.asname or alias.name] = module
     return found
+
+
+def is_tile_language(module: str) -> bool:
+    """Whether a module is TileLang's language, also one for other devices, such as `tilelang.ascend.language`."""
+    return module.startswith("tilelang.") and module.endswith(".language")
+
+
+def uses_tile_language(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a text is TileLang: its source, or the tile IR that TileLang prints."""
+    for node in nodes:
+        match node:
+            case ast.ImportFrom(module=str(module)) if is_tile_language(module) or (
+                module.partition(".")[0] == "tilelang" and any(alias.name == "language" for alias in node.names)
+            ):
+                return True
+            case ast.Import() if any(is_tile_language(alias.name) for alias in node.names):
+                return True
+            case ast.Constant(value="tilelang_root"):
+                return True
+            case _:
+                pass
+    return False
+
+
+def is_eager(node: ast.AST) -> bool:
+    """Whether a function is an eager kernel of TileLang: `@tilelang.jit` with the launch of the kernel in its own body."""
+    if not isinstance(node, ast.FunctionDef) or not any(_is_jit(decorator) for decorator in node.decorator_list):
+        return False
+    inner = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef) and part is not node]
+    own = (part for part in ast.walk(node) if not any(part in ast.walk(function) for function in inner))
+    return not any(map(is_script, inner)) and any(isinstance(part, ast.With) and _launches(part) for part in own)
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(target).rpartition(".")[2] in ("jit", "lazy_jit")
+
+
+def _launches(node: ast.With) -> bool:
+    calls = (item.context_expr for item in node.items)
+    return any(isinstance(call, ast.Call) and called_name(call).endswith("Kernel") for call in calls)
 
 
 def root_of_decorator(node: ast.AST) -> str:
@@ -136,6 +177,7 @@ __all__ = [
     "called_name",
     "calls_old_te",
     "has_graph",
+    "is_eager",
     "is_script",
     "is_te",
     "makes_schedule",
@@ -143,4 +185,5 @@ __all__ = [
     "root_of_decorator",
     "takes_schedule",
     "tree_of",
+    "uses_tile_language",
 ]

@@ -23,6 +23,7 @@ from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
+from ..script.tilelang.expressions import function_named, is_of_language, type_named, type_part
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi
@@ -105,6 +106,9 @@ class TEDialect(ScriptDialect):
         return self.reader.undefined(node)
 
     def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
+        dtype = type_named(name)
+        if dtype is not None:
+            return dtype
         if self.is_running(name):
             return run.runs(node)
         if self.reader.script_name(node) == "T.AXIS_SEPARATOR":
@@ -113,6 +117,8 @@ class TEDialect(ScriptDialect):
 
     def is_running(self, name: str) -> bool:
         """Whether a dotted name belongs to the runtime: `np.zeros`, `tvm.nd.array`, `tvm.cpu`."""
+        if is_of_language(name):
+            return False
         module, *rest = name.split(".")
         if module in ("tvm", "vta"):
             return ".".join(rest[:1]) in _RUNNING or ".".join(rest[:2]) in _RUNNING
@@ -121,6 +127,9 @@ class TEDialect(ScriptDialect):
     # --- calls
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        of_tiles = function_named(name) if is_of_language(name) else None
+        if of_tiles is not None:
+            return of_tiles(self.reader, node)
         script_name = self.reader.script_name(node.func)
         read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
         if read is not None:
@@ -189,6 +198,8 @@ class TEDialect(ScriptDialect):
         if isinstance(owner, stages.TESchedule) and name == "stages":
             return run.runs(node)
         found = self.reader.attribute_of(owner, name)
+        if found is None and isinstance(owner, str):
+            found = type_part(owner, name)
         if found is None:
             raise run.error(node, "unsupported", f".{name} is not supported here", expected=expected_attributes(owner))
         return found

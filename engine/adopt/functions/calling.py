@@ -46,6 +46,8 @@ class _Seeker(ScheduleDialect):
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
         if node in self.wanted.called:
             self.scopes[node] = run.scope
+        if self.wanted.is_eager and node is self.wanted.node:
+            self.scopes[node] = run.scope
         if not self.wanted.is_script:
             return super().definition(run, node)
         if node is not self.wanted.node:
@@ -130,7 +132,7 @@ def read_nested(
     dialect.result = None
     caller = _Caller(run, dialect, given)
     try:
-        found = caller.defined() if wanted.is_script else caller.computed()
+        found = caller.eager() if wanted.is_eager else caller.defined() if wanted.is_script else caller.computed()
     except UnknownValueError as error:
         if not error.name or error.name in {*given, *caller.values, *dialect.of_axes}:
             raise
@@ -161,7 +163,7 @@ class _Caller:
         self.given = given
         self.wanted = dialect.wanted
         self.values, self.open = values_of(
-            run.source, self.wanted.name, self.wanted.node, self.wanted.needs, given, symbolic=not self.wanted.is_script
+            run.source, self.wanted.name, self.wanted.node, self.wanted.needs, given, symbolic=not self.wanted.is_script and not self.wanted.is_eager
         )
 
     @property
@@ -201,6 +203,19 @@ class _Caller:
         if isinstance(result, Parsed):
             return _of_parsed(result, self.note)
         raise self._not_reached(self.wanted.node) if result is None else result
+
+    def eager(self) -> Snippet:
+        """Return an eager kernel of TileLang, read with values of its parameters that are no tensors."""
+        self.call_around()
+        node, scope = self.wanted.node, self.dialect.scopes.get(self.wanted.node)
+        assert isinstance(node, ast.FunctionDef)
+        if scope is None:
+            raise self._not_reached(node)
+        with self.run.inside(scope):
+            defaults = function_of(self.run, node).defaults
+            found = self.dialect.definitions_of(node).read(node, self.run, {**defaults, **self.values})
+        assert found is not None
+        return _of_parsed(found, self.note)
 
     def _not_reached(self, node: ast.AST) -> ParseError:
         return self.run.source.error(node, "unsupported", f"the functions around {self.wanted.name} do not reach it with these values",

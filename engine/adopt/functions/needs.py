@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ...ir import Place, Refusal
 from ...script.errors import ParseError, parse_error
+from ...script.language import is_eager
 from ...script.reading.source import Source
 from ...script.subset.scope import Value
 from ...script.subset.values import Attributes
@@ -97,11 +98,38 @@ def needs_of(
         call = dict[str, ast.expr]() if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
         given = {**defaults_of(inner), **_parametrized(inner), **call}
         parts = wanted.parts if inner is not node else (node,)
+        declared = declared_tensors(inner) if is_eager(inner) else frozenset[str]()
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
+            if argument.arg in declared:
+                continue
             needs = [*_of_parameter(argument, given, inner, parts, uses_of(inner))]
             if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
                 found |= {need.name: need for need in needs}
+        if is_eager(inner):
+            found |= {name: replace(_need(name, None, given.get(name)), kind="size", optional=True) for name in constants_of(inner)}
     return tuple(found.values())
+
+
+def declared_tensors(node: ast.AST) -> frozenset[str]:
+    """Return the parameters of an eager kernel that are tensors: those with a type, in the signature or in the body."""
+    arguments = parameters_of(node) if isinstance(node, ast.FunctionDef) else []
+    typed = {a.arg for a in arguments if a.annotation is not None and "Tensor" in ast.unparse(a.annotation)}
+    return frozenset(typed | {
+        part.target.id for part in ast.walk(node)
+        if isinstance(part, ast.AnnAssign) and part.value is None and isinstance(part.target, ast.Name)
+    })  # fmt: skip
+
+
+def constants_of(node: ast.AST) -> list[str]:
+    """Return the sizes that an eager kernel takes from its tensors: `M, N = T.const("M, N")`."""
+    found: list[str] = []
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(func=ast.Attribute(attr="const"), args=[ast.Constant(value=str(names)), *_]):
+                found += [name.strip() for name in names.split(",") if name.strip()]
+            case _:
+                pass
+    return found
 
 
 def is_static(node: ast.FunctionDef | ast.Lambda) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from ...script.language import SCHEDULE_MAKERS, called_name, is_script, other_languages, root_of_decorator
+from ...script.language import SCHEDULE_MAKERS, called_name, is_eager, is_script, other_languages, root_of_decorator
 from ...script.subset.bindings import calls_in, free_names, root_name
 from ..schedule_counts import schedules_of
 from .dependencies import own_parts
@@ -57,9 +57,14 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
         return schedules_of(self.node) if isinstance(self.node, ast.FunctionDef) and not self.is_script else 0
 
     @property
+    def is_eager(self) -> bool:
+        """Whether the program is an eager kernel of TileLang, whose function has parameters that are no tensors."""
+        return is_eager(self.node)
+
+    @property
     def called(self) -> tuple[Definition | ast.Lambda, ...]:
         """The definitions of the functions to call, from the outermost."""
-        return self.around if self.is_script else (*self.around, self.node)
+        return self.around if self.is_script or self.is_eager else (*self.around, self.node)
 
 
 def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> list[NestedProgram]:
@@ -88,6 +93,9 @@ def _definitions(
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not is_script(node):
+                if is_eager(node):
+                    yield around, node
+                    continue
                 if isinstance(node, ast.FunctionDef):
                     if _makes(node):
                         yield around, node
@@ -162,16 +170,24 @@ def _calls(tree: ast.Module) -> Mapping[str, Known]:
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     found: dict[str, Known] = {}
     for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in found:
+        function = functions.get(_called_function(call)) if isinstance(call, ast.Call) else None
+        if function is None or not isinstance(call, ast.Call) or function.name in found:
             continue
-        function = functions.get(call.func.id)
-        given = (*call.args, *(k.value for k in call.keywords))
-        if function is not None and given and all(literal(value) is not None for value in given):
-            names = [a.arg for a in parameters_of(function)]
-            found[function.name] = dict(zip(names, call.args, strict=False)) | {
-                k.arg: k.value for k in call.keywords if k.arg is not None
-            }
+        names = [a.arg for a in parameters_of(function)]
+        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg is not None}
+        known = {name: value for name, value in given.items() if literal(value) is not None}
+        if known and (len(known) == len(given) or is_eager(function)):
+            found[function.name] = known
     return found
+
+
+def _called_function(call: ast.Call) -> str:
+    """Return the name of the function that is called, also by `kernel.compile(M=1024)`."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="compile" | "get_tir" | "lower"):
+            return name
+        case _:
+            return ""
 
 
 __all__ = ["NestedProgram", "has_nested", "makes_program", "nested_programs", "schedules_given"]

@@ -69,7 +69,7 @@ def _grid(reader: ExpressionReader, node: ast.Call) -> list[For]:
             extents.extend(reader.as_expr(v, argument) for v in (many if isinstance(many, tuple) else (many,)))
         else:
             extents.append(reader.index(argument))
-    return [_header(build.const(0, e.dtype), e, "serial") for e in extents if _require_integer(reader, node, e)]
+    return [header(build.const(0, e.dtype), e, "serial") for e in extents if _require_integer(reader, node, e)]
 
 
 def _require_integer(reader: ExpressionReader, node: ast.AST, extent: Expr) -> bool:
@@ -106,13 +106,13 @@ def _loop(reader: ExpressionReader, node: ast.Call, kind: ForKind) -> tuple[list
     thread = reader.string(tag) if tag is not None else None
     step = reader.index(step_node) if step_node is not None else None
     if low is None:
-        return [_header(build.const(0, end.dtype), end, kind, thread, found)], step
+        return [header(build.const(0, end.dtype), end, kind, thread, found)], step
     low, end = build.match_dtypes(low, end)
-    loop = _header(low, difference(end, low), kind, thread, found)
+    loop = header(low, difference(end, low), kind, thread, found)
     return [loop], None if step is not None and build.is_const(step, 1) else step
 
 
-def _header(low: Expr, extent: Expr, kind: ForKind, thread: str | None = None, annotations: Annotations = ()) -> For:
+def header(low: Expr, extent: Expr, kind: ForKind, thread: str | None = None, annotations: Annotations = ()) -> For:
     return For(Var("", extent.dtype), low, extent, kind, Evaluate(build.const(0, "int32")), thread, annotations)
 
 

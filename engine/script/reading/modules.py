@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -19,7 +19,7 @@ from ...ir import (
     Var,
 )
 from ..errors import parse_error
-from ..language import other_languages, root_of_decorator
+from ..language import is_tile_language, other_languages, root_of_decorator, uses_tile_language
 from ..notes import Note, passed_notes
 from ..subset.bindings import free_names
 from ..subset.core import Evaluator
@@ -27,6 +27,8 @@ from ..subset.scope import Scope, Unknown, Value
 from ..subset.statements import evaluator
 from ..subset.values import Module, TypeVariable, frozen, reachable
 from ..syntax import collection_paused
+from ..tilelang.functions import TileFunctionReader
+from ..tilelang.statements import TileReader
 from .blocks import read_annotations
 from .dialect import ScriptDialect
 from .expressions import ExpressionReader
@@ -101,10 +103,14 @@ class ModuleReader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.reader = StatementReader(source, current=False)
-        self.exprs = self.reader.exprs
         self.notes: list[Note] = []
-        self.functions = FunctionReader(source, self.reader)
+        if uses_tile_language(source.nodes):
+            self.reader = TileReader(source, current=False)
+            self.functions = TileFunctionReader(source, self.reader)
+        else:
+            self.reader = StatementReader(source, current=False)
+            self.functions = FunctionReader(source, self.reader)
+        self.exprs = self.reader.exprs
         imports = [node for node in source.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
         imports += _commented_imports(source.lines)
         for node in imports:
@@ -126,8 +132,11 @@ class ModuleReader:
         kinds = ("I.ir_module", "T.script") if isinstance(node, ast.ClassDef) else ("T.prim_func", "T.script")
         return any(name in kinds for name in names)
 
-    def read(self, node: ast.FunctionDef | ast.ClassDef, run: Evaluator) -> Parsed | None:
-        """Return the program of a definition; None for a relax function, which is noted."""
+    def read(
+        self, node: ast.FunctionDef | ast.ClassDef, run: Evaluator, given: Mapping[str, Value] | None = None
+    ) -> Parsed | None:
+        """Return the program of a definition; None for a relax function, which is noted. `given` are the values of the parameters of an
+        eager kernel."""
         scope = Scope()
         values = program_values(run, node)
         self.functions.type_vars = [name for name, value in values.items() if isinstance(value, TypeVariable)]
@@ -140,11 +149,18 @@ class ModuleReader:
             if isinstance(node, ast.FunctionDef) and is_relax(node):
                 self._pass_over(node)
                 return None
-            program = self._class(node) if isinstance(node, ast.ClassDef) else self.functions.read(node)
+            program = self._program(node, given)
         finally:
             self.exprs.scope = outer
         notes, self.notes = tuple(self.notes), []
         return Parsed(program, self.reader.positions.freeze(), notes)
+
+    def _program(self, node: ast.FunctionDef | ast.ClassDef, given: Mapping[str, Value] | None) -> IRModule | PrimFunc:
+        if isinstance(node, ast.ClassDef):
+            return self._class(node)
+        if given is not None and isinstance(self.functions, TileFunctionReader):
+            return self.functions.read_eager(node, given)
+        return self.functions.read(node)
 
     def _python(self, run: Evaluator) -> Evaluator:
         """Return an evaluator of the functions that a program calls: the one around it, with values of programs."""
@@ -198,7 +214,10 @@ class ModuleReader:
             last = alias.name.rpartition(".")[2]
             scripted = isinstance(node, ast.ImportFrom) and (node.module or "").endswith(("script", "tvm.hybrid"))
             name = alias.asname or last
-            if last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
+            module = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            if is_tile_language(module):
+                self.exprs.namespaces[name] = "T"
+            elif last in _NAMESPACES and (scripted or ".script." in f".{alias.name}"):
                 self.exprs.namespaces[name] = _NAMESPACES[last]
             elif name in self.exprs.namespaces and (not _is_of_tvm(node, alias) or name in other_languages([node])):
                 del self.exprs.namespaces[name]  # another language's T
@@ -330,6 +349,6 @@ def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Va
     return value
 
 
-_IS_OF_TVM = re.compile(r"(?:^|\.)(?:tvm|tilewright)(?:\.|$)")
+_IS_OF_TVM = re.compile(r"(?:^|\.)(?:tvm|tilewright|tilelang)(?:\.|$)")
 
 __all__ = ["ModuleReader", "Parsed", "parse", "program_values"]

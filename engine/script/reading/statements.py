@@ -447,7 +447,10 @@ class StatementReader:
             value = arithmetic(self.exprs, node, op, build.load(buffer, self.exprs.indices(target, buffer)), value)
         indices = self.exprs.indices(target, buffer)
         value = self._stored(value_node, buffer, value, indices)
-        return self.mark(BufferStore(buffer, value, indices), self.source.place(node))
+        return self.store(buffer, value, indices, self.source.place(node))
+
+    def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
+        return self.mark(BufferStore(buffer, value, indices), place)
 
     def _stored(self, node: ast.expr, buffer: Buffer, value: Expr, indices: tuple[Expr, ...] = ()) -> Expr:
         """Cast the value to the type of the accessed elements; the lanes must match."""
@@ -670,12 +673,15 @@ class StatementReader:
 
     # --- loops
 
+    def headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
+        return loop_headers(self.exprs, node)
+
     def _for(self, node: ast.For) -> Stmt:
         if node.orelse:
             raise self.source.error(
                 node.orelse[0], "unsupported", "for … else is not part of the subset", expected="no else"
             )
-        headers, step = loop_headers(self.exprs, node.iter)
+        headers, step = self.headers(node.iter)
         targets = loop_targets(self.exprs, node.target, headers)
         place = self.source.header(node)
         made: list[For] = []

@@ -1,0 +1,123 @@
+"""The blocks of tile operations: each is a loop nest around one block, whose iterators are the loops around it and its own axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from ...analysis import accessed_regions
+from ...arith import bounds, prove, simplify
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferStore,
+    Expr,
+    For,
+    ForKind,
+    IntImm,
+    IterVar,
+    Range,
+    Stmt,
+    Var,
+    build,
+    free_vars,
+    substitute,
+    walk,
+)
+from ...ir.expr import IterType
+
+Loops: TypeAlias = Mapping[Var, For]
+
+
+class Axis(msgspec.Struct, frozen=True, eq=False):
+    """An axis of a tile operation, with a loop of its own."""
+
+    var: Var
+    extent: Expr
+    kind: IterType = "spatial"
+
+
+def axis(name: str, extent: Expr, kind: IterType = "spatial") -> Axis:
+    return Axis(Var(name, extent.dtype), extent, kind)
+
+
+def axes_of(extents: Iterable[Expr]) -> tuple[list[Axis], list[Expr]]:
+    """Return an axis for each extent but 1, and the position of an element along all of them."""
+    axes: list[Axis] = []
+    position: list[Expr] = []
+    for extent in extents:
+        if build.is_const(extent, 1):
+            position.append(build.const(0, extent.dtype))
+        else:
+            axes.append(axis(f"ax{len(axes)}", extent))
+            position.append(axes[-1].var)
+    return axes, position
+
+
+def block(
+    name: str, around: Loops, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (),
+    parallel: Iterable[Var] = (), sums: bool = False, loop_kind: ForKind = "serial",
+) -> Stmt:  # fmt: skip
+    """Return a block in loops of its `axes`, which runs if all `conditions` hold. `around` are the loops around it, of which `parallel` are
+    independent; one of the others that does not occur in the written indices carries a value from one iteration to the next, a sum if it
+    `sums`."""
+    own = {a.var: For(a.var, build.const(0, a.extent.dtype), a.extent, loop_kind, body) for a in axes}
+    written = _written(body)
+    iterators: dict[Var, Var] = {}
+    iter_vars: list[IterVar] = []
+    kinds = {a.var: a.kind for a in axes}
+    independent = {*parallel, *(v for v, loop in around.items() if loop.thread_tag is not None)}
+    loops = {**around, **own}
+    for var, loop in loops.items():
+        iterators[var] = Var(f"v{var.name}", var.dtype)
+        kind = kinds.get(var) or ("spatial" if var in independent or var in written else "reduce" if sums else "opaque")
+        iter_vars.append(IterVar(iterators[var], _domain(loop, loops, iterators), kind))
+    values: tuple[Expr, ...] = tuple(loops)
+    if not loops:  # a block has at least one iterator
+        iter_vars, values = [IterVar(Var("vi"), build.make_range(0, 1), "spatial")], (IntImm(0),)
+    inside = substitute(body, iterators)
+    made = Block(name, tuple(iter_vars), (), (), inside)
+    reads, writes = accessed_regions(made)
+    realize = BlockRealize(values, build.logical_and(*conditions), Block(name, tuple(iter_vars), reads, writes, inside))
+    return build.nest([*own.values()], realize)
+
+
+def _written(body: Stmt) -> set[Var]:
+    """Return the variables that occur in the indices of all elements that a body writes."""
+    stores = [node for node in walk(body) if isinstance(node, BufferStore)]
+    found = [{v for index in store.indices for v in free_vars(index)} for store in stores]
+    return set[Var].intersection(*found) if found else set()
+
+
+def _domain(loop: For, loops: Loops, iterators: Mapping[Var, Expr]) -> Range:
+    """Return the values of a loop's iterator: those of the loop, or up to a bound if they depend on other loops."""
+    used = {v for v in free_vars(loop.extent) if v in loops}
+    if not used and not any(v in loops for v in free_vars(loop.min)):
+        return Range(loop.min, loop.extent)
+    ranges = ranges_of(loops)
+    low, high = bounds(loop.min, ranges), bounds(simplify(build.add(loop.min, loop.extent), ranges), ranges)
+    if low.low is not None and high.high is not None:
+        return Range(build.const(low.low, loop.min.dtype), build.const(high.high - low.low, loop.extent.dtype))
+    return Range(substitute(loop.min, iterators), substitute(loop.extent, iterators))
+
+
+def ranges_of(loops: Loops, axes: Iterable[Axis] = ()) -> dict[Var, Range]:
+    """Return the values of the variables of loops and axes."""
+    found = {var: Range(loop.min, loop.extent) for var, loop in loops.items()}
+    return found | {a.var: Range(build.const(0, a.extent.dtype), a.extent) for a in axes}
+
+
+def outside(buffer: Buffer, indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> list[Expr]:
+    """Return the conditions under which indices are inside of a buffer, without those that always hold."""
+    found: list[Expr] = []
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        for condition in (build.ge(index, build.const(0, index.dtype)), build.lt(index, extent)):
+            if not prove(condition, ranges):
+                found.append(condition)
+    return found
+
+
+__all__ = ["Axis", "Loops", "axes_of", "axis", "block", "outside", "ranges_of"]

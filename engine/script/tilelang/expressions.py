@@ -1,0 +1,189 @@
+"""TileLang's expressions: what its module has besides the functions of TVMScript."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from ...ir import Buffer, BufferLoad, BufferRegion, Call, Cast, Expr, IntImm, StringImm, Var, build
+from ...ir import dtype as dt
+from ..reading.expressions import ExpressionReader
+from ..reading.intrinsics import operands, parameters
+from ..reading.reader import Reader
+from ..subset.scope import Value
+from ..subset.values import Module
+
+ReadFunction: TypeAlias = Callable[[Reader, ast.Call], Value]
+
+
+class TileExpressions(ExpressionReader):
+    """Reads the expressions of TileLang."""
+
+    def value(self, node: ast.expr) -> Value:
+        if isinstance(node, ast.IfExp):
+            return self._chosen(node)
+        if isinstance(node, ast.Attribute):
+            name = self.script_name(node)
+            if name is not None and dt.is_valid(name.removeprefix("T.")):
+                return name.removeprefix("T.")
+            if name is not None and name.startswith("T.GemmWarpPolicy"):
+                return name
+        found = super().value(node)
+        return found.name.rpartition(".")[2] if isinstance(found, Module) and dt.is_valid(found.name.rpartition(".")[2]) else found
+
+    def _chosen(self, node: ast.IfExp) -> Value:
+        """Read `a if condition else b`; with a condition that only a run decides, it is a value like T.if_then_else."""
+        test = self.value(node.test)
+        if isinstance(test, Expr) and not isinstance(test, IntImm):
+            return build.if_then_else(self.as_condition(test, node.test), self.expr(node.body), self.expr(node.orelse))
+        chosen = test.value if isinstance(test, IntImm) else test
+        return self.value(node.body if chosen else node.orelse)
+
+    def _name(self, node: ast.Name) -> Value:
+        value = super()._name(node)
+        if isinstance(value, Buffer) and value.scope == "local.var":
+            return BufferLoad(value, (IntImm(0),) * len(value.shape))
+        return value
+
+    def _call(self, node: ast.Call) -> Value:
+        read = function_named(self.called(node) or "")
+        return super()._call(node) if read is None else read(self, node)
+
+    def attribute_of(self, owner: Value, name: str) -> Value:
+        if isinstance(owner, str) and name in _OF_TYPES:
+            return type_part(owner, name)
+        if isinstance(owner, Buffer) and name == "ndim":
+            return len(owner.shape)
+        return super().attribute_of(owner, name)
+
+    def variable(self, value: Value) -> Buffer | None:
+        """Return the buffer of a `T.alloc_var` that a value loads."""
+        match value:
+            case BufferLoad(buffer=buffer) if buffer.scope == "local.var":
+                return buffer
+            case _:
+                return None
+
+
+
+def _dtype(reader: Reader, node: ast.Call) -> Value:
+    """`T.dtype("float16")`."""
+    return reader.dtype(node.args[0])
+
+
+def _dynamic(reader: Reader, node: ast.Call) -> Value:
+    """`T.dynamic("m")`, `T.symbolic("m, n", "int32")`: size variables."""
+    name, dtype = parameters(reader, node, ("name", "dtype"), 1)
+    assert name is not None
+    kind = "int32" if dtype is None else reader.dtype(dtype)
+    names = [part.strip() for part in reader.string(name).split(",") if part.strip()]
+    made = tuple(Var(part, kind) for part in names)
+    return made[0] if len(made) == 1 else made
+
+
+
+def _reinterpret(reader: Reader, node: ast.Call) -> Value:
+    """`T.reinterpret(value, dtype)`: the bits of a value as another type; older texts have the type first."""
+    first, second = node.args if len(node.args) == 2 else (node.args[0], node.keywords[0].value)
+    values = [reader.value(first), reader.value(second)]
+    dtype = next((v for v in values if isinstance(v, str)), None)
+    value = next((v for v in values if not isinstance(v, str)), None)
+    if dtype is None or value is None:
+        raise reader.error(node, "wrong-arguments", "T.reinterpret needs a value and a type", expected='T.reinterpret(x, "uint16")')
+    return Call("reinterpret", (reader.as_expr(value, node),), dtype)
+
+
+def _loop_break(reader: Reader, node: ast.Call) -> Value:
+    raise reader.error(node, "unsupported", "leaving a loop is not supported", expected="a condition around the rest of the body")
+
+
+def _clamp(reader: Reader, node: ast.Call) -> Value:
+    """`T.clamp(x, low, high)`."""
+    x, low, high = operands(reader, node, ("dst", "min_val", "max_val"))
+    return build.minimum(build.maximum(x, low), high)
+
+
+def _many(make: Callable[[Expr, Expr], Expr]) -> ReadFunction:
+    """`T.max(a, b, …)`."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        found = [reader.expr(argument) for argument in node.args]
+        result = found[0]
+        for value in found[1:]:
+            result = make(result, value)
+        return result
+
+    return read
+
+
+def _unary(op: str) -> ReadFunction:
+    """A fast version of a function: `T.__exp(x)`."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        (x,) = operands(reader, node, ("x",))
+        return Call(op, (x,), x.dtype)
+
+    return read
+
+
+def _ceildiv(reader: Reader, node: ast.Call) -> Value:
+    a, b = operands(reader, node, ("a", "b"))
+    return build.floordiv(build.add(a, build.sub(b, IntImm(1))), b)
+
+
+def _cast(reader: Reader, node: ast.Call) -> Value:
+    """`T.cast(value, dtype)`, or `T.Cast(dtype, value)`."""
+    first, second = node.args
+    a, b = reader.value(first), reader.value(second)
+    dtype, value = (a, b) if isinstance(a, str) else (b, a)
+    if not isinstance(dtype, str):
+        raise reader.error(node, "wrong-arguments", "the type is missing", expected='T.cast(x, "float16")')
+    return build.cast(reader.as_expr(value, node), reader.dtype(second if dtype is b else first))
+
+
+
+FUNCTIONS: Mapping[str, ReadFunction] = {
+    "dtype": _dtype,
+    **dict.fromkeys(("dynamic", "symbolic", "const"), _dynamic),
+    "reinterpret": _reinterpret,
+    "loop_break": _loop_break,
+    "clamp": _clamp,
+    "max": _many(build.maximum),
+    "min": _many(build.minimum),
+    **{f"__{op}": _unary(op) for op in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")},
+    "Cast": _cast,
+    "cast": _cast,
+    "tilelang.cdiv": _ceildiv,
+}
+"""Readers of functions that TVMScript does not have, or has in another form."""
+
+_OF_TYPES = ("bits", "bytes")
+_LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
+
+
+def is_of_language(name: str) -> bool:
+    """Whether a dotted name belongs to TileLang's language, or is one of its helpers for sizes."""
+    return _LANGUAGE.match(name) is not None or name in ("tilelang.cdiv",)
+
+
+def function_named(name: str) -> ReadFunction | None:
+    """Return the reader of a function of TileLang by its name, "T.dtype" or "tilelang.language.dtype"."""
+    return FUNCTIONS.get(name.removeprefix("T.") if name.startswith("T.") else _LANGUAGE.sub("", name))
+
+
+def type_named(name: str) -> str | None:
+    """Return the data type that a name of TileLang's language is: "tilelang.language.float16"."""
+    last = name.rpartition(".")[2]
+    return last if is_of_language(name) and dt.is_valid(last) else None
+
+
+def type_part(dtype: str, name: str) -> int | None:
+    """Return the size of a data type in bits or bytes."""
+    if not dt.is_valid(dtype) or name not in _OF_TYPES:
+        return None
+    return dt.bits(dtype) if name == "bits" else max(dt.bits(dtype) // 8, 1)
+
+
+__all__ = ["FUNCTIONS", "TileExpressions", "function_named", "is_of_language", "type_named", "type_part"]

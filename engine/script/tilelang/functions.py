@@ -1,0 +1,68 @@
+"""TileLang's functions: a kernel that is a prim_func, and an eager kernel, which declares its tensors in its body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ...ir import PrimFunc, StringImm, Var, build
+from ..printing.dialect import S_TIR
+from ..reading.functions import FunctionReader
+from ..subset.scope import Value
+from .statements import TENSORS, TileReader, tensor
+
+_PLAIN = {"int": "int32", "float": "float32", "bool": "bool"}
+
+
+class TileFunctionReader(FunctionReader):
+    """Reads the kernels of TileLang."""
+
+    reader: TileReader
+
+    def _is_buffer(self, annotation: ast.expr) -> bool:
+        target = annotation.func if isinstance(annotation, ast.Call) else annotation.value if isinstance(annotation, ast.Subscript) else annotation
+        return self.exprs.script_name(target) in TENSORS
+
+    def _buffer_parameter(self, argument: ast.arg) -> Var:
+        assert argument.annotation is not None
+        buffer = tensor(self.reader.exprs, argument.arg, argument.annotation)
+        if buffer is None:
+            return super()._buffer_parameter(argument)
+        return self._defined(argument.arg, buffer, argument)
+
+    def _defined(self, name: str, buffer, node: ast.AST) -> Var:
+        handle = Var(f"{name}_handle", "handle")
+        self.exprs.define(name, buffer, node)
+        self.reader.handles[handle] = buffer
+        return handle
+
+    def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
+        return {**super()._options(node), "s_tir": True}
+
+    def read_eager(self, node: ast.FunctionDef, given: Mapping[str, Value]) -> PrimFunc:
+        """Read an eager kernel with `given` values of the parameters that are no tensors. Its outputs follow its parameters."""
+        self.reader.begin_function()
+        self.reader.constants = given
+        with self.exprs.scope.nested():
+            for name, value in given.items():
+                self.exprs.scope.define(name, value)
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            for argument in arguments:
+                if argument.annotation is not None and self._is_buffer(argument.annotation):
+                    buffer = tensor(self.reader.exprs, argument.arg, argument.annotation)
+                    assert buffer is not None
+                    self.reader.tensors[argument.arg] = buffer
+                    self.exprs.define(argument.arg, buffer, argument)
+            body = self._body(node)
+        tensors = [self.reader.tensors[a.arg] for a in arguments if a.arg in self.reader.tensors]
+        buffers = [*tensors, *self.reader.outputs]
+        if not tensors:
+            raise self.source.error(node, "not-a-program", f"{node.name} declares no tensor", expected="A: T.Tensor((M, N), dtype)")
+        params = tuple(Var(f"{buffer.name}_handle", "handle") for buffer in buffers)
+        func = PrimFunc(node.name, params, tuple(zip(params, buffers, strict=True)), body, ())
+        self._require_small(node, func)
+        self.reader.positions.add(func, self.source.header(node))
+        return func
+
+
+__all__ = ["TileFunctionReader"]
