@@ -23,7 +23,8 @@ from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
-from ..script.tilelang.expressions import function_named, is_of_language, type_named, type_part
+from ..script.tilelang.expressions import function_named
+from ..script.tilelang.names import is_of_language, type_named, type_part
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi

@@ -10,6 +10,7 @@ from ..subset.core import Dialect, Evaluator, ReadCall
 from ..subset.modules import type_variable
 from ..subset.scope import Foreign, Scope, Value
 from ..subset.values import Module
+from ..tilelang.names import type_named, type_part
 from . import operators
 from .expressions import ExpressionReader
 
@@ -39,6 +40,9 @@ class ScriptDialect(Dialect):
         return super().call(run, name, node)
 
     def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
+        dtype = type_named(name)
+        if dtype is not None:
+            return dtype
         return Module(name) if self.reader.script_name(node) is not None else run.runs(node)
 
     def keeps(self, name: str) -> bool:
@@ -74,7 +78,7 @@ class ScriptDialect(Dialect):
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
         if isinstance(owner, IntImm) and name == "value":
             return owner.value
-        found = self.reader.attribute_of(owner, name)
+        found = type_part(owner, name) if isinstance(owner, str) else self.reader.attribute_of(owner, name)
         return super().attribute(run, owner, name, node) if found is None else found
 
     def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:

@@ -322,19 +322,19 @@ def program_values(run: Evaluator, node: ast.AST) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name in free_names(node):
         if name in run.scope:
-            value = _program_value(run, name, run.scope[name], node)
-            if value is not None:
-                found[name] = value
+            value = run.scope[name]
+            if not isinstance(value, Module) or not _IS_OF_TVM.search(value.name):
+                found[name] = _program_value(run, name, value, node)
     return found
 
 
 def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Value:
-    """Return a value as a program has it; None for a module of TVM."""
+    """Return a value as a program has it."""
     line = run.lines.get(name, 1)
     if isinstance(value, Module):
         if value.name.partition(".")[0] in ("math", "functools", "itertools", "operator"):
             return value
-        return None if _IS_OF_TVM.search(value.name) else Unknown(f"line {line} imports it")
+        return Unknown(f"line {line} imports it")
     for part in reachable(value, 1000):
         by = run.memory.change_of(part)
         if by is not None:

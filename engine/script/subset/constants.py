@@ -27,6 +27,8 @@ _BITS: dict[type[ast.operator], Callable[[int, int], int]] = {
 def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
     """Return the value of `a op b`. Raises ValueError with a message for an undefined result or an unsupported operator."""
     if isinstance(op, ast.LShift | ast.RShift | ast.Pow) and isinstance(a, int) and isinstance(b, int):
+        if isinstance(op, ast.Pow) and -1100 < b < 0 and a:
+            return float(a) ** b
         if not 0 <= b < 64:
             raise ValueError("the exponent or shift must be between 0 and 63")
         result = a << b if isinstance(op, ast.LShift) else a >> b if isinstance(op, ast.RShift) else a**b
@@ -34,6 +36,8 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
         result = _BITS[type(op)](a, b)
     else:
         compute = _OPERATORS.get(type(op))
+        if isinstance(op, ast.Pow) and (a > 0 or not isinstance(b, float)):
+            compute = operator.pow
         if compute is None:
             raise ValueError("this operator is not supported on constants")
         try:
@@ -51,6 +55,8 @@ def compare(op: ast.cmpop, a: object, b: object) -> bool:
     """Return the truth of `a op b` for constants. Raises ValueError if it is undefined."""
     if isinstance(op, ast.Is | ast.IsNot):
         return is_same(a, b) == isinstance(op, ast.Is)
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(b, tuple | list):
+        return (a in b) == isinstance(op, ast.In)
     if isinstance(op, ast.Eq | ast.NotEq):
         return (a == b) == isinstance(op, ast.Eq)
     order: dict[type[ast.cmpop], Callable[[float, float], bool]] = {

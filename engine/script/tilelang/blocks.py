@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -13,22 +13,26 @@ from ...ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferStore,
     Expr,
     For,
     ForKind,
     IntImm,
     IterVar,
+    Node,
     Range,
     Stmt,
     Var,
     build,
     free_vars,
+    rewrite,
     substitute,
     walk,
 )
 from ...ir.expr import IterType
 
+N = TypeVar("N", bound=Node)
 Loops: TypeAlias = Mapping[Var, For]
 
 
@@ -120,4 +124,32 @@ def outside(buffer: Buffer, indices: Sequence[Expr], ranges: Mapping[Var, Range]
     return found
 
 
-__all__ = ["Axis", "Loops", "axes_of", "axis", "block", "outside", "ranges_of"]
+def seen_through(node: N, views: Mapping[Buffer, Buffer]) -> N:
+    """Replace the elements of views by those of the buffers that they show."""
+
+    def leave(part: Node) -> Node:
+        if isinstance(part, BufferLoad) and part.buffer in views:
+            return BufferLoad(*_shown(part.buffer, part.indices, views))
+        if isinstance(part, BufferStore) and part.buffer in views:
+            owner, indices = _shown(part.buffer, part.indices, views)
+            return BufferStore(owner, part.value, indices)
+        return part
+
+    return cast("N", rewrite(node, leave))
+
+
+def _shown(buffer: Buffer, indices: Sequence[Expr], views: Mapping[Buffer, Buffer]) -> tuple[Buffer, tuple[Expr, ...]]:
+    """Return the element of a buffer that an element of its view is: the one at the same place in row-major order."""
+    while buffer in views:
+        place: Expr = IntImm(0)
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            place = build.add(build.mul(place, extent), index)
+        buffer, found = views[buffer], list[Expr]()
+        for extent in reversed(buffer.shape[1:]):
+            found.append(build.floormod(place, extent))
+            place = build.floordiv(place, extent)
+        indices = (place, *reversed(found))
+    return buffer, tuple(map(simplify, indices))
+
+
+__all__ = ["Axis", "Loops", "axes_of", "axis", "block", "outside", "ranges_of", "seen_through"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from ..reading.intrinsics import operands, parameters
 from ..reading.reader import Reader
 from ..subset.scope import Value
 from ..subset.values import Module
+from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
 
 ReadFunction: TypeAlias = Callable[[Reader, ast.Call], Value]
 
@@ -26,12 +26,19 @@ class TileExpressions(ExpressionReader):
             return self._chosen(node)
         if isinstance(node, ast.Attribute):
             name = self.script_name(node)
-            if name is not None and dt.is_valid(name.removeprefix("T.")):
-                return name.removeprefix("T.")
+            dtype = None if name is None else type_alias(name.removeprefix("T."))
+            if dtype is not None:
+                return dtype
             if name is not None and name.startswith("T.GemmWarpPolicy"):
                 return name
         found = super().value(node)
-        return found.name.rpartition(".")[2] if isinstance(found, Module) and dt.is_valid(found.name.rpartition(".")[2]) else found
+        named = type_named(found.name) if isinstance(found, Module) else None
+        return found if named is None else named
+
+    def dtype(self, node: ast.expr) -> str:
+        value = self.value(node)
+        known = type_alias(value) if isinstance(value, str) else None
+        return super().dtype(node) if known is None else known
 
     def _chosen(self, node: ast.IfExp) -> Value:
         """Read `a if condition else b`; with a condition that only a run decides, it is a value like T.if_then_else."""
@@ -48,23 +55,21 @@ class TileExpressions(ExpressionReader):
         return value
 
     def _call(self, node: ast.Call) -> Value:
-        read = function_named(self.called(node) or "")
+        name = self.called(node) or ""
+        if not name and isinstance(node.func, ast.Attribute):
+            root = node.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            name = ast.unparse(node.func) if isinstance(root, ast.Name) and root.id == "tilelang" else ""
+        read = function_named(name)
         return super()._call(node) if read is None else read(self, node)
 
     def attribute_of(self, owner: Value, name: str) -> Value:
-        if isinstance(owner, str) and name in _OF_TYPES:
+        if isinstance(owner, str) and name in TYPE_PARTS:
             return type_part(owner, name)
         if isinstance(owner, Buffer) and name == "ndim":
             return len(owner.shape)
         return super().attribute_of(owner, name)
-
-    def variable(self, value: Value) -> Buffer | None:
-        """Return the buffer of a `T.alloc_var` that a value loads."""
-        match value:
-            case BufferLoad(buffer=buffer) if buffer.scope == "local.var":
-                return buffer
-            case _:
-                return None
 
 
 
@@ -128,6 +133,11 @@ def _unary(op: str) -> ReadFunction:
     return read
 
 
+def _next_power(reader: Reader, node: ast.Call) -> Value:
+    """`tilelang.math.next_power_of_2(n)`."""
+    return 1 << max(reader.constant_int(node.args[0]) - 1, 0).bit_length()
+
+
 def _ceildiv(reader: Reader, node: ast.Call) -> Value:
     a, b = operands(reader, node, ("a", "b"))
     return build.floordiv(build.add(a, build.sub(b, IntImm(1))), b)
@@ -155,35 +165,14 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     **{f"__{op}": _unary(op) for op in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")},
     "Cast": _cast,
     "cast": _cast,
-    "tilelang.cdiv": _ceildiv,
+    **dict.fromkeys(("tilelang.cdiv", "tilelang.math.cdiv"), _ceildiv),
+    **dict.fromkeys(("tilelang.next_power_of_2", "tilelang.math.next_power_of_2"), _next_power),
 }
 """Readers of functions that TVMScript does not have, or has in another form."""
 
-_OF_TYPES = ("bits", "bytes")
-_LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
-
-
-def is_of_language(name: str) -> bool:
-    """Whether a dotted name belongs to TileLang's language, or is one of its helpers for sizes."""
-    return _LANGUAGE.match(name) is not None or name in ("tilelang.cdiv",)
-
-
 def function_named(name: str) -> ReadFunction | None:
     """Return the reader of a function of TileLang by its name, "T.dtype" or "tilelang.language.dtype"."""
-    return FUNCTIONS.get(name.removeprefix("T.") if name.startswith("T.") else _LANGUAGE.sub("", name))
+    return FUNCTIONS.get(name.removeprefix("T.") if name.startswith("T.") else own_name(name))
 
 
-def type_named(name: str) -> str | None:
-    """Return the data type that a name of TileLang's language is: "tilelang.language.float16"."""
-    last = name.rpartition(".")[2]
-    return last if is_of_language(name) and dt.is_valid(last) else None
-
-
-def type_part(dtype: str, name: str) -> int | None:
-    """Return the size of a data type in bits or bytes."""
-    if not dt.is_valid(dtype) or name not in _OF_TYPES:
-        return None
-    return dt.bits(dtype) if name == "bits" else max(dt.bits(dtype) // 8, 1)
-
-
-__all__ = ["FUNCTIONS", "TileExpressions", "function_named", "is_of_language", "type_named", "type_part"]
+__all__ = ["FUNCTIONS", "TileExpressions", "function_named"]

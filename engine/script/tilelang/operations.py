@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ReadOperation: TypeAlias = "Callable[[TileReader, ast.Call], Stmt | None]"
 _IGNORED = ("annotations", "coalesced_width", "loop_layout", "disable_tma", "eviction_policy", "prefer_instruction", "memory_order",
-            "batch", "nan_propagate", "policy", "k_pack", "wg_wait", "size")  # fmt: skip
+            "batch", "nan_propagate", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "return_prev")  # fmt: skip
 """Options that say how an operation is done, not what it means."""
 
 
@@ -311,7 +311,7 @@ def _cumsum(reader: TileReader, node: ast.Call) -> Stmt:
 OPERATIONS: Mapping[str, ReadOperation] = {
     **dict.fromkeys(("copy", "async_copy", "tma_copy"), _copy),
     **dict.fromkeys(("fill", "clear"), _fill),
-    **dict.fromkeys(("gemm", "gemm_v1", "gemm_v2", "wgmma_gemm"), _gemm),
+    **dict.fromkeys(("gemm", "gemm_v1", "gemm_v2", "wgmma_gemm", "tcgen05_gemm"), _gemm),
     **{f"reduce_{kind}": _reduction(kind) for kind in _KINDS},
     "reduce": _reduction(None),
     "cumsum": _cumsum,

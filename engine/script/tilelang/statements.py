@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ...arith import prove_equal
 from ...ir import (
     NE,
     Annotations,
     Buffer,
+    BufferData,
     BufferLoad,
     BufferStore,
     Evaluate,
@@ -17,6 +19,7 @@ from ...ir import (
     ForKind,
     IfThenElse,
     IntImm,
+    NodeAttr,
     Place,
     Stmt,
     Var,
@@ -25,13 +28,15 @@ from ...ir import (
 )
 from ..reading.blocks import unique_name
 from ..reading.expressions import difference
+from ..reading.helpers import in_macro
 from ..reading.intrinsics import parameters
 from ..reading.loops import header
 from ..reading.reader import Item
 from ..reading.source import Source
 from ..reading.statements import StatementReader
-from ..subset.scope import Value
-from .blocks import Axis, block, outside, ranges_of
+from ..subset.scope import Foreign, Value
+from ..subset.values import Function
+from .blocks import Axis, block, outside, ranges_of, seen_through
 from .expressions import TileExpressions
 from .operations import OPERATIONS
 from .regions import Tile
@@ -41,6 +46,7 @@ _SCOPES = {
     "alloc_fragment": "local.fragment",
     "alloc_local": "local",
     "alloc_global": "global",
+    "alloc_tmem": "shared.tmem",
 }
 """Allocations with their default scopes."""
 _LOOPS: dict[str, ForKind] = {
@@ -52,12 +58,23 @@ _HINTS = (
     "dec_max_nreg", "inc_max_nreg", "no_set_max_nreg", "sync_threads", "sync_warp", "device_assert", "print", "import_source", "pdl_sync",
     "pdl_trigger", "annotate_padding", "sync_grid", "fence_proxy_async", "sync_global", "annotate_restrict_buffers",
     "annotate_compile_flags", "annotate_producer_reg_dealloc", "annotate_consumer_reg_alloc", "assume", "ptx_fence_barrier_init",
-    "barrier_init", "cp_async_barrier_noinc", "ptx_wait_group", "ptx_commit_group", "cluster_sync",
+    "barrier_init", "mbarrier_wait_parity", "mbarrier_arrive", "mbarrier_expect_tx", "barrier_wait", "barrier_arrive", "wait_wgmma",
+    "warpgroup_arrive", "warpgroup_commit_batch", "warpgroup_wait", "warpgroup_fence_operand", "tcgen05_mma_arrive", "tcgen05_after_thread_sync",
+    "tcgen05_before_thread_sync", "deallocate_tmem", "tma_store_arrive", "tma_store_wait", "create_list_of_mbarrier", "syncthreads",
+    "clc_try_cancel", "fence_view_async_shared", "cp_async_barrier_noinc", "ptx_wait_group", "ptx_commit_group", "cluster_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
+_BARRIERS = ("alloc_barrier", "alloc_cluster_barrier", "alloc_descriptor", "alloc_tcgen05_instr_desc", "alloc_wgmma_desc", "alloc_tcgen05_smem_desc")
 GRID = ("x", "y", "z")
 THREADS = "tl.launch_threads"
 STAGES = "num_stages"
+WARP_GROUP = "tl.warp_group"
+
+
+class Barrier(Foreign):
+    """A barrier, or a descriptor of an instruction: no values are computed from it."""
+
+    __slots__ = ()
 
 
 class TileReader(StatementReader):
@@ -76,6 +93,7 @@ class TileReader(StatementReader):
         self.at: ast.stmt | None = None
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
+        self.views: dict[Buffer, Buffer] = {}  # the buffers whose elements others name in another shape
         self.constants: Mapping[str, Value] = {}  # values of the sizes that an eager kernel takes from its tensors
 
     # --- blocks
@@ -85,6 +103,8 @@ class TileReader(StatementReader):
     ) -> Stmt:
         """Return the block of an operation in its loops."""
         name = unique_name(hint, self.block_names)
+        body = seen_through(body, self.views) if self.views else body
+        conditions = [seen_through(c, self.views) for c in conditions] if self.views else conditions
         return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
 
     def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
@@ -128,19 +148,23 @@ class TileReader(StatementReader):
     def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
         item = node.items[0]
         call, function = item.context_expr, self.exprs.called(item.context_expr)
-        if isinstance(call, ast.Call) and function == "T.Kernel":
+        if isinstance(call, ast.Call) and function in ("T.Kernel", "T.ClusterKernel"):
             return self._kernel(node, call, item.optional_vars)
         if isinstance(call, ast.Call) and function == "T.sblock" and ast.unparse(call).startswith("T.sblock('tilelang_root')"):
             return self.body(node.body)
+        if isinstance(call, ast.Call) and function == "T.ws":
+            group = self.exprs.carried(call)
+            assert group is not None
+            return self.mark(NodeAttr(group, WARP_GROUP, build.const(0, "int32"), self.nested_body(node.body)), self.source.header(node))
         return super()._with(node, is_last=is_last)
 
     def _kernel(self, node: ast.With, call: ast.Call, target: ast.expr | None) -> Stmt:
         """Read `with T.Kernel(m, n, threads=128) as (bx, by):`: a block of threads for each point of the grid."""
         extents = [self.exprs.index(argument) for argument in call.args]
         names = [] if target is None else target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        if len(extents) > len(GRID) or len(names) > len(extents) or not extents:
+        if len(extents) > len(GRID) or len(names) > len(extents):
             raise self.source.error(call, "wrong-arguments", f"{len(extents)} extents of a grid for {len(names)} names",
-                                    expected="one to three extents, and a name for each")  # fmt: skip
+                                    expected="at most three extents, and a name for each")  # fmt: skip
         threads = next((k.value for k in call.keywords if k.arg == "threads"), None)
         loops: list[For] = []
         place = self.source.header(node)
@@ -181,6 +205,13 @@ class TileReader(StatementReader):
                 return self._alloc(target, call, function)
             if function == "alloc_var":
                 return self._variable(target, call)
+            if function in _BARRIERS:
+                self.exprs.define(target.id, Barrier(), target)
+                return None
+            if function in ("view", "reshape"):
+                return self._viewed(target, call)
+            if function == "Tensor":
+                return self._placed_view(target, call)
             if function == "empty":
                 return self._output(target, call)
             if function == "get_thread_binding":
@@ -228,6 +259,34 @@ class TileReader(StatementReader):
         if first is None or isinstance(self.exprs.value(first), str):
             return None
         return self.store(buffer, build.cast(self.exprs.expr(first), buffer.dtype), (IntImm(0),), self.source.place(call))
+
+    def _viewed(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `B = T.reshape(A, shape)`: another shape for the elements of a buffer."""
+        source, shape, dtype = parameters(self.exprs, call, ("src", "shape", "dtype"), 1)
+        assert source is not None
+        owner = self.exprs.value(source)
+        if not isinstance(owner, Buffer) or (dtype is not None and self.exprs.dtype(dtype) != owner.dtype):
+            raise self.source.error(call, "unsupported", "a view with elements of another type is not supported", expected="the type of the buffer")
+        extents = owner.shape if shape is None else self._shape(shape)
+        if not prove_equal(_count(extents), _count(owner.shape)):
+            raise self.source.error(call, "out-of-range", "the view has another number of elements than its buffer", expected="as many elements")
+        self._alias(name, owner, extents)
+        return None
+
+    def _placed_view(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `B = T.Tensor(shape, dtype, A.data)`: another shape for the beginning of a buffer."""
+        shape, dtype, data = parameters(self.exprs, call, ("shape", "dtype", "data"), 3)
+        assert shape is not None and dtype is not None and data is not None
+        address = self.exprs.value(data)
+        if not isinstance(address, BufferData) or self.exprs.dtype(dtype) != address.buffer.dtype:
+            raise self.source.error(call, "unsupported", "a view with elements of another type is not supported", expected="the type of the buffer")
+        self._alias(name, address.buffer, self._shape(shape))
+        return None
+
+    def _alias(self, name: ast.Name, owner: Buffer, shape: tuple[Expr, ...]) -> None:
+        view = Buffer(name.id, shape, owner.dtype, owner.scope)
+        self.views[view] = owner
+        self.exprs.define(name.id, view, name)
 
     def _output(self, name: ast.Name, call: ast.Call) -> Item | None:
         """Read `C = T.empty((M, N), dtype)`: an output of an eager kernel."""
@@ -301,19 +360,50 @@ class TileReader(StatementReader):
             return None if made is None else self.placed(made, self.source.place(node))
         if function in _HINTS:
             return None
+        made = self._called_macro(node)
+        if made is not None:
+            return self._macro(made, node)
         return super()._expression(node)
+
+    def _called_macro(self, node: ast.Expr) -> Function | None:
+        """Return the macro that a call of another value calls, such as one that a function of the text returns."""
+        if not isinstance(node.value, ast.Call) or self.exprs.called(node.value) is not None or isinstance(node.value.func, ast.Name):
+            return None
+        value = self.exprs.value(node.value.func)
+        return value if isinstance(value, Function) else None
 
     def _if(self, node: ast.If) -> Stmt | None:
         test = self.exprs.value(node.test)
         if isinstance(test, IntImm):
             test = test.value
         if not isinstance(test, Expr):
-            chosen = node.body if test else node.orelse
-            return self.nested_body(chosen) if chosen else None
+            return self._same_scope(node.body if test else node.orelse)
         zero = build.const(0, test.dtype)
         condition = test if test.dtype == "bool" else build.compare(NE, test, zero)
         otherwise = self.nested_body(node.orelse) if node.orelse else None
         return self.mark(IfThenElse(condition, self.nested_body(node.body), otherwise), self.source.header(node))
+
+    def _same_scope(self, nodes: list[ast.stmt]) -> Stmt | None:
+        """Read statements that run in the scope around them: the branch of a condition that is known, or the body of a macro."""
+        self.following.append(nodes)
+        found = [self.statement(node, is_last=False) for node in nodes]
+        self.following.pop()
+        stmts = [item for item in found if isinstance(item, Stmt)]
+        if len(stmts) != len([item for item in found if item is not None]):
+            raise self.source.error(nodes[0], "unsupported", "a declaration is not supported here", expected="tile operations")
+        return build.seq(stmts) if stmts else None
+
+    def _macro(self, macro: Function, node: ast.Expr) -> Item | None:
+        assert isinstance(macro.node, ast.FunctionDef) and isinstance(node.value, ast.Call)
+        with in_macro(self.exprs, macro, node.value):
+            return self._same_scope(macro.node.body)
+
+    def _assert(self, node: ast.Assert) -> Item | None:
+        """Read an assertion on constants; one on sizes is passed over."""
+        test = self.exprs.value(node.test)
+        if not isinstance(test, Expr) and not test:
+            raise self.source.error(node, "out-of-range", "the assertion does not hold for these values", expected="values for which it holds")
+        return None
 
     # --- loops
 
@@ -344,6 +434,14 @@ class TileReader(StatementReader):
             return [header(build.const(0, end.dtype), end, kind, None, notes)], step
         low, end = build.match_dtypes(low, end)
         return [header(low, difference(end, low), kind, None, notes)], step
+
+
+def _count(shape: Sequence[Expr]) -> Expr:
+    """Return the number of elements of a shape."""
+    total: Expr = IntImm(1)
+    for extent in shape:
+        total = build.mul(total, extent)
+    return total
 
 
 def _written_names(nodes: Iterable[ast.stmt]) -> set[str]:

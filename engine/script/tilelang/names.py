@@ -1,0 +1,46 @@
+"""Names of TileLang's language in Python text: its functions and data types."""
+
+from __future__ import annotations
+
+import re
+
+from ...ir import dtype as dt
+
+TYPE_PARTS = ("bits", "bytes")
+_LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
+
+_ALIASES = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32", "short": "int16", "long": "int64",
+            "ushort": "uint16", "ulong": "uint64", "char": "int8", "uchar": "uint8", "float8_e4m3": "float8_e4m3fn"}  # fmt: skip
+"""Names of data types from C and torch."""
+_HELPERS = ("tilelang.cdiv", "tilelang.next_power_of_2", "tilelang.math.next_power_of_2", "tilelang.math.cdiv")
+
+
+def is_of_language(name: str) -> bool:
+    """Whether a dotted name belongs to TileLang's language, or is one of its helpers for sizes."""
+    return _LANGUAGE.match(name) is not None or name in _HELPERS
+
+
+def type_named(name: str) -> str | None:
+    """Return the data type that a name of TileLang's language is: "tilelang.language.float16"."""
+    return type_alias(name.rpartition(".")[2]) if is_of_language(name) else None
+
+
+def type_alias(name: str) -> str | None:
+    """Return the data type of a name: "float32" for "float"."""
+    name = _ALIASES.get(name, name)
+    return name if dt.is_valid(name) else None
+
+
+def type_part(dtype: str, name: str) -> int | None:
+    """Return the size of a data type in bits or bytes."""
+    if not dt.is_valid(dtype) or name not in TYPE_PARTS:
+        return None
+    return dt.bits(dtype) if name == "bits" else max(dt.bits(dtype) // 8, 1)
+
+
+def own_name(name: str) -> str:
+    """Return "copy" for "tilelang.language.copy"."""
+    return _LANGUAGE.sub("", name)
+
+
+__all__ = ["TYPE_PARTS", "is_of_language", "own_name", "type_alias", "type_named", "type_part"]
