@@ -128,9 +128,9 @@ class TEDialect(ScriptDialect):
     # --- calls
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
-        of_tiles = function_named(name) if is_of_language(name) else None
-        if of_tiles is not None:
-            return of_tiles(self.reader, node)
+        read_tile = function_named(name) if is_of_language(name) else None
+        if read_tile is not None:
+            return read_tile(self.reader, node)
         script_name = self.reader.script_name(node.func)
         read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
         if read is not None:

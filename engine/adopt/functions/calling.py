@@ -134,7 +134,8 @@ def read_nested(
     try:
         found = caller.eager() if wanted.is_eager else caller.defined() if wanted.is_script else caller.computed()
     except UnknownValueError as error:
-        if not error.name or error.name in {*given, *caller.values, *dialect.of_axes}:
+        known = {name for name, value in caller.values.items() if value is not None}
+        if not error.name or error.name in {*given, *known, *dialect.of_axes}:
             raise
         raise missing_values(
             wanted.name, source.place(wanted.node), [named_need(error.name)], error.refusal.message

@@ -65,6 +65,7 @@ class Need(msgspec.Struct, frozen=True):
 
 _EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared"}
 _SMALL: Mapping[str, str] = {
+    "page_block": "256", "block_h": "16", "heads_kv": "8", "kv_head": "8", "head_kv": "8", "num_stages": "2", "threads": "128",
     "stride": "1", "dilation": "1", "group": "1", "pad": "0", "axis": "0", "block_size": "2", "factor": "2", "kernel": "3", "bits": "4",
     "batch": "1",
 }  # fmt: skip

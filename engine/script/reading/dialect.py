@@ -10,7 +10,8 @@ from ..subset.core import Dialect, Evaluator, ReadCall
 from ..subset.modules import type_variable
 from ..subset.scope import Foreign, Scope, Value
 from ..subset.values import Module
-from ..tilelang.names import type_named, type_part
+from ..tilelang.expressions import function_named
+from ..tilelang.names import is_of_language, type_named, type_part
 from . import operators
 from .expressions import ExpressionReader
 
@@ -35,6 +36,9 @@ class ScriptDialect(Dialect):
         return Module(f"tvm.script.{name}") if name in (*self.reader.namespaces, "tvm") else None
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
+        read = function_named(name) if is_of_language(name) else None
+        if read is not None:
+            return read(self.reader, node)
         if self.reader.called(node) is not None:
             return self.reader.intrinsic(node)
         return super().call(run, name, node)
@@ -46,7 +50,7 @@ class ScriptDialect(Dialect):
         return Module(name) if self.reader.script_name(node) is not None else run.runs(node)
 
     def keeps(self, name: str) -> bool:
-        return name.partition(".")[0] in ("tvm", "te", "topi", "vta", "numpy", "np") and "shuffle" not in name
+        return name.partition(".")[0] in ("tvm", "te", "topi", "vta", "numpy", "np", "torch", "tilelang", "triton") and "shuffle" not in name
 
     def placed(self, value: Node, node: ast.expr) -> None:
         self.reader.positions.add(value, self.reader.source.place(node))

@@ -325,6 +325,8 @@ def program_values(run: Evaluator, node: ast.AST) -> dict[str, Value]:
             value = run.scope[name]
             if not isinstance(value, Module) or not _IS_OF_TVM.search(value.name):
                 found[name] = _program_value(run, name, value, node)
+            elif value.name.startswith("tilelang"):
+                found[name] = value
     return found
 
 

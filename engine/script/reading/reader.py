@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, Stmt, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
-from ..errors import ParseError
+from ..errors import ParseError, UnknownValueError
 from ..subset.scope import Scope, Unknown, Value
 from ..subset.values import Module, unknown_error
 from .source import PositionTable, Source
@@ -132,7 +132,8 @@ class Reader(ABC):
         if isinstance(value, BufferRegion):
             return self._vector(value, node)
         self.require_known(value, node)
-        raise self.error(node, "wrong-type", "this is not a value", expected="an expression")
+        found = self.error(node, "wrong-type", "this is not a value", expected="an expression")
+        raise UnknownValueError(found.refusal, node.id) if value is None and isinstance(node, ast.Name) else found
 
     def require_known(self, value: Value, node: ast.AST) -> Value:
         """Require that a value is certain. Raises the error that names the line of the cause."""

@@ -308,6 +308,48 @@ def _cumsum(reader: TileReader, node: ast.Call) -> Stmt:
     return build.seq([reader.block(f"{name}_first", rest, begin), reader.block(name, [*rest[:dim], step, *rest[dim:]], going)])
 
 
+# --- reducers
+
+
+def _reducer(reader: TileReader, node: ast.expr) -> tuple[Tile, str]:
+    tile = read_tile(reader.exprs, node)
+    kind = reader.reducers.get(tile.buffer)
+    if kind is None or kind not in _KINDS:
+        raise reader.exprs.error(node, "wrong-type", f"{tile.buffer.name} is no reducer", expected='a buffer of T.alloc_reducer(…, op="sum")')
+    return tile, kind
+
+
+def _reducer_init(reader: TileReader, node: ast.Call) -> Stmt:
+    """`T.reducer_init(acc, value)`."""
+    first, second = _given(reader, node, ("reducer", "init"), 1)
+    assert first is not None
+    tile, kind = _reducer(reader, first)
+    value = _KINDS[kind][1](tile.buffer.dtype) if second is None else reader.exprs.expr(second)
+    axes, there = axes_of(tile.shape)
+    return _stored(reader, f"{tile.buffer.name}_fill", tile.buffer, _moved_by(tile.start, there), value, axes)
+
+
+def _reducer_update(reader: TileReader, node: ast.Call) -> Stmt:
+    """`T.reducer_update(acc[i], value)`."""
+    first, second = _given(reader, node, ("target", "value"), 2)
+    assert first is not None and second is not None
+    tile, kind = _reducer(reader, first)
+    combine, _, is_absolute = _KINDS[kind]
+    value = build.cast(reader.exprs.expr(second), tile.buffer.dtype)
+    return _stored(reader, tile.buffer.name, tile.buffer, tile.start, absolute(value) if is_absolute else value, (), combine)
+
+
+def _finalize(reader: TileReader, node: ast.Call) -> Stmt | None:
+    """`T.finalize_reducer(acc, result)`: combines the parts of the threads, which are one value here, and stores it."""
+    first, second = _given(reader, node, ("reducer", "dst"), 1)
+    assert first is not None
+    tile, _ = _reducer(reader, first)
+    if second is None:
+        return None
+    source, target = paired(reader.exprs, node, tile, read_tile(reader.exprs, second))
+    return _moved(reader, node, source, target, f"{target.buffer.name}_copy", None)
+
+
 OPERATIONS: Mapping[str, ReadOperation] = {
     **dict.fromkeys(("copy", "async_copy", "tma_copy"), _copy),
     **dict.fromkeys(("fill", "clear"), _fill),
@@ -315,6 +357,9 @@ OPERATIONS: Mapping[str, ReadOperation] = {
     **{f"reduce_{kind}": _reduction(kind) for kind in _KINDS},
     "reduce": _reduction(None),
     "cumsum": _cumsum,
+    "reducer_init": _reducer_init,
+    "reducer_update": _reducer_update,
+    "finalize_reducer": _finalize,
     "atomic_add": _atomic(build.add),
     "atomic_max": _atomic(build.maximum),
     "atomic_min": _atomic(build.minimum),

@@ -93,6 +93,7 @@ class TileReader(StatementReader):
         self.at: ast.stmt | None = None
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
+        self.reducers: dict[Buffer, str] = {}  # what each reducer combines its updates by
         self.views: dict[Buffer, Buffer] = {}  # the buffers whose elements others name in another shape
         self.constants: Mapping[str, Value] = {}  # values of the sizes that an eager kernel takes from its tensors
 
@@ -198,11 +199,16 @@ class TileReader(StatementReader):
     # --- assignments
 
     def _assign(self, node: ast.Assign) -> Item | None:
+        if len(node.targets) > 1:
+            made = [self._assign(ast.copy_location(ast.Assign([target], node.value), node)) for target in node.targets]
+            return build.seq([item for item in made if isinstance(item, Stmt)])
         target, call = node.targets[0], node.value
         function = (self.exprs.called(call) or "").removeprefix("T.")
         if isinstance(target, ast.Name) and isinstance(call, ast.Call):
             if function in _SCOPES:
                 return self._alloc(target, call, function)
+            if function == "alloc_reducer":
+                return self._reducer(target, call)
             if function == "alloc_var":
                 return self._variable(target, call)
             if function in _BARRIERS:
@@ -238,6 +244,15 @@ class TileReader(StatementReader):
         assert shape is not None and dtype is not None
         where = _SCOPES[function] if scope is None else self.exprs.string(scope)
         buffer = Buffer(name.id, self._shape(shape), self.exprs.dtype(dtype), "shared" if where == "shared" else where)
+        self._keep(buffer, name)
+        return None
+
+    def _reducer(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `acc = T.alloc_reducer(shape, dtype, op="sum")`: partial results that the threads combine at the end."""
+        shape, dtype, op, _ = parameters(self.exprs, call, ("shape", "dtype", "op", "replication"), 2)
+        assert shape is not None and dtype is not None
+        buffer = Buffer(name.id, self._shape(shape), self.exprs.dtype(dtype), "local.fragment")
+        self.reducers[buffer] = "sum" if op is None else self.exprs.string(op)
         self._keep(buffer, name)
         return None
 
