@@ -164,7 +164,12 @@ class _Caller:
         self.given = given
         self.wanted = dialect.wanted
         self.values, self.open = values_of(
-            run.source, self.wanted.name, self.wanted.node, self.wanted.needs, given, symbolic=not self.wanted.is_script and not self.wanted.is_eager
+            run.source,
+            self.wanted.name,
+            self.wanted.node,
+            self.wanted.needs,
+            given,
+            symbolic=not self.wanted.is_script and not self.wanted.is_eager,
         )
 
     @property

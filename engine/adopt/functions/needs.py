@@ -107,7 +107,10 @@ def needs_of(
             if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
                 found |= {need.name: need for need in needs}
         if is_eager(inner):
-            found |= {name: replace(_need(name, None, given.get(name)), kind="size", optional=True) for name in constants_of(inner)}
+            found |= {
+                name: replace(_need(name, None, given.get(name)), kind="size", optional=True)
+                for name in constants_of(inner)
+            }
     return tuple(found.values())
 
 

@@ -50,7 +50,10 @@ class ScriptDialect(Dialect):
         return Module(name) if self.reader.script_name(node) is not None else run.runs(node)
 
     def keeps(self, name: str) -> bool:
-        return name.partition(".")[0] in ("tvm", "te", "topi", "vta", "numpy", "np", "torch", "tilelang", "triton") and "shuffle" not in name
+        return (
+            name.partition(".")[0] in ("tvm", "te", "topi", "vta", "numpy", "np", "torch", "tilelang", "triton")
+            and "shuffle" not in name
+        )
 
     def placed(self, value: Node, node: ast.expr) -> None:
         self.reader.positions.add(value, self.reader.source.place(node))

@@ -251,7 +251,7 @@ class ExpressionReader(Reader):
         scalar = self._scalar_element(node)
         if scalar is not None:
             return scalar
-        owner = self.value(node.value)
+        owner = self.owner(node.value)
         if isinstance(owner, dict | list) and self.around is not None:
             return self._by_python(node)
         if isinstance(owner, tuple):
@@ -275,6 +275,10 @@ class ExpressionReader(Reader):
                 return BufferLoad(scalar, ()) if isinstance(scalar, Buffer) and scalar in self.scalars else None
             case _:
                 return None
+
+    def owner(self, node: ast.expr) -> Value:
+        """Return what an expression before brackets denotes."""
+        return self.value(node)
 
     def element(self, owner: Buffer, node: ast.Subscript) -> Value:
         """Read an element or a region of a buffer."""

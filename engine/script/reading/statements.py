@@ -51,20 +51,10 @@ from .loops import loop_headers, loop_targets
 from .operators import arithmetic
 from .reader import Item, Wrapper, compose
 from .source import PositionTable, Source
+from .vocabulary import DECLARATIONS
 
 S = TypeVar("S", bound=Stmt)
 
-_DECLARATIONS = {
-    "T.match_buffer": "global",
-    "T.sblock_alloc_buffer": "global",
-    "T.alloc_buffer": "global",
-    "T.allocate": "global",
-    "T.decl_buffer": "global",
-    "T.buffer_decl": "global",
-    "T.alloc_shared": "shared",
-    "T.alloc_local": "local",
-}
-"""Functions that declare a buffer, with their default scope."""
 STATEMENTS = ("reads", "writes", "where", "block_attr", "sblock_attr", "bind", "func_attr", "attr", "evaluate", "init")
 """Functions that are statements."""
 _BLOCK_ONLY = ("T.reads", "T.writes", "T.where", "T.block_attr", "T.sblock_attr", "T.bind")
@@ -217,7 +207,7 @@ class StatementReader:
                     return self._view(names[0], node.value, owner)
             case _:
                 pass
-        if isinstance(node.value, ast.Call) and function in _DECLARATIONS:
+        if isinstance(node.value, ast.Call) and function in DECLARATIONS:
             return self._declare(names[0], node.value, function)
         if isinstance(node.value, ast.Call) and function == "T.handle":
             self.exprs.define(names[0].id, self.exprs.typed_var(names[0].id, node.value), names[0])
@@ -275,7 +265,7 @@ class StatementReader:
         if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
             self.frame.alloc_buffers.append(self._new_buffer(name, declared))
             return None
-        return self._allocate(name, declared, _DECLARATIONS[function])
+        return self._allocate(name, declared, DECLARATIONS[function])
 
     def _declare_at(self, name: ast.Name, declared: Declaration, data: Expr) -> Wrapper:
         """Declare a buffer over the rest of the sequence, at the address `data`."""
@@ -436,7 +426,7 @@ class StatementReader:
         self, node: ast.stmt, target: ast.Subscript, value_node: ast.expr, op: ast.operator | None = None
     ) -> Stmt:
         """Read `A[i, j] = value`, cast to the buffer's type as in TVM; with `op`, `A[i, j] += value`."""
-        buffer = self.exprs.value(target.value)
+        buffer = self.exprs.owner(target.value)
         if not isinstance(buffer, Buffer):
             raise self.source.error(
                 target, "wrong-type", "stores need a buffer", expected="a buffer before the brackets"
@@ -462,7 +452,7 @@ class StatementReader:
             )
         return build.cast(value, dtype)
 
-    def _augmented(self, node: ast.AugAssign) -> Stmt:
+    def _augmented(self, node: ast.AugAssign) -> Item | None:
         known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
         if isinstance(node.target, ast.Name) and isinstance(known, Buffer) and known in self.exprs.scalars:
             value = arithmetic(self.exprs, node, node.op, build.load(known, ()), self.exprs.expr(node.value))
@@ -660,7 +650,7 @@ class StatementReader:
         branch = self.mark(IfThenElse(condition, then_case, else_case), self.source.header(node))
         return self.mark(IntegerBranch(branch), self.source.header(node)) if is_number else branch
 
-    def _assert(self, node: ast.Assert) -> Wrapper:
+    def _assert(self, node: ast.Assert) -> Item | None:
         condition = self.exprs.condition(node.test)
         place = self.source.place(node)
         match node.msg:

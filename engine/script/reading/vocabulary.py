@@ -69,3 +69,14 @@ TARGETS: Mapping[str, Mapping[str, int | bool | None]] = {
     ),
 }
 """Instructions of targets whose arguments are given by name, with their defaults; None for arguments that must be given."""
+DECLARATIONS = {
+    "T.match_buffer": "global",
+    "T.sblock_alloc_buffer": "global",
+    "T.alloc_buffer": "global",
+    "T.allocate": "global",
+    "T.decl_buffer": "global",
+    "T.buffer_decl": "global",
+    "T.alloc_shared": "shared",
+    "T.alloc_local": "local",
+}
+"""Functions that declare a buffer, with their default scope."""

@@ -24,6 +24,10 @@ _BITS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }
 
 
+def _power(a: Any, b: Any) -> Any:
+    return a**b
+
+
 def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
     """Return the value of `a op b`. Raises ValueError with a message for an undefined result or an unsupported operator."""
     if isinstance(op, ast.LShift | ast.RShift | ast.Pow) and isinstance(a, int) and isinstance(b, int):
@@ -37,7 +41,7 @@ def fold(op: ast.operator, a: int | float, b: int | float) -> int | float:
     else:
         compute = _OPERATORS.get(type(op))
         if isinstance(op, ast.Pow) and (a > 0 or not isinstance(b, float)):
-            compute = operator.pow
+            compute = _power
         if compute is None:
             raise ValueError("this operator is not supported on constants")
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...analysis import accessed_regions
 from ...arith import bounds, prove, simplify
@@ -15,12 +16,14 @@ from ...ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Expr,
     For,
     ForKind,
     IntImm,
     IterVar,
     Node,
+    Ramp,
     Range,
     Stmt,
     Var,
@@ -42,6 +45,7 @@ class Axis(msgspec.Struct, frozen=True, eq=False):
     var: Var
     extent: Expr
     kind: IterType = "spatial"
+    thread_tag: str | None = None
 
 
 def axis(name: str, extent: Expr, kind: IterType = "spatial") -> Axis:
@@ -63,21 +67,26 @@ def axes_of(extents: Iterable[Expr]) -> tuple[list[Axis], list[Expr]]:
 
 def block(
     name: str, around: Loops, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (),
-    parallel: Iterable[Var] = (), sums: bool = False, loop_kind: ForKind = "serial",
+    sums: bool = False, loop_kind: ForKind = "serial",
 ) -> Stmt:  # fmt: skip
-    """Return a block in loops of its `axes`, which runs if all `conditions` hold. `around` are the loops around it, of which `parallel` are
-    independent; one of the others that does not occur in the written indices carries a value from one iteration to the next, a sum if it
-    `sums`."""
-    own = {a.var: For(a.var, build.const(0, a.extent.dtype), a.extent, loop_kind, body) for a in axes}
+    """Return a block in loops of its `axes`, which runs if all `conditions` hold.
+
+    `around` are the loops around it. One whose iterations depend on each other and that does not occur in the written indices carries a
+    value from one iteration to the next, a sum if it `sums`.
+    """
+    own = {a.var: For(a.var, build.const(0, a.extent.dtype), a.extent, loop_kind if a.thread_tag is None else "thread_binding", body,
+                      a.thread_tag) for a in axes}  # fmt: skip
     written = _written(body)
     iterators: dict[Var, Var] = {}
     iter_vars: list[IterVar] = []
     kinds = {a.var: a.kind for a in axes}
-    independent = {*parallel, *(v for v, loop in around.items() if loop.thread_tag is not None)}
+    independent = {v for v, loop in around.items() if loop.kind in ("thread_binding", "parallel")}
     loops = {**around, **own}
     for var, loop in loops.items():
         iterators[var] = Var(f"v{var.name}", var.dtype)
-        kind = kinds.get(var) or ("spatial" if var in independent or var in written else "reduce" if sums else "opaque")
+        kind = kinds.get(var)
+        if kind is None:
+            kind = "spatial" if var in independent or var in written else "reduce" if sums else "opaque"
         iter_vars.append(IterVar(iterators[var], _domain(loop, loops, iterators), kind))
     values: tuple[Expr, ...] = tuple(loops)
     if not loops:  # a block has at least one iterator
@@ -117,11 +126,77 @@ def ranges_of(loops: Loops, axes: Iterable[Axis] = ()) -> dict[Var, Range]:
 def outside(buffer: Buffer, indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> list[Expr]:
     """Return the conditions under which indices are inside of a buffer, without those that always hold."""
     found: list[Expr] = []
+    if any(isinstance(index, Ramp) for index in indices):
+        return found
     for index, extent in zip(indices, buffer.shape, strict=True):
-        for condition in (build.ge(index, build.const(0, index.dtype)), build.lt(index, extent)):
-            if not prove(condition, ranges):
-                found.append(condition)
+        needed = (build.ge(index, build.const(0, index.dtype)), build.lt(index, extent))
+        found += [condition for condition in needed if not prove(condition, ranges)]
     return found
+
+
+def guarded(value: Expr, ranges: Mapping[Var, Range]) -> Expr:
+    """Return a value whose loads from global memory give 0 outside of their buffers, unless a condition is around them already."""
+
+    def enter(part: Node) -> Node | None:
+        return part if isinstance(part, Call) and part.op == "if_then_else" else None
+
+    def leave(part: Node) -> Node:
+        if (
+            not isinstance(part, BufferLoad)
+            or part.buffer.scope != "global"
+            or any(isinstance(index, Ramp) for index in part.indices)
+        ):
+            return part
+        inside = outside(part.buffer, part.indices, ranges)
+        return build.if_then_else(build.logical_and(*inside), part, build.const(0, part.dtype)) if inside else part
+
+    return rewrite(value, leave, enter=enter)
+
+
+class Lanes(msgspec.Struct, frozen=True, eq=False):
+    """Units that run the same statements, each with its own number and its own copy of the private buffers: the threads of a block, or the
+    vector cores of an AI core. Statements run one after the other, each on all units."""
+
+    vars: tuple[Var, ...]
+    extents: tuple[Expr, ...]
+    tags: tuple[str | None, ...]
+
+    def wide(self, buffer: Buffer) -> Buffer:
+        """Return the copies of a private buffer in one."""
+        return replace(buffer, shape=(*self.extents, *buffer.shape))
+
+    def axes(self) -> list[Axis]:
+        """Return new axes for the units."""
+        return [
+            Axis(Var(v.name, v.dtype), e, "spatial", tag)
+            for v, e, tag in zip(self.vars, self.extents, self.tags, strict=True)
+        ]
+
+
+def on_lanes(
+    lanes: Lanes, private: Mapping[Buffer, Buffer], body: Stmt, conditions: Sequence[Expr], *, updates: bool
+) -> tuple[list[Axis], Stmt, list[Expr]]:
+    """Return the axes of the units that run a statement, the statement, and its conditions. One that concerns no unit in particular runs
+    once, unless it updates memory."""
+    nodes = [node for part in (body, *conditions) for node in walk(part)]
+    is_private = any(isinstance(node, BufferLoad | BufferStore) and node.buffer in private for node in nodes)
+    used = {node for node in nodes if isinstance(node, Var)}
+    axes = lanes.axes()
+    needed = [a for a, var in zip(axes, lanes.vars, strict=True) if is_private or updates or var in used]
+    numbers = {var: a.var for var, a in zip(lanes.vars, axes, strict=True)}
+    place = tuple(a.var for a in axes)
+
+    def leave(part: Node) -> Node:
+        if isinstance(part, BufferLoad) and part.buffer in private:
+            return BufferLoad(private[part.buffer], (*place, *part.indices))
+        if isinstance(part, BufferStore) and part.buffer in private:
+            return BufferStore(private[part.buffer], part.value, (*place, *part.indices))
+        return part
+
+    def moved(part: N) -> N:
+        return rewrite(substitute(part, numbers), leave)
+
+    return needed, moved(body), [moved(condition) for condition in conditions]
 
 
 def seen_through(node: N, views: Mapping[Buffer, Buffer]) -> N:
@@ -135,7 +210,7 @@ def seen_through(node: N, views: Mapping[Buffer, Buffer]) -> N:
             return BufferStore(owner, part.value, indices)
         return part
 
-    return cast("N", rewrite(node, leave))
+    return rewrite(node, leave)
 
 
 def _shown(buffer: Buffer, indices: Sequence[Expr], views: Mapping[Buffer, Buffer]) -> tuple[Buffer, tuple[Expr, ...]]:
@@ -152,4 +227,16 @@ def _shown(buffer: Buffer, indices: Sequence[Expr], views: Mapping[Buffer, Buffe
     return buffer, tuple(map(simplify, indices))
 
 
-__all__ = ["Axis", "Loops", "axes_of", "axis", "block", "outside", "ranges_of", "seen_through"]
+__all__ = [
+    "Axis",
+    "Lanes",
+    "Loops",
+    "axes_of",
+    "axis",
+    "block",
+    "guarded",
+    "on_lanes",
+    "outside",
+    "ranges_of",
+    "seen_through",
+]

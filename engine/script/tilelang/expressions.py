@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from ...ir import Buffer, BufferLoad, BufferRegion, Call, Cast, Expr, IntImm, StringImm, Var, build
-from ...ir import dtype as dt
+from ...ir import Buffer, BufferLoad, Call, Expr, IntImm, Var, build
 from ..reading.expressions import ExpressionReader
 from ..reading.intrinsics import operands, parameters
 from ..reading.reader import Reader
@@ -54,6 +53,10 @@ class TileExpressions(ExpressionReader):
             return BufferLoad(value, (IntImm(0),) * len(value.shape))
         return value
 
+    def owner(self, node: ast.expr) -> Value:
+        known = self.scope.get(node.id) if isinstance(node, ast.Name) else None
+        return known if isinstance(known, Buffer) else super().owner(node)
+
     def _call(self, node: ast.Call) -> Value:
         name = self.called(node) or ""
         if not name and isinstance(node.func, ast.Attribute):
@@ -72,7 +75,6 @@ class TileExpressions(ExpressionReader):
         return super().attribute_of(owner, name)
 
 
-
 def _dtype(reader: Reader, node: ast.Call) -> Value:
     """`T.dtype("float16")`."""
     return reader.dtype(node.args[0])
@@ -88,7 +90,6 @@ def _dynamic(reader: Reader, node: ast.Call) -> Value:
     return made[0] if len(made) == 1 else made
 
 
-
 def _reinterpret(reader: Reader, node: ast.Call) -> Value:
     """`T.reinterpret(value, dtype)`: the bits of a value as another type; older texts have the type first."""
     first, second = node.args if len(node.args) == 2 else (node.args[0], node.keywords[0].value)
@@ -96,12 +97,16 @@ def _reinterpret(reader: Reader, node: ast.Call) -> Value:
     dtype = next((v for v in values if isinstance(v, str)), None)
     value = next((v for v in values if not isinstance(v, str)), None)
     if dtype is None or value is None:
-        raise reader.error(node, "wrong-arguments", "T.reinterpret needs a value and a type", expected='T.reinterpret(x, "uint16")')
+        raise reader.error(
+            node, "wrong-arguments", "T.reinterpret needs a value and a type", expected='T.reinterpret(x, "uint16")'
+        )
     return Call("reinterpret", (reader.as_expr(value, node),), dtype)
 
 
 def _loop_break(reader: Reader, node: ast.Call) -> Value:
-    raise reader.error(node, "unsupported", "leaving a loop is not supported", expected="a condition around the rest of the body")
+    raise reader.error(
+        node, "unsupported", "leaving a loop is not supported", expected="a condition around the rest of the body"
+    )
 
 
 def _clamp(reader: Reader, node: ast.Call) -> Value:
@@ -153,7 +158,6 @@ def _cast(reader: Reader, node: ast.Call) -> Value:
     return build.cast(reader.as_expr(value, node), reader.dtype(second if dtype is b else first))
 
 
-
 FUNCTIONS: Mapping[str, ReadFunction] = {
     "dtype": _dtype,
     **dict.fromkeys(("dynamic", "symbolic", "const"), _dynamic),
@@ -169,6 +173,7 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     **dict.fromkeys(("tilelang.next_power_of_2", "tilelang.math.next_power_of_2"), _next_power),
 }
 """Readers of functions that TVMScript does not have, or has in another form."""
+
 
 def function_named(name: str) -> ReadFunction | None:
     """Return the reader of a function of TileLang by its name, "T.dtype" or "tilelang.language.dtype"."""

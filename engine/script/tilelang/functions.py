@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ...ir import PrimFunc, StringImm, Var, build
-from ..printing.dialect import S_TIR
+from ...ir import PrimFunc, Var
 from ..reading.functions import FunctionReader
 from ..subset.scope import Value
-from .statements import TENSORS, TileReader, tensor
+from .declarations import TENSORS, tensor
+from .statements import TileReader
 
 _PLAIN = {"int": "int32", "float": "float32", "bool": "bool"}
 
@@ -20,7 +20,13 @@ class TileFunctionReader(FunctionReader):
     reader: TileReader
 
     def _is_buffer(self, annotation: ast.expr) -> bool:
-        target = annotation.func if isinstance(annotation, ast.Call) else annotation.value if isinstance(annotation, ast.Subscript) else annotation
+        target = (
+            annotation.func
+            if isinstance(annotation, ast.Call)
+            else annotation.value
+            if isinstance(annotation, ast.Subscript)
+            else annotation
+        )
         return self.exprs.script_name(target) in TENSORS
 
     def _buffer_parameter(self, argument: ast.arg) -> Var:
@@ -28,11 +34,8 @@ class TileFunctionReader(FunctionReader):
         buffer = tensor(self.reader.exprs, argument.arg, argument.annotation)
         if buffer is None:
             return super()._buffer_parameter(argument)
-        return self._defined(argument.arg, buffer, argument)
-
-    def _defined(self, name: str, buffer, node: ast.AST) -> Var:
-        handle = Var(f"{name}_handle", "handle")
-        self.exprs.define(name, buffer, node)
+        handle = Var(f"{argument.arg}_handle", "handle")
+        self.exprs.define(argument.arg, buffer, argument)
         self.reader.handles[handle] = buffer
         return handle
 
@@ -57,7 +60,9 @@ class TileFunctionReader(FunctionReader):
         tensors = [self.reader.tensors[a.arg] for a in arguments if a.arg in self.reader.tensors]
         buffers = [*tensors, *self.reader.outputs]
         if not tensors:
-            raise self.source.error(node, "not-a-program", f"{node.name} declares no tensor", expected="A: T.Tensor((M, N), dtype)")
+            raise self.source.error(
+                node, "not-a-program", f"{node.name} declares no tensor", expected="A: T.Tensor((M, N), dtype)"
+            )
         params = tuple(Var(f"{buffer.name}_handle", "handle") for buffer in buffers)
         func = PrimFunc(node.name, params, tuple(zip(params, buffers, strict=True)), body, ())
         self._require_small(node, func)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...arith import prove_equal
-from ...ir import Buffer, BufferLoad, BufferStore, Expr, IntImm, Stmt, build
+from ...ir import Buffer, BufferLoad, BufferRegion, BufferStore, Expr, IntImm, Stmt, build
 from ...ir import dtype as dt
 from ..reading.intrinsics import absolute, parameters
 from ..reading.operators import bitwise
@@ -19,22 +19,24 @@ from .blocks import Axis, axes_of, axis, outside, ranges_of
 from .regions import Tile, paired, read_tile
 
 if TYPE_CHECKING:
-    from .statements import TileReader
+    from .base import TileBase
 
-ReadOperation: TypeAlias = "Callable[[TileReader, ast.Call], Stmt | None]"
-_IGNORED = ("annotations", "coalesced_width", "loop_layout", "disable_tma", "eviction_policy", "prefer_instruction", "memory_order",
-            "batch", "nan_propagate", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "return_prev")  # fmt: skip
+ReadOperation: TypeAlias = "Callable[[TileBase, ast.Call], Stmt | None]"
+_IGNORED = (
+    "annotations", "coalesced_width", "loop_layout", "disable_tma", "eviction_policy", "prefer_instruction", "memory_order", "batch",
+    "nan_propagate", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "is_tcgen05",
+)  # fmt: skip
 """Options that say how an operation is done, not what it means."""
 
 
-def _given(reader: TileReader, node: ast.Call, names: Sequence[str], required: int) -> list[ast.expr | None]:
+def _given(reader: TileBase, node: ast.Call, names: Sequence[str], required: int) -> list[ast.expr | None]:
     """Return the arguments of an operation by name; options that do not change its meaning are left out."""
     kept = [k for k in node.keywords if k.arg in names or k.arg not in _IGNORED]
     call = ast.copy_location(ast.Call(node.func, node.args[: len(names)], kept), node)
     return parameters(reader.exprs, call, tuple(names), required)
 
 
-def _flag(reader: TileReader, node: ast.expr | None, *, default: bool) -> bool:
+def _flag(reader: TileBase, node: ast.expr | None, *, default: bool) -> bool:
     if node is None:
         return default
     value = reader.exprs.require_known(reader.exprs.value(node), node)
@@ -47,7 +49,7 @@ def _flag(reader: TileReader, node: ast.expr | None, *, default: bool) -> bool:
 # --- copies and fills
 
 
-def _copy(reader: TileReader, node: ast.Call) -> Stmt:
+def _copy(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.copy(source, target)`: each element of the target is that of the source, converted to its type."""
     first, second = _given(reader, node, ("src", "dst"), 2)
     assert first is not None and second is not None
@@ -56,22 +58,25 @@ def _copy(reader: TileReader, node: ast.Call) -> Stmt:
 
 
 def _moved(
-    reader: TileReader, node: ast.Call, source: Tile, target: Tile, name: str, combine: Callable[[Expr, Expr], Expr] | None
+    reader: TileBase, node: ast.Call, source: Tile, target: Tile, name: str, combine: Callable[[Expr, Expr], Expr] | None
 ) -> Stmt:  # fmt: skip
     """Store the elements of one tile in another, or combine them with those there."""
     axes, there = axes_of(target.shape)
     moving = [a.var for a in axes]
-    here: list[Expr] = []
-    for extent in source.shape:
-        here.append(build.const(0, extent.dtype) if build.is_const(extent, 1) else moving.pop(0) if moving else extent)
+    here: list[Expr] = [
+        build.const(0, extent.dtype) if build.is_const(extent, 1) else moving.pop(0) if moving else extent
+        for extent in source.shape
+    ]
     if moving or any(not build.is_const(e, 1) for e in source.shape[len(here) :]):
-        raise reader.exprs.error(node, "wrong-arguments", "the operands have different numbers of axes", expected="equal extents")
+        raise reader.exprs.error(
+            node, "wrong-arguments", "the operands have different numbers of axes", expected="equal extents"
+        )
     ranges = ranges_of(reader.loops, axes)
     read, written = _moved_by(source.start, here), _moved_by(target.start, there)
     value: Expr = BufferLoad(source.buffer, read)
     inside = outside(source.buffer, read, ranges)
     if inside:
-        value = build.if_then_else(build.logical_and(*inside), value, build.const(0, source.buffer.dtype))
+        value = build.if_then_else(build.logical_and(*inside), value, reader.safe_value(source.buffer))
     return _stored(reader, name, target.buffer, written, value, axes, combine, outside(target.buffer, written, ranges))
 
 
@@ -80,7 +85,7 @@ def _moved_by(start: Sequence[Expr], position: Sequence[Expr]) -> tuple[Expr, ..
 
 
 def _stored(
-    reader: TileReader, name: str, buffer: Buffer, at: tuple[Expr, ...], value: Expr, axes: Sequence[Axis],
+    reader: TileBase, name: str, buffer: Buffer, at: tuple[Expr, ...], value: Expr, axes: Sequence[Axis],
     combine: Callable[[Expr, Expr], Expr] | None = None, conditions: Sequence[Expr] = (),
 ) -> Stmt:  # fmt: skip
     value = build.cast(value, buffer.dtype)
@@ -89,10 +94,12 @@ def _stored(
     return reader.block(name, axes, BufferStore(buffer, value, at), conditions=conditions, sums=combine is not None)
 
 
-def _fill(reader: TileReader, node: ast.Call) -> Stmt:
+def _fill(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.fill(tile, value)`, `T.clear(tile)`."""
     is_clear = (reader.exprs.called(node) or "").endswith("clear")
-    first, second = _given(reader, node, ("buffer",) if is_clear else ("buffer", "value"), 1 if is_clear else 2) + [None] * is_clear
+    first, second = (
+        _given(reader, node, ("buffer",) if is_clear else ("buffer", "value"), 1 if is_clear else 2) + [None] * is_clear
+    )
     assert first is not None
     target = read_tile(reader.exprs, first)
     if target.extents is None:
@@ -107,15 +114,19 @@ def _fill(reader: TileReader, node: ast.Call) -> Stmt:
 def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
     """Return a reader of `T.atomic_add(target, value)`: one update after the other, in any order."""
 
-    def read(reader: TileReader, node: ast.Call) -> Stmt:
+    def read(reader: TileBase, node: ast.Call) -> Stmt:
         first, second = _given(reader, node, ("dst", "value"), 2)
         assert first is not None and second is not None
+        if (reader.exprs.called(node) or "").startswith("T.atomic") and "_" not in (reader.exprs.called(node) or ""):
+            first, second = second, first  # the printed form has the source first
         target = read_tile(reader.exprs, first)
         value = reader.exprs.value(second)
         name = f"{target.buffer.name}_update"
-        if target.extents is None and not isinstance(value, Buffer | Tile) and not _has_slices(second):
+        if target.extents is None and not isinstance(value, Buffer | BufferRegion) and not _has_slices(second):
             kept = outside(target.buffer, target.start, ranges_of(reader.loops))
-            return _stored(reader, name, target.buffer, target.start, reader.exprs.as_expr(value, second), (), combine, kept)
+            return _stored(
+                reader, name, target.buffer, target.start, reader.exprs.as_expr(value, second), (), combine, kept
+            )
         source, target = paired(reader.exprs, node, read_tile(reader.exprs, second), target)
         return _moved(reader, node, source, target, name, combine)
 
@@ -129,18 +140,20 @@ def _has_slices(node: ast.expr) -> bool:
 # --- products
 
 
-def _gemm(reader: TileReader, node: ast.Call) -> Stmt:
-    """`T.gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum)`: C += A @ B in the type of C; the printed form has the sizes after the
-    flags."""
+def _gemm(reader: TileBase, node: ast.Call) -> Stmt:
+    """`T.gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum)`: C += A @ B in the type of C.
+
+    The printed form has the sizes after the flags.
+    """
     printed = len(node.args) > 7
     names = ("A", "B", "C", "transpose_A", "transpose_B", "M", "N", "K", "policy", "clear_accum") if printed else (
         "A", "B", "C", "transpose_A", "transpose_B", "policy", "clear_accum", "mbar")  # fmt: skip
-    found = dict(zip(names, _given(reader, node, names, 3), strict=True))
+    found: dict[str, ast.expr | None] = dict(zip(names, _given(reader, node, names, 3), strict=True))
     left, right, result = (_whole(reader, found[name]) for name in "ABC")
     turned = [_flag(reader, found[f"transpose_{name}"], default=False) for name in "AB"]
-    for tile, name in ((left, "A"), (right, "B"), (result, "C")):
+    for tile in (left, right, result):
         if len(tile.shape) < 2 or any(not build.is_const(e, 1) for e in tile.shape[:-2]):
-            raise reader.exprs.error(node, "wrong-arguments", f"{name} of a product must be a matrix, {tile.buffer.name} has {len(tile.shape)} axes",
+            raise reader.exprs.error(node, "wrong-arguments", f"{tile.buffer.name} has {len(tile.shape)} axes and is no matrix",
                                      expected="two axes with more than one element")  # fmt: skip
     rows, columns = result.shape[-2:]
     depth = left.shape[-2] if turned[0] else left.shape[-1]
@@ -165,12 +178,17 @@ def _gemm(reader: TileReader, node: ast.Call) -> Stmt:
     return build.seq([*reader.when(cleared, lambda: reader.block(f"{result.buffer.name}_fill", axes, zero)), made])
 
 
-def _whole(reader: TileReader, node: ast.expr | None) -> Tile:
+def _whole(reader: TileBase, node: ast.expr | None) -> Tile:
     """Return an operand that must have extents; one element of a buffer with a single row is that row."""
     assert node is not None
     tile = read_tile(reader.exprs, node)
     if tile.extents is None:
-        raise reader.exprs.error(node, "wrong-arguments", "one element is no operand of this operation", expected="a buffer, or slices of one")
+        raise reader.exprs.error(
+            node,
+            "wrong-arguments",
+            "one element is no operand of this operation",
+            expected="a buffer, or slices of one",
+        )
     return tile
 
 
@@ -236,14 +254,18 @@ _KINDS: Mapping[str, tuple[Combine, Callable[[str], Expr], bool]] = {
 def _reduction(kind: str | None) -> ReadOperation:
     """Return a reader of `T.reduce_max(source, result, dim, clear)`, or of `T.reduce(source, result, "max", dim, clear)`."""
 
-    def read(reader: TileReader, node: ast.Call) -> Stmt:
-        names = ("buffer", "out", "dim", "clear") if kind is not None else ("buffer", "out", "reduce_type", "dim", "clear")
+    def read(reader: TileBase, node: ast.Call) -> Stmt:
+        names = (
+            ("buffer", "out", "dim", "clear") if kind is not None else ("buffer", "out", "reduce_type", "dim", "clear")
+        )
         given = dict(zip(names, _given(reader, node, names, 2 if kind is not None else 4), strict=True))
         source, result = _whole(reader, given["buffer"]), _whole(reader, given["out"])
         named = given.get("reduce_type")
         what = kind or (reader.exprs.string(named) if named is not None else "")
         if what not in _KINDS:
-            raise reader.exprs.error(node, "unsupported", f"the reduction {what!r} is not supported", expected=", ".join(_KINDS))
+            raise reader.exprs.error(
+                node, "unsupported", f"the reduction {what!r} is not supported", expected=", ".join(_KINDS)
+            )
         dim = _dimension(reader, node, given["dim"], len(source.shape), default=-1)
         clear = _flag(reader, given["clear"], default=True)
         return _reduced(reader, node, source, result, what, dim, clear=clear)
@@ -251,14 +273,16 @@ def _reduction(kind: str | None) -> ReadOperation:
     return read
 
 
-def _dimension(reader: TileReader, node: ast.Call, given: ast.expr | None, rank: int, *, default: int) -> int:
+def _dimension(reader: TileBase, node: ast.Call, given: ast.expr | None, rank: int, *, default: int) -> int:
     dim = default if given is None else reader.exprs.constant_int(given)
     if not -rank <= dim < rank:
-        raise reader.exprs.error(given or node, "out-of-range", f"there is no axis {dim}", expected=f"-{rank} to {rank - 1}")
+        raise reader.exprs.error(
+            given or node, "out-of-range", f"there is no axis {dim}", expected=f"-{rank} to {rank - 1}"
+        )
     return dim % rank
 
 
-def _reduced(reader: TileReader, node: ast.Call, source: Tile, result: Tile, kind: str, dim: int, *, clear: bool) -> Stmt:
+def _reduced(reader: TileBase, node: ast.Call, source: Tile, result: Tile, kind: str, dim: int, *, clear: bool) -> Stmt:
     combine, first, is_absolute = _KINDS[kind]
     axes = [axis(f"i{n}", e, "reduce" if n == dim else "spatial") for n, e in enumerate(source.shape)]
     kept = [a for n, a in enumerate(axes) if n != dim]
@@ -267,12 +291,19 @@ def _reduced(reader: TileReader, node: ast.Call, source: Tile, result: Tile, kin
         position.insert(dim, IntImm(0))
     if len(position) != len(result.shape) and len(kept) == 1 and build.is_const(kept[0].extent, 1):
         position = [IntImm(0)] * len(result.shape)
-    shapes = [extent for extent, at in zip(result.shape, position, strict=False) if not isinstance(at, IntImm)]
-    if len(position) != len(result.shape) or not all(prove_equal(a.extent, e) for a, e in zip(kept, shapes, strict=False)):
-        raise reader.exprs.error(node, "wrong-arguments", f"{result.buffer.name} {_shown(result.shape)} does not fit the reduction of "
-                                 f"{source.buffer.name} {_shown(source.shape)} along axis {dim}", expected="the source's shape without that axis")  # fmt: skip
+    fixed = [extent for extent, at in zip(result.shape, position, strict=False) if not isinstance(at, IntImm)]
+    if len(position) != len(result.shape) or not all(
+        prove_equal(a.extent, e) for a, e in zip(kept, fixed, strict=False)
+    ):
+        shapes = (
+            f"{source.buffer.name} {_shown(source.shape)} along axis {dim}, {result.buffer.name} {_shown(result.shape)}"
+        )
+        raise reader.exprs.error(node, "wrong-arguments", f"the shapes of the reduction do not match: {shapes}",
+                                 expected="a result with the source's shape without that axis")  # fmt: skip
     at = _moved_by(result.start, position)
-    value: Expr = build.cast(BufferLoad(source.buffer, _moved_by(source.start, [a.var for a in axes])), result.buffer.dtype)
+    value: Expr = build.cast(
+        BufferLoad(source.buffer, _moved_by(source.start, [a.var for a in axes])), result.buffer.dtype
+    )
     value = absolute(value) if is_absolute else value
     name = f"{result.buffer.name}_{kind}"
     update = BufferStore(result.buffer, combine(BufferLoad(result.buffer, at), value), at)
@@ -283,7 +314,7 @@ def _reduced(reader: TileReader, node: ast.Call, source: Tile, result: Tile, kin
     return build.seq([reader.block(f"{name}_init", kept, start), made])
 
 
-def _cumsum(reader: TileReader, node: ast.Call) -> Stmt:
+def _cumsum(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.cumsum(source, result, dim, reverse)`: in place without a result."""
     first, second, dim_node, reverse = _given(reader, node, ("src", "dst", "dim", "reverse"), 1)
     source = _whole(reader, first)
@@ -303,23 +334,29 @@ def _cumsum(reader: TileReader, node: ast.Call) -> Stmt:
     begin = BufferStore(result.buffer, build.cast(BufferLoad(source.buffer, at(source, zero)), dtype), at(result, zero))
     step = axis(f"i{dim}", build.sub(extent, build.const(1, extent.dtype)), "scan")
     here, before = build.add(step.var, build.const(1, extent.dtype)), step.var
-    total = build.add(BufferLoad(result.buffer, at(result, before)), build.cast(BufferLoad(source.buffer, at(source, here)), dtype))
+    total = build.add(
+        BufferLoad(result.buffer, at(result, before)), build.cast(BufferLoad(source.buffer, at(source, here)), dtype)
+    )
     going = BufferStore(result.buffer, total, at(result, here))
-    return build.seq([reader.block(f"{name}_first", rest, begin), reader.block(name, [*rest[:dim], step, *rest[dim:]], going)])
+    return build.seq(
+        [reader.block(f"{name}_first", rest, begin), reader.block(name, [*rest[:dim], step, *rest[dim:]], going)]
+    )
 
 
 # --- reducers
 
 
-def _reducer(reader: TileReader, node: ast.expr) -> tuple[Tile, str]:
+def _reducer(reader: TileBase, node: ast.expr) -> tuple[Tile, str]:
     tile = read_tile(reader.exprs, node)
     kind = reader.reducers.get(tile.buffer)
     if kind is None or kind not in _KINDS:
-        raise reader.exprs.error(node, "wrong-type", f"{tile.buffer.name} is no reducer", expected='a buffer of T.alloc_reducer(…, op="sum")')
+        raise reader.exprs.error(
+            node, "wrong-type", f"{tile.buffer.name} is no reducer", expected='a buffer of T.alloc_reducer(…, op="sum")'
+        )
     return tile, kind
 
 
-def _reducer_init(reader: TileReader, node: ast.Call) -> Stmt:
+def _reducer_init(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.reducer_init(acc, value)`."""
     first, second = _given(reader, node, ("reducer", "init"), 1)
     assert first is not None
@@ -329,17 +366,19 @@ def _reducer_init(reader: TileReader, node: ast.Call) -> Stmt:
     return _stored(reader, f"{tile.buffer.name}_fill", tile.buffer, _moved_by(tile.start, there), value, axes)
 
 
-def _reducer_update(reader: TileReader, node: ast.Call) -> Stmt:
+def _reducer_update(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.reducer_update(acc[i], value)`."""
     first, second = _given(reader, node, ("target", "value"), 2)
     assert first is not None and second is not None
     tile, kind = _reducer(reader, first)
     combine, _, is_absolute = _KINDS[kind]
     value = build.cast(reader.exprs.expr(second), tile.buffer.dtype)
-    return _stored(reader, tile.buffer.name, tile.buffer, tile.start, absolute(value) if is_absolute else value, (), combine)
+    return _stored(
+        reader, tile.buffer.name, tile.buffer, tile.start, absolute(value) if is_absolute else value, (), combine
+    )
 
 
-def _finalize(reader: TileReader, node: ast.Call) -> Stmt | None:
+def _finalize(reader: TileBase, node: ast.Call) -> Stmt | None:
     """`T.finalize_reducer(acc, result)`: combines the parts of the threads, which are one value here, and stores it."""
     first, second = _given(reader, node, ("reducer", "dst"), 1)
     assert first is not None
@@ -360,9 +399,9 @@ OPERATIONS: Mapping[str, ReadOperation] = {
     "reducer_init": _reducer_init,
     "reducer_update": _reducer_update,
     "finalize_reducer": _finalize,
-    "atomic_add": _atomic(build.add),
-    "atomic_max": _atomic(build.maximum),
-    "atomic_min": _atomic(build.minimum),
+    **dict.fromkeys(("atomic_add", "atomicadd", "atomic_addx2", "atomic_addx4"), _atomic(build.add)),
+    **dict.fromkeys(("atomic_max", "atomicmax"), _atomic(build.maximum)),
+    **dict.fromkeys(("atomic_min", "atomicmin"), _atomic(build.minimum)),
 }  # fmt: skip
 """Readers of tile operations by name."""
 

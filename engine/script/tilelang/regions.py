@@ -46,10 +46,10 @@ def tile_of(reader: ExpressionReader, value: Value, node: ast.expr) -> Tile:
             return Tile(buffer, tuple(r.min for r in region), tuple(r.extent for r in region))
         case BufferLoad(buffer=buffer, indices=indices):
             return Tile(buffer, indices, None)
-        case Tile():
-            return value
         case _:
-            raise reader.error(node, "wrong-type", "this is not a tile", expected="a buffer, A[i, j] or A[i : i + 16, 0:64]")
+            raise reader.error(
+                node, "wrong-type", "this is not a tile", expected="a buffer, A[i, j] or A[i : i + 16, 0:64]"
+            )
 
 
 def paired(reader: ExpressionReader, node: ast.Call, source: Tile, target: Tile) -> tuple[Tile, Tile]:
@@ -58,15 +58,17 @@ def paired(reader: ExpressionReader, node: ast.Call, source: Tile, target: Tile)
     if source.extents is None and target.extents is None:
         ones = [IntImm(1)]
         return source.with_extents(ones * len(source.start)), target.with_extents(ones * len(target.start))
-    one = IntImm(1)
-    a = list(source.extents) if source.extents is not None else [one] * len(target.shape)
-    b = list(target.extents) if target.extents is not None else [one] * len(source.shape)
+    one: Expr = IntImm(1)
+    a: list[Expr] = list(source.extents) if source.extents is not None else [one] * len(target.shape)
+    b: list[Expr] = list(target.extents) if target.extents is not None else [one] * len(source.shape)
     if len(_moving(a)) != len(_moving(b)):
         for n in range(1, min(len(a), len(b)) + 1):
             x, y = a[-n], b[-n]
             larger = y if _is_one(x) else x if _is_one(y) or build.is_const(build.sub(x, y), 0) else build.maximum(x, y)
             a[-n] = b[-n] = larger
-    return source.with_extents(_of_rank(reader, node, a, source)), target.with_extents(_of_rank(reader, node, b, target))
+    return source.with_extents(_of_rank(reader, node, a, source)), target.with_extents(
+        _of_rank(reader, node, b, target)
+    )
 
 
 def _of_rank(reader: ExpressionReader, node: ast.Call, extents: list[Expr], tile: Tile) -> list[Expr]:

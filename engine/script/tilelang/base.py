@@ -1,0 +1,154 @@
+"""What the readers of TileLang's statements share: blocks in the loops around them, and what is known of the kernel that is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+
+from ...ir import (
+    Annotations,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    IfThenElse,
+    IntImm,
+    Place,
+    Range,
+    Stmt,
+    Var,
+    build,
+    walk,
+)
+from ..reading.blocks import unique_name
+from ..reading.reader import Item
+from ..reading.source import Source
+from ..reading.statements import StatementReader
+from ..subset.scope import Foreign, Value
+from .blocks import Axis, Lanes, block, guarded, on_lanes, outside, ranges_of, seen_through
+from .expressions import TileExpressions
+
+
+class Barrier(Foreign):
+    """A barrier, or a descriptor of an instruction: no values are computed from it."""
+
+    __slots__ = ()
+
+
+class TileBase(StatementReader):
+    """Makes the blocks of a kernel."""
+
+    exprs: TileExpressions
+
+    def __init__(self, source: Source, *, current: bool) -> None:
+        super().__init__(source, current=current)
+        self.exprs = TileExpressions(source, self.positions)
+
+    def begin_function(self) -> None:
+        super().begin_function()
+        self.launch: Annotations = ()  # the number of threads of the printed kernel that is read
+        self.following: list[list[ast.stmt]] = []  # the bodies around the statement that is read
+        self.at: ast.stmt | None = None
+        self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
+        self.outputs: list[Buffer] = []
+        self.thread_vars: dict[int, Expr] = {}
+        self.lanes: Lanes | None = None  # the threads of the kernel, if code for single threads names them
+        self.private: dict[Buffer, Buffer] = {}  # the buffers of each thread, with the buffers of their copies
+        self.masks: list[Expr] = []  # conditions that hold for some threads only
+        self.safe: dict[Buffer, Expr] = {}  # what copies read outside of a buffer, if it is not 0
+        self.reducers: dict[Buffer, str] = {}  # what each reducer combines its updates by
+        self.views: dict[Buffer, Buffer] = {}  # the buffers whose elements others name in another shape
+        self.constants: Mapping[str, Value] = {}  # values of the sizes that an eager kernel takes from its tensors
+
+    # --- blocks
+
+    def block(
+        self, hint: str, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (), sums: bool = False
+    ) -> Stmt:
+        """Return the block of an operation in its loops."""
+        name = unique_name(hint, self.block_names)
+        if self.views:
+            body, conditions = seen_through(body, self.views), [seen_through(c, self.views) for c in conditions]
+        conditions = [*self.masks, *conditions]
+        if self.lanes is not None:
+            mine, body, conditions = on_lanes(self.lanes, self.private, body, conditions, updates=sums)
+            axes = [*mine, *axes]
+        on_memory = [c for c in conditions if any(isinstance(node, BufferLoad) for node in walk(c))]
+        if on_memory:
+            body, conditions = (
+                IfThenElse(build.logical_and(*on_memory), body),
+                [c for c in conditions if c not in on_memory],
+            )
+        return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
+
+    def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
+        ranges = self.ranges()
+        kept = outside(buffer, indices, ranges) if buffer.scope == "global" else []
+        value = guarded(value, ranges)
+        return self.placed(self.block(buffer.name, (), BufferStore(buffer, value, indices), conditions=kept), place)
+
+    def ranges(self) -> dict[Var, Range]:
+        """Return the values of the loops and units around the statement."""
+        found = ranges_of(self.loops)
+        if self.lanes is not None:
+            found |= {
+                v: Range(build.const(0, v.dtype), e) for v, e in zip(self.lanes.vars, self.lanes.extents, strict=True)
+            }
+        return found
+
+    def safe_value(self, buffer: Buffer) -> Expr:
+        """Return what a copy reads outside of a buffer."""
+        return self.safe.get(buffer, build.const(0, buffer.dtype))
+
+    def placed(self, stmt: Stmt, place: Place) -> Stmt:
+        """Record the place of a statement and of all blocks and loops in it."""
+        for node in walk(stmt):
+            if isinstance(node, Stmt):
+                self.positions.add(node, place)
+        return stmt
+
+    def when(self, condition: ast.expr, make: Callable[[], Stmt]) -> list[Stmt]:
+        """Return a statement under a condition, which may be a constant."""
+        test = self.exprs.value(condition)
+        if isinstance(test, Expr) and not isinstance(test, IntImm):
+            return [IfThenElse(self.exprs.as_condition(test, condition), make())]
+        return [make()] if (test.value if isinstance(test, IntImm) else test) else []
+
+    # --- sequences
+
+    def body(self, nodes: list[ast.stmt]) -> Stmt:
+        self.following.append(nodes)
+        try:
+            return super().body(nodes)
+        finally:
+            self.following.pop()
+
+    def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
+        self.at = node
+        return super().statement(node, is_last=is_last)
+
+    def same_scope(self, nodes: list[ast.stmt]) -> Stmt | None:
+        """Read statements that run in the scope around them: the branch of a condition that is known, or the body of a macro."""
+        self.following.append(nodes)
+        found = [self.statement(node, is_last=False) for node in nodes]
+        self.following.pop()
+        stmts = [item for item in found if isinstance(item, Stmt)]
+        if len(stmts) != len([item for item in found if item is not None]):
+            raise self.source.error(
+                nodes[0], "unsupported", "a declaration is not supported here", expected="tile operations"
+            )
+        return build.seq(stmts) if stmts else None
+
+    # --- units
+
+    def differs(self, value: Expr) -> bool:
+        """Whether a value may differ between threads."""
+        if self.lanes is None:
+            return False
+        return any(
+            (isinstance(n, Var) and n in self.lanes.vars) or (isinstance(n, BufferLoad) and n.buffer in self.private)
+            for n in walk(value)
+        )
+
+
+__all__ = ["Barrier", "TileBase"]

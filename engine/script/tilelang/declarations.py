@@ -1,0 +1,369 @@
+"""TileLang's declarations: allocations, parameters, views of buffers, and names of values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from ...arith import prove_equal
+from ...ir import (
+    Annotations,
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    Expr,
+    IntImm,
+    Stmt,
+    Var,
+    build,
+    walk,
+)
+from ..errors import ParseError
+from ..reading.buffers import declaration, read_buffer
+from ..reading.intrinsics import parameters
+from ..reading.reader import Item
+from ..subset.scope import Value
+from .base import Barrier, TileBase
+from .expressions import TileExpressions
+
+_SCOPES = {
+    "alloc_shared": "shared.dyn",
+    "alloc_fragment": "local.fragment",
+    "alloc_local": "local",
+    "alloc_global": "global",
+    "alloc_tmem": "shared.tmem",
+}
+"""Allocations with their default scopes."""
+_PRIVATE = ("local", "local.var")
+"""Scopes of buffers that each thread has for itself."""
+_BARRIERS = (
+    "alloc_barrier",
+    "alloc_cluster_barrier",
+    "alloc_descriptor",
+    "alloc_tcgen05_instr_desc",
+    "alloc_wgmma_desc",
+    "alloc_tcgen05_smem_desc",
+)
+_WARPS: Mapping[str, Callable[[Expr], Expr]] = {
+    "get_warp_idx": lambda thread: build.floordiv(thread, 32),
+    "get_lane_idx": lambda thread: build.floormod(thread, 32),
+    "get_warp_group_idx": lambda thread: build.floordiv(thread, 128),
+}
+THREADS = "tl.launch_threads"
+
+
+class DeclarationReader(TileBase):
+    """Reads allocations and assignments."""
+
+    def _assign(self, node: ast.Assign) -> Item | None:
+        if len(node.targets) > 1:
+            made = [self._assign(ast.copy_location(ast.Assign([target], node.value), node)) for target in node.targets]
+            return build.seq([item for item in made if isinstance(item, Stmt)])
+        target, call = node.targets[0], node.value
+        function = (self.exprs.called(call) or "").removeprefix("T.")
+        if isinstance(target, ast.Name) and isinstance(call, ast.Call):
+            if function in _SCOPES:
+                return self._alloc(target, call, function)
+            if function == "alloc_reducer":
+                return self._reducer(target, call)
+            if function == "alloc_var":
+                return self._variable(target, call)
+            if function in _BARRIERS:
+                self.exprs.define(target.id, Barrier(), target)
+                return None
+            if function in ("view", "reshape"):
+                return self._viewed(target, call)
+            if function == "Tensor":
+                return self._placed_view(target, call)
+            if function == "empty":
+                return self._output(target, call)
+            if function in ("get_thread_binding", "get_warp_idx", "get_lane_idx", "get_warp_group_idx"):
+                self.exprs.define(target.id, self._thread_number(call, function), target)
+                return None
+        if function == "const":
+            return self._sizes(target, self.exprs.value(call))
+        if isinstance(target, ast.Tuple | ast.List) and function:
+            values = self.exprs.require_known(self.exprs.value(call), call)
+            many = values if isinstance(values, tuple | list) else (values,)
+            for name, value in zip(self._names(target), many, strict=True):
+                self.exprs.define(name.id, value, name)
+            return None
+        return super()._assign(node)
+
+    def _thread_number(self, call: ast.Call, function: str) -> Expr:
+        """Read `T.get_thread_binding(0)`: the number of the thread along an axis; or the number of its warp."""
+        if function != "get_thread_binding":
+            return _WARPS[function](self.thread_vars[0])
+        dim = self.exprs.constant_int(call.args[0]) if call.args else 0
+        return self.thread_vars[dim]
+
+    def _sizes(self, target: ast.expr, found: Value) -> None:
+        """Read `M, N = T.const("M, N")`: sizes that are given, or stay symbolic."""
+        sizes = found if isinstance(found, tuple) else (found,)
+        for name, size in zip(self._names(target), sizes, strict=True):
+            known = self.constants.get(size.name) if isinstance(size, Var) else None
+            self.exprs.define(name.id, size if known is None else known, name)
+
+    def _alloc(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
+        shape, dtype, scope = parameters(self.exprs, call, ("shape", "dtype", "scope"), 2)
+        assert shape is not None and dtype is not None
+        where = _SCOPES[function] if scope is None else self.exprs.string(scope)
+        buffer = Buffer(name.id, self.shape(shape), self.exprs.dtype(dtype), "shared" if where == "shared" else where)
+        self.keep(buffer, name)
+        return None
+
+    def _reducer(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `acc = T.alloc_reducer(shape, dtype, op="sum")`: partial results that the threads combine at the end."""
+        shape, dtype, op, _ = parameters(self.exprs, call, ("shape", "dtype", "op", "replication"), 2)
+        assert shape is not None and dtype is not None
+        buffer = Buffer(name.id, self.shape(shape), self.exprs.dtype(dtype), "local.fragment")
+        self.reducers[buffer] = "sum" if op is None else self.exprs.string(op)
+        self.keep(buffer, name)
+        return None
+
+    def keep(self, buffer: Buffer, name: ast.Name) -> None:
+        made = buffer
+        if self.lanes is not None and buffer.scope in _PRIVATE:
+            made = self.private[buffer] = self.lanes.wide(buffer)
+        self.frame.alloc_buffers.append(made)
+        self.exprs.define(name.id, buffer, name)
+
+    def shape(self, node: ast.expr) -> tuple[Expr, ...]:
+        value = self.exprs.require_known(self.exprs.value(node), node)
+        items = value if isinstance(value, tuple | list) else (value,)
+        return tuple(self.exprs.as_expr(item, node) for item in items)
+
+    def _variable(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `x = T.alloc_var("int32", init=0)`: a scalar of each thread that can be assigned."""
+        dtype, first, _ = parameters(self.exprs, call, ("dtype", "init", "scope"), 1)
+        assert dtype is not None
+        buffer = Buffer(name.id, (IntImm(1),), self.exprs.dtype(dtype), "local.var")
+        self.keep(buffer, name)
+        if first is None or isinstance(self.exprs.value(first), str):
+            return None
+        return self.store(
+            buffer, build.cast(self.exprs.expr(first), buffer.dtype), (IntImm(0),), self.source.place(call)
+        )
+
+    def _output(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `C = T.empty((M, N), dtype)`: an output of an eager kernel."""
+        shape, dtype = call.args[:1] or [k.value for k in call.keywords if k.arg == "shape"], call.args[1:]
+        named = [k.value for k in call.keywords if k.arg == "dtype"]
+        if len(call.args) > 2 or (named and len(call.args) > 1):
+            shape, dtype = (
+                [ast.copy_location(ast.Tuple(list(call.args if named else call.args[:-1]), ast.Load()), call)],
+                call.args[-1:],
+            )
+        kind = self.exprs.dtype((named or dtype)[0]) if named or dtype else "float32"
+        buffer = Buffer(name.id, self.shape(shape[0]), kind)
+        self.outputs.append(buffer)
+        self.exprs.define(name.id, buffer, name)
+        return None
+
+    # --- the printed form
+
+    def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
+        """Read the printed IR's declarations: allocations, parameters, and views of other buffers."""
+        scope = next((k.value for k in call.keywords if k.arg == "scope"), None)
+        if scope is not None and "barrier" in self.exprs.string(scope):
+            self.exprs.define(name.id, Barrier(), name)
+            return None
+        if function in ("T.sblock_alloc_buffer", "T.alloc_buffer"):
+            self.keep(read_buffer(self.exprs, name.id, declaration(self.exprs, call)), name)
+            return None
+        data = next((k.value for k in call.keywords if k.arg == "data"), None)
+        address = None if data is None or function == "T.match_buffer" else self.exprs.value(data)
+        if isinstance(address, BufferData):
+            declared = declaration(self.exprs, call)
+            declared.arguments.pop("data")
+            view = read_buffer(self.exprs, name.id, declared, scope=address.buffer.scope)
+            if view.dtype != address.buffer.dtype:
+                raise self._other_type(call)
+            self._alias(name, address.buffer, view.shape)
+            return None
+        made = super()._declare(name, call, function)
+        buffer = self.exprs.scope.get(name.id)
+        if function == "T.match_buffer" and isinstance(buffer, Buffer) and buffer.strides and _is_row_major(buffer):
+            plain = replace(buffer, strides=())
+            self.handles = {handle: plain if known is buffer else known for handle, known in self.handles.items()}
+            self.exprs.define(name.id, plain, name)
+        return made
+
+    def _annotated(self, node: ast.AnnAssign) -> Item | None:
+        if node.value is None and isinstance(node.target, ast.Name):
+            buffer = tensor(self.exprs, node.target.id, node.annotation)
+            if buffer is not None:
+                self.tensors[buffer.name] = buffer
+                self.exprs.define(buffer.name, buffer, node.target)
+                return None
+        if isinstance(node.value, ast.Call) and self.exprs.called(node.value) == "T.launch_thread_idx":
+            self.printed_thread(node.target, node.value)
+            return None
+        if node.value is not None and isinstance(node.target, ast.Name):
+            let = self.exprs.script_name(
+                node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+            )
+            dtype = None if let == "T.let" and not isinstance(node.annotation, ast.Subscript) else self.exprs.dtype(
+                node.annotation.slice if isinstance(node.annotation, ast.Subscript) and let == "T.let" else node.annotation)  # fmt: skip
+            return self._bind(node.target, node.value, dtype)
+        return super()._annotated(node)
+
+    # --- views
+
+    def _viewed(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `B = T.reshape(A, shape)`: another shape for the elements of a buffer."""
+        source, shape, dtype = parameters(self.exprs, call, ("src", "shape", "dtype"), 1)
+        assert source is not None
+        owner = self.exprs.value(source)
+        if not isinstance(owner, Buffer) or (dtype is not None and self.exprs.dtype(dtype) != owner.dtype):
+            raise self._other_type(call)
+        extents = owner.shape if shape is None else self.shape(shape)
+        if not prove_equal(_count(extents), _count(owner.shape)):
+            raise self.source.error(
+                call,
+                "out-of-range",
+                "the view has another number of elements than its buffer",
+                expected="as many elements",
+            )
+        self._alias(name, owner, extents)
+        return None
+
+    def _placed_view(self, name: ast.Name, call: ast.Call) -> Item | None:
+        """Read `B = T.Tensor(shape, dtype, A.data)`: another shape for the beginning of a buffer."""
+        shape, dtype, data = parameters(self.exprs, call, ("shape", "dtype", "data"), 3)
+        assert shape is not None and dtype is not None and data is not None
+        address = self.exprs.value(data)
+        if not isinstance(address, BufferData) or self.exprs.dtype(dtype) != address.buffer.dtype:
+            raise self._other_type(call)
+        self._alias(name, address.buffer, self.shape(shape))
+        return None
+
+    def _alias(self, name: ast.Name, owner: Buffer, shape: tuple[Expr, ...]) -> None:
+        view = Buffer(name.id, shape, owner.dtype, owner.scope)
+        self.views[view] = owner
+        self.exprs.define(name.id, view, name)
+
+    def _other_type(self, node: ast.AST) -> ParseError:
+        return self.source.error(
+            node,
+            "unsupported",
+            "a view with elements of another type is not supported",
+            expected="the type of the buffer",
+        )
+
+    # --- names of values
+
+    def _bind(self, name: ast.Name, value_node: ast.expr, dtype: str | None = None) -> Item | None:
+        """Read `x = value`: an assignment of a variable, else another name for the value, which is computed once."""
+        known = self.exprs.scope.get(name.id)
+        place = self.source.place(name)
+        if isinstance(known, Buffer) and known.scope == "local.var":
+            return self.store(known, build.cast(self.exprs.expr(value_node), known.dtype), (IntImm(0),), place)
+        value = self.exprs.require_known(self.exprs.value(value_node), value_node)
+        if not isinstance(value, Expr) or not self._is_changed(value):
+            self.exprs.define(
+                name.id, value if dtype is None else build.cast(self.exprs.as_expr(value, value_node), dtype), name
+            )
+            return None
+        buffer = Buffer(name.id, (IntImm(1),), dtype or value.dtype, "local.var")
+        self.keep(buffer, name)
+        return self.store(buffer, build.cast(value, buffer.dtype), (IntImm(0),), place)
+
+    def _is_changed(self, value: Expr) -> bool:
+        """Whether the statements that follow may write what a value loads."""
+        loaded = {node.buffer for node in walk(value) if isinstance(node, BufferLoad)}
+        if not loaded:
+            return False
+        body = self.following[-1]
+        rest = body[body.index(self.at) + 1 :] if self.at in body else body
+        return any(self._buffer_of(name) in loaded for name in _written_names(rest))
+
+    def _buffer_of(self, name: str) -> Buffer | None:
+        match self.exprs.scope.get(name):
+            case Buffer() as buffer:
+                return buffer
+            case BufferLoad(buffer=buffer) | BufferRegion(buffer=buffer):
+                return buffer
+            case _:
+                return None
+
+    def printed_thread(self, target: ast.expr, call: ast.Call) -> None:
+        """Read the name of a thread in the printed form."""
+        raise NotImplementedError
+
+    def _augmented(self, node: ast.AugAssign) -> Item | None:
+        known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(node.target, ast.Name) and isinstance(known, Buffer) and known.scope == "local.var":
+            sum_ = ast.copy_location(
+                ast.BinOp(ast.copy_location(ast.Name(node.target.id, ast.Load()), node), node.op, node.value), node
+            )
+            return self._bind(node.target, sum_)
+        return super()._augmented(node)
+
+    def threads_of(self, node: ast.expr | None) -> Annotations:
+        """Return the number of threads along each axis as an annotation."""
+        if node is None:
+            return ()
+        value = self.exprs.require_known(self.exprs.value(node), node)
+        counts = [
+            self.exprs.as_expr(v, node)
+            for v in (value if isinstance(value, tuple | list) else (value,))
+            if v is not None
+        ]
+        return ((THREADS, tuple([*counts, IntImm(1), IntImm(1)][:3])),) if counts else ()
+
+
+def _is_row_major(buffer: Buffer) -> bool:
+    """Whether the strides of a buffer say nothing new."""
+    step: Expr = IntImm(1)
+    for extent, stride in zip(reversed(buffer.shape), reversed(buffer.strides), strict=True):
+        if not prove_equal(stride, step):
+            return False
+        step = build.mul(step, extent)
+    return True
+
+
+def _count(shape: Sequence[Expr]) -> Expr:
+    """Return the number of elements of a shape."""
+    total: Expr = IntImm(1)
+    for extent in shape:
+        total = build.mul(total, extent)
+    return total
+
+
+def _written_names(nodes: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements may write: those of stores, and of arguments of called operations."""
+    found: set[str] = set()
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Subscript | ast.Name) and isinstance(part.ctx, ast.Store):
+                root = part.value if isinstance(part, ast.Subscript) else part
+                found |= {root.id} if isinstance(root, ast.Name) else set()
+            if isinstance(part, ast.Expr):
+                found |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+    return found
+
+
+def tensor(reader: TileExpressions, name: str, node: ast.expr) -> Buffer | None:
+    """Read the type of a tensor, `T.Tensor((M, K), "float16")` or `T.Tensor[[M, K], T.float16]`; None for other types."""
+    match node:
+        case ast.Call(func=func, args=[shape, *rest]):
+            dtype = next((k.value for k in node.keywords if k.arg == "dtype"), rest[-1] if rest else None)
+        case ast.Subscript(value=func, slice=ast.Tuple(elts=[shape, dtype])):
+            pass
+        case _:
+            return None
+    if reader.script_name(func) not in TENSORS:
+        return None
+    value = reader.require_known(reader.value(shape), shape)
+    items = value if isinstance(value, tuple | list) else (value,)
+    kind = "float32" if dtype is None else reader.dtype(dtype)
+    return Buffer(name, tuple(reader.as_expr(item, shape) for item in items), kind)
+
+
+TENSORS = ("T.Tensor", "T.Buffer", "T.StridedTensor", "T.FragmentBuffer", "T.SharedBuffer", "T.LocalBuffer")
+
+__all__ = ["TENSORS", "THREADS", "DeclarationReader", "tensor"]
