@@ -86,7 +86,7 @@ def block(
         iterators[var] = Var(f"v{var.name}", var.dtype)
         kind = kinds.get(var)
         if kind is None:
-            kind = "spatial" if var in independent or var in written else "reduce" if sums else "opaque"
+            kind = _kind(is_free=var in independent or var in written, sums=sums)
         iter_vars.append(IterVar(iterators[var], _domain(loop, loops, iterators), kind))
     values: tuple[Expr, ...] = tuple(loops)
     if not loops:  # a block has at least one iterator
@@ -96,6 +96,13 @@ def block(
     reads, writes = accessed_regions(made)
     realize = BlockRealize(values, build.logical_and(*conditions), Block(name, tuple(iter_vars), reads, writes, inside))
     return build.nest([*own.values()], realize)
+
+
+def _kind(*, is_free: bool, sums: bool) -> IterType:
+    """Return the kind of the iterator of a loop around a block."""
+    if is_free:
+        return "spatial"
+    return "reduce" if sums else "opaque"
 
 
 def _written(body: Stmt) -> set[Var]:

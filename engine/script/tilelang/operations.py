@@ -120,9 +120,15 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
         if (reader.exprs.called(node) or "").startswith("T.atomic") and "_" not in (reader.exprs.called(node) or ""):
             first, second = second, first  # the printed form has the source first
         target = read_tile(reader.exprs, first)
-        value = reader.exprs.value(second)
+        is_region = reader.exprs.called(second) == "T.region"
+        value = None if is_region else reader.exprs.value(second)
         name = f"{target.buffer.name}_update"
-        if target.extents is None and not isinstance(value, Buffer | BufferRegion) and not _has_slices(second):
+        if (
+            not is_region
+            and target.extents is None
+            and not isinstance(value, Buffer | BufferRegion)
+            and not _has_slices(second)
+        ):
             kept = outside(target.buffer, target.start, ranges_of(reader.loops))
             return _stored(
                 reader, name, target.buffer, target.start, reader.exprs.as_expr(value, second), (), combine, kept
@@ -399,9 +405,9 @@ OPERATIONS: Mapping[str, ReadOperation] = {
     "reducer_init": _reducer_init,
     "reducer_update": _reducer_update,
     "finalize_reducer": _finalize,
-    **dict.fromkeys(("atomic_add", "atomicadd", "atomic_addx2", "atomic_addx4"), _atomic(build.add)),
-    **dict.fromkeys(("atomic_max", "atomicmax"), _atomic(build.maximum)),
-    **dict.fromkeys(("atomic_min", "atomicmin"), _atomic(build.minimum)),
+    **dict.fromkeys(("atomic_add", "atomicadd", "atomic_addx2", "atomic_addx4", "atomic_add_elem_op"), _atomic(build.add)),
+    **dict.fromkeys(("atomic_max", "atomicmax", "atomic_max_elem_op"), _atomic(build.maximum)),
+    **dict.fromkeys(("atomic_min", "atomicmin", "atomic_min_elem_op"), _atomic(build.minimum)),
 }  # fmt: skip
 """Readers of tile operations by name."""
 

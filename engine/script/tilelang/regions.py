@@ -29,11 +29,14 @@ class Tile(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_tile(reader: ExpressionReader, node: ast.expr) -> Tile:
-    """Read an operand of a tile operation: a buffer, an element, slices, or the printed `T.region(A[i, j], access, m, n)`."""
+    """Read an operand of a tile operation: a buffer, an element, slices, or the printed `T.region(A[i, j], access, m, n)` and
+    `T.access_ptr(A[i], 1, access)`."""
     if isinstance(node, ast.Call) and reader.called(node) == "T.region":
         at, _, *extents = node.args
         tile = tile_of(reader, reader.value(at), at)
         return tile.with_extents([reader.index(extent) for extent in extents])
+    if isinstance(node, ast.Call) and reader.called(node) == "T.access_ptr" and len(node.args) == 3:
+        return tile_of(reader, reader.value(node.args[0]), node)
     return tile_of(reader, reader.value(node), node)
 
 

@@ -122,7 +122,7 @@ def test_import_after_a_constant_is_refused(line: str) -> None:
 
 
 def test_program_of_another_language_with_t_is_refused() -> None:
-    text = f"import tilelang.language as T\nM = 8\n{PROGRAM.partition('sch =')[0]}"
+    text = f"import triton.language as T\nM = 8\n{PROGRAM.partition('sch =')[0]}"
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert caught.value.code == "not-a-program"

@@ -1,0 +1,75 @@
+"""TileLang kernels compute what NumPy computes, also at the edges of tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.programs.tile_kernels import kernel
+
+from tilewright.engine.execute import run
+
+
+def numbers(*shape: int, dtype: str = "float16", seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 32), (50, 41, 27)])
+def test_product(m: int, n: int, k: int, turned: int) -> None:
+    a, b = numbers(m, k), numbers(k, n)
+    given = b.T.copy() if turned else b
+    found = run(kernel("gemm", M=m, N=n, K=k, turned=bool(turned)), {"A": a, "B": given})["C"]
+    wanted = np.maximum(a.astype("float32") @ b.astype("float32"), 0)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-2)
+
+
+def test_eager_kernel_takes_sizes_from_the_text() -> None:
+    x = numbers(40, 24, dtype="float32")
+    found = run(kernel("eager"), {"X": x})["Y"]
+    wanted = x / np.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(64, 64), (40, 56)])
+def test_attention(queries: int, keys: int, *, is_causal: bool) -> None:
+    q, k, v = numbers(2, queries, 16), numbers(2, keys, 16, seed=1), numbers(2, keys, 16, seed=2)
+    program = kernel("attention", heads=2, queries=queries, keys=keys, dim=16, is_causal=is_causal)
+    found = run(program, {"Q": q, "K": k, "V": v})["O"]
+    scores = np.einsum("hqd,hkd->hqk", q.astype("float32"), k.astype("float32")) / 4
+    if is_causal:
+        scores = np.where(np.tril(np.ones((queries, keys)), keys - queries) == 1, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    wanted = np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), v.astype("float32"))
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
+
+
+def test_packed_weights() -> None:
+    a = numbers(20, 64)
+    packed = np.random.default_rng(3).integers(0, 256, (24, 32)).astype("uint8")
+    scales = numbers(24, 4, seed=4)
+    found = run(kernel("weights", M=20, N=24, K=64), {"A": a, "B": packed, "S": scales})["C"]
+    values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(24, 64).astype("float16") - np.float16(8)
+    weights = (values * np.repeat(scales, 16, axis=1)).astype("float16")
+    np.testing.assert_allclose(found, a.astype("float32") @ weights.astype("float32").T, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize(("n", "k"), [(16, 48), (13, 40)])
+def test_code_for_single_threads(n: int, k: int) -> None:
+    a, b = numbers(k, dtype="float32"), numbers(n, k, dtype="float32")
+    found = run(kernel("threads", N=n, K=k), {"A": a, "B": b})["C"]
+    np.testing.assert_allclose(found, b @ a, rtol=1e-4, atol=1e-5)
+
+
+def test_gathered_rows() -> None:
+    pool = numbers(10, 6, dtype="float32")
+    table = np.array([3, 0, 9, 9, 1, 2, 5, 4, 7, 8, 0], "int32")
+    for limit in (0, 5, 11):
+        lengths = np.array([limit], "int32")
+        program = kernel("indices", pages=10, width=6, taken=11)
+        found = run(program, {"table": table, "lengths": lengths, "pool": pool})["out"]
+        sums = np.cumsum(pool[table[:limit]].sum(axis=0)[::-1])[::-1]
+        np.testing.assert_allclose(found[0], sums, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found[1], sums * (8 * -(-limit // 8)), rtol=1e-4, atol=1e-4)

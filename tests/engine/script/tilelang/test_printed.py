@@ -1,0 +1,59 @@
+"""The source of a kernel and the tile IR that TileLang prints for it are one program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from support.programs.tile_kernels import kernel
+
+from tilewright.engine.arith import simplify
+from tilewright.engine.execute import random_inputs, run
+from tilewright.engine.ir import Expr, FloatImm, Mul, Node, PrimFunc, first_difference, rewrite
+from tilewright.engine.script import parse
+
+RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
+"""Made by `tests/support/record/tile_ir.py`."""
+
+EXPANDED = ("indices",)
+"""Kernels that TileLang prints with copies which it adds: it reduces shared memory in registers."""
+
+
+def plain(func: PrimFunc) -> PrimFunc:
+    """Return a program without the form of its constants: TileLang prints `T.infinity("float32") * T.float32(-1.0)`."""
+
+    def leave(node: Node) -> Node:
+        match node:
+            case Mul(a=FloatImm(value=a, dtype=dtype), b=FloatImm(value=b)):
+                return FloatImm(a * b, dtype)
+            case Expr(dtype="int32" | "int64" | "bool"):
+                return simplify(node)
+            case _:
+                return node
+
+    return rewrite(replace(func, attrs=()), leave)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [r for r in RECORDED if r["file"] not in EXPANDED],
+    ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}",
+)
+def test_source_and_printed_form_are_equal(record: dict[str, Any]) -> None:
+    printed = parse(record["text"]).program
+    assert isinstance(printed, PrimFunc)
+    assert first_difference(plain(kernel(record["file"], **record["given"])), plain(printed)) is None
+
+
+@pytest.mark.parametrize("record", [r for r in RECORDED if r["file"] in EXPANDED], ids=lambda r: r["file"])
+def test_printed_form_with_added_copies_computes_the_same(record: dict[str, Any]) -> None:
+    printed = parse(record["text"]).program
+    assert isinstance(printed, PrimFunc)
+    inputs = random_inputs(printed, integers=(0, 9))
+    inputs["lengths"][0] = 7
+    source = run(kernel(record["file"], **record["given"]), {name: array.copy() for name, array in inputs.items()})
+    np.testing.assert_array_equal(source["out"], run(printed, inputs)["out"])
