@@ -69,6 +69,7 @@ TARGETS: Mapping[str, Mapping[str, int | bool | None]] = {
     ),
 }
 """Instructions of targets whose arguments are given by name, with their defaults; None for arguments that must be given."""
+
 DECLARATIONS = {
     "T.match_buffer": "global",
     "T.sblock_alloc_buffer": "global",

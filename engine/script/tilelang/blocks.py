@@ -79,12 +79,12 @@ def block(
     written = _written(body)
     iterators: dict[Var, Var] = {}
     iter_vars: list[IterVar] = []
-    kinds = {a.var: a.kind for a in axes}
+    kinds: dict[Var, IterType] = {a.var: a.kind for a in axes}
     independent = {v for v, loop in around.items() if loop.kind in ("thread_binding", "parallel")}
     loops = {**around, **own}
     for var, loop in loops.items():
         iterators[var] = Var(f"v{var.name}", var.dtype)
-        kind = kinds.get(var)
+        kind: IterType | None = kinds.get(var)
         if kind is None:
             kind = _kind(is_free=var in independent or var in written, sums=sums)
         iter_vars.append(IterVar(iterators[var], _domain(loop, loops, iterators), kind))

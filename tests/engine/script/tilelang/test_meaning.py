@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.programs.tile_kernels import kernel
+from support.tile_kernels import kernel
 
 from tilewright.engine.execute import run
 

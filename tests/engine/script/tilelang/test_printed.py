@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.programs.tile_kernels import kernel
+from support.tile_kernels import kernel
 
 from tilewright.engine.arith import simplify
 from tilewright.engine.execute import random_inputs, run

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.engine.adopt import programs_in, read_nested_program
 from tilewright.engine.ir import PrimFunc
 
-KERNELS = Path(__file__).parents[2] / "engine" / "script" / "tilelang" / "kernels"
+KERNELS = Path(__file__).parents[1] / "engine" / "script" / "tilelang" / "kernels"
 
 
 def kernel(name: str, **given: Any) -> PrimFunc:
