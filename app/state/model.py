@@ -196,6 +196,15 @@ class Exploration(msgspec.Struct, frozen=True, eq=False):
     opened: str = ""
 
 
+class RelatedExample(msgspec.Struct, frozen=True):
+    """A worked example about the calls of a post: its name and title, calls that both name, and whether it quotes the post."""
+
+    name: str
+    title: str
+    calls: tuple[str, ...]
+    is_answer: bool
+
+
 class State(msgspec.Struct, frozen=True, eq=False):
     """The state of a page at one time.
 
@@ -205,13 +214,13 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `selected` is a row id of the tree, `buffer` the id of the buffer whose layout is shown. `saved` is the text that was last opened, saved
     or downloaded.
 
-    `notes` are about the source text that the notebook was converted from; `post` is that text if it has several programs. `draft_of` is
-    the notebook before the unfinished typing in `notebook`, None without typing. `comparison` replaces tree and timeline. `blamed` is the
-    wait that is selected on the timeline, until another selection. `file` is the file that edits are saved to, None for a notebook without
-    one; `looked_back` are the file's earlier versions, while they are shown; `folder` is the folder for new files, "" for none.
-    `exploration` is the last search, independent of later edits; `derivation` runs before a search. `export_review` is the kind of the
-    export whose losses are shown, "" for none. `address` is the page's; None leaves the browser's address unchanged: it is a link that
-    carries the notebook itself.
+    `notes` are about the source text that the notebook was converted from; `post` is that text if it has several programs, `related` are
+    worked examples about its calls. `draft_of` is the notebook before the unfinished typing in `notebook`, None without typing.
+    `comparison` replaces tree and timeline. `blamed` is the wait that is selected on the timeline, until another selection. `file` is the
+    file that edits are saved to, None for a notebook without one; `looked_back` are the file's earlier versions, while they are shown;
+    `folder` is the folder for new files, "" for none. `exploration` is the last search, independent of later edits; `derivation` runs
+    before a search. `export_review` is the kind of the export whose losses are shown, "" for none. `address` is the page's; None leaves
+    the browser's address unchanged: it is a link that carries the notebook itself.
 
     `model` is the model that is open, and `kernel` the name of its kernel whose notebook is shown, "" while the model itself is.
     """
@@ -231,6 +240,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     saved: str = ""
     notes: tuple[Note, ...] = ()
     post: Post | None = None
+    related: tuple[RelatedExample, ...] = ()
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
     blamed: Blamed | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from ..analysis import lowering_refusal
@@ -20,6 +22,14 @@ from .tasks.tree import TaskProgram, make_tasks
 
 EXAMPLE_SIZE = 256
 """Example value in the error for a size that is not set."""
+
+CHANNELS = re.compile(r"(?:n|num)?_?ch(?:an(?:nel)?)?s?|rgb", re.IGNORECASE)
+"""Names of sizes that are the channels of an image."""
+
+
+def example_size(name: str) -> int:
+    """A value to begin with for a symbolic size: 3 for the channels of an image."""
+    return 3 if CHANNELS.fullmatch(name) else EXAMPLE_SIZE
 
 
 @refusing_depth(MachineError)
@@ -77,7 +87,7 @@ def require_known(func: PrimFunc) -> None:
 def require_sizes(func: PrimFunc) -> None:
     missing = missing_sizes(func)
     if missing:
-        line = ", ".join(f'"{name}": {EXAMPLE_SIZE}' for name in missing)
+        line = ", ".join(f'"{name}": {example_size(name)}' for name in missing)
         names = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
         are = "the size {} has" if len(missing) == 1 else "the sizes {} have"
         raise refuse("missing-sizes", f"{are.format(names)} no value, so the cost of the program is unknown", found=", ".join(missing),

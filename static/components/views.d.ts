@@ -60,13 +60,14 @@ export interface Badge {
   revises?: string;
 }
 
-/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. */
+/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. `links` are worked examples. */
 export interface Banner {
   kind: string;
   text: string;
   count: number | null;
   others?: OtherProgram[];
   model?: boolean;
+  links?: ExampleLink[];
 }
 
 /** A window with too many tasks, as bins. */
@@ -540,6 +541,12 @@ export interface ExampleCard {
   obstacle: string;
   thumbnail: Thumbnail | null;
   path: string;
+}
+
+/** A worked example: its address and its title. */
+export interface ExampleLink {
+  path: string;
+  title: string;
 }
 
 /** The effect of a step, or of two: the `change` in cycles as text, its `size`, and the `part` of the difference, 0 if unknown. */

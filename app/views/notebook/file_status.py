@@ -47,15 +47,23 @@ class OtherProgram(Value, frozen=True):
     label: str
 
 
+class ExampleLink(Value, frozen=True):
+    """A worked example: its address and its title."""
+
+    path: str
+    title: str
+
+
 class Banner(Value, frozen=True, omit_defaults=True):
     """A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph
-    can be opened as a model."""
+    can be opened as a model. `links` are worked examples."""
 
     kind: str
     text: str
     count: int | None
     others: tuple[OtherProgram, ...] = ()
     model: bool = False
+    links: tuple[ExampleLink, ...] = ()
 
 
 class ConflictPlace(msgspec.Struct, frozen=True):

@@ -14,11 +14,12 @@ from ...document.editing.suggestions import culprit, suggestion
 from ...document.items import Item, takes_steps
 from ...document.notebook import GIVEN_UP, revision_of
 from ...document.posts import Post
+from ...state.addresses import Address
 from ...state.derived import Store
 from ...state.entries import Derived
-from ...state.model import State
+from ...state.model import RelatedExample, State
 from ..labels.values import Value
-from .file_status import Banner, OtherProgram, file_banners
+from .file_status import Banner, ExampleLink, OtherProgram, file_banners
 from .step_costs import StepCosts, known_changes
 from .steps import ScheduleLine, ScheduleNote, items_of, schedule_rows
 
@@ -110,7 +111,9 @@ def _banners(state: State) -> list[Banner]:
     assert notebook is not None
     found: list[Banner] = []
     if state.post is not None and (len(state.post.labels) > 1 or state.post.has_graph):
-        found.append(_choice_banner(state.post, state.folder))
+        found.append(_choice_banner(state.post))
+    if state.related:
+        found.append(_related_banner(state.related))
     if state.looks_back and shown is not None:
         numbers = shown.step_numbers
         here = sum(index < state.step_count for index in numbers)
@@ -133,16 +136,25 @@ def _banners(state: State) -> list[Banner]:
     return found
 
 
-def _choice_banner(post: Post, folder: str) -> Banner:
-    """The other programs of the text that was opened, and the model that it describes; a model needs a `folder`."""
-    count, can_be_model = len(post.labels), post.has_graph and bool(folder)
+def _related_banner(related: Sequence[RelatedExample]) -> Banner:
+    """The worked examples about the calls of the post."""
+    if related[0].is_answer:
+        text = "A worked example answers this post."
+    else:
+        calls = dict.fromkeys(call for example in related for call in example.calls)
+        text = f"Worked examples with {', '.join(calls)}."
+    links = tuple(ExampleLink(Address("example", one.name).path, one.title) for one in related)
+    return Banner("related", text, None, links=links)
+
+
+def _choice_banner(post: Post) -> Banner:
+    """The other programs of the text that was opened, and the model that it describes."""
+    count = len(post.labels)
     text = (
         f"The text has {count} {post.words if count > 1 else post.words[:-1]}. This is {post.labels[post.number - 1]}."
     )
-    if post.has_graph and not can_be_model:
-        text += " tilewright import FILE -o FOLDER makes a model of its graph."
     others = tuple(OtherProgram(n, label) for n, label in enumerate(post.labels, 1) if n != post.number)
-    return Banner("programs", text, post.number, others, can_be_model)
+    return Banner("programs", text, post.number, others, post.has_graph)
 
 
 def _branches(notebook: Notebook) -> list[NotebookBranch]:

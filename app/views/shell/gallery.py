@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ....engine.ir import Refusal, TilewrightError
+from ...actions.related import EXAMPLES
 from ...document import Document, DocumentError, load_document, read_document
 from ...document.files.read_write import MAX_BYTES, real_path, shown_path
 from ...document.title import heading_of, plain, title_of
@@ -22,7 +23,7 @@ from ..labels.numbers import grouped, percent_text
 from ..labels.values import Value
 from .thumbnails import Thumbnail, digest
 
-FOLDER = Path(__file__).resolve().parents[3] / "static" / "examples"
+FOLDER = EXAMPLES
 
 THUMBNAILS = "thumbnails.json"
 """The file in the examples' folder that holds their thumbnails by name. `tests/support/record/thumbnails.py` writes it."""

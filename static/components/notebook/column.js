@@ -327,7 +327,7 @@ export class Notebook {
   }
 
   /** @param {Banner} banner */
-  banner({ kind, text, count, others = [], model = false }) {
+  banner({ kind, text, count, others = [], model = false, links = [] }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
     const event = (/** @type {string} */ words, /** @type {"save-as" | "decide"} */ name) =>
@@ -363,6 +363,7 @@ export class Notebook {
           : others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number }))),
         ...(model ? [tool("Open as a model", { kind: "open_as_model" })] : []),
       ],
+      related: links.map(({ path, title }) => tool(title, { kind: "go", path })),
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);
