@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+from collections.abc import Sequence
+
 import msgspec
 
 from ....engine.analysis import ProgramIndex
@@ -74,7 +78,7 @@ def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> C
     is_param = index.is_param(buffer)
     if buffer_placement is not None and accesses:
         subject = LayoutSubject(
-            accesses[0], _extents(buffer), axis_names(len(buffer.shape)), buffer_placement, is_param
+            accesses[0], _extents(buffer), axis_words(index, buffer, accesses), buffer_placement, is_param
         )
     known = machine if isinstance(machine, Machine) else None
     return Chosen(
@@ -98,16 +102,22 @@ def _extents(buffer: Buffer) -> tuple[int, ...] | None:
     return known if len(known) == len(found) else None
 
 
-def axis_words(chosen: Chosen) -> tuple[str, ...]:
-    """A name for each axis of the buffer: the index of the first access there if it is a variable, else that of `axis_names`."""
-    names = axis_names(len(chosen.buffer.shape))
-    for access in chosen.accesses[:1]:
-        block = chosen.index.block(access.block)
-        for node in walk(block.body):
-            if isinstance(node, BufferLoad | BufferStore) and node.buffer is chosen.buffer:
-                found = [i.name if isinstance(i, Var) else name for i, name in zip(node.indices, names, strict=True)]
-                return tuple(found) if len(set(found)) == len(found) else names
-    return names
+def axis_words(index: ProgramIndex, buffer: Buffer, accesses: Sequence[BlockAccess]) -> tuple[str, ...]:
+    """A name for each axis of the buffer: the indices of an access, without the "v" of a block's iterator, if each is a variable and the
+    names differ; else those of `axis_names`."""
+    for access in accesses:
+        for node in walk(index.block(access.block).body):
+            if isinstance(node, BufferLoad | BufferStore) and node.buffer is buffer:
+                found = [_axis_of(i.name) if isinstance(i, Var) else "" for i in node.indices]
+                if all(found) and len(set(found)) == len(found):
+                    return tuple(found)
+    return axis_names(len(buffer.shape))
+
+
+def _axis_of(name: str) -> str:
+    """The axis that the iterator `vi` or `v_i` of a block stands for: "i"."""
+    bare = re.sub(r"^v_?", "", name)
+    return bare if bare.isidentifier() and not keyword.iskeyword(bare) else ""
 
 
 def axis_names(rank: int) -> tuple[str, ...]:

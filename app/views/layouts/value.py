@@ -114,7 +114,7 @@ def layout_value(state: State, store: Store, colour: int) -> LayoutPicker | None
     )
     return replace(
         value,
-        grid=grid and replace(grid, axes=axis_words(chosen)),
+        grid=grid and replace(grid, axes=axis_words(chosen.index, chosen.buffer, chosen.accesses)),
         uses=found.uses,
         use=state.look.use,
         cards=_cards(chosen, store, found),

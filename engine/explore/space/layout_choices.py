@@ -86,8 +86,8 @@ class LayoutSubject(msgspec.Struct, frozen=True, eq=False):
     @property
     def tile(self) -> tuple[int, ...]:
         """The live extent of each axis; the whole extents if the live part has a different rank."""
-        live, whole = self.buffer_placement.shape, self.extents or ()
-        return live if len(live) == len(whole) else whole
+        live = self.buffer_placement.shape
+        return live if len(live) == len(self.names) else self.extents or ()
 
 
 NOW = Candidate("now", "unchanged", "the layout of the shown program")
@@ -99,8 +99,10 @@ def candidates_of(subject: LayoutSubject) -> tuple[Candidate, ...]:
         return (NOW,)
     found = [NOW, *_orders(subject)]
     if subject.extents is not None:
-        found += [*_banked(subject), *_tiled(subject), *_swizzled(subject)]
-    found += list(_padded(subject))
+        found += [*_banked(subject, subject.extents), *_tiled(subject), *_swizzled(subject)]
+    elif not subject.is_param and len(subject.tile) == len(subject.names):
+        found += _banked(subject, tuple(None for _ in subject.names))
+    found += [*_padded(subject), *_whole_orders(subject)]
     return tuple({c.key: c for c in found}.values())
 
 
@@ -135,31 +137,41 @@ def _orders(subject: LayoutSubject) -> Iterator[Candidate]:
             order[place] = axis
         if order not in orders and order != list(range(rank)):
             orders.append(order)
-    for order in orders[:MOST_ORDERS]:
-        names = ", ".join(subject.names[n] for n in order)
-        title = "column-major" if rank == 2 else f"order {names}"
-        arguments = (("buffer", subject.access.argument), ("order_or_strides", order))
-        yield Candidate(
-            f"order {order}", title, f"{subject.names[order[-1]]} is the innermost axis", "set_layout", subject.access.row, arguments,
-            f"lambda {', '.join(subject.names)}: [{names}]",
-        )  # fmt: skip
+    yield from (_order(subject, order) for order in orders[:MOST_ORDERS])
 
 
-def _banked(subject: LayoutSubject) -> Iterator[Candidate]:
-    """Layouts over the physical blocks of a memory: a part of the live tile in each block, or whole tiles in turn."""
+def _whole_orders(subject: LayoutSubject) -> Iterator[Candidate]:
+    """Orders of all axes, for a buffer of which only a part lives at a time: the part has unit axes, which `_orders` leaves in place."""
+    rank, tile = len(subject.names), subject.tile
+    if rank > 2 and len(tile) == rank and 1 in tile and any(live > 1 for live in tile):
+        for order in ([*range(1, rank), 0], list(reversed(range(rank)))):
+            yield _order(subject, order)
+
+
+def _order(subject: LayoutSubject, order: list[int]) -> Candidate:
+    names = ", ".join(subject.names[n] for n in order)
+    title = "column-major" if len(order) == 2 else f"order {names}"
+    arguments = (("buffer", subject.access.argument), ("order_or_strides", order))
+    note = f"{subject.names[order[-1]]} is the innermost axis"
+    index_map = f"lambda {', '.join(subject.names)}: [{names}]"
+    return Candidate(f"order {order}", title, note, "set_layout", subject.access.row, arguments, index_map)
+
+
+def _banked(subject: LayoutSubject, extents: Sequence[int | None]) -> Iterator[Candidate]:
+    """Layouts over the physical blocks of a memory: a part of the live tile in each block, or whole tiles in turn. Of a symbolic extent
+    (None) nobody knows that the tile divides it: its map is trusted, and the last tile may have places without an element."""
     blocks = subject.buffer_placement.unit.count
     if subject.buffer_placement.unit.kind != "block" or blocks < 2:
         return
-    assert subject.extents is not None
-    for axis, (name, extent, live) in enumerate(zip(subject.names, subject.extents, subject.tile, strict=True)):
-        if live % blocks == 0 and extent % live == 0:
+    for axis, (name, extent, live) in enumerate(zip(subject.names, extents, subject.tile, strict=True)):
+        if live % blocks == 0 and (extent is None or extent % live == 0):
             part = live // blocks
             which = f"{name} // {part}" if live == extent else f"{name} // {part} % {blocks}"
             rest = [f"{name} % {part}"] if live == extent else [f"{name} // {live}", f"{name} % {part}"]
             note = f"{'half' if blocks == 2 else f'1/{blocks}'} of {name} in each block"
             yield mapped(subject, f"parts {axis}", f"[{blocks}][…] parts of {name}", note,
-                         [which, SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip
-        if live < extent and extent % (live * blocks) == 0:
+                         [which, SEPARATOR, *_in_place(subject, {axis: rest})], trusted=extent is None)  # fmt: skip
+        if extent is not None and live < extent and extent % (live * blocks) == 0:
             rest = [f"{name} // {live * blocks}", f"{name} % {live}"]
             yield mapped(subject, f"turns {axis}", f"[{blocks}][…] tiles of {name} in turn", "consecutive tiles in consecutive blocks",
                          [f"{name} // {live} % {blocks}", SEPARATOR, *_in_place(subject, {axis: rest})])  # fmt: skip

@@ -402,3 +402,35 @@ def test_at_an_earlier_step_calls_go_to_the_end() -> None:
 def test_a_deleted_buffer_has_no_picker() -> None:
     state = act(unpadded(), SelectRow(buffer="nobody"))
     assert layout_value(state, Store(), 0) is None and layout_analysis(state, Store()) is None
+
+
+SYMBOLIC = """
+M, K = te.var("M"), te.var("K")
+A = te.placeholder((M, K), name="A")
+B = te.compute((M, K), lambda m, k: A[m, k] + 1.0, name="B")
+s = te.create_schedule(B.op)
+AL = s.cache_read(A, "local.vtcm", [B])
+mo, ko, mi, ki = s[B].tile(*B.op.axis, 64, 128)
+s[AL].compute_at(s[B], ko)
+"""
+
+
+def test_symbolic_sizes_offer_halves_of_the_tile_in_each_block() -> None:
+    read = act(State(), OpenText(SYMBOLIC)).notebook
+    assert read is not None
+    line = 'machine = tilewright.machine("dual-bank-npu")\n'
+    text = read.document.text.replace(line, line + 'sizes = {"M": 256, "K": 512}\n')
+    state = act(act(State(), OpenText(text)), SelectRow(buffer="A_local.vtcm"))
+    store = Store()
+    half = card(value_of(state, store), "parts 1")
+    assert half.title == "[2][…] parts of k" and not half.refused
+    after = applied(state, half.call)
+    report = store.simulated(after)
+    assert isinstance(report, Report)
+    assert [m.peak_bytes for name, m in report.memory.items() if name.startswith("local.vtcm[")] == [1 << 14] * 2
+
+
+def test_axes_have_the_names_of_the_program_and_every_order_of_an_image_is_offered() -> None:
+    value = value_of(act(example("box_blur", "x_blur"), ViewStep(3)), Store())
+    assert value.grid.axes == ("y", "x", "c")
+    assert "order x, c, y" in [c.title for c in value.cards]
