@@ -65,7 +65,7 @@ class _Step(msgspec.Struct, frozen=True, eq=False):
     """A step of the tour. `anchors` are places on the page, each "area selector"; the first is the focus. `notice`: a browser event.
 
     `calls` perform the task for the user. `result` describes the effect, relative to the state before it or to the one where `since` began
-    to hold.
+    to hold; `hint` says what is wrong with a program that fails the test.
     """
 
     title: str
@@ -74,6 +74,7 @@ class _Step(msgspec.Struct, frozen=True, eq=False):
     task: str = ""
     keys: str = ""
     test: Test | None = None
+    hint: Callable[[PrimFunc], str] | None = None
     result: Describe | None = None
     since: Test | None = None
     notice: str = ""
@@ -126,6 +127,8 @@ def tour_value(state: State, store: Store) -> Tour | None:
 def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> TourStep:
     change = _change(step, moments, state, store)
     result = step.result(change) if step.result is not None and change is not None else ""
+    if change is None and step.hint is not None:
+        result = step.hint(moments[-1].schedule.func)
     texts = step.title, step.text, step.anchors, step.task, step.keys, step.notice
     return TourStep(*texts, step.calls, change is not None, result)
 
@@ -162,11 +165,28 @@ def _block(func: PrimFunc, name: str) -> Block | None:
     return index.block(name) if index.has_block(name) else None
 
 
-def _is_below(func: PrimFunc, block: str | None, loop: str) -> bool:
+def _place_of(func: PrimFunc, block: str | None) -> str | None:
+    """The innermost loop that a block shares with `C`; "" if they share none, None without the block."""
     index = ProgramIndex(func)
-    if block is None or not index.has_block(block):
-        return False
-    return any(around.loop_var.name == loop for around in index.loops_of(block))
+    if block is None or not index.has_block(block) or not index.has_block("C"):
+        return None
+    around = {loop.loop_var for loop in index.loops_of("C")}
+    shared = [loop.loop_var.name for loop in index.loops_of(block) if loop.loop_var in around]
+    return shared[-1] if shared else ""
+
+
+def _is_at(func: PrimFunc, block: str | None, loop: str) -> bool:
+    return _place_of(func, block) == loop
+
+
+def _misplaced(func: PrimFunc, block: str | None, loop: str) -> str:
+    """What to do with a block that was moved to another loop; "" for one that is at the loop, or was not moved."""
+    place = _place_of(func, block)
+    if not place or place == loop:
+        return ""
+    return (
+        f"`{block}` is at `{place}` now, and the task asks for `{loop}`: drag it there, or undo (Ctrl+Z) and try again."
+    )
 
 
 def _on_chip(buffer: Buffer) -> bool:
@@ -200,7 +220,7 @@ def _copied(func: PrimFunc) -> bool:
 
 
 def _copy_placed(func: PrimFunc) -> bool:
-    return _is_below(func, _copy_of(func, "W"), "io")
+    return _is_at(func, _copy_of(func, "W"), "io")
 
 
 def _all_on_chip(func: PrimFunc) -> bool:
@@ -210,6 +230,14 @@ def _all_on_chip(func: PrimFunc) -> bool:
         block is not None and all(_on_chip(region.buffer) for region in (*block.reads, *block.writes))
         for block in blocks
     )
+
+
+def _rest_placed(func: PrimFunc) -> bool:
+    """Whether all operands are on the chip, and the copies of A and C are at `io`."""
+    index = ProgramIndex(func)
+    ends = [buffer for buffer in func.buffers if buffer.name in ("A", "C")]
+    copies = {block for buffer in ends for block in (*index.readers(buffer), *index.writers(buffer))} - {"B", "C"}
+    return _all_on_chip(func) and bool(copies) and all(_is_at(func, block, "io") for block in copies)
 
 
 def _size_of(func: PrimFunc, name: str) -> str:
@@ -292,7 +320,8 @@ STEPS: tuple[_Step, ...] = (
         (_row("B"), _row("io")),
         task="Drag `B` onto `io`.",
         keys="With the keyboard: press Enter on `B`, move to `io` with the arrow keys, press Enter.",
-        test=partial(_is_below, block="B", loop="io"),
+        test=partial(_is_at, block="B", loop="io"),
+        hint=partial(_misplaced, block="B", loop="io"),
         result=_result_compute_at,
         calls=("sch.compute_at('B', io)",),
     ),
@@ -323,6 +352,7 @@ STEPS: tuple[_Step, ...] = (
         task="Drag `W_local` onto `io`.",
         keys="With the keyboard: press Enter on `W_local`, move to `io`, press Enter.",
         test=_copy_placed,
+        hint=lambda func: _misplaced(func, _copy_of(func, "W"), "io"),
         result=_result_placed,
         calls=("sch.compute_at('W_local', io)",),
     ),
@@ -332,7 +362,7 @@ STEPS: tuple[_Step, ...] = (
         "placed at `io`.",
         ("#area-headline .figures",),
         task="Apply cache_read to A and cache_write to C and move both copies to `io`, or let the tour do it.",
-        test=_all_on_chip,
+        test=_rest_placed,
         result=_result_rest,
         since=_copy_placed,
         calls=(

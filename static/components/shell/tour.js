@@ -3,11 +3,11 @@
 
 import { focusIn, h } from "../core/dom.js";
 import { withCode } from "../core/primitive_card.js";
+import { boxPlace } from "./tour_place.js";
 
 /** @import { PayloadModel, Rect } from "../core/dom.js" */
 /** @import { Tour as TourData, TourStep as Step } from "../views.js" */
 
-const AWAY = 14; // px between the box and an anchor
 const TICK = 200; // ms between two placements
 
 /**
@@ -262,7 +262,7 @@ export class Tour {
         }),
       ),
     );
-    const [left, top] = boxPlace(rects, this.box.offsetWidth, this.box.offsetHeight);
+    const [left, top] = boxPlace(rects, this.box.offsetWidth, this.box.offsetHeight, innerWidth, innerHeight);
     this.box.style.left = `${Math.round(left)}px`;
     this.box.style.top = `${Math.round(top)}px`;
   }
@@ -289,41 +289,4 @@ function visibleRect(element) {
     bottom: Math.min(rect.bottom, area.bottom, innerHeight),
   };
   return cut.right > cut.left && cut.bottom > cut.top ? cut : null;
-}
-
-/**
- * The place of a box that covers none of the anchors: beside them if possible, else in a corner.
- * @param {Rect[]} rects
- * @param {number} width
- * @param {number} height
- * @returns {[left: number, top: number]}
- */
-function boxPlace(rects, width, height) {
-  /** @type {[number, number]} */
-  const corner = [innerWidth - width - AWAY, innerHeight - height - AWAY];
-  if (!rects.length) return corner;
-  const all = {
-    left: Math.min(...rects.map((r) => r.left)),
-    top: Math.min(...rects.map((r) => r.top)),
-    right: Math.max(...rects.map((r) => r.right)),
-    bottom: Math.max(...rects.map((r) => r.bottom)),
-  };
-  const across = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ room) =>
-    Math.max(AWAY, Math.min(at, room - size - AWAY));
-  /** @type {[number, number][]} */
-  const tries = [
-    [all.right + AWAY, across(all.top, height, innerHeight)],
-    [all.left - AWAY - width, across(all.top, height, innerHeight)],
-    [across(all.left, width, innerWidth), all.bottom + AWAY],
-    [across(all.left, width, innerWidth), all.top - AWAY - height],
-  ];
-  const fits = (/** @type {[number, number]} */ [x, y]) =>
-    x >= AWAY / 2 && y >= AWAY / 2 && x + width <= innerWidth - AWAY / 2 && y + height <= innerHeight - AWAY / 2;
-  const free = tries.find(fits);
-  if (free) return free;
-  const covers = (/** @type {[number, number]} */ [x, y]) =>
-    rects.some((r) => x < r.right && r.left < x + width && y < r.bottom && r.top < y + height);
-  /** @type {[number, number][]} */
-  const corners = [corner, [AWAY, corner[1]], [corner[0], AWAY], [AWAY, AWAY]];
-  return corners.find((at) => !covers(at)) ?? corner;
 }

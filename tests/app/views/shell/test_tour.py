@@ -10,8 +10,10 @@ from tilewright.app.actions.table import ApplyFix, Undo, act
 from tilewright.app.actions.text_edits import EditCell
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
+from tilewright.app.views.labels.numbers import grouped
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.shell.tour import EXAMPLE, STEPS, tour_text, tour_value
+from tilewright.engine.hwsim import Report
 
 
 def opened() -> State:
@@ -75,7 +77,7 @@ def test_undo_reopens_a_task() -> None:
     assert not any(done(act(state, Undo()), store))
 
 
-@pytest.mark.parametrize("line", ["sch.compute_at(B, io)", "sch.compute_at(B, ii)", "sch.set_scope(B, 0, 'local')"])
+@pytest.mark.parametrize("line", ["sch.compute_at(B, io)", "sch.set_scope(B, 0, 'local')"])
 def test_a_typed_line_counts_like_a_drag(line: str) -> None:
     state, store = opened(), Store()
     assert state.notebook is not None
@@ -83,6 +85,27 @@ def test_a_typed_line_counts_like_a_drag(line: str) -> None:
     body = state.notebook.document.cells[cell].body
     found = done(act(state, EditCell(cell, f"{body.rstrip()}\n{line}\n")), store)
     assert found[2:4] == ["compute_at" in line, "set_scope" in line]
+
+
+def test_a_drop_on_another_loop_is_no_success_and_says_so() -> None:
+    store = Store()
+    state = act(opened(), ApplyFix(("sch.compute_at('B', ii)",)))
+    value = tour_value(state, store)
+    assert value is not None and not value.steps[2].done
+    assert value.steps[2].result.startswith("`B` is at `ii` now, and the task asks for `io`")
+
+
+def test_the_figures_of_the_last_task_are_those_of_the_headline() -> None:
+    state, store = opened(), Store()
+    for step in STEPS:
+        if step.calls:
+            state = act(state, ApplyFix(step.calls))
+    simulate_steps(state, store)
+    report = store.simulated(state)
+    value = tour_value(state, store)
+    assert value is not None and isinstance(report, Report)
+    result = next(step.result for step in reversed(value.steps) if step.calls)
+    assert f"→ {grouped(report.cycles)} (" in result
 
 
 def test_a_broken_line_leaves_the_last_valid_program() -> None:
