@@ -39,6 +39,7 @@ from .replay.repeats import Repeat
 from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
 from .replay.timeline import ReplayTimeline
+from .report.causes import DecisiveCause, decisive_causes
 from .report.critical_path import CriticalPath, PathPart
 from .report.metrics import operations_per_cycle
 from .report.model import (
@@ -83,6 +84,7 @@ __all__ = [
     "CellLife",
     "CostEstimate",
     "CriticalPath",
+    "DecisiveCause",
     "Density",
     "DmaEngine",
     "ElementAddresses",
@@ -132,6 +134,7 @@ __all__ = [
     "accesses_of",
     "cache_counts",
     "copy_path",
+    "decisive_causes",
     "distribution_of",
     "estimate_cost",
     "filled_load",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..hwsim import Report
 from ..ir import Annotations
@@ -30,7 +30,7 @@ def idle_slots_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject
 
 def find_late_loads(subject: Subject) -> Iterator[LintFinding]:
     """Copies wait for a free slot of a double buffer while another engine waits for their data: a load and the latency of its memory last
-    longer than one step of the computation. With a third slot, two loads run during one step."""
+    longer than one step of the computation. With a third slot, two loads run during one step; a simulation of it proves that."""
     report = subject.report
     if report is None:
         return
@@ -38,21 +38,35 @@ def find_late_loads(subject: Subject) -> Iterator[LintFinding]:
     loads, uses = (_waits(report, cause, doubled) for cause in ("slot", "data"))
     names = [name for name in doubled if loads[name] or uses[name]]
     lost = sum(uses.values())
-    if min(lost, sum(loads.values())) >= report.cycles * MIN_SPEEDUP:
+    if min(lost, sum(loads.values())) < report.cycles * MIN_SPEEDUP:
+        return
+    trials = (_with_third_slots(subject, group) for group in _groups(names))
+    after = next((trial for trial in trials if trial is not None and _is_worth_memory(report, trial)), None)
+    if after is not None and after.report is not None:
+        saved = report.cycles - after.report.cycles
         yield LintFinding(
             "late-loads", "warning",
-            f"computation waits {lost} of {report.cycles} cycles for {' and '.join(names)}, while the copies wait for a free slot",
-            tuple(dict.fromkeys(w for name in names for w in subject.writers(name))), buffers=tuple(names),
+            f"computation waits {lost} of {report.cycles} cycles for {' and '.join(names)}, while the copies wait for a free "
+            f"slot; with a third slot the program takes {saved} cycles less",
+            tuple(dict.fromkeys(w for name in names for w in subject.writers(name))), buffers=tuple(names), saved=saved,
         )  # fmt: skip
 
 
 def late_loads_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
     """A third slot for all of these buffers (`double_buffer(slots=3)`), then for one of them, if it saves 5 % of the cycles."""
-    groups = [finding.buffers, *((name,) for name in finding.buffers if len(finding.buffers) > 1)]
-    for names in groups:
-        marking = [w for n in names for w in subject.writers(n) if marks_of(subject.index.block(w))]
-        after = subject.then(lambda sch, marking=marking: [third_slot(sch, w) for w in marking])
+    for names in _groups(finding.buffers):
+        after = _with_third_slots(subject, names)
         yield after if _is_worth_memory(subject.report, after) else None
+
+
+def _groups(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """All of the buffers together, then each."""
+    return [tuple(names), *((name,) for name in names if len(names) > 1)]
+
+
+def _with_third_slots(subject: Subject, names: Sequence[str]) -> Subject | None:
+    marking = [w for n in names for w in subject.writers(n) if marks_of(subject.index.block(w))]
+    return subject.then(lambda sch: [third_slot(sch, w) for w in marking])
 
 
 def _is_worth_memory(before: Report | None, after: Subject | None) -> bool:

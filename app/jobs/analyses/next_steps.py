@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from ....engine.explore import program_bound
-from ....engine.hwsim import Machine, Report
+from ....engine.hwsim import DecisiveCause, Machine, Report, decisive_causes
 from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
 from ....engine.schedule import Schedule
 from ....engine.suggest import suggesting
 from ...state.derived import Store, sizes_of
 from ...state.model import State
-from ...views.next.suggestions import Suggested, bound_entry, suggested_entry
+from ...views.next.suggestions import CAUSES, Suggested, bound_entry, suggested_entry
 from ...views.problems.lints import Linted, lints_entry
 from ...views.timeline.remedy import remedy_entry, stall_of
 from .analysis import Analysis, simulated
@@ -48,6 +48,9 @@ def suggestion_analysis(state: State, store: Store) -> Analysis | None:
         return None
     suggested, bound = suggested_entry(state, store), bound_entry(state, store)
     area, text = "pane-next", "Trying next steps"
+    if visible is not None and visible.report is not None and not store.has(CAUSES(visible.report)):
+        found = visible.report
+        return Analysis(CAUSES(found), lambda: _deciding(found), area, "Replaying without each engine")
     if suggested is not None and not state.looks_back and not _is_complete(store.known(suggested)):
         return Analysis(suggested, lambda: _growing(suggesting, Suggested, visible), area, text)
     if bound is not None and not store.has(bound):
@@ -98,6 +101,13 @@ def _ending(visible: _Visible, stall: Stall) -> Iterator[Linted | None]:
         found += () if finding is None else (finding,)
         yield None
     yield Linted(found, is_complete=True)
+
+
+def _deciding(report: Report) -> Iterator[tuple[DecisiveCause, ...]]:
+    try:
+        yield decisive_causes(report)
+    except Exception:  # the page names no cause after an internal error
+        yield ()
 
 
 def _bounding(visible: _Visible) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ....engine.hwsim import DecisiveCause
 from ....engine.lint import Fix
 from ....engine.suggest import Suggestion, best_first, from_findings
 from ...state.derived import Store, sizes_of
@@ -19,6 +20,9 @@ class Suggested(msgspec.Struct, frozen=True, eq=False):
     suggestions: tuple[Suggestion, ...]
     is_complete: bool
 
+
+CAUSES = Derived[tuple[DecisiveCause, ...]]("decisive causes")
+"""Of a report."""
 
 _SUGGESTED = Derived[Suggested]("suggestions")
 _BOUND = Derived[int]("program bound")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ....engine.hwsim import Machine, Report, load_machine, preset_names
+from ....engine.hwsim import DecisiveCause, Machine, Report, load_machine, preset_names
 from ....engine.hwsim.machine.parts import KINDS
 from ....engine.ir import TilewrightError
 from ....engine.suggest import Suggestion
@@ -17,11 +17,17 @@ from ...state.model import State
 from ...state.row_ids import row_ids
 from ..labels.fitness import cycles_text
 from ..labels.holes import tiles_text
-from ..labels.numbers import grouped, percent_text, size_text
+from ..labels.numbers import change_of, grouped, percent_text, size_text
 from ..labels.values import Value
 from ..problems.lints import lints_now
 from ..problems.value import ProposedFix, fix_value
-from .suggestions import bound_now, ranked_now, suggested_now
+from .suggestions import CAUSES, bound_now, ranked_now, suggested_now
+
+MOST_CAUSES = 2
+"""Maximum number of causes that are named."""
+
+MOST_OF_ALL = 50
+"""A cause is named if it decides at least one in this many of the cycles."""
 
 MOST_SHOWN = 24
 """Suggestions beyond the best ones are not sent."""
@@ -102,7 +108,7 @@ def next_value(state: State, store: Store) -> NextSteps:
     is_done = is_done or bool(suggested and suggested.is_complete and linted and linted.is_complete)
     return NextSteps(
         looking=not is_done,
-        limit=_limit(report),
+        limit=_limit(report, store),
         bound=bound_text(report, bound_now(state, store)),
         heaviest=_heaviest(state, report),
         machines=_machines(state, store) if len(state.notebook.steps) == 0 else [],
@@ -119,19 +125,32 @@ def _suggestion(state: State, one: Suggestion) -> SuggestedStep:
     return SuggestedStep(one.rule, one.title, list(one.decisions), replace(fix, detail=detail))
 
 
-def _limit(report: Report | TilewrightError | None) -> ProgramLimit | None:
-    """The cycles of the program, and the engine or port that bounds them."""
+def _limit(report: Report | TilewrightError | None, store: Store) -> ProgramLimit | None:
+    """The cycles of the program, and what decides them as far as replays without it prove."""
     if report is None:
         return None
     if isinstance(report, TilewrightError):
         return ProgramLimit("The machine cannot run the program", report.refusal.message)
-    bound = report.bounds[0] if report.bounds else None
-    if bound is None or report.overflow_bytes:
-        return ProgramLimit(cycles_text(report), "")
-    what = f"{bound.name} is busy for {grouped(bound.cycles)} of them, {percent_text(bound.cycles / report.cycles)}"
-    kind = {"engine": "less work on it", "port": "fewer bytes through it"}.get(bound.kind, "")
-    rest = f"; only {kind} makes the program faster" if kind and bound.cycles * 1.05 >= report.cycles else ""
-    return ProgramLimit(cycles_text(report), f"{what}{rest}")
+    causes = None if report.overflow_bytes else store.known(CAUSES(report))
+    return ProgramLimit(cycles_text(report), "" if causes is None else causes_text(report, causes))
+
+
+def causes_text(report: Report, causes: Sequence[DecisiveCause]) -> str:
+    """The causes whose removal saves the most cycles, with what it saves."""
+    found = [cause for cause in causes if cause.saved * MOST_OF_ALL >= report.cycles][:MOST_CAUSES]
+    if not found:
+        return "without the work of any one engine they stay the same: several engines take turns"
+    texts = [
+        f"{grouped(cause.saved)} cycles less ({change_of(report.cycles, report.cycles - cause.saved)[0]}) {_without(cause)}"
+        for cause in found
+    ]
+    return ", ".join(texts)
+
+
+def _without(cause: DecisiveCause) -> str:
+    if cause.kind == "ports":
+        return "with a port for each engine"
+    return f"without the work of {cause.name}"
 
 
 def bound_text(report: Report | TilewrightError | None, bound: int | None) -> str:
@@ -139,7 +158,9 @@ def bound_text(report: Report | TilewrightError | None, bound: int | None) -> st
     if not bound:
         return ""
     text = f"Program bound: any schedule needs at least {grouped(bound)} cycles"
-    if not isinstance(report, Report) or report.overflow_bytes:
+    if isinstance(report, TilewrightError):
+        return ""
+    if report is None or report.overflow_bytes:
         return text
     ratio = report.cycles / bound
     return f"{text}; this one {grouped(round(ratio)) if ratio >= 100 else f'{ratio:.2f}'} times as many"

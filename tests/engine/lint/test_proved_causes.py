@@ -12,7 +12,7 @@ from support.simulator.every_law.cases.machines import random_machine
 from support.simulator.every_law.cases.programs import random_program
 
 import tilewright
-from tilewright.engine.hwsim import MachineError, load_machine, simulate
+from tilewright.engine.hwsim import MachineError, decisive_causes, load_machine, simulate
 from tilewright.engine.hwsim.replay.counterfactual import cycles_without, without_conflicts
 from tilewright.engine.lint import lint
 from tilewright.engine.lint.banks import find_one_bank
@@ -53,6 +53,21 @@ def test_tiles_with_one_slot_name_their_block_and_the_saved_cycles() -> None:
     assert subject.report is not None
     assert 0 < finding.saved == subject.report.cycles - simulate(after.func, machine).cycles
     assert f"{finding.saved} cycles less" in finding.message and finding.to_json()["saved"] == finding.saved
+
+
+def test_the_causes_of_the_finished_first_example_are_proved_by_replays() -> None:
+    machine = load_machine("dual-bank-npu")
+    report = simulate(start_here(doubled=True).func, machine)
+    first, *rest = decisive_causes(report)
+    assert (first.kind, first.name) == ("engine", "dma")
+    assert all(0 < cause.saved <= first.saved < report.cycles for cause in rest)
+    assert first.saved > report.cycles // 4
+
+
+def test_an_engine_that_alone_works_saves_nearly_all() -> None:
+    report = simulate(tilewright.load(str(EXAMPLES / "cache_blocking.py")).schedule.func, load_machine("cpu-core"))
+    (cause,) = decisive_causes(report)
+    assert cause.name == "core" and cause.saved > report.cycles * 0.99
 
 
 @settings(max_examples=1000 if IS_DEEP else 10, deadline=None)

@@ -37,7 +37,11 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     value = next_value(state, store)
     assert [card.name for card in value.machines] == list(preset_names())
     assert value.looking and value.heaviest.name in ("C", "D")
-    assert "scalar" in value.limit.detail
+    assert value.limit.detail == "", "no cause before a replay proves it"
+    work = next_analysis(state, store)
+    assert work is not None and work.entry.name == "decisive causes"
+    work.run(store)
+    assert re.search(r"cycles less \(.*\) without the work of scalar$", next_value(state, store).limit.detail)
     (chosen,) = (c.name for c in next_value(act(state, PickMachine("gemmini")), store).machines if c.chosen)
     assert chosen == "gemmini"
 
@@ -72,3 +76,14 @@ def test_no_calls_are_tried_in_another_pane() -> None:
     store.simulated(state)
     work = next_analysis(state, store)
     assert work is not None and work.entry.name == "lints"
+
+
+def test_a_program_without_sizes_has_no_bound() -> None:
+    text = """
+n = te.var("n")
+A = te.placeholder((n,), name="A")
+B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+"""
+    state, store = act(State(), OpenText(text)), Store()
+    assert next_value(studied(state, store), store).bound == ""
