@@ -29,14 +29,14 @@ _IGNORED = (
 """Options that say how an operation is done, not what it means."""
 
 
-def _given(reader: TileBase, node: ast.Call, names: Sequence[str], required: int) -> list[ast.expr | None]:
+def arguments(reader: TileBase, node: ast.Call, names: Sequence[str], required: int) -> list[ast.expr | None]:
     """Return the arguments of an operation by name; options that do not change its meaning are left out."""
     kept = [k for k in node.keywords if k.arg in names or k.arg not in _IGNORED]
     call = ast.copy_location(ast.Call(node.func, node.args[: len(names)], kept), node)
     return parameters(reader.exprs, call, tuple(names), required)
 
 
-def _flag(reader: TileBase, node: ast.expr | None, *, default: bool) -> bool:
+def flag(reader: TileBase, node: ast.expr | None, *, default: bool) -> bool:
     if node is None:
         return default
     value = reader.exprs.require_known(reader.exprs.value(node), node)
@@ -51,7 +51,7 @@ def _flag(reader: TileBase, node: ast.expr | None, *, default: bool) -> bool:
 
 def _copy(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.copy(source, target)`: each element of the target is that of the source, converted to its type."""
-    first, second = _given(reader, node, ("src", "dst"), 2)
+    first, second = arguments(reader, node, ("src", "dst"), 2)
     assert first is not None and second is not None
     source, target = paired(reader.exprs, node, read_tile(reader.exprs, first), read_tile(reader.exprs, second))
     return _moved(reader, node, source, target, f"{target.buffer.name}_copy", None)
@@ -72,7 +72,7 @@ def _moved(
             node, "wrong-arguments", "the operands have different numbers of axes", expected="equal extents"
         )
     ranges = ranges_of(reader.loops, axes)
-    read, written = _moved_by(source.start, here), _moved_by(target.start, there)
+    read, written = moved_by(source.start, here), moved_by(target.start, there)
     value: Expr = BufferLoad(source.buffer, read)
     inside = outside(source.buffer, read, ranges)
     if inside:
@@ -80,7 +80,7 @@ def _moved(
     return _stored(reader, name, target.buffer, written, value, axes, combine, outside(target.buffer, written, ranges))
 
 
-def _moved_by(start: Sequence[Expr], position: Sequence[Expr]) -> tuple[Expr, ...]:
+def moved_by(start: Sequence[Expr], position: Sequence[Expr]) -> tuple[Expr, ...]:
     return tuple(build.add(a, b) for a, b in zip(start, position, strict=True))
 
 
@@ -98,7 +98,8 @@ def _fill(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.fill(tile, value)`, `T.clear(tile)`."""
     is_clear = (reader.exprs.called(node) or "").endswith("clear")
     first, second = (
-        _given(reader, node, ("buffer",) if is_clear else ("buffer", "value"), 1 if is_clear else 2) + [None] * is_clear
+        arguments(reader, node, ("buffer",) if is_clear else ("buffer", "value"), 1 if is_clear else 2)
+        + [None] * is_clear
     )
     assert first is not None
     target = read_tile(reader.exprs, first)
@@ -106,7 +107,7 @@ def _fill(reader: TileBase, node: ast.Call) -> Stmt:
         target = target.with_extents([IntImm(1)] * len(target.start))
     value = build.const(0, target.buffer.dtype) if second is None else reader.exprs.expr(second)
     axes, there = axes_of(target.shape)
-    at = _moved_by(target.start, there)
+    at = moved_by(target.start, there)
     kept = outside(target.buffer, at, ranges_of(reader.loops, axes))
     return _stored(reader, f"{target.buffer.name}_fill", target.buffer, at, value, axes, conditions=kept)
 
@@ -115,7 +116,7 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
     """Return a reader of `T.atomic_add(target, value)`: one update after the other, in any order."""
 
     def read(reader: TileBase, node: ast.Call) -> Stmt:
-        first, second = _given(reader, node, ("dst", "value"), 2)
+        first, second = arguments(reader, node, ("dst", "value"), 2)
         assert first is not None and second is not None
         if (reader.exprs.called(node) or "").startswith("T.atomic") and "_" not in (reader.exprs.called(node) or ""):
             first, second = second, first  # the printed form has the source first
@@ -154,37 +155,49 @@ def _gemm(reader: TileBase, node: ast.Call) -> Stmt:
     printed = len(node.args) > 7
     names = ("A", "B", "C", "transpose_A", "transpose_B", "M", "N", "K", "policy", "clear_accum") if printed else (
         "A", "B", "C", "transpose_A", "transpose_B", "policy", "clear_accum", "mbar")  # fmt: skip
-    found: dict[str, ast.expr | None] = dict(zip(names, _given(reader, node, names, 3), strict=True))
-    left, right, result = (_whole(reader, found[name]) for name in "ABC")
-    turned = [_flag(reader, found[f"transpose_{name}"], default=False) for name in "AB"]
-    for tile in (left, right, result):
-        if len(tile.shape) < 2 or any(not build.is_const(e, 1) for e in tile.shape[:-2]):
-            raise reader.exprs.error(node, "wrong-arguments", f"{tile.buffer.name} has {len(tile.shape)} axes and is no matrix",
-                                     expected="two axes with more than one element")  # fmt: skip
+    found: dict[str, ast.expr | None] = dict(zip(names, arguments(reader, node, names, 3), strict=True))
+    operands = [whole(reader, found[name]) for name in "ABC"]
+    turned = [flag(reader, found[f"transpose_{name}"], default=False) for name in "AB"]
+    return product(reader, node, operands, turned, found.get("clear_accum"))
+
+
+def product(
+    reader: TileBase, node: ast.Call, operands: Sequence[Tile], turned: Sequence[bool], cleared: ast.expr | None
+) -> Stmt:
+    """Return the product that adds to its result, which is zero before if it is `cleared`; `turned` operands are transposed."""
+    left, right, result = matrices(reader, node, operands)
     rows, columns = result.shape[-2:]
     depth = left.shape[-2] if turned[0] else left.shape[-1]
     sizes = ((left.shape[-1] if turned[0] else left.shape[-2], rows), (right.shape[-2] if turned[1] else right.shape[-1], columns),
              (right.shape[-1] if turned[1] else right.shape[-2], depth))  # fmt: skip
     if not all(prove_equal(a, b) for a, b in sizes):
-        shapes = ", ".join(f"{t.buffer.name} {_shown(t.shape)}" for t in (left, right, result))
+        shapes = ", ".join(f"{t.buffer.name} {_shown(t.shape)}" for t in operands)
         raise reader.exprs.error(node, "wrong-arguments", f"the matrices of the product do not match: {shapes}",
                                  expected="(M, K), (K, N) and (M, N), or transposed")  # fmt: skip
     i, j, k = axis("i", rows), axis("j", columns), axis("k", depth, "reduce")
     at = _at(result, i.var, j.var)
     dtype = result.buffer.dtype
-    product = build.mul(build.cast(BufferLoad(left.buffer, _at(left, *_turned(i.var, k.var, turned[0]))), dtype),
+    factors = build.mul(build.cast(BufferLoad(left.buffer, _at(left, *_turned(i.var, k.var, turned[0]))), dtype),
                         build.cast(BufferLoad(right.buffer, _at(right, *_turned(k.var, j.var, turned[1]))), dtype))  # fmt: skip
-    store = BufferStore(result.buffer, build.add(BufferLoad(result.buffer, at), product), at)
+    store = BufferStore(result.buffer, build.add(BufferLoad(result.buffer, at), factors), at)
     made = reader.block("gemm", (i, j, k), store, sums=True)
-    cleared = found.get("clear_accum")
     if cleared is None:
         return made
     axes, there = axes_of(result.shape)
-    zero = BufferStore(result.buffer, build.const(0, dtype), _moved_by(result.start, there))
+    zero = BufferStore(result.buffer, build.const(0, dtype), moved_by(result.start, there))
     return build.seq([*reader.when(cleared, lambda: reader.block(f"{result.buffer.name}_fill", axes, zero)), made])
 
 
-def _whole(reader: TileBase, node: ast.expr | None) -> Tile:
+def matrices(reader: TileBase, node: ast.Call, tiles: Sequence[Tile]) -> Sequence[Tile]:
+    """Return operands whose last two axes alone have several elements."""
+    for tile in tiles:
+        if len(tile.shape) < 2 or any(not build.is_const(e, 1) for e in tile.shape[:-2]):
+            raise reader.exprs.error(node, "wrong-arguments", f"{tile.buffer.name} has {len(tile.shape)} axes and is no matrix",
+                                     expected="two axes with more than one element")  # fmt: skip
+    return tiles
+
+
+def whole(reader: TileBase, node: ast.expr | None) -> Tile:
     """Return an operand that must have extents; one element of a buffer with a single row is that row."""
     assert node is not None
     tile = read_tile(reader.exprs, node)
@@ -244,7 +257,7 @@ def _bits(op: str) -> Combine:
     return lambda a, b: bitwise(op, a, b)
 
 
-_KINDS: Mapping[str, tuple[Combine, Callable[[str], Expr], bool]] = {
+KINDS: Mapping[str, tuple[Combine, Callable[[str], Expr], bool]] = {
     "sum": (build.add, _zero, False),
     "max": (build.maximum, _least, False),
     "min": (build.minimum, _greatest, False),
@@ -264,16 +277,16 @@ def _reduction(kind: str | None) -> ReadOperation:
         names = (
             ("buffer", "out", "dim", "clear") if kind is not None else ("buffer", "out", "reduce_type", "dim", "clear")
         )
-        given = dict(zip(names, _given(reader, node, names, 2 if kind is not None else 4), strict=True))
-        source, result = _whole(reader, given["buffer"]), _whole(reader, given["out"])
+        given = dict(zip(names, arguments(reader, node, names, 2 if kind is not None else 4), strict=True))
+        source, result = whole(reader, given["buffer"]), whole(reader, given["out"])
         named = given.get("reduce_type")
         what = kind or (reader.exprs.string(named) if named is not None else "")
-        if what not in _KINDS:
+        if what not in KINDS:
             raise reader.exprs.error(
-                node, "unsupported", f"the reduction {what!r} is not supported", expected=", ".join(_KINDS)
+                node, "unsupported", f"the reduction {what!r} is not supported", expected=", ".join(KINDS)
             )
         dim = _dimension(reader, node, given["dim"], len(source.shape), default=-1)
-        clear = _flag(reader, given["clear"], default=True)
+        clear = flag(reader, given["clear"], default=True)
         return _reduced(reader, node, source, result, what, dim, clear=clear)
 
     return read
@@ -289,7 +302,7 @@ def _dimension(reader: TileBase, node: ast.Call, given: ast.expr | None, rank: i
 
 
 def _reduced(reader: TileBase, node: ast.Call, source: Tile, result: Tile, kind: str, dim: int, *, clear: bool) -> Stmt:
-    combine, first, is_absolute = _KINDS[kind]
+    combine, first, is_absolute = KINDS[kind]
     axes = [axis(f"i{n}", e, "reduce" if n == dim else "spatial") for n, e in enumerate(source.shape)]
     kept = [a for n, a in enumerate(axes) if n != dim]
     position: list[Expr] = [a.var for a in kept]
@@ -306,9 +319,9 @@ def _reduced(reader: TileBase, node: ast.Call, source: Tile, result: Tile, kind:
         )
         raise reader.exprs.error(node, "wrong-arguments", f"the shapes of the reduction do not match: {shapes}",
                                  expected="a result with the source's shape without that axis")  # fmt: skip
-    at = _moved_by(result.start, position)
+    at = moved_by(result.start, position)
     value: Expr = build.cast(
-        BufferLoad(source.buffer, _moved_by(source.start, [a.var for a in axes])), result.buffer.dtype
+        BufferLoad(source.buffer, moved_by(source.start, [a.var for a in axes])), result.buffer.dtype
     )
     value = absolute(value) if is_absolute else value
     name = f"{result.buffer.name}_{kind}"
@@ -322,18 +335,18 @@ def _reduced(reader: TileBase, node: ast.Call, source: Tile, result: Tile, kind:
 
 def _cumsum(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.cumsum(source, result, dim, reverse)`: in place without a result."""
-    first, second, dim_node, reverse = _given(reader, node, ("src", "dst", "dim", "reverse"), 1)
-    source = _whole(reader, first)
-    result = source if second is None else _whole(reader, second)
+    first, second, dim_node, reverse = arguments(reader, node, ("src", "dst", "dim", "reverse"), 1)
+    source = whole(reader, first)
+    result = source if second is None else whole(reader, second)
     dim = _dimension(reader, node, dim_node, len(source.shape), default=0)
-    backward = _flag(reader, reverse, default=False)
+    backward = flag(reader, reverse, default=False)
     axes = [axis(f"i{n}", e) for n, e in enumerate(source.shape)]
     rest = [*axes[:dim], *axes[dim + 1 :]]
     extent = axes[dim].extent
 
     def at(tile: Tile, step: Expr) -> tuple[Expr, ...]:
         along = build.sub(build.sub(extent, IntImm(1)), step) if backward else step
-        return _moved_by(tile.start, [along if n == dim else a.var for n, a in enumerate(axes)])
+        return moved_by(tile.start, [along if n == dim else a.var for n, a in enumerate(axes)])
 
     zero = build.const(0, extent.dtype)
     name, dtype = f"{result.buffer.name}_cumsum", result.buffer.dtype
@@ -355,7 +368,7 @@ def _cumsum(reader: TileBase, node: ast.Call) -> Stmt:
 def _reducer(reader: TileBase, node: ast.expr) -> tuple[Tile, str]:
     tile = read_tile(reader.exprs, node)
     kind = reader.reducers.get(tile.buffer)
-    if kind is None or kind not in _KINDS:
+    if kind is None or kind not in KINDS:
         raise reader.exprs.error(
             node, "wrong-type", f"{tile.buffer.name} is no reducer", expected='a buffer of T.alloc_reducer(…, op="sum")'
         )
@@ -364,20 +377,20 @@ def _reducer(reader: TileBase, node: ast.expr) -> tuple[Tile, str]:
 
 def _reducer_init(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.reducer_init(acc, value)`."""
-    first, second = _given(reader, node, ("reducer", "init"), 1)
+    first, second = arguments(reader, node, ("reducer", "init"), 1)
     assert first is not None
     tile, kind = _reducer(reader, first)
-    value = _KINDS[kind][1](tile.buffer.dtype) if second is None else reader.exprs.expr(second)
+    value = KINDS[kind][1](tile.buffer.dtype) if second is None else reader.exprs.expr(second)
     axes, there = axes_of(tile.shape)
-    return _stored(reader, f"{tile.buffer.name}_fill", tile.buffer, _moved_by(tile.start, there), value, axes)
+    return _stored(reader, f"{tile.buffer.name}_fill", tile.buffer, moved_by(tile.start, there), value, axes)
 
 
 def _reducer_update(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.reducer_update(acc[i], value)`."""
-    first, second = _given(reader, node, ("target", "value"), 2)
+    first, second = arguments(reader, node, ("target", "value"), 2)
     assert first is not None and second is not None
     tile, kind = _reducer(reader, first)
-    combine, _, is_absolute = _KINDS[kind]
+    combine, _, is_absolute = KINDS[kind]
     value = build.cast(reader.exprs.expr(second), tile.buffer.dtype)
     return _stored(
         reader, tile.buffer.name, tile.buffer, tile.start, absolute(value) if is_absolute else value, (), combine
@@ -386,7 +399,7 @@ def _reducer_update(reader: TileBase, node: ast.Call) -> Stmt:
 
 def _finalize(reader: TileBase, node: ast.Call) -> Stmt | None:
     """`T.finalize_reducer(acc, result)`: combines the parts of the threads, which are one value here, and stores it."""
-    first, second = _given(reader, node, ("reducer", "dst"), 1)
+    first, second = arguments(reader, node, ("reducer", "dst"), 1)
     assert first is not None
     tile, _ = _reducer(reader, first)
     if second is None:
@@ -399,7 +412,7 @@ OPERATIONS: Mapping[str, ReadOperation] = {
     **dict.fromkeys(("copy", "async_copy", "tma_copy"), _copy),
     **dict.fromkeys(("fill", "clear"), _fill),
     **dict.fromkeys(("gemm", "gemm_v1", "gemm_v2", "wgmma_gemm", "tcgen05_gemm"), _gemm),
-    **{f"reduce_{kind}": _reduction(kind) for kind in _KINDS},
+    **{f"reduce_{kind}": _reduction(kind) for kind in KINDS},
     "reduce": _reduction(None),
     "cumsum": _cumsum,
     "reducer_init": _reducer_init,
@@ -411,4 +424,4 @@ OPERATIONS: Mapping[str, ReadOperation] = {
 }  # fmt: skip
 """Readers of tile operations by name."""
 
-__all__ = ["OPERATIONS"]
+__all__ = ["KINDS", "OPERATIONS", "ReadOperation", "arguments", "flag", "matrices", "moved_by", "product", "whole"]
