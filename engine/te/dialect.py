@@ -30,6 +30,7 @@ from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi
 from .reader import TEReader, expected_attributes
 from .simplification import SIMPLIFYING, Analyzer, helper_named, simplified
+from .tuning import TunedAnnotation, TunedOrder, TunedSplit, TuningConfig, apply_choice, config_call, config_item
 
 # fmt: off
 _RUNNING = frozenset((
@@ -83,6 +84,12 @@ class TEDialect(ScriptDialect):
         """Give a variable whose value is not known the value from outside."""
         if self.takes(run, name):
             self.give(run.scope, name)
+
+    def supplied(self, name: str, value: Unknown) -> Value:
+        if name not in self.reader.outside:
+            return value
+        self.reader.used.add(name)
+        return self.reader.outside[name]
 
     def give(self, scope: Scope, name: str) -> None:
         """Give a variable the value from outside, if there is one."""
@@ -173,6 +180,10 @@ class TEDialect(ScriptDialect):
                 return stage_calls.schedule_call(self.reader, owner, name, node)
             case stages.Stage():
                 return stage_calls.stage_call(self.reader, owner, name, node)
+            case TuningConfig():
+                return config_call(self.reader, owner, name, node)
+            case TunedSplit() | TunedOrder() | TunedAnnotation() if name == "apply":
+                return apply_choice(self.reader, owner, node)
             case Analyzer() if name in SIMPLIFYING:
                 return simplified(self.reader, node)
             case Operation() if name == "output":
@@ -198,6 +209,10 @@ class TEDialect(ScriptDialect):
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
         if isinstance(owner, stages.TESchedule) and name == "stages":
             return run.runs(node)
+        if isinstance(owner, TunedSplit) and name == "size":
+            return owner.sizes
+        if isinstance(owner, TuningConfig) and name == "is_fallback":
+            return False
         found = self.reader.attribute_of(owner, name)
         if found is None and isinstance(owner, str):
             found = type_part(owner, name)
@@ -206,6 +221,8 @@ class TEDialect(ScriptDialect):
         return found
 
     def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:
+        if isinstance(owner, TuningConfig):
+            return config_item(self.reader, owner, node)
         found = self.reader.item(owner, node)
         if found is None:
             raise run.error(node, "wrong-type", "this value has no items", expected="a tensor, a list, or a schedule")

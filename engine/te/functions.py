@@ -27,6 +27,7 @@ from .reader import TEReader
 from .simplification import Analyzer, simplified
 from .sizes import require_small
 from .tensors import identifier, outputs_of, read_dtype, read_shape
+from .tuning import TuningConfig
 from .vta import ENVIRONMENT
 
 Read: TypeAlias = Callable[[TEReader, ast.Call], Value]
@@ -226,6 +227,10 @@ def _environment(reader: TEReader, node: ast.Call) -> Value:
     return Attributes(dict(ENVIRONMENT), "VTA's environment")
 
 
+def _config(reader: TEReader, node: ast.Call) -> Value:
+    return TuningConfig()
+
+
 def _analyzer(reader: TEReader, node: ast.Call) -> Value:
     return Analyzer()
 
@@ -233,12 +238,10 @@ def _analyzer(reader: TEReader, node: ast.Call) -> Value:
 UNREAD = {
     "extern_primfunc": "te.extern_primfunc calls a function that the text does not show",
     "hybrid.script": "hybrid script is a different language",
-    "autotvm.get_config": "the parameters of an AutoTVM template are chosen when it is tuned",
 }
 """Functions that are refused, with the reason."""
 _FIXES = {
     "hybrid.script": ("write the loops as a @T.prim_func, or the computation with te.compute",),
-    "autotvm.get_config": ("replace cfg[…].val by a number, and cfg[…].apply(s, C, y) by s[C].split(y, 8)",),
 }
 
 
@@ -282,6 +285,7 @@ FUNCTIONS: dict[str, Read] = {
     "scan": scan.read_scan,
     **{f"contrib.{library}.matmul": extern.library_matmul(library) for library in extern.LIBRARIES},
     "get_env": _environment,
+    "autotvm.get_config": _config,
     "arith.Analyzer": _analyzer,
     "ir_pass.Simplify": simplified,
     **{name: _refused(name, reason) for name, reason in UNREAD.items()},

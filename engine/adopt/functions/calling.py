@@ -24,10 +24,11 @@ from ...te.sizes import typed_variable
 from ...te.stages import Record
 from ...te.tensors import identifier, outputs_of
 from ...te.translate import translate
+from ...te.tuning import TuningConfig
 from ..pasted import Snippet, snippet_of
 from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
-from .needs import is_static, missing_values, named_need, parameters_of, values_of
+from .needs import is_config, is_static, missing_values, named_need, parameters_of, values_of
 from .nested import NestedProgram
 
 
@@ -314,7 +315,9 @@ class _Caller:
         for argument in parameters_of(function.node)[skip:]:
             name = argument.arg
             attributes = self._attributes_of(name)
-            if name in self.values:
+            if is_config(function.node, name):
+                found[name] = TuningConfig()
+            elif name in self.values:
                 found[name] = self._tensor(name, self.values[name], function.node) if needed else self.values[name]
             elif attributes:
                 found[name] = Attributes(attributes, name)

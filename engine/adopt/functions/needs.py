@@ -17,6 +17,7 @@ from ...script.reading.source import Source
 from ...script.subset.scope import Value
 from ...script.subset.values import Attributes
 from ...te.sizes import sizes_in
+from ...te.vta import ENVIRONMENT
 from .dependencies import Dependencies, used_attributes
 from .uses import Kind, Uses, uses_of
 
@@ -60,10 +61,16 @@ class Need(msgspec.Struct, frozen=True):
             return self.dtype
         if self.kind == "dtype" and "layout" in self.name.lower():
             return "NCHW"
+        if self.kind == "dtype":
+            return next((dtype for word, dtype in _DTYPES.items() if word in self.name.lower()), _EXAMPLES["dtype"])
         return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
 
 _EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared"}
+_DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
+"""Examples of types of packed or quantized numbers, by a word of their names."""
+_INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|lengths?$|ranks?$|_map$", re.IGNORECASE)
+"""Names of tensors of integers."""
 _SMALL: Mapping[str, str] = {
     "page_block": "256", "block_h": "16", "heads_kv": "8", "kv_head": "8", "head_kv": "8", "num_stages": "2", "threads": "128",
     "stride": "1", "dilation": "1", "group": "1", "pad": "0", "axis": "0", "block_size": "2", "factor": "2", "kernel": "3", "bits": "4",
@@ -101,7 +108,7 @@ def needs_of(
         parts = wanted.parts if inner is not node else (node,)
         declared = declared_tensors(inner) if is_eager(inner) else frozenset[str]()
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
-            if argument.arg in declared:
+            if argument.arg in declared or is_config(inner, argument.arg):
                 continue
             needs = [*_of_parameter(argument, given, inner, parts, uses_of(inner))]
             if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
@@ -140,6 +147,13 @@ def is_static(node: ast.FunctionDef | ast.Lambda) -> bool:
     return isinstance(node, ast.Lambda) or any(
         isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list
     )
+
+
+def is_config(node: ast.FunctionDef | ast.Lambda, name: str) -> bool:
+    """Whether a parameter is the config of an AutoTVM template, `@autotvm.register_topi_compute(…) def f(cfg, data)`."""
+    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+    is_registered = any(written.startswith("autotvm.register_") for written in decorators)
+    return name == "cfg" or (is_registered and name == parameters_of(node)[0].arg)
 
 
 def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
@@ -215,6 +229,10 @@ def _of_parameter(
     kind, rank = uses.of(name, need.kind)
     attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
     if attributes:
+        if name == "env" and {a.partition(".")[2] for a in attributes} & ENVIRONMENT.keys():  # VTA's
+            known = ((a, a.partition(".")[2]) for a in attributes)
+            yield from (_need(a, None, ast.Constant(ENVIRONMENT[key])) for a, key in known if key in ENVIRONMENT)
+            return
         for attribute in attributes:
             found = _need(attribute, None, None)
             word = uses.words.get(attribute)
@@ -223,7 +241,10 @@ def _of_parameter(
         yield replace(need, kind="dtype", dtype=uses.words[name])
     else:
         rank = _described_rank(function, name) or rank
-        dtype = uses.words.get(f"{name}.dtype", "int32" if name in uses.integers else need.dtype)
+        integers = name in uses.integers or _INTEGERS.search(name) is not None
+        dtype = uses.words.get(f"{name}.dtype", "int32" if integers else need.dtype)
+        if name in uses.typed_as:
+            dtype = _need(uses.typed_as[name], None, ast.Constant("")).example
         yield replace(need, kind=kind, rank=rank, dtype=dtype)
 
 
@@ -340,6 +361,7 @@ __all__ = [
     "MissingValuesError",
     "Need",
     "defaults_of",
+    "is_config",
     "is_static",
     "literal",
     "missing_values",

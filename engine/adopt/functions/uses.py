@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
+_TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
 _TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
 
 
@@ -20,6 +21,7 @@ class Uses:
         self._ranks: dict[str, int] = {}
         self.words: dict[str, str] = {}  # strings that names are compared with
         self._required: dict[str, int] = {}  # the number of axes of tensors that the code compares
+        self.typed_as: dict[str, str] = {}  # tensors with the type that another parameter gives
         self._alike: dict[str, str] = {}  # tensors with as many axes as another one
         self._single: dict[str, int] = {}  # the number of brackets after a name, as in `a[i][j]`
         self._axes: dict[str, int] = {}  # the least number of axes of tensors, by the axes that code asks for
@@ -27,6 +29,10 @@ class Uses:
             set()
         )  # tensors of integers: those whose elements are indices or have their bits changed
         self._taken = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+        self._members: dict[str, set[str]] = {}
+        for part in ast.walk(function):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+                self._members.setdefault(part.value.id, set()).add(part.attr)
         for part in ast.walk(function):
             self._read_guard(part)
             self._read(part)
@@ -56,6 +62,8 @@ class Uses:
             self._mark_integers(part.slice)
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _OF_BITS:
             self._mark_integers(*part.args)
+        elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.LShift | ast.RShift):
+            self._mark_integers(part.left)
         match part:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
                 values
@@ -70,7 +78,8 @@ class Uses:
             ):
                 self._axes[name] = max(self._axes.get(name, 0), axis + isinstance(part.slice, ast.Constant))
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in _TENSOR_PARTS:
-                self._mark(name, "tensor")
+                if not any(member not in (*_TENSOR_PARTS, *_TENSOR_METHODS) for member in self._members.get(name, ())):
+                    self._mark(name, "tensor")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):
                 self._mark(name, "tensor", len(indices))
             case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
@@ -105,6 +114,14 @@ class Uses:
     def _read_guard(self, part: ast.AST) -> None:
         """Read a line that requires the number of axes of a tensor."""
         match part:
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Attribute(value=ast.Name(id=name), attr="dtype"),
+                    ops=[ast.Eq()],
+                    comparators=[ast.Name(id=other)],
+                )
+            ):
+                self.typed_as[name] = other
             case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call() as right])):
                 a, b = _tensor_of_rank(left), _tensor_of_rank(right)
                 if a and b:

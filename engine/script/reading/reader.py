@@ -166,7 +166,8 @@ class Reader(ABC):
         value = self.require_known(self.value(node), node)
         if isinstance(value, str):
             return value
-        raise self.error(node, "wrong-type", "this must be a string", expected='a string such as "float32"')
+        error = self.error(node, "wrong-type", "this must be a string", expected='a string such as "float32"')
+        raise UnknownValueError(error.refusal, node.id) if value is None and isinstance(node, ast.Name) else error
 
     def typed_var(self, name: str, node: ast.expr) -> Var:
         """Return a variable of the type `node`: T.int32, or a pointer such as `T.handle("float32", "shared")`."""

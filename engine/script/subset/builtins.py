@@ -13,7 +13,7 @@ from .methods import ordered
 from .operators import key
 from .scope import Unknown, Value
 from .targets import items
-from .values import Bound, Class, Function, Instance, Lazy, View
+from .values import Array, Bound, Class, Function, Instance, Lazy, View
 
 _RUNNING = (
     "print", "get_ipython", "display", "type", "repr", "help", "input", "open", "exit", "quit", "id", "hash", "iter", "next", "hasattr",
@@ -59,6 +59,8 @@ def _length(run: Evaluator, node: ast.Call) -> Value:
         return run.runs(node)
     if isinstance(args[0], View):
         return len(args[0].owner)
+    if isinstance(args[0], Array) and args[0].data.ndim:
+        return len(args[0].data)
     if not isinstance(args[0], tuple | list | dict | str | range):
         return run.dialect.builtin(run, "len", args, node)
     return len(args[0])
@@ -282,8 +284,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-_ARRAYS = ("np.ndarray", "numpy.ndarray", "torch.Tensor")
-"""Types of other packages, of which the evaluator makes no values."""
+_ARRAYS = ("np.ndarray", "numpy.ndarray")
 _NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "numbers.Integral": int, "numbers.Number": (int, float), "numbers.Real": (int, float),
 }  # fmt: skip
@@ -325,6 +326,8 @@ def _is_of(run: Evaluator, value: Value, kind: ast.expr) -> bool | None:
     if not isinstance(value, Unknown) and name.startswith(("tvm.", "te.", "tir.", "tirx.")):
         return run.dialect.is_of(value, name)
     if not isinstance(value, Unknown) and name in _ARRAYS:
+        return isinstance(value, Array)
+    if not isinstance(value, Unknown) and name == "torch.Tensor":
         return False
     if isinstance(owner, Class) and isinstance(value, Instance):
         return True if owner in value.of.line() else None if value.of.opens else False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from .arrays import array_attribute, array_method
 from .beside import submodule
 from .bindings import bound_names
 from .budget import MAX_CALLS
@@ -12,7 +13,7 @@ from .core import Evaluator, Returned
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items
-from .values import Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule
+from .values import Array, Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule
 
 _RARE = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -279,6 +280,8 @@ def _method(run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
         case Instance() | Class() | Attributes() | TextModule():
             assert isinstance(node.func, ast.Attribute)
             return apply(run, attribute_of(run, owner, name, node.func), node)
+        case Array():
+            return array_method(run, owner, name, node)
         case _:
             read = METHODS.get((type(owner), name))
             if read is None:
@@ -318,6 +321,8 @@ def attribute_of(run: Evaluator, owner: Value, name: str, node: ast.Attribute) -
             return values[name]
         case TextModule():
             return submodule(run, owner, name, node)
+        case Array():
+            return array_attribute(run, owner, name, node)
         case Function() if name == "__name__":
             return owner.name
         case Function():

@@ -23,7 +23,7 @@ from .bindings import leaves
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Class, Function, Instance, Lazy, Module, View, dotted, is_mutable, unknown_error
+from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted, is_mutable, unknown_error
 
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
@@ -74,6 +74,10 @@ class Dialect:
 
     def named(self, value: Value, name: str) -> None:
         """Record that the text assigns a value to a name."""
+
+    def supplied(self, name: str, value: Unknown) -> Value:
+        """Return the value that users give for an attribute without a known value, by its dotted name; others as they are."""
+        return value
 
     def name(self, run: Evaluator, node: ast.Name) -> Value:
         """Return the value of a name that the text does not define. Raises "unknown-name"."""
@@ -297,6 +301,8 @@ class Evaluator:
                 return None
             case bool() | int() | float() | str() | tuple() | list() | dict() | range() | None:
                 return bool(value)
+            case Module(name=name) if "." in name:
+                return None  # it may be a constant of another file
             case Function() | Class() | Module():
                 return True
             case Instance(of=of) if not of.opens and not any(of.owner_of(name) for name in ("__bool__", "__len__")):
@@ -337,6 +343,8 @@ class Evaluator:
                 return self._live(owner, node, value.items())
             case Lazy(items=items):
                 return items
+            case Array():
+                return self._live(value, node, value.items())
             case _:
                 pass
         found = self.dialect.items(self, value, node)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from ...ir import Expr, IntImm
 from . import constants
+from .arrays import array_item
 from .calls import attribute_of, function_of, read_call
 from .core import Evaluator, ReadExpression
 from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items
-from .values import Attributes, Lazy, Module, TextModule, unknown_error
+from .values import Array, Attributes, Lazy, Module, TextModule, unknown_error
+from .values import dotted as written_name
 
 # --- constants and names
 
@@ -265,6 +267,8 @@ def _subscript(run: Evaluator, node: ast.Subscript) -> Value:
         return owner[name]
     if isinstance(owner, tuple | list | str | range):
         return _item(run, owner, node)
+    if isinstance(owner, Array):
+        return array_item(run, owner, node)
     return run.dialect.item(run, owner, node)
 
 
@@ -287,7 +291,8 @@ def _attribute(run: Evaluator, node: ast.Attribute) -> Value:
     dotted = run.dotted(node)
     if dotted is not None:
         return run.dialect.global_value(run, dotted, node)
-    return attribute_of(run, run.value(node.value), node.attr, node)
+    found = attribute_of(run, run.value(node.value), node.attr, node)
+    return run.dialect.supplied(written_name(node), found) if isinstance(found, Unknown) else found
 
 
 EXPRESSIONS: Mapping[type[ast.expr], ReadExpression] = {

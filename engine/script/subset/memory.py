@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from ..reading.source import Source
 from .bindings import EVERY_NAME, bound_names, calls_in, changed_roots, global_names, root_name
 from .scope import Scope, Unknown, Value
-from .values import Bound, Class, Function, Instance, Module, is_mutable, reachable
+from .values import Array, Bound, Class, Function, Instance, Module, is_mutable, reachable
 
 MAX_VALUES = 100_000
 """Maximum number of values that are searched for those that code may change."""
@@ -41,6 +41,8 @@ class Memory:
     def change_of(self, value: Value) -> ast.AST | None:
         """Return the code that may have changed a list, dict or object; None if no code has."""
         found = self.changed.get(id(value)) if self.changed else None
+        if found is None and isinstance(value, Array):
+            found = self.changed.get(id(value.base))
         return None if found is None else found[1]
 
     def ran(self, scope: Scope, node: ast.AST, given: Iterable[Value] = (), *, keeps: bool = False) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ...ir import Expr, Var
 from . import constants
+from .arrays import operated
 from .core import Evaluator
 from .scope import Foreign, Unknown, Value
-from .values import Class, Function, Instance, Module, parts
+from .values import Array, Class, Function, Instance, Module, parts
 
 
 def is_plain(value: Value) -> bool:
@@ -34,6 +35,8 @@ def operate(run: Evaluator, node: ast.BinOp, a: Value, b: Value) -> Value:
         return _repeated(run, node, *((a, b) if isinstance(a, str | tuple | list) else (b, a)))
     if isinstance(a, str) and isinstance(node.op, ast.Mod):
         return _formatted(run, node, a, b)
+    if isinstance(a, Array) or isinstance(b, Array):
+        return operated(run, node, a, b)
     return run.dialect.binary(run, node, a, b)
 
 
@@ -79,7 +82,11 @@ def compared(run: Evaluator, node: ast.Compare, op: ast.cmpop, a: Value, b: Valu
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return run.runs(node)
     positive = isinstance(op, ast.Is | ast.In | ast.Eq)
+    if (isinstance(a, Array) or isinstance(b, Array)) and not isinstance(op, ast.Is | ast.IsNot):
+        return run.runs(node)  # an array of truths
     if isinstance(op, ast.Is | ast.IsNot):
+        if _is_open(a, b):
+            return run.runs(node)
         try:
             return _is_same(a, b) == positive
         except ValueError as error:
@@ -137,8 +144,16 @@ def equal(run: Evaluator, node: ast.AST, a: Value, b: Value) -> bool | Unknown |
         return None
     named = Function | Class | Module
     if isinstance(a, named) or isinstance(b, named) or a is None or b is None:
+        if _is_open(a, b):
+            return run.runs(node)
         return a == b if isinstance(a, Module) and isinstance(b, Module) else a is b
     return None
+
+
+def _is_open(a: Value, b: Value) -> bool:
+    """Whether one of two values is a name of another module, which may be any constant, and the other is not the same name."""
+    names = [value.name for value in (a, b) if isinstance(value, Module)]
+    return any("." in name for name in names) and len({*names}) + 2 - len(names) > 1
 
 
 def _deep(value: Value) -> Iterator[Value]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ..errors import ParseError
 from ..reading.source import Source
-from . import beside
+from . import arrays, beside
 from .bindings import EVERY_NAME, bound_names, calls_in, root_name, suppresses
 from .builtins import BUILTINS
 from .calls import function_of
@@ -18,7 +18,7 @@ from .modules import FUNCTIONS
 from .operators import operate
 from .scope import Unknown, Value
 from .targets import assign
-from .values import Class, Function, Module
+from .values import Array, Class, Function, Module
 
 _KNOWN_ROOTS = ("tvm", "te", "tir", "tirx", "s_tir", "relax", "topi", "T", "I", "R", "pytest", "autotvm", "auto_scheduler", "tilewright",
                 "typing", "abc", "tilelang", "bitblas", "mlc_llm")  # fmt: skip
@@ -86,6 +86,9 @@ def _update(run: Evaluator, node: ast.AugAssign) -> Outcome:
             before.append(item)
             run.budget.require_items(len(before), node)
         assign(run, node.target, before)
+        return None
+    if isinstance(before, Array):
+        assign(run, node.target, run.runs(node, (before,)))
         return None
     if isinstance(before, dict):
         raise run.refused(node)
@@ -409,7 +412,9 @@ STATEMENTS: Mapping[type[ast.stmt], ReadStatement] = {
 
 def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None) -> Evaluator:
     """Return an evaluator of a text in a language, also inside another one; its `run` reads the statements."""
-    return Evaluator(source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, FUNCTIONS), around)
+    return Evaluator(
+        source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, {**FUNCTIONS, **arrays.FUNCTIONS}), around
+    )
 
 
 __all__ = ["evaluator"]

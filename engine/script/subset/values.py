@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -131,6 +131,19 @@ class Lazy(Foreign):
         self.items = items
 
 
+class Array(Foreign):
+    """A small NumPy array of numbers; `base` is the one whose memory it shares, itself for others."""
+
+    __slots__ = ("base", "data")
+
+    def __init__(self, data: Any, base: Array | None = None) -> None:
+        self.data = data
+        self.base: Array = self if base is None else base.base
+
+    def items(self) -> Iterator[Value]:
+        return (item.item() if not item.ndim else Array(item, self) for item in self.data)
+
+
 class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
     """An object that is used only for its attributes, such as the configuration of an accelerator."""
 
@@ -171,7 +184,7 @@ def frozen(value: Value) -> Value:
 
 def is_mutable(value: object) -> bool:
     """Whether code can change the value in place."""
-    return isinstance(value, list | dict | Instance | Class | Lazy)
+    return isinstance(value, list | dict | Instance | Class | Lazy | Array)
 
 
 def parts(value: Value) -> Iterator[Value]:
@@ -188,6 +201,8 @@ def parts(value: Value) -> Iterator[Value]:
             yield owner
         case Parent(owner=owner) | View(owner=owner):
             yield owner
+        case Array(base=base) if base is not value:
+            yield base
         case Function(defaults=defaults):
             yield from defaults.values()
         case _:
@@ -207,6 +222,7 @@ def reachable(value: Value, most: int) -> Iterator[Value]:
 
 
 __all__ = [
+    "Array",
     "Attributes",
     "Bound",
     "Class",

@@ -32,6 +32,14 @@ KNOWN = {
     ),
     "a loop with else": ("for M in range(9):\n    if M == 4: break\nelse:\n    M = 1", 4),
     "a default that is shared": ("def f(x, seen=[]):\n    seen.append(x)\n    return len(seen)\nf(0)\nM = f(0)", 2),
+    "a range of NumPy": ("import numpy as np\nM = int((2 ** np.arange(1, 4))[-1]) + len(np.arange(4)) - 4", 8),
+    "a product of NumPy": ("import numpy as np\nM = np.prod([2, 4]) + np.array([1, 2, 3]).sum() - 6", 8),
+    "items of an array": (
+        "import numpy as np\nM = 0\nfor x, y in np.array([[1, 2], [3, 2]]):\n    M += x * y\nM = int(M)",
+        8,
+    ),
+    "an array in place": ("import numpy as np\na = np.array([1, 2])\na = a + 3\nM = int(a[0]) * 1", 4),
+    "a logarithm of NumPy": ("import numpy as np\nM = int(np.ceil(np.log2(200)))", 8),
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass\nclass C:\n    a: int\n    b: int = 3\nM = C(1).b + C(a=1, b=5).b",
         8,
@@ -40,7 +48,17 @@ KNOWN = {
 UNKNOWN = {
     "a member of an enum": "import enum\nclass E(enum.Enum):\n    A = 4\nM = E.A",
     "a special dataclass": "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int = field(init=False, default=1)\n    b: int = 2\nM = C(4).b",
+    "a constant of another file": "from config import SIZE\nM = 8\nif SIZE == 4:\n    M = 4",
+    "a flag of another file": "from config import SMALL\nM = 4 if SMALL else 8",
+    "a constant of another file among others": "import config\nM = 4 if config.SIZE in (1, 2) else 8",
+    "a constant of another file that may be None": "from config import SIZE\nM = 4 if SIZE is None else 8",
+    "constants of other files": "import one, other\nM = 4 if one.SIZE == other.SIZE else 8",
     "a set": "M = len({1, 2, 2})",
+    "an array that is changed in place": "import numpy as np\na = np.array([1, 4])\nb = a\na += 1\nM = int(b[1])",
+    "an array that other code gets": "import numpy as np, other\na = np.array([1, 4])\nother.sort(a)\nM = int(a[1])",
+    "a row that other code gets": "import numpy as np, other\na = np.array([[1, 4], [5, 4]])\nother.sort(a[1])\nM = int(a[0][1])",
+    "an array that is too large": "import numpy as np\nM = len(np.arange(10 ** 9))",
+    "random numbers": "import numpy as np\nM = int(np.random.randint(4, 5))",
     "an unknown item": "import other\nM = [4, 8][other.number]",
 }  # fmt: skip
 

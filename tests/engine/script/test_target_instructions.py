@@ -1,6 +1,5 @@
 """Instructions of targets under older names or with arguments by name, and regions that branches declare."""
 
-
 from __future__ import annotations
 
 import pytest
