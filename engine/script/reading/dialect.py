@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...ir import And, Buffer, BufferLoad, Expr, FloatImm, IntImm, Node, Or, StringImm, Var
 from ..subset.core import Dialect, Evaluator, ReadCall
-from ..subset.modules import type_variable
+from ..subset.libraries.standard import type_variable
 from ..subset.scope import Foreign, Scope, Value
 from ..subset.values import Module
 from ..tilelang.expressions import function_named

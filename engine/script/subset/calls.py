@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from .arrays import array_attribute, array_method
 from .beside import submodule
 from .bindings import bound_names
 from .budget import MAX_CALLS
 from .core import Evaluator, Returned
+from .libraries.arrays import array_attribute, array_method
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items

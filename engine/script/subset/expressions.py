@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ...ir import Expr, IntImm
 from . import constants
-from .arrays import array_item
 from .calls import attribute_of, function_of, read_call
 from .core import Evaluator, ReadExpression
+from .libraries.arrays import array_item
 from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items

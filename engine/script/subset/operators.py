@@ -9,8 +9,8 @@ from typing import Any
 
 from ...ir import Expr, Var
 from . import constants
-from .arrays import operated
 from .core import Evaluator
+from .libraries.arrays import operated
 from .scope import Foreign, Unknown, Value
 from .values import Array, Class, Function, Instance, Module, parts
 

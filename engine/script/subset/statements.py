@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from ..errors import ParseError
 from ..reading.source import Source
-from . import arrays, beside
+from . import beside
 from .bindings import EVERY_NAME, bound_names, calls_in, root_name, suppresses
 from .builtins import BUILTINS
 from .calls import function_of
 from .core import Dialect, Evaluator, Jump, Outcome, ReadStatement, Returned, Tables
 from .expressions import EXPRESSIONS
-from .modules import FUNCTIONS
+from .libraries import arrays, standard
 from .operators import operate
 from .scope import Unknown, Value
 from .targets import assign
@@ -413,7 +413,7 @@ STATEMENTS: Mapping[type[ast.stmt], ReadStatement] = {
 def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None) -> Evaluator:
     """Return an evaluator of a text in a language, also inside another one; its `run` reads the statements."""
     return Evaluator(
-        source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, {**FUNCTIONS, **arrays.FUNCTIONS}), around
+        source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, {**standard.FUNCTIONS, **arrays.FUNCTIONS}), around
     )
 
 

@@ -206,7 +206,9 @@ def test_form_is_read(name: str) -> None:
 
 
 def test_program_of_another_language_is_named() -> None:
-    text = "import triton.language as T\ndef make(n):\n    @T.prim_func\n    def main(a: T.Buffer((n,))):\n        pass\n"
+    text = (
+        "import triton.language as T\ndef make(n):\n    @T.prim_func\n    def main(a: T.Buffer((n,))):\n        pass\n"
+    )
     assert programs(text) == ()
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .core import Evaluator, ReadCall
-from .scope import Value
-from .values import Array
+from ..core import Evaluator, ReadCall
+from ..scope import Value
+from ..values import Array
 
 MAX_ITEMS = 4096
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {

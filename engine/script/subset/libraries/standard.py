@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .builtins import collected
-from .calls import called
-from .core import Evaluator, ReadCall
-from .scope import Unknown, Value
-from .targets import items
-from .values import Field, Module, TypeVariable
+from ..builtins import collected
+from ..calls import called
+from ..core import Evaluator, ReadCall
+from ..scope import Unknown, Value
+from ..targets import items
+from ..values import Field, Module, TypeVariable
 
 
 def _known(run: Evaluator, node: ast.Call) -> list[Value] | None:

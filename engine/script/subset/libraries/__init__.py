@@ -1,0 +1,1 @@
+"""Functions of Python's own modules and of NumPy whose results constants decide."""
