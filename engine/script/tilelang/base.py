@@ -49,6 +49,7 @@ class TileBase(StatementReader):
         self.launch: Annotations = ()  # the number of threads of the printed kernel that is read
         self.following: list[list[ast.stmt]] = []  # the bodies around the statement that is read
         self.at: ast.stmt | None = None
+        self.made: dict[ast.stmt, Stmt] = {}  # what each statement became
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
         self.thread_vars: dict[int, Expr] = {}
@@ -125,7 +126,10 @@ class TileBase(StatementReader):
 
     def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
         self.at = node
-        return super().statement(node, is_last=is_last)
+        made = super().statement(node, is_last=is_last)
+        if isinstance(made, Stmt):
+            self.made[node] = made
+        return made
 
     def same_scope(self, nodes: list[ast.stmt]) -> Stmt | None:
         """Read statements that run in the scope around them: the branch of a condition that is known, or the body of a macro."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import (
     NE,
+    Annotation,
     Annotations,
     Buffer,
     BufferLoad,
@@ -19,6 +20,7 @@ from ...ir import (
     IfThenElse,
     IntImm,
     NodeAttr,
+    SeqStmt,
     Stmt,
     Var,
     build,
@@ -34,6 +36,7 @@ from ..subset.values import Function
 from .blocks import Lanes
 from .declarations import THREADS, DeclarationReader
 from .operations import OPERATIONS
+from .pipelines import planned, spread
 
 _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",
@@ -53,6 +56,7 @@ _HINTS = (
 _THREAD_NAMES = ("T.get_thread_binding", "T.get_warp_idx", "T.get_lane_idx", "T.get_warp_group_idx")
 GRID = ("x", "y", "z")
 STAGES = "num_stages"
+STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
 WARP_GROUP = "tl.warp_group"
 
 
@@ -271,7 +275,28 @@ class TileReader(DeclarationReader):
             made, self.launch = replace(made, annotations=(*made.annotations, *self.launch)), ()
             self.mark(made, self.source.header(node))
             self.lanes = None
+        if isinstance(made, For) and made.annotations:
+            piped = self._pipelined(made, [self.made[part] for part in node.body if part in self.made])
+            return made if piped is made else self.mark(piped, self.source.header(node))
         return made
+
+    def _pipelined(self, loop: For, parts: Sequence[Stmt]) -> For:
+        """Return a pipelined loop with the stages and orders that TileLang chooses, or that the text gives."""
+        notes = dict(loop.annotations)
+        groups = [part.seq if isinstance(part, SeqStmt) else (part,) for part in parts]
+        depth = notes.get(STAGES)
+        found = None
+        if "tl_pipeline_stage" in notes and "tl_pipeline_order" in notes:
+            stages, orders = (numbers(notes[key]) for key in ("tl_pipeline_stage", "tl_pipeline_order"))
+            found = spread(groups, stages, orders) if len(stages) == len(orders) == len(groups) else None
+        elif isinstance(depth, IntImm) and depth.value > 0:
+            found = planned(groups, depth.value)
+        if found is None or len(found[0]) < 2:
+            return loop
+        added: Annotations = tuple(
+            (key, tuple(map(IntImm, values))) for key, values in zip((STAGE, ORDER), found, strict=True)
+        )
+        return replace(loop, annotations=(*loop.annotations, *added))
 
     def _headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
         function = (self.exprs.called(node) or "").removeprefix("T.")
@@ -303,6 +328,12 @@ class TileReader(DeclarationReader):
         stages = given.get("num_stages")
         if stages is not None and not build.is_const(count := self.exprs.index(stages), 0):
             notes = ((STAGES, count),)
+        for name, key in (("stage", "tl_pipeline_stage"), ("order", "tl_pipeline_order")):
+            given_list = given.get(name)
+            if given_list is not None:
+                values = self.exprs.require_known(self.exprs.value(given_list), given_list)
+                found = values if isinstance(values, tuple | list) else ()
+                notes = (*notes, (key, tuple(self.exprs.as_expr(v, given_list) for v in found)))
         notes = (*notes, *printed)
         step_node = given.get("step")
         step = self.exprs.index(step_node) if step_node is not None else None
@@ -310,6 +341,11 @@ class TileReader(DeclarationReader):
             return [header(build.const(0, end.dtype), end, kind, None, notes)], step
         low, end = build.match_dtypes(low, end)
         return [header(low, difference(end, low), kind, None, notes)], step
+
+
+def numbers(note: Annotation) -> list[int]:
+    """Return the numbers of an annotation that is a list."""
+    return [n.value for n in note if isinstance(n, IntImm)] if isinstance(note, tuple) else []
 
 
 def launched(node: ast.AST) -> ast.expr | None:
