@@ -6,6 +6,7 @@ stops at the first schedule line that cannot be read or is refused; it and the l
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,11 +15,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace as replace_fields
 
-from ...engine.adopt import Snippet, is_carrier, is_post, read_as_far_as_possible, unwrapped
+from ...engine.adopt import Snippet, is_carrier, is_post, kept_text, read_as_far_as_possible, unwrapped
 from ...engine.export import trace_line
 from ...engine.hwsim import DmaEngine, Machine, load_machine, preset_names
-from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, walk
-from ...engine.script import Note, Parsed, find_tree, to_script
+from ...engine.ir import Buffer, IRModule, Place, PrimFunc, TilewrightError, Var, structural_equal, walk
+from ...engine.script import Note, Parsed, find_tree, parse, to_script
+from ...engine.script.language import uses_tile_language
 from ...engine.te import is_te
 from .cells import Cell, Document, read_document
 from .editing.apply import replace_cell
@@ -130,9 +132,27 @@ def _post_notebook(document: Document, post: PostRead, machine: str, wanted: int
     else:
         if is_alone:
             numbered(wanted, [post.program.name])
-        written = notebook_of(code, found, _machine_of(found, machine))
+        kept = _kept(code, post)
+        name_of = program_name(found.program)
+        written = (
+            notebook_of(code, found, _machine_of(found, machine))
+            if kept is None
+            else plain_notebook(kept, name_of, _machine_of(found, machine))
+        )
     made = read_document(with_prose_around(post, written), path_beside(document.path, name) if document.path else None)
     return Converted(made, post.notes, found.stopped, post.used, choice)
+
+
+def _kept(text: str, post: PostRead) -> str | None:
+    """The text of a kernel of TileLang with a call that has the values of its parameters, if it reads as the same program."""
+    wanted, tree = post.program.nested, find_tree(text)
+    if wanted is None or tree is None or not uses_tile_language(ast.walk(tree)):
+        return None
+    kept = kept_text(text, tree, wanted, {name: value for name, value in post.given.items() if name in post.used})
+    try:
+        return kept if kept is not None and structural_equal(parse(kept).program, post.found.program) else None
+    except TilewrightError:
+        return None
 
 
 def _carried_notebook(document: Document) -> Converted | None:

@@ -70,7 +70,8 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class PostRead(msgspec.Struct, frozen=True, eq=False):
-    """One program of a post with its schedule; `used` are the sizes that it was read with."""
+    """One program of a post with its schedule; `used` are the sizes that it was read with,
+    of those `given`."""
 
     post: Post
     sliced: Sliced
@@ -78,6 +79,7 @@ class PostRead(msgspec.Struct, frozen=True, eq=False):
     found: Snippet
     notes: tuple[Note, ...]
     used: frozenset[str] = frozenset()
+    given: Mapping[str, int | str] = {}
 
 
 def read_post(
@@ -109,7 +111,7 @@ def read_post(
         notes = (*content.notes, *map(one.piece.note, notes))
         stopped = None if found.stopped is None else one.piece.error(found.stopped)
         found = replace(found, stopped=stopped)
-    return PostRead(post, one.sliced, program, found, notes, used)
+    return PostRead(post, one.sliced, program, found, notes, used, sizes)
 
 
 def labels_of(text: str, filename: str, home: Path | None = None) -> tuple[str, ...]:

@@ -53,9 +53,14 @@ def read_workload(document: Document) -> Parsed:
 
 
 def program_names(document: Document) -> tuple[str, ...]:
-    """The names of the functions or modules that the workload cell defines."""
+    """The names of the functions or modules that the workload cell defines, and of the kernels that it makes by a call."""
     cell = workload_cell(document)
     tree = find_tree(cell.body) if cell and ('"""' in cell.body or "'''" in cell.body) else None
     if tree is not None:  # lines of a string can look like definitions
         return tuple(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
-    return tuple(re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body)) if cell else ()
+    if cell is None:
+        return ()
+    made = (
+        re.findall(r"(?:^|[\r\n])(\w+) = \w+(?:\.compile|\.get_tir)?\(", cell.body) if "tilelang" in cell.body else []
+    )
+    return (*re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body), *made)

@@ -13,6 +13,7 @@ from .carriers import (
     records_of,
     unwrapped,
 )
+from .functions.kept import kept_text
 from .functions.needs import MissingValuesError, Need
 from .functions.nested import has_nested
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
@@ -63,6 +64,7 @@ __all__ = [
     "is_carrier",
     "is_hole",
     "is_post",
+    "kept_text",
     "make_call",
     "packed",
     "programs_in",

@@ -19,15 +19,16 @@ from ...ir import (
     Var,
 )
 from ..errors import parse_error
-from ..language import is_tile_language, other_languages, root_of_decorator, uses_tile_language
+from ..language import is_eager, is_tile_language, other_languages, root_of_decorator, uses_tile_language
 from ..notes import Note, passed_notes
 from ..subset.bindings import free_names
+from ..subset.calls import function_of
 from ..subset.core import Evaluator
-from ..subset.scope import Scope, Unknown, Value
+from ..subset.scope import Foreign, Scope, Unknown, Value
 from ..subset.statements import evaluator
 from ..subset.values import Module, TypeVariable, frozen, reachable
 from ..syntax import collection_paused
-from ..tilelang.functions import TileFunctionReader
+from ..tilelang.functions import MAKING, EagerKernel, TileFunctionReader
 from ..tilelang.statements import TileReader
 from .blocks import read_annotations
 from .dialect import ScriptDialect
@@ -84,18 +85,50 @@ class _ModuleDialect(ScriptDialect):
         self.found: list[Parsed] = []
 
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
+        if isinstance(node, ast.FunctionDef) and is_eager(node):
+            return EagerKernel(node, run.scope, function_of(run, node).defaults)
         if not self.programs.is_program(node):
             return None
         parsed = self.programs.read(node, run)
         if parsed is not None:
             self.found.append(parsed)
-        return Unknown(f"line {run.line(node)} makes a program of it")
+        return Made()
+
+    def apply(self, run: Evaluator, callee: Value, node: ast.Call) -> Value:
+        return run.passed_call(node) if isinstance(callee, Made | EagerKernel) else super().apply(run, callee, node)
+
+    def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
+        return run.runs(node) if isinstance(owner, Made | EagerKernel) else super().attribute(run, owner, name, node)
+
+    def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
+        if isinstance(owner, Made):
+            return run.passed_call(node)
+        if not isinstance(owner, EagerKernel) or name not in MAKING:
+            return super().method(run, owner, name, node)
+        given = {k.arg: run.value(k.value) for k in node.keywords if k.arg is not None}
+        with run.inside(owner.scope):
+            parsed = self.programs.read(owner.node, run, {**owner.defaults, **given})
+        assert parsed is not None
+        self.found.append(parsed)
+        return Made()
 
     def concerns(self, run: Evaluator, node: ast.AST) -> bool:
+        if isinstance(node, ast.Assign | ast.Expr) and any(self._makes(part) for part in ast.walk(node)):
+            return True
         return any(
             isinstance(part, ast.FunctionDef | ast.ClassDef) and self.programs.is_program(part)
             for part in ast.walk(node)
         )
+
+    def _makes(self, node: ast.AST) -> bool:
+        """Whether a call makes a program: one of an eager kernel."""
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAKING
+
+
+class Made(Foreign):
+    """What is made of a program, which code that is not read may use."""
+
+    __slots__ = ()
 
 
 class ModuleReader:

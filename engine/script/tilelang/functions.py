@@ -5,13 +5,27 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+import msgspec
+
 from ...ir import PrimFunc, Var
 from ..reading.functions import FunctionReader
-from ..subset.scope import Value
+from ..subset.scope import Foreign, Scope, Value
 from .declarations import TENSORS, tensor
 from .statements import TileReader
 
 _PLAIN = {"int": "int32", "float": "float32", "bool": "bool"}
+
+
+MAKING = ("compile", "get_tir")
+"""Methods of an eager kernel that make a program of it, for sizes and values given by name."""
+
+
+class EagerKernel(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """An eager kernel of the text, with its scope and the defaults of its parameters."""
+
+    node: ast.FunctionDef
+    scope: Scope
+    defaults: Mapping[str, Value]
 
 
 class TileFunctionReader(FunctionReader):
@@ -70,4 +84,4 @@ class TileFunctionReader(FunctionReader):
         return func
 
 
-__all__ = ["TileFunctionReader"]
+__all__ = ["MAKING", "EagerKernel", "TileFunctionReader"]

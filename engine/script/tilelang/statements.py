@@ -13,6 +13,7 @@ from ...ir import (
     Annotations,
     Buffer,
     BufferLoad,
+    BufferStore,
     Evaluate,
     Expr,
     For,
@@ -276,14 +277,41 @@ class TileReader(DeclarationReader):
             self.mark(made, self.source.header(node))
             self.lanes = None
         if isinstance(made, For) and made.annotations:
+            made, branch = self._without_branch(made, node)
+            if branch:
+                return self._pipelined(made, branch)
             piped = self._pipelined(made, [self.made[part] for part in node.body if part in self.made])
             return made if piped is made else self.mark(piped, self.source.header(node))
         return made
 
+    def _without_branch(self, loop: For, node: ast.For) -> tuple[For, list[Stmt]]:
+        """Return a pipelined loop whose body is one branch with the condition at each statement, and these statements, as TileLang's pass
+        IfStmtBinding has them; other loops as they are."""
+        body = [part for part in node.body if part in self.made]
+        branch = loop.body
+        if (
+            len(body) != 1
+            or not isinstance(body[0], ast.If)
+            or not isinstance(branch, IfThenElse)
+            or branch.else_case is not None
+        ):
+            return loop, []
+        inner = [self.made[part] for part in body[0].body if part in self.made]
+        written = {part.buffer for part in walk(branch.then_case) if isinstance(part, BufferStore)}
+        loaded = {part.buffer for part in walk(branch.condition) if isinstance(part, BufferLoad)}
+        if len(inner) < 2 or not written.isdisjoint(loaded):
+            return loop, []
+        place = self.source.header(body[0])
+        parts = [
+            build.seq([self.mark(IfThenElse(branch.condition, stmt), place) for stmt in _several(part)])
+            for part in inner
+        ]
+        return self.mark(replace(loop, body=build.seq(parts)), self.source.header(node)), parts
+
     def _pipelined(self, loop: For, parts: Sequence[Stmt]) -> For:
         """Return a pipelined loop with the stages and orders that TileLang chooses, or that the text gives."""
         notes = dict(loop.annotations)
-        groups = [part.seq if isinstance(part, SeqStmt) else (part,) for part in parts]
+        groups = [_several(part) for part in parts]
         depth = notes.get(STAGES)
         found = None
         if "tl_pipeline_stage" in notes and "tl_pipeline_order" in notes:
@@ -318,7 +346,7 @@ class TileReader(DeclarationReader):
         printed = read_annotations(self.exprs, written) if isinstance(written, ast.Dict) else ()
         kept = [k for k in node.keywords if k.arg not in options]
         call = ast.copy_location(ast.Call(node.func, node.args, kept), node)
-        given = dict(zip(names, parameters(self.exprs, call, names, 1), strict=True))
+        given: dict[str, ast.expr | None] = dict(zip(names, parameters(self.exprs, call, names, 1), strict=True))
         start, stop = given["start"], given["stop"]
         assert start is not None
         low, end = (
@@ -341,6 +369,10 @@ class TileReader(DeclarationReader):
             return [header(build.const(0, end.dtype), end, kind, None, notes)], step
         low, end = build.match_dtypes(low, end)
         return [header(low, difference(end, low), kind, None, notes)], step
+
+
+def _several(stmt: Stmt) -> tuple[Stmt, ...]:
+    return stmt.seq if isinstance(stmt, SeqStmt) else (stmt,)
 
 
 def numbers(note: Annotation) -> list[int]:

@@ -12,6 +12,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import tilelang
+from tilelang import tvm
+from tvm import tirx
+from tvm.tirx.stmt_functor import post_order_visit
+
+PASSES = (
+    "MaterializeKernelLaunch", "AddWrapperForSingleBufStore", "LegalizeNegativeIndex", "InjectAssumes", "Simplify",
+    "CanonicalizeLegacyReducer", "VerifyReducerEpoch", "VerifyBufferInit", "IfStmtBinding", "UnrollLoop", "Simplify", "PipelinePlanning",
+)  # fmt: skip
+"""TileLang's passes up to the planning of pipelines (`tilelang/cuda/pipeline.py`)."""
 ROOM = Path(__file__).parents[2] / "engine" / "script" / "tilelang"
 CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("gemm", "product", {"M": 50, "N": 41, "K": 27}),
@@ -21,6 +31,7 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("attention", "attention", {"heads": 2, "queries": 40, "keys": 56, "dim": 16, "is_causal": False}),
     ("weights", "product", {"M": 20, "N": 24, "K": 64}),
     ("threads", "product", {"N": 13, "K": 40}),
+    ("branch", "sparse", {"M": 40, "N": 64, "K": 96}),
     ("indices", "paged", {"pages": 10, "width": 6, "taken": 11}),
 )  # fmt: skip
 """The file, the function, and the values of its parameters."""
@@ -34,11 +45,31 @@ def _module(name: str) -> ModuleType:
     return module
 
 
+def _pipelines(func: Any) -> list[dict[str, list[int]]]:
+    """Return the stages and orders that TileLang plans for the loops of a kernel on sm_80."""
+    target = tvm.target.Target({"kind": "cuda", "arch": "sm_80"}, tvm.target.Target({"kind": "c"}))
+    module = tvm.IRModule({func.attrs["global_symbol"]: func})
+    found: list[dict[str, list[int]]] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.For) and "software_pipeline_stage" in node.annotations:
+            notes = {key: [int(n) for n in node.annotations[f"software_pipeline_{key}"]] for key in ("stage", "order")}
+            found.append(notes)
+
+    with target:
+        module = tirx.transform.BindTarget(target)(module)
+        for name in PASSES:
+            module = getattr(tilelang.transform, name)()(module)
+    for planned in module.functions.values():
+        post_order_visit(planned.body, visit)
+    return found
+
+
 def main() -> None:
-    found = [
-        {"file": name, "given": given, "text": getattr(_module(name), function).get_tir(**given).script()}
-        for name, function, given in CALLS
-    ]
+    found: list[dict[str, Any]] = []
+    for name, function, given in CALLS:
+        func = getattr(_module(name), function).get_tir(**given)
+        found.append({"file": name, "given": given, "pipelines": _pipelines(func), "text": func.script()})
     (ROOM / "printed.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -16,7 +16,7 @@ from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
-PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "tpu-v1", "vta")
+PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "sm80", "sm90", "tpu-v1", "vta")
 
 NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
 """The machine's structure: names and connections."""

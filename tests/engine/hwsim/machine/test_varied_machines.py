@@ -25,6 +25,8 @@ SCOPES = {
     "gemmini": ("local.scratchpad", "local.scratchpad", "local.accumulator"),
     "gpu-sm": ("shared", "shared", "local"),
     "matrix-vector-npu": ("local", "local", "local"),
+    "sm80": ("shared", "shared", "local.fragment"),
+    "sm90": ("shared", "shared", "local.fragment"),
     "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
 }

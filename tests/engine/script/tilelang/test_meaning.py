@@ -73,3 +73,11 @@ def test_gathered_rows() -> None:
         sums = np.cumsum(pool[table[:limit]].sum(axis=0)[::-1])[::-1]
         np.testing.assert_allclose(found[0], sums, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(found[1], sums * (8 * -(-limit // 8)), rtol=1e-4, atol=1e-4)
+
+
+def test_branch_in_a_pipelined_loop() -> None:
+    a, b = numbers(40, 96), numbers(96, 64, seed=1)
+    mask = np.array([1, 0, 1], "int32")
+    found = run(kernel("branch", M=40, N=64, K=96), {"A": a, "B": b, "mask": mask})["C"]
+    kept = np.repeat(mask, 32)
+    np.testing.assert_allclose(found, (a * kept).astype("float32") @ b.astype("float32"), rtol=1e-3, atol=1e-2)

@@ -13,7 +13,19 @@ from support.tile_kernels import kernel
 
 from tilewright.engine.arith import simplify
 from tilewright.engine.execute import random_inputs, run
-from tilewright.engine.ir import Expr, FloatImm, Mul, Node, PrimFunc, first_difference, rewrite
+from tilewright.engine.ir import (
+    Block,
+    Expr,
+    FloatImm,
+    For,
+    Mul,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    first_difference,
+    rewrite,
+    walk,
+)
 from tilewright.engine.script import parse
 
 RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
@@ -57,3 +69,23 @@ def test_printed_form_with_added_copies_computes_the_same(record: dict[str, Any]
     inputs["lengths"][0] = 7
     source = run(kernel(record["file"], **record["given"]), {name: array.copy() for name, array in inputs.items()})
     np.testing.assert_array_equal(source["out"], run(printed, inputs)["out"])
+
+
+def pipelines(func: PrimFunc) -> list[dict[str, list[int]]]:
+    """Return the stages and orders of the loops of a program, with one entry for an init and its reduction."""
+    found: list[dict[str, list[int]]] = []
+    for loop in walk(func):
+        notes = dict(loop.annotations) if isinstance(loop, For) else {}
+        if isinstance(loop, For) and "software_pipeline_stage" in notes:
+            stages, orders = ([n.value for n in notes[f"software_pipeline_{key}"]] for key in ("stage", "order"))
+            assert isinstance(loop.body, SeqStmt)
+            names = [next(block.name for block in walk(part) if isinstance(block, Block)) for part in loop.body.seq]
+            kept = [n for n, name in enumerate(names) if not name.endswith("_init")]
+            places = sorted(orders[n] for n in kept)
+            found.append({"stage": [stages[n] for n in kept], "order": [places.index(orders[n]) for n in kept]})
+    return found
+
+
+@pytest.mark.parametrize("record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}")
+def test_stages_and_orders_are_those_of_tilelang(record: dict[str, Any]) -> None:
+    assert pipelines(kernel(record["file"], **record["given"])) == record["pipelines"]
