@@ -1,0 +1,50 @@
+"""A TileLang kernel opens as a notebook with its own text, and a call that has the values of its parameters."""
+
+from __future__ import annotations
+
+import pytest
+from support.tile_kernels import KERNELS, kernel
+
+from tilewright.app.document import converted, evaluate, read_document
+from tilewright.engine.hwsim import load_machine, simulate
+from tilewright.engine.ir import structural_equal
+
+CALLS = (
+    ("gemm", {"M": 128, "N": 64, "K": 64}, "main = product(M=128, N=64, K=64)"),
+    ("eager", {}, "norm = norm.compile(eps=1e-05, block_M=16, M=40, N=24)"),
+    ("weights", {"M": 32, "N": 32, "K": 64, "block_M": 32}, "product = product.compile(block_M=32, M=32, N=32, K=64)"),
+)
+
+
+@pytest.mark.parametrize(("name", "given", "line"), CALLS, ids=[name for name, _, _ in CALLS])
+def test_notebook_has_the_kernels_text(name: str, given: dict[str, int], line: str) -> None:
+    text = (KERNELS / f"{name}.py").read_text()
+    made = converted(read_document(text), "dual-bank-npu", given)
+    (cell,) = made.document.of_kind("workload")
+    assert line in cell.body.split("\n")
+    body = text[text.index("@tilelang.jit") :].partition("\n\n\n")[0]
+    assert body in cell.body
+    notebook = evaluate(made.document)
+    assert notebook.error is None
+    assert not [note for note in notebook.notes if "passed over" in note.text]
+    assert structural_equal(notebook.schedule.func, kernel(name, **given))
+
+
+def test_machine_of_a_kernel_is_a_gpu() -> None:
+    made = converted(read_document((KERNELS / "eager.py").read_text()), "dual-bank-npu", {})
+    (cell,) = made.document.of_kind("machine")
+    assert '"sm80"' in cell.body
+
+
+@pytest.mark.parametrize("machine", ["sm80", "sm90"])
+def test_stages_overlap_copies_with_products(machine: str) -> None:
+    """Several slots of each operand let copies run ahead of the tensor cores; one slot does not."""
+    cycles = {}
+    for stages in (0, 2, 3):
+        text = (KERNELS / "gemm.py").read_text().replace("num_stages=3", f"num_stages={stages}")
+        sizes = {"M": 256, "N": 256, "K": 512, "block_M": 128, "block_N": 128, "block_K": 32}
+        notebook = evaluate(converted(read_document(text), "dual-bank-npu", sizes).document)
+        report = simulate(notebook.schedule.func, load_machine(machine))
+        cycles[stages] = report.cycles
+        assert report.engines["tensor"].busy > 0
+    assert max(cycles[2], cycles[3]) < 0.9 * cycles[0]
