@@ -172,7 +172,8 @@ def opened(state: State, intent: OpenDocument) -> State:
 
 def first_pane(state: State, notebook: Notebook) -> Pane:
     """The pane of a notebook that has just been opened: a program without a schedule begins with the next step."""
-    return state.pane if notebook.steps else "next"
+    changes = (step.call is not None and not step.call.method.startswith("get_") for step in notebook.steps)
+    return state.pane if any(changes) else "next"
 
 
 def opened_text(text: str, title: str) -> tuple[str, Notebook]:

@@ -61,6 +61,14 @@ class OpenUpload(PageMessage, frozen=True, tag="open_upload"):
     values: opening.Values = msgspec.field(default_factory=dict)
 
 
+class OpenTemplate(Message, frozen=True, tag="open_template"):
+    """Open a template for a typical kernel by its name in `tilewright new --list`."""
+
+    keeps_draft = needs_page = True
+
+    name: str
+
+
 class OpenKernel(Message, frozen=True, tag="open_kernel"):
     """Open a kernel of the open model by its name."""
 

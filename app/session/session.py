@@ -44,6 +44,7 @@ from ..protocol.messages import (
     Open,
     OpenAsModel,
     OpenKernel,
+    OpenTemplate,
     OpenUpload,
     RefreshModel,
     RenameDraft,
@@ -64,7 +65,7 @@ from ..storage.registry import OpenFileRegistry
 from ..views.labels.values import Answer
 from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
-from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of
+from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of, template_text
 from ..views.shell.prepared import prepared
 from ..views.shell.tour import tour_text
 from ..views.tree.predictions import PredictedDrop
@@ -410,6 +411,11 @@ HANDLERS(ScheduleAll)(on_schedule_all)
 @HANDLERS(Open)
 async def _open(session: Session, message: Open) -> None:
     await session.open_example(example_called(session.examples, message.name))
+
+
+@HANDLERS(OpenTemplate)
+async def _open_template(session: Session, message: OpenTemplate) -> None:
+    await session.apply(OpenText(template_text(message.name)))
 
 
 @HANDLERS(OpenUpload)

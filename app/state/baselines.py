@@ -12,6 +12,9 @@ from ..document import Notebook
 from .model import State
 
 
+ORIGINAL = "the original"
+
+
 class Baseline(msgspec.Struct, frozen=True, eq=False):
     """A state to compare with, and its name on the page."""
 
@@ -23,7 +26,7 @@ def baselines(state: State) -> tuple[Baseline, ...]:
     """The baselines of the visible program, the nearest first. States with the same program and machine as a nearer one are left out."""
     if state.shown is None or state.moment is None:
         return ()
-    original = Baseline("the original", replace(state, chosen_step=0))
+    original = Baseline(ORIGINAL, replace(state, chosen_step=0))
     found = [*(_previous_step(state) if state.looks_back else _edits(state)), original]
     seen = {_subject(state)}
     return tuple(b for b in found if not ((subject := _subject(b.state)) in seen or seen.add(subject)))
@@ -56,4 +59,4 @@ def _subject(state: State) -> tuple[int, int, tuple[tuple[str, int], ...]]:
     return id(state.moment.schedule.func), id(state.shown.machine), tuple(sorted(state.shown.sizes.items()))
 
 
-__all__ = ["Baseline", "baselines"]
+__all__ = ["ORIGINAL", "Baseline", "baselines"]

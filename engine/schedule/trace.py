@@ -13,6 +13,10 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
 
     steps: tuple[ScheduleCall, ...] = ()
 
+    def __repr__(self) -> str:
+        """The calls as lines of Python."""
+        return "\n".join(self.as_python())
+
     def __len__(self) -> int:
         return len(self.steps)
 

@@ -52,6 +52,7 @@ export type Message =
   | OpenKernel
   | OpenPoint
   | OpenProgram
+  | OpenTemplate
   | OpenText
   | OpenUpload
   | ShowPane
@@ -489,6 +490,13 @@ export interface OpenProgram {
   kind: "open_program";
   number: number;
   values?: Record<string, string>;
+  base?: number | null;
+}
+
+/** Open a template for a typical kernel by its name in `tilewright new --list`. */
+export interface OpenTemplate {
+  kind: "open_template";
+  name: string;
   base?: number | null;
 }
 

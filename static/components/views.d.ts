@@ -699,6 +699,7 @@ export interface Gallery {
   problem: Notice | null;
   folder: string;
   can_make: boolean;
+  templates: TemplateChoice[];
 }
 
 /** A tensor from one node to another, by their ids. */
@@ -1801,6 +1802,12 @@ export interface TaskTemplate {
   rows: string[];
   loops: LoopAround[];
   colour: number;
+}
+
+/** A template for a typical kernel. */
+export interface TemplateChoice {
+  name: string;
+  title: string;
 }
 
 /** An error of the text. Lines of the file and columns count from 1; `mend` is the replacement text of the fix. */

@@ -12,7 +12,9 @@ from tilewright.script import tirx as T
 
 
 @T.prim_func(s_tir=True)
-def conv2d(X: T.Buffer((34, 34, 16), "float32"), W: T.Buffer((3, 3, 16, 32), "float32"), Y: T.Buffer((32, 32, 32), "float32")):
+def conv2d(
+    X: T.Buffer((34, 34, 16), "float32"), W: T.Buffer((3, 3, 16, 32), "float32"), Y: T.Buffer((32, 32, 32), "float32")
+):
     for y, x, co, ry, rx, ci in T.grid(32, 32, 32, 3, 3, 16):
         with T.sblock("Y"):
             vy, vx, vco, vry, vrx, vci = T.axis.remap("SSSRRR", [y, x, co, ry, rx, ci])

@@ -12,7 +12,9 @@ from tilewright.script import tirx as T
 
 
 @T.prim_func(s_tir=True)
-def matmul_relu(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), D: T.Buffer((128, 128), "float32")):
+def matmul_relu(
+    A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), D: T.Buffer((128, 128), "float32")
+):
     C = T.sblock_alloc_buffer((128, 128), "float32")
     for i, j, k in T.grid(128, 128, 128):
         with T.sblock("C"):

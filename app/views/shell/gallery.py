@@ -7,6 +7,7 @@ import codecs
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -19,11 +20,14 @@ from ...document.files.read_write import MAX_BYTES, real_path, shown_path
 from ...document.title import heading_of, plain, title_of
 from ...state.addresses import Address, model_address
 from ...state.model import Notice, State, Theme
+from ..labels.fitness import DOES_NOT_FIT
 from ..labels.numbers import grouped, percent_text
 from ..labels.values import Value
 from .thumbnails import Thumbnail, digest
 
 FOLDER = EXAMPLES
+
+TEMPLATES = FOLDER.parent / "templates"
 
 THUMBNAILS = "thumbnails.json"
 """The file in the examples' folder that holds their thumbnails by name. `tests/support/record/thumbnails.py` writes it."""
@@ -49,6 +53,13 @@ MOST_LOOKED_AT = 1_000
 
 _NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MULTILINE)
 """Matches the text of a file that the app can open."""
+
+
+class TemplateChoice(Value, frozen=True):
+    """A template for a typical kernel."""
+
+    name: str
+    title: str
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -120,7 +131,24 @@ def example_at(examples: Sequence[Example], address: Address) -> Example:
 
 def new_notebook() -> str:
     """The text of a new notebook: the first template of `tilewright new`."""
-    return (FOLDER.parent / "templates" / "matmul.py").read_text(encoding="utf-8")
+    return template_text("matmul")
+
+
+def template_text(name: str) -> str:
+    """The text of a template of `tilewright new`. Raises DocumentError "no-such-template"."""
+    names = {template.name for template in load_templates()}
+    if name not in names:
+        raise DocumentError(
+            Refusal("no-such-template", "there is no such template", name[:80], ", ".join(sorted(names)))
+        )
+    return (TEMPLATES / f"{name}.py").read_text(encoding="utf-8")
+
+
+@cache
+def load_templates() -> tuple[TemplateChoice, ...]:
+    """The templates by their titles."""
+    documents = {path.stem: load_document(path) for path in sorted(TEMPLATES.glob("*.py"))}
+    return tuple(TemplateChoice(name, heading_of(document) or name) for name, document in documents.items())
 
 
 def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
@@ -280,6 +308,7 @@ class Gallery(Value, frozen=True, kw_only=True):
     problem: Notice | None
     folder: str
     can_make: bool
+    templates: tuple[TemplateChoice, ...]
 
 
 def gallery_value(
@@ -300,6 +329,7 @@ def gallery_value(
         problem=state.notice if state.screen == "gallery" else None,
         folder=folder,
         can_make=bool(state.folder),
+        templates=load_templates(),
     )
 
 
@@ -324,7 +354,9 @@ def _obstacle_text(example: Example) -> str:
 
 def _card(example: Example, thumbnail: Thumbnail | None) -> ExampleCard:
     figures: list[str] = []
-    if thumbnail is not None and thumbnail.cycles is not None:
+    if thumbnail is not None and any(memory.over for memory in thumbnail.memories):
+        figures = [DOES_NOT_FIT]
+    elif thumbnail is not None and thumbnail.cycles is not None:
         figures = [f"{grouped(thumbnail.cycles)} cycles"]
         if thumbnail.overlap is not None:
             figures.append(f"{percent_text(thumbnail.overlap)} overlap")

@@ -12,7 +12,7 @@ from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
 from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import overridden_paths
-from ...state.baselines import baselines
+from ...state.baselines import ORIGINAL, baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State, Theme
 from ..labels.fitness import DOES_NOT_FIT, cycle_count, cycles_text, effect_of
@@ -178,6 +178,8 @@ def _cycles(state: State, store: Store, report: Report) -> HeadFigure:
 
 def _change(before: Report, now: Report, against: str) -> FigureChange:
     text, trend = effect_of(before, now)
+    if against == ORIGINAL and now.overflow_bytes and not before.overflow_bytes:
+        text = f"{ORIGINAL} fits"  # "no longer fits" would be about the last edit
     return FigureChange(text, trend, against, f"Compared with {against}: {cycles_text(before)}")
 
 

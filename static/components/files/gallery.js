@@ -335,7 +335,7 @@ export function render({ model }) {
           ),
     );
     patchChildren(pageTools, helpButton(), themeButton(data.theme));
-    own.draw(data.problem);
+    own.draw(data.problem, data.templates);
   });
   return view;
 }

@@ -4,7 +4,7 @@ import { h, nodes } from "../core/dom.js";
 import { programChoice } from "./program_choice.js";
 import { ACCEPTED, Uploads, droppedFiles, shownText } from "./upload.js";
 
-/** @import { Notice } from "../views.js" */
+/** @import { Notice, TemplateChoice } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 /** @import { NamedFile } from "./upload.js" */
 
@@ -39,6 +39,12 @@ export class OwnProgram {
     this.area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.open();
     });
+    /** @type {HTMLSelectElement} */
+    this.templates = h("select", {
+      class: "tool framed",
+      "aria-label": "Begin with a typical kernel",
+      onchange: () => model.send_msg({ kind: "open_template", name: this.templates.value }),
+    });
     this.acceptDrops(view);
     this.part = h(
       "section",
@@ -58,6 +64,7 @@ export class OwnProgram {
         h("button", { class: "tool primary", type: "button", title: "Ctrl+Enter", onclick: () => this.open() }, "Open"),
         h("button", { class: "tool framed", type: "button", onclick: () => chooser.click() }, "Choose a file…"),
         chooser,
+        this.templates,
       ),
     );
   }
@@ -128,8 +135,15 @@ export class OwnProgram {
     this.problem.replaceChildren(h("b", {}, words));
   }
 
-  /** @param {Notice | null} problem */
-  draw(problem) {
+  /**
+   * @param {Notice | null} problem
+   * @param {TemplateChoice[]} templates
+   */
+  draw(problem, templates) {
+    this.templates.replaceChildren(
+      h("option", { value: "", selected: true, disabled: true }, "Begin with a kernel…"),
+      ...templates.map(({ name, title }) => h("option", { value: name }, title)),
+    );
     const choice = problem?.choice;
     const again = (/** @type {number} */ program, /** @type {Record<string, string>} */ values) =>
       this.send({ ...this.sent, program, values });

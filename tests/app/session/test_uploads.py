@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -171,7 +172,7 @@ def test_all_kernels_of_a_model_are_searched_and_the_search_pauses(
     def explore(path: str, machine: object, sizes: object, *, stop: Callable[[], bool], **options: Any) -> None:
         begun.append(options)
         while not stop():
-            pass
+            time.sleep(0.01)
 
     monkeypatch.setattr(model_search, "explore_model", explore)
     upload(session, *files_of_model(tmp_path / "made"))

@@ -31,6 +31,12 @@ def test_tvm_text_and_objects_are_programs() -> None:
         assert structural_equal(Schedule(program).mod, expected)
 
 
+def test_a_trace_prints_its_calls() -> None:
+    sch = matmul()
+    sch.vectorize(sch.get_loops("C")[1])
+    assert str(sch.trace).splitlines() == sch.trace.as_python() and "vectorize" in repr(sch.trace)
+
+
 def test_script_show_and_print_of_a_module_are_its_text(capsys: pytest.CaptureFixture[str]) -> None:
     sch = matmul()
     text = to_script(sch.mod)

@@ -8,17 +8,20 @@ from support.record.thumbnails import as_text, drawn
 
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
-from tilewright.app.document import read_document
+from tilewright.app.document import DocumentError, read_document
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import (
     FOLDER,
     MOST_FILES,
     THUMBNAILS,
+    TemplateChoice,
     example_of,
     gallery_value,
     load_examples,
     load_folder,
+    load_templates,
     load_thumbnails,
+    template_text,
 )
 from tilewright.app.views.shell.thumbnails import digest
 
@@ -118,3 +121,15 @@ def test_the_title_of_a_file_without_prose_is_its_name() -> None:
 def test_the_gallery_explains_a_failed_opening() -> None:
     value = gallery_value(act(State(), OpenText("def f(:")), ())
     assert value.problem.message
+
+
+@pytest.mark.parametrize("template", load_templates(), ids=lambda template: template.name)
+def test_each_template_is_a_notebook_of_a_typical_kernel(template: TemplateChoice) -> None:
+    state = act(State(), OpenText(template_text(template.name)))
+    assert state.notice is None and state.notebook is not None and state.notebook.error is None
+    assert state.title == template.title and state.pane == "next" and state.related == ()
+
+
+def test_an_unknown_template_is_refused() -> None:
+    with pytest.raises(DocumentError, match="no such template"):
+        template_text("../examples/box_blur")
