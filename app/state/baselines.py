@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from ..document import Notebook
 from .model import State
 
-
 ORIGINAL = "the original"
 
 

@@ -196,6 +196,6 @@ def test_all_kernels_of_a_model_are_searched_and_the_search_pauses(
     assert page is not None and page.search is not None
     assert (page.search.status, page.search.can_resume) == ("stopped", True) and 50 < page.search.seconds_left <= 60
     session.receive({"kind": "schedule_all", "seconds": page.search.seconds_left})
-    loop.run_until(lambda: status() == "running")
+    loop.run_until(lambda: len(begun) == 2)
     session.close()
     assert [options["seconds"] for options in begun] == [60, page.search.seconds_left]
