@@ -22,6 +22,7 @@ from ..ir import (
     FloorDiv,
     FloorMod,
     For,
+    LetStmt,
     Mod,
     Node,
     PrimFunc,
@@ -70,13 +71,16 @@ class Needed(msgspec.Struct, frozen=True):
 
 
 @refusing_depth(ExecuteError)
-def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0]) -> dict[str, Array]:
+def random_inputs(
+    func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INTEGERS[0], trips: int = MOST_TRIPS
+) -> dict[str, Array]:
     """Small random values, by name, for every parameter buffer that is not written before it is read, and for scalar parameters;
     deterministic per seed.
 
     Integers that the program uses as indices stay within the indexed axes, and divisors and trip counts are positive, as far as their uses
     show. Integer parameters without such uses are positive, since most of them bound something. Offsets, whose differences are trip
-    counts, are sorted. Integers have the contents that are given for them (`func.data`), and the facts that the program assumes.
+    counts, are sorted; trip counts are about `trips` at most. Integers have the
+    contents that are given for them (`func.data`), and the facts that the program assumes.
 
     Floats are multiples of 1/8 from -2 to 2 without 0, so that sums of their products are exact in float32 in any order, unless they are
     very long: a difference is then a fault, not rounding. Integers are from the first to the second of `integers`, unsigned ones at least
@@ -88,7 +92,7 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     scalars = scalar_parameters(func)
     has_integers = any(dt.is_int(given.dtype) for given in (*read, *scalars))
     needs = required_ranges(func) if has_integers else {}
-    contents = _known_contents(func, needs) if has_integers else {}
+    contents = _known_contents(func, needs, trips) if has_integers else {}
     for buffer in func.buffers:
         extents = [build.int_value(e) for e in buffer.shape]
         shape = tuple(e for e in extents if e is not None)
@@ -105,14 +109,14 @@ def random_inputs(func: PrimFunc, seed: int = 0, integers: tuple[int, int] = INT
     return found
 
 
-def _known_contents(func: PrimFunc, needs: dict[Buffer | Var, Needed]) -> dict[Buffer, Contents]:
+def _known_contents(func: PrimFunc, needs: dict[Buffer | Var, Needed], trips: int) -> dict[Buffer, Contents]:
     """What is known of integer parameters: what is given, else what the program assumes and what its trip counts need, which also limits
     them in `needs`."""
     given = {c.buffer: c for c in func.data}
     use, assumed = data_use(func), assumed_facts(func)
     for buffer in {b for loop in use.loops for b in loop.parameters}:
         rows = build.int_value(buffer.shape[-1]) if buffer.shape else 1
-        most = MOST_TRIPS * (rows or 1) if buffer in use.offsets else MOST_TRIPS
+        most = trips * (rows or 1) if buffer in use.offsets else trips
         needs[buffer] = Needed(0 if buffer in use.offsets else 1, most).also(needs.get(buffer, Needed()))
         if buffer in use.offsets:
             needs[buffer] = msgspec.structs.replace(needs[buffer], low=0)
@@ -193,6 +197,7 @@ class _Uses:
         self._params = {p for p in scalar_parameters(func) if dt.is_int(p.dtype)}
         self._open: set[Buffer | Var] = set()
         self._ranges: dict[Var, Range] = {}
+        self._lets: dict[Var, Expr] = {}
         self._last: dict[Var, Expr] = {}  # the last iterations of loops whose trip counts are data
         self._stored: dict[Buffer | Var, list[Expr]] = {}
         for node in walk(func.body):
@@ -200,6 +205,8 @@ class _Uses:
                 self._ranges[node.loop_var] = Range(node.min, node.extent)
                 if any(isinstance(n, BufferLoad) for n in walk(node.extent)):
                     self._last[node.loop_var] = build.sub(build.add(node.min, node.extent), 1)
+            elif isinstance(node, LetStmt):
+                self._lets[node.var] = substitute(node.value, self._lets)
             elif isinstance(node, Block):
                 self._ranges.update({iv.var: iv.dom for iv in node.iter_vars})
             elif isinstance(node, BlockRealize):
@@ -211,6 +218,7 @@ class _Uses:
 
     def require(self, expr: Expr, needed: Needed) -> None:
         """Narrow the loads and parameters in `expr` so that its value is in a range."""
+        expr = substitute(expr, self._lets)
         if needed.high is not None and any(uses_var(expr, v) for v in self._last):
             expr = Analyzer(self._ranges).simplify(substitute(expr, self._last))
         givers = set(self._givers(expr))

@@ -181,6 +181,9 @@ _UNARY_FLOAT: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
         "erf": _through_python(math.erf),
     }
 )
+HINTS = ("likely", "tvm_thread_invariant", "ignore_loop_partition")
+"""Calls that tell the compiler something about their argument, which is their value."""
+
 _UNARY_ANY: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
     {
         "abs": np.abs,
@@ -190,7 +193,7 @@ _UNARY_ANY: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
         "isfinite": np.isfinite,
         "bitwise_not": np.invert,
         "popcount": _popcount,
-        "likely": lambda x: x,
+        **dict.fromkeys(HINTS, lambda x: x),
     }
 )
 

@@ -8,17 +8,20 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from ..data import data_use
 from ..ir import PrimFunc
 from ..ir import dtype as dt
 from .errors import ExecuteError, element
 from .frames import Array
-from .inputs import INTEGERS, random_inputs, scalar_parameters
+from .inputs import INTEGERS, MOST_TRIPS, random_inputs, scalar_parameters
 from .layouts import ParameterLayout, laid_out
 from .program import BufferContents, Executable, execute
 from .values import numpy_dtype
 
 LIMIT = 10_000_000_000  # element operations of one run: up to about ten seconds
 SLACK: Mapping[str, int] = {"float16": 32}  # units in the last place of the largest value; other floats 256
+TRIPS = (MOST_TRIPS, 16, 4)
+"""Limits on generated trip counts, tried in turn."""
 PROGRAM_FAULTS = ("out-of-bounds", "uninitialized-read", "division-by-zero", "assertion")
 
 
@@ -126,10 +129,22 @@ def _where_known(found: BufferContents, expected: BufferContents, known: Array) 
 
 
 def _first_run(func: PrimFunc, seed: int, limit: int) -> tuple[dict[str, Array], dict[str, BufferContents]]:
-    """Inputs on which the program runs, and its results. Raises the first ExecuteError if no inputs succeed."""
+    """Inputs on which the program runs, and its results: with lower trip counts, if it counts by data and takes long. Raises the first
+    ExecuteError if no inputs succeed."""
+    *many, few = TRIPS if data_use(func).loops else (MOST_TRIPS,)
+    for trips in many:
+        try:
+            return _run_with(func, seed, limit // 10, trips)
+        except ExecuteError as error:
+            if error.code != "too-costly":
+                raise
+    return _run_with(func, seed, limit, few)
+
+
+def _run_with(func: PrimFunc, seed: int, limit: int, trips: int) -> tuple[dict[str, Array], dict[str, BufferContents]]:
     first: ExecuteError | None = None
     for integers in INTEGERS:
-        inputs = random_inputs(func, seed, integers)
+        inputs = random_inputs(func, seed, integers, trips)
         try:
             return inputs, execute(func, inputs, limit)
         except ExecuteError as error:

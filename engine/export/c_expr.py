@@ -259,7 +259,7 @@ class CExpressions:
                 )
             case "exp10":
                 return f"pow{_end(own)}({literal(10, own)}, {self._text(args[0], index)[0]})", PRIMARY
-            case "likely":
+            case "likely" | "tvm_thread_invariant" | "ignore_loop_partition":
                 return self._text(args[0], index)
             case "min" | "max" | "sigmoid":
                 return self._helped(op, own, args, index)
@@ -271,7 +271,7 @@ class CExpressions:
         if op in _BITS:
             return f"({self._in(args[0], PRIMARY, index)} {_BITS[op]} {self._in(args[1], PRIMARY, index)})", PRIMARY
         match op:
-            case "likely":
+            case "likely" | "tvm_thread_invariant" | "ignore_loop_partition":
                 return self._text(args[0], index)
             case "bitwise_not":
                 if own == "bool":

@@ -273,7 +273,27 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         A[tx] = B[tx]
 """
 
+HOST = """
+@T.prim_func(s_tir=True)
+def main(args: T.handle, A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    T.func_attr({"tir.noalias": True})
+    stack: T.let[T.handle] = T.tvm_stack_alloca("arg_value", 10)
+    first: T.let[T.handle] = T.tvm_struct_get(args, 0, 12, T.handle().ty)
+    size: T.let[T.int64] = T.tvm_struct_get(args, 1, 3, "int64")
+    T.tvm_struct_set(stack, 0, 12, first)
+    T.evaluate(size)
+    data: T.let[T.handle("float32", "global")] = T.reinterpret(T.handle("float32", "global").ty, first)
+    C = T.decl_buffer((32,), data=data)
+    C[0] = A[0]
+    for i in range(32):
+        if T.ignore_loop_partition(i < 16):
+            B[i] = T.tvm_warp_shuffle(T.tvm_warp_activemask(), A[i], i % 4 * 8 + i // 4, 32, 32)
+        else:
+            B[i] = T.tvm_warp_shuffle_xor(T.tvm_warp_activemask(), A[i], 1, 32, 32)
+"""
+
 CONSTRUCTS = {
+    "host and warp": HOST,
     "threads and scalars": THREADS_AND_SCALARS,
     "carried": CARRIED,
     "targets": TARGETS,

@@ -50,7 +50,7 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ..reading.intrinsics import is_known
-from ..reading.vocabulary import DTYPE_FIRST
+from ..reading.vocabulary import DTYPE_FIRST, DTYPE_LAST
 from .writer import Names, Writer, quoted
 
 # Python's operator precedence, loosest first.
@@ -296,6 +296,8 @@ class ExprPrinter:
                 self.expr(expr.args[0], UNARY)
         elif expr.op in DTYPE_FIRST:
             self.call(f"T.{expr.op}", quoted(expr.dtype), *expr.args)
+        elif expr.op in DTYPE_LAST:
+            self.call(f"T.{expr.op}", *expr.args, quoted(expr.dtype))
         elif expr.op.startswith(("T.", "Module.")):
             self.call(expr.op, *expr.args)
         elif is_known(expr):

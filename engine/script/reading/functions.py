@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -53,9 +54,7 @@ class FunctionReader:
                 self.exprs.scope.define(name, Var(name, "int64"))
             params = self._parameters(node)
             body = self._body(node)
-            attrs = self._attributes(
-                node, private=options.get("private", False), lowered=lowered and not _has_blocks(body)
-            )
+            attrs = self._attributes(node, options, lowered=lowered and not _has_blocks(body))
         func = PrimFunc(node.name, params, self._buffer_map(node, params), body, attrs)
         self._require_small(node, func)
         self.reader.positions.add(func, self.source.header(node))
@@ -169,8 +168,8 @@ class FunctionReader:
             self.reader.positions.add(body.block, self.source.header(node))
         return body
 
-    def _attributes(self, node: ast.FunctionDef, *, private: bool, lowered: bool) -> Annotations:
-        found: list[tuple[str, Annotation]] = [(PRIVATE, build.TRUE)] if private else []
+    def _attributes(self, node: ast.FunctionDef, options: Mapping[str, bool], *, lowered: bool) -> Annotations:
+        found: list[tuple[str, Annotation]] = [(PRIVATE, build.TRUE)] if options.get("private", False) else []
         if lowered:
             found.append((S_TIR, build.FALSE))
         if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
@@ -178,9 +177,8 @@ class FunctionReader:
         for name, value in self.reader.func_attrs:
             if name == "global_symbol" and isinstance(value, StringImm) and value.value == node.name:
                 continue  # equals the function's name
-            older = (
-                not self.reader.current or name == "tir.noalias"
-            )  # a lowered text has no blocks that tell its generation
+            # A lowered text has no blocks that tell its generation.
+            older = not self.reader.current or (name == "tir.noalias" and "s_tir" not in options)
             if older and name.startswith("tir."):
                 found.append((f"tirx.{name.removeprefix('tir.')}", value))  # the current namespace
             else:

@@ -39,12 +39,13 @@ from ...ir import (
     StringImm,
     Sub,
     Var,
+    Verbatim,
     build,
 )
 from ...ir import dtype as dt
 from .operators import bitwise, side
 from .reader import Reader
-from .vocabulary import DTYPE_FIRST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OPAQUE, ROUNDING, TARGETS
+from .vocabulary import DTYPE_FIRST, DTYPE_LAST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OF_SECOND, OPAQUE, ROUNDING, TARGETS
 
 ReadIntrinsic: TypeAlias = Callable[[Reader, ast.Call], Expr | str | int | float | None]
 
@@ -394,6 +395,18 @@ def _external(op: str) -> ReadIntrinsic:
     return read
 
 
+def _reinterpret(reader: Reader, node: ast.Call) -> Expr:
+    """Read `T.reinterpret("int32", x)`, or `T.reinterpret(T.handle("float32", "global").ty, x)`, whose pointer type is kept as text."""
+    match node.args:
+        case [ast.Attribute(attr="ty", value=ast.Call(args=[_, *_] as words) as pointer) as kind, value] if (
+            reader.called(pointer) == "T.handle" and not pointer.keywords
+        ):
+            names = ", ".join(f'"{reader.string(word)}"' for word in words)
+            return Call("T.reinterpret", (Verbatim(f"T.handle({names}).{kind.attr}"), reader.expr(value)), "handle")
+        case _:
+            return _external("reinterpret")(reader, node)
+
+
 def _llvm_id(reader: Reader, node: ast.Call) -> Expr:
     """Read `T.llvm_lookup_intrinsic_id("llvm.…")`: the name, by which calls of LLVM's functions are written here."""
     (name,) = parameters(reader, node, ("name",))
@@ -447,6 +460,29 @@ def _opaque(op: str) -> ReadIntrinsic:
         return Call(
             op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
         )
+
+    return read
+
+
+def _with_last_dtype(op: str) -> ReadIntrinsic:
+    """Return a reader of an intrinsic whose last argument is its dtype."""
+
+    def read(reader: Reader, node: ast.Call) -> Expr:
+        if not node.args or node.keywords:
+            raise reader.error(
+                node, "wrong-arguments", f"T.{op} needs plain arguments", expected=f'T.{op}(a, b, "int32")'
+            )
+        return Call(op, tuple(reader.expr(a) for a in node.args[:-1]), reader.dtype(node.args[-1]))
+
+    return read
+
+
+def _like_second(op: str) -> ReadIntrinsic:
+    """Return a reader of an exchange between the lanes of a warp: the mask, the value, and the lane."""
+
+    def read(reader: Reader, node: ast.Call) -> Expr:
+        arguments = tuple(operands(reader, node, ("mask", "value", "lane", "width", "warp_size")))
+        return Call(op, arguments, arguments[1].dtype)
 
     return read
 
@@ -545,6 +581,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "isfinite": _float_test(lambda x: And(Not(And(_is_inf(x), Not(_is_nan(x)))), Not(_is_nan(x)))),
     **{kind: _limit(kind) for kind in ("min_value", "max_value", "infinity")},
     **{op: _external(op) for op in DTYPE_FIRST},
+    "reinterpret": _reinterpret,
     "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
     "vscale": _vscale,
@@ -552,6 +589,9 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "ptx_ldmatrix": _legacy("T.ptx_legacy.ldmatrix"),
     "ptx_mma": _legacy("T.ptx_legacy.mma"),
     **{op: _opaque(op) for op in OPAQUE},
+    **{op: _with_last_dtype(op) for op in DTYPE_LAST},
+    **{op: _like_second(op) for op in OF_SECOND},
+    "ignore_loop_partition": _same_dtype("ignore_loop_partition"),
     "likely": _with_dtype(_same_dtype("likely")),
     "tvm_thread_invariant": _same_dtype("tvm_thread_invariant"),
     "popcount": _with_dtype(_same_dtype("popcount")),

@@ -212,7 +212,7 @@ class Reader(ABC):
 
     def dtype(self, node: ast.expr) -> str:
         """Read a data type: "float32", T.float32, "float" with 32 bits, or `T.handle().ty`, TVM's spelling of the address type."""
-        if isinstance(node, ast.Attribute) and node.attr == "ty" and self.called(node.value) == "T.handle":
+        if isinstance(node, ast.Attribute) and node.attr == "ty" and ast.unparse(node.value) == "T.handle()":
             return "handle"
         name = self.script_name(node)
         dtype = name.removeprefix("T.") if name is not None else self.string(node)

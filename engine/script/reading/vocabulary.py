@@ -31,6 +31,10 @@ DTYPE_FIRST = (
     "vectorcombine",
 )  # fmt: skip
 """Calls whose first argument in text is their own dtype."""
+DTYPE_LAST = ("tvm_struct_get",)
+"""Calls whose last argument in text is their own dtype."""
+OF_SECOND = ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down", "tvm_warp_shuffle_xor")
+"""Calls with the dtype of their second argument."""
 OPAQUE = {
     "assume": "bool",
     "tvm_storage_sync": "int32",
@@ -52,6 +56,11 @@ OPAQUE = {
     "q_multiply_shift": "int32",
     "q_multiply_shift_per_axis": "int32",
     "tvm_warp_activemask": "uint32",
+    "tvm_stack_alloca": "handle",
+    "tvm_struct_set": "int32",
+    "lookup_param": "handle",
+    "handle_add_byte_offset": "handle",
+    "anylist_getitem": "handle",
     "isnullptr": "bool",
     **dict.fromkeys(("mma_fill", "mma_store", "tvm_mfma", "tvm_mfma_store", "ptx_cp_async", "tvm_bmma_sync"), "handle"),
 }
