@@ -282,6 +282,8 @@ def main(args: T.handle, A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "floa
     size: T.let[T.int64] = T.tvm_struct_get(args, 1, 3, "int64")
     T.tvm_struct_set(stack, 0, 12, first)
     T.evaluate(size)
+    shape: T.let[T.handle("int64", "global")] = T.tvm_struct_get(args, 2, 12, T.handle("int64", "global").ty)
+    T.evaluate(shape)
     data: T.let[T.handle("float32", "global")] = T.reinterpret(T.handle("float32", "global").ty, first)
     C = T.decl_buffer((32,), data=data)
     C[0] = A[0]

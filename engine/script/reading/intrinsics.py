@@ -395,16 +395,24 @@ def _external(op: str) -> ReadIntrinsic:
     return read
 
 
-def _reinterpret(reader: Reader, node: ast.Call) -> Expr:
-    """Read `T.reinterpret("int32", x)`, or `T.reinterpret(T.handle("float32", "global").ty, x)`, whose pointer type is kept as text."""
-    match node.args:
-        case [ast.Attribute(attr="ty", value=ast.Call(args=[_, *_] as words) as pointer) as kind, value] if (
-            reader.called(pointer) == "T.handle" and not pointer.keywords
+def _typed_pointer(reader: Reader, node: ast.expr) -> Verbatim | None:
+    """Return the type `T.handle("float32", "global").ty`, which is kept as text; None for another."""
+    match node:
+        case ast.Attribute(attr="ty", value=ast.Call(args=[_, *_] as words, keywords=[]) as pointer) if (
+            reader.called(pointer) == "T.handle"
         ):
             names = ", ".join(f'"{reader.string(word)}"' for word in words)
-            return Call("T.reinterpret", (Verbatim(f"T.handle({names}).{kind.attr}"), reader.expr(value)), "handle")
+            return Verbatim(f"T.handle({names}).ty")
         case _:
-            return _external("reinterpret")(reader, node)
+            return None
+
+
+def _reinterpret(reader: Reader, node: ast.Call) -> Expr | str | int | float | None:
+    """Read `T.reinterpret("int32", x)`, also as a typed pointer."""
+    pointer = _typed_pointer(reader, node.args[0]) if len(node.args) == 2 and not node.keywords else None
+    if pointer is None:
+        return _external("reinterpret")(reader, node)
+    return Call("T.reinterpret", (pointer, reader.expr(node.args[1])), "handle")
 
 
 def _llvm_id(reader: Reader, node: ast.Call) -> Expr:
@@ -472,7 +480,11 @@ def _with_last_dtype(op: str) -> ReadIntrinsic:
             raise reader.error(
                 node, "wrong-arguments", f"T.{op} needs plain arguments", expected=f'T.{op}(a, b, "int32")'
             )
-        return Call(op, tuple(reader.expr(a) for a in node.args[:-1]), reader.dtype(node.args[-1]))
+        arguments = tuple(reader.expr(a) for a in node.args[:-1])
+        pointer = _typed_pointer(reader, node.args[-1])
+        if pointer is not None:
+            return Call(f"T.{op}", (*arguments, pointer), "handle")
+        return Call(op, arguments, reader.dtype(node.args[-1]))
 
     return read
 
