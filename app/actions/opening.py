@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -55,7 +56,8 @@ class OpenProgram(Message, frozen=True, tag="open_program"):
 
 class OpenDocument(Intent, frozen=True):
     """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, `address` the page's
-    new address, `program` the number of the program in a text with several (0: the first), and `values` those of its parameters."""
+    new address, `program` the number of the program in a text with several (0: the first), and `values` those of its parameters. The page
+    asks for what is missing to open a `listed` file of the start screen, by its name, or the text of the files in the folder `beside`."""
 
     keeps_draft = True
 
@@ -66,6 +68,8 @@ class OpenDocument(Intent, frozen=True):
     address: Address | None = NEW_DRAFT
     program: int = 0
     values: Values = msgspec.field(default_factory=dict)
+    listed: str = ""
+    beside: str = ""
 
 
 class ShowModel(Message, frozen=True, tag="model"):
@@ -130,20 +134,30 @@ def _opened_or_asked(state: State, intent: OpenDocument) -> State:
         return opened(state, intent)
     except TilewrightError as error:
         needs = error.needs if isinstance(error, MissingValuesError) else ()
-        labels = labels_of(intent.text.lstrip("\ufeff"), "") if needs or not intent.program else ()
+        text = intent.text.lstrip("\ufeff")
+        labels = labels_of(text, intent.path or "", _home_of(intent)) if needs or not intent.program else ()
         if not needs and len(labels) < 2:
             raise
         fields = tuple(ValueField(need.name, need.kind, need.example) for need in needs)
-        choice = ProgramChoice(labels, intent.program or 1, fields)
+        choice = ProgramChoice(labels, intent.program or 1, fields, intent.listed)
         return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
 
 
 @ACTIONS(OpenDocument)
+def _document_opened(state: State, intent: OpenDocument) -> State:
+    return _opened_or_asked(state, intent) if intent.listed or intent.beside else opened(state, intent)
+
+
+def _home_of(intent: OpenDocument) -> Path | None:
+    home = intent.path or intent.beside
+    return Path(home).absolute() if home else None
+
+
 def opened(state: State, intent: OpenDocument) -> State:
     """The state of a page that has just opened the text. Raises TilewrightError if the text contains no program."""
     read = read_document(checked_text(intent.text), intent.path)
     values = {name: int(value) if _INTEGER.fullmatch(value) else value for name, value in intent.values.items()}
-    made = converted(read, DEFAULT_MACHINE, values, intent.program)
+    made = converted(read, DEFAULT_MACHINE, values, intent.program, home=_home_of(intent))
     document = made.document
     if all(cell.kind == "preamble" for cell in document.cells):
         path = intent.path and path_beside(

@@ -266,10 +266,21 @@ def whole(read: Any) -> Converted:
     return found
 
 
+def home_of(document: Document, path: str) -> Path | None:
+    """The file or folder beside which the imports of a text are read."""
+    if document.path:
+        return Path(document.path).absolute()
+    return (
+        Path(path).absolute()
+        if path not in ("", STANDARD_INPUT) and not is_link(path) and Path(path).is_dir()
+        else None
+    )
+
+
 def of_program(read: Document, path: str, program: int | str, sizes: Mapping[str, int | str]) -> Converted:
     """The document, converted to a notebook of the program that FILE#2 or FILE#NAME names (0: none). Logs its notes, and the other programs
     if none is named. Raises the errors of `whole`, DocumentError "no-such-program"."""
-    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program, beside=True))
+    found = whole(lambda: converted(read, DEFAULT_MACHINE, sizes, program, home=home_of(read, path)))
     if found.post is None and program not in (0, 1):
         raise DocumentError(Refusal("no-such-program", f"{path} has one program", found=str(program), fix=(path,)))
     if program == 0 and found.post is not None:

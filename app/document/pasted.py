@@ -51,20 +51,20 @@ def converted(
     given: Mapping[str, int | str] | None = None,
     program: int | str = 0,
     *,
-    beside: bool = False,
+    home: Path | None = None,
 ) -> Converted:
     """The notebook for a plain file of TE text, of a snippet with schedule code, of an unindented program, or of one program of a post or
     function of a module, by its number from 1 or its name (`program`; 0 is the first); other documents unchanged.
 
     The machine is that of the text's target, else the preset `machine`; if it lacks scopes of the program, the first preset that has them.
-    The notebook gets a new path beside the file; `beside`: names that the text imports from other files of its project are read there.
+    The notebook gets a new path beside the file; names that the text imports are read beside `home`, its file or folder.
     `given` are values for symbolic sizes, substituted if the schedule of TE text cannot be built for all sizes, and for parameters of
     functions that make the program; `sizes_used` names them. Raises ParseError, and for TE text ScheduleError, with the lines of the text.
     """
     if not is_plain(document):
         return Converted(document)
     sign, target = target_of(document.text)
-    made = _converted(document, target or machine, given, program, beside=beside)
+    made = _converted(document, target or machine, given, program, home)
     used = _machine_name(made.document) if made.plain is None else ""
     if not target or target == machine or used != target:
         return made
@@ -81,13 +81,12 @@ def _machine_name(document: Document) -> str:
 
 
 def _converted(
-    document: Document, machine: str, given: Mapping[str, int | str] | None, program: int | str, *, beside: bool
+    document: Document, machine: str, given: Mapping[str, int | str] | None, program: int | str, home: Path | None
 ) -> Converted:
     text = document.text.lstrip("\ufeff")
     carried = _carried_notebook(document)
     if carried is not None:
         return carried
-    home = Path(document.path).absolute() if beside and document.path else None
     post = read_post(text, document.path or "", program, given or {}, home)
     if post is not None:
         return _post_notebook(document, post, machine, program)

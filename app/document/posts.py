@@ -100,7 +100,7 @@ def read_post(
     one, program = choices[number - 1]
     is_whole = one.sliced.is_python and content is None and is_alone  # comments with prose do not count
     try:
-        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole, home=home)
+        found, used = _with_sizes(program, filename, sizes, assumes=not is_whole, home=_home_of(one.piece, home))
         if one.piece is not None and one.piece.trace:
             found = with_trace(found.program, one.piece.trace)
     except TilewrightError as error:
@@ -149,7 +149,7 @@ def _texts(text: str, filename: str, content: Content | None, home: Path | None)
                 )
             )
     pieces = {piece.parts: piece for piece in content.pieces}.values()
-    same = {piece.parts: programs_of(piece.parts, filename, home=home) for piece in pieces}
+    same = {piece.parts: programs_of(piece.parts, filename, home=_home_of(piece, home)) for piece in pieces}
     found = [_Text(same[piece.parts], piece) for piece in content.pieces]
     if not any(one.sliced.programs for one in found):
         wrong = next(
@@ -158,6 +158,13 @@ def _texts(text: str, filename: str, content: Content | None, home: Path | None)
         expected = "a function under @T.prim_func, a module under @I.ir_module, or TE code"
         raise wrong or CarrierError(Refusal("no-program", f"{content.what} without a program", filename, expected))
     return found
+
+
+def _home_of(piece: Piece | None, home: Path | None) -> Path | None:
+    """The file of a text: that of a folder, or the carrier; None for a file of an archive, beside which nothing is read."""
+    if piece is None or home is None or not piece.name:
+        return home
+    return home / piece.name if home.is_dir() else None
 
 
 def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:

@@ -33,11 +33,14 @@ from ..state.intents import Message, PageMessage, Query, Texts, Whole, kinds_of
 
 
 class Open(Message, frozen=True, tag="open"):
-    """Open an example, or a notebook of the served folder, by its name in GET /api/notebooks."""
+    """Open an example, or a file of the served folder, by its name in GET /api/notebooks; `program` and `values` are those of
+    `open_text`."""
 
     needs_page = True
 
     name: str
+    program: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    values: opening.Values = msgspec.field(default_factory=dict)
 
 
 class UploadPart(Query, frozen=True, tag="upload"):

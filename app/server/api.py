@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from tornado.web import HTTPError, RequestHandler
@@ -17,11 +17,12 @@ from tornado.web import HTTPError, RequestHandler
 from ...engine.export import chrome_trace
 from ...engine.hwsim import Report, preset_names
 from ...engine.ir import Refusal, TilewrightError
+from ..actions.opening import OpenText, Values
 from ..document import DocumentError
 from ..jobs.drop_preview import targets
 from ..limits import LIMITS
 from ..page.notebook_catalog import NotebookCatalog
-from ..protocol.messages import decode_request, schema
+from ..protocol.messages import Open, decode_request, schema
 from ..session.execute_request import opened_with, perform
 from ..session.queries import menu
 from ..session.registry import LoopClock, SessionError, SessionHandle, SessionRegistry
@@ -44,11 +45,20 @@ STATUS = {"no-such-session": 404, "too-many-sessions": 429, "bad-request": 400}
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a new session: the `name` of a notebook in GET /api/notebooks, or a `text`, with a `title` if it has no heading; else
-    the start screen."""
+    the start screen. `program` and `values` are those of `open_text`."""
 
     name: str = ""
     text: str = ""
     title: str = ""
+    program: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    values: Values = msgspec.field(default_factory=dict)
+
+    @property
+    def message(self) -> Open | OpenText | None:
+        """The message that opens it; None for the start screen."""
+        if self.name:
+            return Open(self.name, self.program, self.values)
+        return OpenText(self.text, self.title, program=self.program, values=self.values) if self.text else None
 
 
 class ApiContext(msgspec.Struct, frozen=True, eq=False):
@@ -221,9 +231,7 @@ class Sessions(Handler):
             places=self.sessions.places,
         )
         handle = self.sessions.take(session, event_loop)
-        refused: Refusal | None = await handle.done(
-            lambda told: opened_with(session, opening.name, opening.text, opening.title, told)
-        )
+        refused: Refusal | None = await handle.done(lambda told: opened_with(session, opening.message, told))
         if refused is not None:
             self.sessions.leave(handle)
             self.refuse(refused)

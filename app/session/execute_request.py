@@ -144,10 +144,10 @@ def _require_answer(session: Session, message: Resolve) -> None:
         raise DocumentError(Refusal("bad-choices", "one choice is required for each place", found, str(places)))
 
 
-def opened_with(session: Session, name: str, text: str, title: str, on_done: OnDone) -> None:
-    """Open a notebook by its name, or a text; with neither open nothing."""
-    if name or text:
-        perform(session, Open(name) if name else OpenText(text, title), on_done)
+def opened_with(session: Session, message: Open | OpenText | None, on_done: OnDone) -> None:
+    """Open a notebook by its name, or a text; without a message open nothing."""
+    if message is not None:
+        perform(session, message, on_done)
     else:
         on_done(None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -305,8 +305,9 @@ class Session:
         else:
             await self.open_example(example_at(self.examples, address))
 
-    async def open_example(self, example: Example) -> None:
-        """Open an example as it was read, a user's file in its current version, or a model."""
+    async def open_example(self, example: Example, program: int = 0, values: Mapping[str, str] | None = None) -> None:
+        """Open an example as it was read, a user's file in its current version, or a model. `program` and `values` choose the program of
+        a file with several, or that needs values."""
         if example.model:
             await open_model(self, example)
         elif example.path is not None and is_model_file(example.path):
@@ -315,7 +316,7 @@ class Session:
             address = Address("example", example.name)
             await self.apply(OpenDocument(example.text, example.title, address=address))
         else:
-            await self.open_document(self.file_sync.read(example.path))
+            await self.open_document(self.file_sync.read(example.path), example.name, program, values)
 
     def open_file(self, path: str) -> None:
         """Open a file in its current version, or as other pages have it; edits are saved to it. Raises DocumentError if it is
@@ -323,12 +324,17 @@ class Session:
         source = self.file_sync.read(path)
         self.queue.run(Change(self.guarded(self.open_document(source)), again=lambda: self.open_file(path)))
 
-    async def open_document(self, source: Document) -> None:
-        """Open the notebook of a file that was read."""
+    async def open_document(
+        self, source: Document, listed: str = "", program: int = 0, values: Mapping[str, str] | None = None
+    ) -> None:
+        """Open the notebook of a file that was read; `listed` is its name on the start screen, which asks for what is missing."""
 
         def make(state: State) -> Made:
-            document, read = readable(source)
-            return act(state, OpenDocument(document.text, path=document.path, read=read)), document
+            document, read = (source, None) if program or values else readable(source)
+            wanted = OpenDocument(
+                document.text, path=document.path, read=read, program=program, values=dict(values or {}), listed=listed
+            )
+            return act(state, wanted), document
 
         await self.into_file(make)
 
@@ -410,7 +416,7 @@ HANDLERS(ScheduleAll)(on_schedule_all)
 
 @HANDLERS(Open)
 async def _open(session: Session, message: Open) -> None:
-    await session.open_example(example_called(session.examples, message.name))
+    await session.open_example(example_called(session.examples, message.name), message.program, message.values)
 
 
 @HANDLERS(OpenTemplate)
@@ -429,7 +435,12 @@ async def _open_upload(session: Session, message: OpenUpload) -> None:
         session.drop_upload()
         return
     text = await InThread(upload.text)
-    await session.apply(OpenText(text, upload.title, program=message.program, values=message.values))
+    folder = str(upload.root) if upload.is_folder else ""
+    await session.apply(
+        OpenDocument(text, upload.title, program=message.program, values=message.values, beside=folder)
+        if folder
+        else OpenText(text, upload.title, program=message.program, values=message.values)
+    )
 
 
 @HANDLERS(GoTo)

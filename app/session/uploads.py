@@ -67,6 +67,11 @@ class Upload:
         first = next(iter(self._files), "")
         return PurePosixPath(first).parts[0] if "/" in first else PurePosixPath(first).stem
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether several files were dropped."""
+        return len(self._files) > 1
+
     def find_model(self) -> Path | None:
         """The only model of the files, also in an archive: a file that a frontend reads, or the folder of a model. Raises DocumentError
         "several-models", "too-large"."""

@@ -39,11 +39,12 @@ class ValueField(msgspec.Struct, frozen=True):
 
 class ProgramChoice(msgspec.Struct, frozen=True):
     """What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it
-    needs."""
+    needs. `listed` is the name of a file of the start screen."""
 
     programs: tuple[str, ...]
     number: int
     fields: tuple[ValueField, ...] = ()
+    listed: str = ""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -76,6 +76,9 @@ class TEDialect(ScriptDialect):
         if isinstance(value, Unknown):
             self._give(self.reader.python, name)
 
+    def imported(self, run: Evaluator, name: str) -> None:
+        self._give(run, name)
+
     def forgot(self, run: Evaluator, node: ast.stmt) -> None:
         for name in bound_names(node):
             self._give(run, name)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
+from ..script.errors import UnknownValueError
 from ..script.language import calls_old_te
 from ..script.reading.expressions import ExpressionReader
 from ..script.reading.source import PositionTable, Source
@@ -16,7 +17,7 @@ from ..script.subset.calls import called
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Foreign, Unknown, Value
 from ..script.subset.targets import items
-from ..script.subset.values import Attributes, Function, several
+from ..script.subset.values import Attributes, Function, Module, several
 from . import stages
 from .model import Axis, CacheOperation, Operation, Reduction, Slice, Tensor
 from .prim_func import inputs
@@ -107,6 +108,8 @@ class TEReader(ExpressionReader):
                 rank = len(value.tensor.buffer.shape)
                 raise self.error(node, "wrong-arguments", f"{len(value.indices)} indices do not match the rank of {value.tensor.op.name}",
                                  expected=f"{rank} indices")  # fmt: skip
+            case Module(name=name) if "." in name:
+                raise self._constant_elsewhere(name, node)
             case Foreign() if not isinstance(value, Unknown):
                 what = (
                     "a reduction must be the whole value of a compute"
@@ -117,6 +120,13 @@ class TEReader(ExpressionReader):
                                  fix=("use a separate te.compute for the reduction",) if "reduction" in what else ())  # fmt: skip
             case _:
                 return super().as_expr(value, node)
+
+    def _constant_elsewhere(self, name: str, node: ast.AST) -> UnknownValueError:
+        """Create the error for a name of another file that is used as a value."""
+        module, _, last = name.rpartition(".")
+        error = self.error(node, "unsupported", f"the value of {last} is not known: it is imported from {module}",
+                           expected=f"a constant, assigned above the program: {last} = 128")  # fmt: skip
+        return UnknownValueError(error.refusal, last)
 
     def undefined(self, node: ast.Name) -> Value:
         """Return the value of a name that the text does not define. Raises "unknown-name" unless it can be assumed."""

@@ -456,10 +456,12 @@ export interface NewFile {
   base?: number | null;
 }
 
-/** Open an example, or a notebook of the served folder, by its name in GET /api/notebooks. */
+/** Open an example, or a file of the served folder, by its name in GET /api/notebooks; `program` and `values` are those of `open_text`. */
 export interface Open {
   kind: "open";
   name: string;
+  program?: number;
+  values?: Record<string, string>;
   base?: number | null;
 }
 

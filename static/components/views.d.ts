@@ -1445,11 +1445,12 @@ export interface Problems {
   looking: boolean;
 }
 
-/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. */
+/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. `listed` is the name of a file of the start screen. */
 export interface ProgramChoice {
   programs: string[];
   number: number;
   fields: ValueField[];
+  listed: string;
 }
 
 /** The cycles of the program, and what bounds them. */

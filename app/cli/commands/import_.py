@@ -21,7 +21,7 @@ from ...document.workload import program_names
 from ..arguments import takes_file, takes_limit, takes_values
 from ..conversion import as_cells, on_machine, write_notebook
 from ..exit_codes import EXIT_OK, RefusedError
-from ..opened import of_program, source, split_program
+from ..opened import home_of, of_program, source, split_program
 from ..output import print_json, print_line, working
 from ..usage import Parser, takes_json
 
@@ -70,7 +70,9 @@ def _listed(arguments: Namespace) -> int:
     """Print the programs of a text with their numbers."""
     path, number = split_program(arguments.file)
     document = source(path)
-    labels = list(labels_of(document.text.lstrip("\ufeff"), path, _home(document))) if is_plain(document) else []
+    labels = (
+        list(labels_of(document.text.lstrip("\ufeff"), path, home_of(document, path))) if is_plain(document) else []
+    )
     if not labels:
         made = of_program(document, path, number or 1, dict(arguments.size))
         if made.post is None and made.plain is None and is_plain(made.document):
@@ -81,11 +83,6 @@ def _listed(arguments: Namespace) -> int:
     else:
         print_line("\n".join(f"{path}#{number}  {label}" for number, label in enumerate(labels, 1)))
     return EXIT_OK
-
-
-def _home(document: Document) -> Path | None:
-    """The file, beside which the imports of its text are read."""
-    return Path(document.path).absolute() if document.path else None
 
 
 def _is_folder(output: str | None) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from ....engine.adopt import is_carrier, unwrapped
 from ....engine.ir import Refusal, TilewrightError
 from ...actions.related import EXAMPLES
 from ...document import Document, DocumentError, load_document, read_document
@@ -51,8 +52,10 @@ MOST_FILES = 60
 MOST_LOOKED_AT = 1_000
 """The maximum number of files read from a folder."""
 
-_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b", re.MULTILINE)
+_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b|create_schedule\(", re.MULTILINE)
 """Matches the text of a file that the app can open."""
+CARRIERS = (".ipynb", ".md", ".rst", ".txt", ".html", ".htm", ".eml", ".diff", ".patch", ".zip", ".json")
+"""Suffixes of files beside Python's that may contain programs."""
 
 
 class TemplateChoice(Value, frozen=True):
@@ -157,9 +160,10 @@ def load_folder(folder: Path, most: int = MOST_FILES) -> tuple[Example, ...]:
 
 
 def folder_cards(folder: Path) -> Iterator[Example]:
-    """The cards of `load_folder`. Skips other Python files, links to files outside of the folder, and pipes, which would block."""
+    """The cards of `load_folder`. Skips files without a program, links to files outside of the folder, and pipes, which would block."""
     inside = folder.resolve()
-    looked_at = sorted(folder.glob("*.py"))[:MOST_LOOKED_AT]
+    wanted = (path for path in folder.glob("*.*") if path.suffix.lower() in (".py", *CARRIERS))
+    looked_at = sorted(wanted, key=lambda path: (path.suffix.lower() != ".py", path))[:MOST_LOOKED_AT]
     paths = [path for path in looked_at if (real := real_path(path)) is not None and real.is_relative_to(inside)]
     dated = [(changed, path) for path in paths if (changed := _changed(path)) is not None]
     cards = (_file_card(path, changed) for changed, path in sorted(dated, key=lambda pair: (-pair[0], pair[1].name)))
@@ -167,14 +171,28 @@ def folder_cards(folder: Path) -> Iterator[Example]:
 
 
 def _file_card(path: Path, changed: float) -> Example | None:
-    """The card of a file; None for a file that is no notebook."""
+    """The card of a file; None for a file without a program."""
     try:
         document = load_document(path)
     except TilewrightError as error:
-        return unreadable(path, error.refusal, changed) if _may_be_notebook(path) else None
-    if not _NOTEBOOK.search(document.text):
+        is_python = path.suffix.lower() == ".py"
+        return unreadable(path, error.refusal, changed) if is_python and _may_be_notebook(path) else None
+    if not _has_program(path.suffix.lower(), document.text):
         return None
     return msgspec.structs.replace(example_of(path.name, document), path=str(path), changed=changed)
+
+
+def _has_program(suffix: str, text: str) -> bool:
+    """Whether the text of a file looks like one with a program."""
+    if suffix == ".json":
+        return _NOTEBOOK.search(text) is not None or is_carrier(text)
+    if suffix != ".zip":
+        return _NOTEBOOK.search(text) is not None
+    try:
+        content = unwrapped(text)
+    except TilewrightError:
+        return False
+    return content is not None and any(_NOTEBOOK.search(piece.text) for piece in content.pieces)
 
 
 def _may_be_notebook(path: Path) -> bool:

@@ -160,6 +160,9 @@ class Dialect:
         """Whether the runs that are read go on after a statement that may leave the function, and need nothing of it for certain."""
         return False
 
+    def imported(self, run: Evaluator, name: str) -> None:
+        """Record that the text imports a name of a file that is not read."""
+
     def forgot(self, run: Evaluator, node: ast.stmt) -> None:
         """Record that a statement was passed over, and that the names that it binds are unknown."""
 

@@ -380,6 +380,8 @@ def _import(run: Evaluator, node: ast.Import | ast.ImportFrom) -> Outcome:
             run.lines[name] = run.line(node)
         value = beside.imported(run, node, alias)
         run.scope.define(name, Module(_VENDORED.sub("", full)) if value is None else value)
+        if value is None and "." in full:
+            run.dialect.imported(run, name)
     return None
 
 

@@ -146,7 +146,7 @@ export class OwnProgram {
     );
     const choice = problem?.choice;
     const again = (/** @type {number} */ program, /** @type {Record<string, string>} */ values) =>
-      this.send({ ...this.sent, program, values });
+      this.send({ ...(choice?.listed ? { kind: "open", name: choice.listed } : this.sent), program, values });
     this.problem.replaceChildren(
       ...(problem ? nodes(errorOf(problem)) : []),
       ...(choice ? [programChoice(choice, again)] : []),

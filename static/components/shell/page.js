@@ -48,7 +48,13 @@ function noticeBox(model, notice) {
           )
         : null,
       notice.choice
-        ? programChoice(notice.choice, (number, values) => model.send_msg({ kind: "open_program", number, values }))
+        ? programChoice(notice.choice, (number, values) =>
+            model.send_msg(
+              notice.choice?.listed
+                ? { kind: "open", name: notice.choice.listed, program: number, values }
+                : { kind: "open_program", number, values },
+            ),
+          )
         : null,
       notice.code === "file-exists"
         ? h(

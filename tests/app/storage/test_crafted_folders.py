@@ -17,6 +17,7 @@ from support.sessions.paper import PaperClock
 from support.sessions.served import served
 
 from tilewright.app.page.notebook_catalog import NotebookCatalog
+from tilewright.app.protocol.messages import Open
 from tilewright.app.server.api import ApiContext
 from tilewright.app.session.execute_request import opened_with
 from tilewright.app.session.registry import SessionRegistry
@@ -64,7 +65,7 @@ def open_all(desk: Desk, folder: Path) -> list[Session]:
             page.open_file(str(folder / name))
         program = Session(PaperClock(), api_context.notebooks(), open_files=desk.open_files)
         desk.pages.append(program)
-        opened_with(program, name, "", "", lambda _: None)
+        opened_with(program, Open(name), lambda _: None)
     return [page for page in desk.pages if page.state.file is not None]
 
 

@@ -379,3 +379,10 @@ def test_parameter_that_decides_a_schedule_is_asked_for_as_a_flag() -> None:
     with pytest.raises(ParseError, match="needs values for by_name"):
         opened(text, number)
     assert [s.method for s in opened(text, number, by_name=1).schedule.trace.steps][-1] == "parallel"
+
+
+def test_constant_of_a_file_that_is_not_read_is_asked_for() -> None:
+    text = "from sizes import WIDTH\ndef scale(x):\n    return te.compute((4, WIDTH), lambda i, j: x[i, j] * 2, name='y')\n"
+    with pytest.raises(ParseError, match=r"needs values for WIDTH \(size\)"):
+        opened(text, x="4x8xfloat32")
+    assert shapes(opened(text, x="4x8xfloat32", WIDTH=8)) == [(4, 8, "float32")] * 2
