@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tilewright.engine.adopt import programs_in, read_nested_program
 from tilewright.engine.ir import PrimFunc
 
@@ -18,3 +20,8 @@ def kernel(name: str, **given: Any) -> PrimFunc:
     program = read_nested_program(programs_in(text, path.name).programs[0], path.name, given)[0].program
     assert isinstance(program, PrimFunc)
     return program
+
+
+def numbers(*shape: int, dtype: str = "float16", seed: int = 0) -> np.ndarray[Any, Any]:
+    """Return an array of normally distributed numbers, the same ones for a seed and shape."""
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype)

@@ -13,6 +13,7 @@ from ...ir import (
     Expr,
     IfThenElse,
     IntImm,
+    Node,
     Place,
     Range,
     Stmt,
@@ -46,6 +47,7 @@ class TileBase(StatementReader):
 
     def begin_function(self) -> None:
         super().begin_function()
+        self.axes: set[Var] = set()  # those of all operations
         self.launch: Annotations = ()  # the number of threads of the printed kernel that is read
         self.following: list[list[ast.stmt]] = []  # the bodies around the statement that is read
         self.at: ast.stmt | None = None
@@ -71,7 +73,7 @@ class TileBase(StatementReader):
         if self.views:
             body, conditions = seen_through(body, self.views), [seen_through(c, self.views) for c in conditions]
         conditions = [*self.masks, *conditions]
-        if self.lanes is not None:
+        if self.lanes is not None and not self.runs_once([n for part in (body, *conditions) for n in walk(part)]):
             mine, body, conditions = on_lanes(self.lanes, self.private, body, conditions, updates=sums)
             axes = [*mine, *axes]
         on_memory = [c for c in conditions if any(isinstance(node, BufferLoad) for node in walk(c))]
@@ -80,6 +82,7 @@ class TileBase(StatementReader):
                 IfThenElse(build.logical_and(*on_memory), body),
                 [c for c in conditions if c not in on_memory],
             )
+        self.axes |= {a.var for a in axes}
         return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
 
     def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
@@ -144,6 +147,10 @@ class TileBase(StatementReader):
         return build.seq(stmts) if stmts else None
 
     # --- units
+
+    def runs_once(self, nodes: Sequence[Node]) -> bool:
+        """Whether a statement with these nodes runs on no unit in particular."""
+        return False
 
     def differs(self, value: Expr) -> bool:
         """Whether a value may differ between threads."""

@@ -26,6 +26,7 @@ from ..reading.buffers import declaration, read_buffer
 from ..reading.intrinsics import parameters
 from ..reading.reader import Item
 from ..subset.scope import Value
+from .ascend.memories import ALLOCATIONS
 from .base import Barrier, TileBase
 from .expressions import TileExpressions
 
@@ -65,7 +66,7 @@ class DeclarationReader(TileBase):
         target, call = node.targets[0], node.value
         function = (self.exprs.called(call) or "").removeprefix("T.")
         if isinstance(target, ast.Name) and isinstance(call, ast.Call):
-            if function in _SCOPES:
+            if function in _SCOPES or function in ALLOCATIONS:
                 return self._alloc(target, call, function)
             if function == "alloc_reducer":
                 return self._reducer(target, call)
@@ -110,7 +111,8 @@ class DeclarationReader(TileBase):
     def _alloc(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
         shape, dtype, scope = parameters(self.exprs, call, ("shape", "dtype", "scope"), 2)
         assert shape is not None and dtype is not None
-        where = _SCOPES[function] if scope is None else self.exprs.string(scope)
+        where = _SCOPES.get(function, "shared") if scope is None else self.exprs.string(scope)
+        where = self.scope_of(name.id, function, where)
         buffer = Buffer(name.id, self.shape(shape), self.exprs.dtype(dtype), "shared" if where == "shared" else where)
         self.keep(buffer, name)
         return None
@@ -124,9 +126,17 @@ class DeclarationReader(TileBase):
         self.keep(buffer, name)
         return None
 
+    def scope_of(self, name: str, function: str, scope: str) -> str:
+        """Return the scope of an allocation, if it does not follow from the call alone."""
+        return scope
+
+    def is_private(self, buffer: Buffer) -> bool:
+        """Whether each unit has its own copy of a buffer."""
+        return buffer.scope in _PRIVATE
+
     def keep(self, buffer: Buffer, name: ast.Name) -> None:
         made = buffer
-        if self.lanes is not None and buffer.scope in _PRIVATE:
+        if self.lanes is not None and self.is_private(buffer):
             made = self.private[buffer] = self.lanes.wide(buffer)
         self.frame.alloc_buffers.append(made)
         self.exprs.define(name.id, buffer, name)

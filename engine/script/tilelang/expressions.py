@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ...ir import Buffer, BufferLoad, Call, Expr, IntImm, Var, build
 from ..reading.expressions import ExpressionReader
-from ..reading.intrinsics import operands, parameters
+from ..reading.intrinsics import INTRINSICS, operands, parameters
 from ..reading.reader import Reader
 from ..subset.scope import Value
 from ..subset.values import Module
@@ -143,6 +143,15 @@ def _next_power(reader: Reader, node: ast.Call) -> Value:
     return 1 << max(reader.constant_int(node.args[0]) - 1, 0).bit_length()
 
 
+def _quotient(reader: Reader, node: ast.Call) -> Value:
+    """`T.ceildiv(a, b)`; of constants a constant, which the Python code around a kernel may use."""
+    match [reader.value(argument) for argument in node.args]:
+        case [int(a), int(b)] if b:
+            return -(-a // b)
+        case _:
+            return INTRINSICS["ceildiv"](reader, node)
+
+
 def _ceildiv(reader: Reader, node: ast.Call) -> Value:
     a, b = operands(reader, node, ("a", "b"))
     return build.floordiv(build.add(a, build.sub(b, IntImm(1))), b)
@@ -167,6 +176,7 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     "max": _many(build.maximum),
     "min": _many(build.minimum),
     **{f"__{op}": _unary(op) for op in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")},
+    "ceildiv": _quotient,
     "Cast": _cast,
     "cast": _cast,
     **dict.fromkeys(("tilelang.cdiv", "tilelang.math.cdiv"), _ceildiv),

@@ -34,8 +34,9 @@ from ..reading.intrinsics import parameters
 from ..reading.loops import header
 from ..reading.reader import Item
 from ..subset.values import Function
+from .ascend.cores import CoreReader
 from .blocks import Lanes
-from .declarations import THREADS, DeclarationReader
+from .declarations import THREADS
 from .operations import OPERATIONS
 from .pipelines import planned, spread
 
@@ -61,7 +62,7 @@ STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
 WARP_GROUP = "tl.warp_group"
 
 
-class TileReader(DeclarationReader):
+class TileReader(CoreReader):
     """Translates the statements of TileLang kernels."""
 
     def _rare(self, node: ast.stmt) -> Item | None:
@@ -82,6 +83,8 @@ class TileReader(DeclarationReader):
             and ast.unparse(call).startswith("T.sblock('tilelang_root')")
         ):
             return self.body(node.body)
+        if isinstance(call, ast.Call) and function == "T.Scope":
+            return self.core_scope(node, call)
         if isinstance(call, ast.Call) and function == "T.ws":
             group = self.exprs.carried(call)
             assert group is not None
@@ -95,6 +98,7 @@ class TileReader(DeclarationReader):
         """Read `with T.Kernel(m, n, threads=128) as (bx, by):`: a block of threads for each point of the grid."""
         extents = [self.exprs.index(argument) for argument in call.args]
         names = [] if target is None else target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        names, units = (names[:1], names[1:]) if self.is_core(call) else (names, [])
         if len(extents) > len(GRID) or len(names) > len(extents):
             raise self.source.error(call, "wrong-arguments", f"{len(extents)} extents of a grid for {len(names)} names",
                                     expected="at most three extents, and a name for each")  # fmt: skip
@@ -121,8 +125,13 @@ class TileReader(DeclarationReader):
                 )
                 self.loops[var] = loops[-1]
                 self.exprs.define(name, var, given or call)
-            outer, self.lanes = self.lanes, self._units(node, call, names)
+            is_core = self.is_core(call)
+            outer, self.lanes = (
+                self.lanes,
+                self.enter_core(node, call, units) if is_core else self._units(node, call, names),
+            )
             body = self.nested_body(node.body)
+            body = self.leave_core(body) if is_core else body
             self.lanes = outer
         for loop in loops:
             del self.loops[loop.loop_var]
@@ -179,6 +188,10 @@ class TileReader(DeclarationReader):
         if printed is not None:
             self.launch = self.threads_of(printed)
             return None
+        if self.on_core and isinstance(node.value, ast.Call):
+            found, item = self.core_statement(function, node.value)
+            if found:
+                return self.placed(item, self.source.place(node)) if isinstance(item, Stmt) else item
         read = OPERATIONS.get(function)
         if read is not None and isinstance(node.value, ast.Call):
             made = read(self, node.value)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from support.tile_kernels import kernel
+from support.tile_kernels import kernel, numbers
 
 from tilewright.engine.execute import run
-
-
-def numbers(*shape: int, dtype: str = "float16", seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype)
 
 
 @pytest.mark.parametrize("turned", [0, 1])

@@ -1,0 +1,189 @@
+"""Kernels for AI cores: each block of the grid has a cube core and two vector cores, whose unified buffers are separate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ....ir import (
+    AttrStmt,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    IntImm,
+    Node,
+    NodeAttr,
+    Stmt,
+    StringImm,
+    Var,
+    build,
+    walk,
+)
+from ...reading.helpers import macro_of
+from ...reading.reader import Item
+from ..blocks import Lanes
+from ..declarations import DeclarationReader
+from .memories import ALLOCATIONS, CUBE, L0A, L0B, L0C, L1, UB
+from .order import CUBE_SIDE, SIDE, VECTOR_SIDE, Order, UnknownOrderError, sync
+from .table import OPERATIONS
+
+VECTOR_CORES = 2
+ORDER = "tl.ascend_order"
+"""The attribute around statements whose order is not known, with the reason."""
+_ROLES: dict[str, tuple[str, ...]] = {
+    "gemm_v0": (L1, L1, L0C),
+    "gemm": (L1, L1, L0C),
+    "mma": (L0A, L0B, L0C),
+}
+_SYNC = ("set_flag", "wait_flag", "barrier_all", "pipe_barrier", "init_flag", "clear_flag")
+
+
+class CoreReader(DeclarationReader):
+    """Reads what is particular to kernels for AI cores."""
+
+    def begin_function(self) -> None:
+        super().begin_function()
+        self.on_core = False  # whether the kernel that is read is one for AI cores
+        self.scopes: dict[str, str] = {}  # memories of buffers by name that follow from their use
+        self.has_cube = False
+        self.unordered = ""  # why the order of statements is not known
+
+    def is_core(self, call: ast.Call) -> bool:
+        """Whether a launch is one on AI cores: `T.Kernel(n, is_npu=True) as (cid, vid)`."""
+        given = next((k.value for k in call.keywords if k.arg == "is_npu"), None)
+        return given is not None and bool(self.exprs.value(given))
+
+    def enter_core(self, node: ast.With, call: ast.Call, names: Sequence[ast.expr]) -> Lanes | None:
+        """Begin a kernel on AI cores; `names` are those of the number of the vector core, if the text has it."""
+        self.on_core = True
+        self.scopes = self._inferred(node)
+        functions = {(self.exprs.called(part) or "").removeprefix("T.") for part in self._calls(node)}
+        self.has_cube = bool(functions & {*_ROLES, "alloc_L1", "alloc_L0A", "alloc_L0B", "alloc_L0C"})
+        if not names:
+            return None
+        var = Var(names[0].id if isinstance(names[0], ast.Name) else "vid", "int32")
+        self.exprs.define(var.name, var, names[0])
+        return Lanes((var,), (IntImm(VECTOR_CORES),), ("threadIdx.x",))
+
+    def leave_core(self, body: Stmt) -> Stmt:
+        """Return the statements of the kernel in one order, or only to be read if it is not known."""
+        order = Order(self.positions, frozenset(CUBE), UB, frozenset(self.axes))
+        self.on_core = False
+        if not self.unordered:
+            try:
+                return order.annotated(order.ordered(body))
+            except UnknownOrderError as error:
+                self.unordered = str(error)
+        return NodeAttr(StringImm(self.unordered), ORDER, build.const(0, "int32"), order.annotated(body))
+
+    def _calls(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> list[ast.Call]:
+        """Return the calls in a kernel and in the macros that it calls."""
+        found: list[ast.Call] = []
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                found.append(part)
+                macro = macro_of(self.exprs, part)
+                if macro is not None and macro.node not in seen:
+                    found += self._calls(macro.node, seen | {macro.node})
+        return found
+
+    def _inferred(self, node: ast.With) -> dict[str, str]:
+        """Return the memories of buffers by name that follow from the operations that use them."""
+        calls = self._calls(node)
+        found: dict[str, str] = {}
+        for _ in range(4):
+            before = len(found)
+            for call in calls:
+                function = (self.exprs.called(call) or "").removeprefix("T.")
+                names = [_root(argument) for argument in call.args]
+                for name, scope in zip(names, _ROLES.get(function, ()), strict=False):
+                    found.setdefault(name, scope) if name else None
+                if (
+                    function == "copy"
+                    and len(names) > 1
+                    and found.get(names[1]) in ("wmma.matrix_a", "wmma.matrix_b")
+                    and names[0]
+                ):
+                    found.setdefault(names[0], L1)
+                macro = macro_of(self.exprs, call)
+                if macro is not None and isinstance(macro.node, ast.FunctionDef):
+                    for parameter, name in zip(macro.node.args.args, names, strict=False):
+                        if parameter.arg in found and name:
+                            found.setdefault(name, found[parameter.arg])
+            if len(found) == before:
+                break
+        return found
+
+    def scope_of(self, name: str, function: str, scope: str) -> str:
+        """Return the memory of an allocation."""
+        if not self.on_core:
+            return scope
+        return ALLOCATIONS.get(function) or self.scopes.get(name, UB)
+
+    # --- units
+
+    def is_private(self, buffer: Buffer) -> bool:
+        if not self.on_core:
+            return super().is_private(buffer)
+        return buffer.scope == UB or (buffer.scope.startswith("local") and not self.has_cube)
+
+    def runs_once(self, nodes: Sequence[Node]) -> bool:
+        """Whether a statement is one of the cube core, which runs once."""
+        used = [node.buffer for node in nodes if isinstance(node, BufferLoad | BufferStore)]
+        if not self.on_core or not any(buffer.scope in CUBE for buffer in used):
+            return False
+        if any(buffer in self.private for buffer in used):
+            return False
+        if self.lanes is not None and any(isinstance(node, Var) and node in self.lanes.vars for node in nodes):
+            self.unordered = self.unordered or "a statement of the cube core uses the number of a vector core"
+        return True
+
+    # --- scopes and flags
+
+    def core_scope(self, node: ast.With, call: ast.Call) -> Stmt:
+        """Read `with T.Scope("C"):`: statements of the cube core, or of the vector cores."""
+        side = self.exprs.string(call.args[0])
+        if side not in ("C", "V"):
+            raise self.source.error(
+                call, "wrong-arguments", f"there is no scope {side!r}", expected='T.Scope("C") or T.Scope("V")'
+            )
+        number = CUBE_SIDE if side == "C" else VECTOR_SIDE
+        return self.mark(
+            AttrStmt(SIDE, build.const(number, "int32"), self.nested_body(node.body)), self.source.header(node)
+        )
+
+    def core_statement(self, function: str, call: ast.Call) -> tuple[bool, Item | None]:
+        """Read a flag, a barrier or an operation of an AI core; the first result is whether it is one."""
+        read = OPERATIONS.get(function)
+        if read is not None:
+            return True, read(self, call)
+        text = f"{function}({', '.join(map(ast.unparse, [*call.args, *(k.value for k in call.keywords)]))})"
+        if function in ("set_cross_flag", "wait_cross_flag"):
+            return True, self._cross_flag(function, call, text)
+        if function == "sync_all":
+            self.unordered = self.unordered or "sync_all waits for the other blocks of the grid"
+            return True, sync(text)
+        return function in _SYNC, sync(text) if function in _SYNC else None
+
+    def _cross_flag(self, function: str, call: ast.Call, text: str) -> Stmt:
+        """Read `T.set_cross_flag("FIX", 0)`, `T.wait_cross_flag(0)`: flags between the cube core and the vector cores."""
+        named = {k.arg: k.value for k in call.keywords}
+        names = ("pipe", "flag", "mode") if function == "set_cross_flag" else ("flag", "pipe")
+        given = {**dict(zip(names, call.args, strict=False)), **named}
+        mode = given.get("mode")
+        if mode is not None and self.exprs.constant_int(mode) != 2:
+            self.unordered = self.unordered or f"{text} waits for cores of its own kind"
+            return sync(text)
+        number = self.exprs.expr(given["flag"])
+        if self.masks or any(isinstance(node, BufferLoad) for node in walk(number)):
+            self.unordered = self.unordered or f"whether {text} runs is known only in a run"
+        return sync(text, "set" if function == "set_cross_flag" else "wait", number)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+__all__ = ["CoreReader"]

@@ -1,0 +1,42 @@
+"""Kernels for AI cores compute what NumPy computes: two vector cores with their own buffers, and a cube core beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.tile_kernels import kernel, numbers
+
+from tilewright.engine.execute import run
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 32), (50, 41, 27)])
+def test_product(m: int, n: int, k: int, turned: int) -> None:
+    a, b = numbers(m, k), numbers(k, n)
+    given = b.T.copy() if turned else b
+    found = run(kernel("ascend_gemm", M=m, N=n, K=k, turned=bool(turned)), {"A": a, "B": given})["C"]
+    wanted = np.maximum(a.astype("float32") @ b.astype("float32"), 0)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize(("m", "n"), [(16, 32), (19, 16)])
+def test_rows_on_vector_cores(m: int, n: int) -> None:
+    x, w = numbers(m, n, dtype="float32"), numbers(n, dtype="float32")
+    found = run(kernel("ascend_rows", M=m, N=n), {"X": x, "W": w})
+    weights = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(found["soft"], weights / weights.sum(1, keepdims=True), rtol=2e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        found["norm"], x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * w, rtol=1e-4, atol=1e-5
+    )
+    np.testing.assert_allclose(found["high"], np.where(x > 0.5, x, 0) * 2 + (x < 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("has_flags", [False, True])
+def test_attention_on_cube_and_vector_cores(*, has_flags: bool) -> None:
+    q, k, v = (numbers(2, 48, 16, seed=s) for s in range(3))
+    program = kernel("ascend_attention", heads=2, seq_len=48, dim=16, has_flags=has_flags)
+    found = run(program, {"Q": q, "K": k, "V": v})["O"]
+    scores = np.einsum("hqd,hkd->hqk", q.astype("float32"), k.astype("float32")) / 4
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    wanted = np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), v.astype("float32"))
+    np.testing.assert_allclose(found, wanted, rtol=3e-3, atol=3e-3)
