@@ -125,6 +125,10 @@ def _lie_apart(mine: Sequence[Range], other: Sequence[Range], known: Ranges) -> 
     )
 
 
+TILE_STAGES = "num_stages"
+"""TileLang's annotation of a pipelined loop."""
+
+
 def versions_needed(pipeline: Pipeline, marked: Mapping[Buffer, Slots], ranges: Ranges) -> dict[Buffer, int]:
     """The number of versions that each buffer of the pipeline needs: TVM's count, or more to avoid early overwrites or
     because the program asks for more slots."""
@@ -145,7 +149,8 @@ def _is_overwritten(pipeline: Pipeline, buffer: Buffer, count: int, ranges: Rang
 
 
 def _counted(pipeline: Pipeline, buffer: Buffer, ranges: Ranges) -> int:
-    """TVM's version count: stages from the first write to the last read; one instead of two if the reader runs before the next writer."""
+    """The version count: stages from the first write to the last read, and one less if each reader runs before the next writer. TVM takes
+    the one off only from two; TileLang, whose loops have `num_stages`, from any number."""
     writes = [(p, w.region) for p in pipeline.parts for w in p.block.writes if w.buffer is buffer]
     reads = [(p, r.region) for p in pipeline.parts for r in p.block.reads if r.buffer is buffer]
     if not writes or not reads:
@@ -154,6 +159,7 @@ def _counted(pipeline: Pipeline, buffer: Buffer, ranges: Ranges) -> int:
     loop = pipeline.loop
     known = {**ranges, loop.loop_var: Range(loop.min, loop.extent)}
     pairs = [(w, r) for w, mine in writes for r, other in reads if not _lie_apart(mine, other, known)]
-    if count == 2 and not any(w.order < r.order and w.stage < r.stage for w, r in pairs):
-        return 1
+    is_tiles = any(key == TILE_STAGES for key, _ in loop.annotations)
+    if (count == 2 or is_tiles) and not any(w.order < r.order and w.stage < r.stage for w, r in pairs):
+        count -= 1
     return max(1, count)

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
-from ...ir import PrimFunc, Var
+from ...ir import BlockRealize, PrimFunc, Stmt, Var
 from ..reading.functions import FunctionReader
 from ..subset.scope import Foreign, Scope, Value
 from .declarations import TENSORS, tensor
+from .pipelines import with_own_tiles, with_tiles_in_branches
 from .statements import TileReader
 
 _PLAIN = {"int": "int32", "float": "float32", "bool": "bool"}
@@ -52,6 +54,19 @@ class TileFunctionReader(FunctionReader):
         self.exprs.define(argument.arg, buffer, argument)
         self.reader.handles[handle] = buffer
         return handle
+
+    def _body(self, node: ast.FunctionDef) -> Stmt:
+        body = super()._body(node)
+        if not isinstance(body, BlockRealize):
+            return body
+        inside, made = with_own_tiles(body.block.body)
+        inside, moved = with_tiles_in_branches(inside, self.reader.block_names)
+        if inside is body.block.body:
+            return body
+        allocated = tuple(b for b in (*body.block.alloc_buffers, *made) if b not in moved)
+        root = replace(body.block, body=inside, alloc_buffers=allocated)
+        self.reader.positions.add(root, self.source.header(node))
+        return replace(body, block=root)
 
     def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
         return {**super()._options(node), "s_tir": True}

@@ -6,11 +6,36 @@ later. A producer goes on after the last statement that uses its result; if all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from ...ir import Buffer, BufferLoad, BufferStore, Call, Cast, Expr, Stmt, walk
+from ...analysis import accessed_regions
+from ...arith import prove_equal
+from ...ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
+    Cast,
+    Expr,
+    For,
+    IfThenElse,
+    IntImm,
+    Node,
+    SeqStmt,
+    Stmt,
+    Var,
+    build,
+    rewrite,
+    walk,
+)
+from ..reading.blocks import unique_name
 
 
 class _Part(msgspec.Struct, frozen=True, eq=False):
@@ -50,6 +75,94 @@ def spread(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the stage and the order of each statement for those of the operations, whose `order` gives their positions."""
     return _spread(groups, stages, sorted(range(len(groups)), key=lambda n: order[n]))
+
+
+STAGE = "software_pipeline_stage"
+
+
+def with_own_tiles(body: Stmt) -> tuple[Stmt, list[Buffer]]:
+    """Give each pipelined loop a buffer of its own for a tile that several of them copy, so that each has its slots, as in TileLang.
+    Return the new body and the new buffers."""
+    loops = [node for node in walk(body) if isinstance(node, For) and STAGE in dict(node.annotations)]
+    copied = [_copied(loop) for loop in loops]
+    everywhere = _accesses(body)
+    made: list[Buffer] = []
+    for number, loop in enumerate(loops):
+        renamed: dict[Buffer, Buffer] = {}
+        for buffer in sorted(copied[number], key=lambda b: b.name):
+            owners = [other for other, found in zip(loops, copied, strict=True) if buffer in found]
+            inside = sum(_accesses(owner)[buffer] for owner in owners)
+            if loop is not owners[0] and inside == everywhere[buffer]:
+                renamed[buffer] = replace(buffer, name=f"{buffer.name}_{owners.index(loop)}")
+        if renamed:
+            made += renamed.values()
+            body = rewrite(
+                body, lambda node, loop=loop, renamed=renamed: _moved(loop, renamed) if node is loop else node
+            )
+    return body, made
+
+
+def with_tiles_in_branches(body: Stmt, used: dict[str, int]) -> tuple[Stmt, set[Buffer]]:
+    """Allocate a tile that a pipelined loop copies only under a condition in each iteration of the loop, whose condition its uses share:
+    so that no iteration needs the tile of another one. Return the new body and these tiles."""
+    everywhere, moved = _accesses(body), set[Buffer]()
+    for loop in [node for node in walk(body) if isinstance(node, For) and STAGE in dict(node.annotations)]:
+        if not isinstance(loop.body, SeqStmt) or not all(isinstance(part, IfThenElse) for part in loop.body.seq):
+            continue
+        inside = _accesses(loop)
+        own = tuple(sorted((b for b in _copied(loop) if inside[b] == everywhere[b]), key=lambda b: b.name))
+        if own:
+            reads, writes = accessed_regions(loop.body)
+            name = unique_name(f"{loop.loop_var.name}_tiles", used)
+            owner = Block(name, (), _without(reads, own), _without(writes, own), loop.body, alloc_buffers=own)
+            wrapped = replace(loop, body=BlockRealize((), build.TRUE, owner))
+            body = rewrite(body, lambda node, loop=loop, wrapped=wrapped: wrapped if node is loop else node)
+            moved |= set(own)
+    return body, moved
+
+
+def _without(regions: Sequence[BufferRegion], own: Sequence[Buffer]) -> tuple[BufferRegion, ...]:
+    return tuple(region for region in regions if region.buffer not in own)
+
+
+def _copied(loop: For) -> set[Buffer]:
+    """Return the tiles that the first stage of a loop overwrites as a whole."""
+    stages = dict(loop.annotations)[STAGE]
+    parts = loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
+    assert isinstance(stages, tuple)
+    first = [part for part, stage in zip(parts, stages, strict=True) if isinstance(stage, IntImm) and stage.value == 0]
+    blocks = [node for part in first for node in walk(part) if isinstance(node, BlockRealize)]
+    return {
+        store.buffer
+        for realize in blocks
+        for store in (realize.block.body,)
+        if isinstance(store, BufferStore) and _copies(store) and _is_whole(realize, store)
+    }
+
+
+def _is_whole(realize: BlockRealize, store: BufferStore) -> bool:
+    """Whether a block writes all elements of a buffer, one for each value of an iterator."""
+    extents = {iv.var: iv.dom.extent for iv in realize.block.iter_vars}
+    return build.is_true(realize.predicate) and all(
+        (isinstance(index, Var) and index in extents and prove_equal(extents[index], extent))
+        or build.is_const(extent, 1)
+        for index, extent in zip(store.indices, store.buffer.shape, strict=True)
+    )
+
+
+def _accesses(stmt: Stmt) -> Counter[Buffer]:
+    return Counter(node.buffer for node in walk(stmt) if isinstance(node, BufferLoad | BufferStore))
+
+
+def _moved(loop: For, renamed: Mapping[Buffer, Buffer]) -> For:
+    """Return a loop with other buffers."""
+
+    def leave(node: Node) -> Node:
+        if isinstance(node, BufferLoad | BufferStore | BufferRegion) and node.buffer in renamed:
+            return replace(node, buffer=renamed[node.buffer])
+        return node
+
+    return rewrite(loop, leave)
 
 
 def _spread(
@@ -92,4 +205,4 @@ def _copies(store: BufferStore) -> bool:
     return store.buffer.scope.startswith("shared") and isinstance(value, BufferLoad) and value.buffer.scope == "global"
 
 
-__all__ = ["planned", "spread"]
+__all__ = ["planned", "spread", "with_own_tiles", "with_tiles_in_branches"]

@@ -45,8 +45,8 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _pipelines(func: Any) -> list[dict[str, list[int]]]:
-    """Return the stages and orders that TileLang plans for the loops of a kernel on sm_80."""
+def _pipelines(func: Any) -> dict[str, Any]:
+    """Return the stages and orders that TileLang plans for the loops of a kernel on sm_80, and the slots of its tiles."""
     target = tvm.target.Target({"kind": "cuda", "arch": "sm_80"}, tvm.target.Target({"kind": "c"}))
     module = tvm.IRModule({func.attrs["global_symbol"]: func})
     found: list[dict[str, list[int]]] = []
@@ -60,8 +60,28 @@ def _pipelines(func: Any) -> list[dict[str, list[int]]]:
         module = tirx.transform.BindTarget(target)(module)
         for name in PASSES:
             module = getattr(tilelang.transform, name)()(module)
+        piped = tilelang.transform.InjectSoftwarePipeline()(module)
     for planned in module.functions.values():
         post_order_visit(planned.body, visit)
+    before, after = _shapes(module), _shapes(piped)
+    slots = {
+        name: int(after[name][0])
+        for name, shape in before.items()
+        if len(after[name]) == len(shape) + 1 and int(after[name][0]) > 1
+    }
+    return {"pipelines": found, "slots": slots}
+
+
+def _shapes(module: Any) -> dict[str, list[Any]]:
+    """Return the shapes of the buffers that a kernel allocates."""
+    found: dict[str, list[Any]] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.SBlock):
+            found.update({buffer.name: list(buffer.shape) for buffer in node.alloc_buffers})
+
+    for func in module.functions.values():
+        post_order_visit(func.body, visit)
     return found
 
 
@@ -69,7 +89,7 @@ def main() -> None:
     found: list[dict[str, Any]] = []
     for name, function, given in CALLS:
         func = getattr(_module(name), function).get_tir(**given)
-        found.append({"file": name, "given": given, "pipelines": _pipelines(func), "text": func.script()})
+        found.append({"file": name, "given": given, **_pipelines(func), "text": func.script()})
     (ROOM / "printed.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -78,8 +78,9 @@ def pipelines(func: PrimFunc) -> list[dict[str, list[int]]]:
         notes = dict(loop.annotations) if isinstance(loop, For) else {}
         if isinstance(loop, For) and "software_pipeline_stage" in notes:
             stages, orders = ([n.value for n in notes[f"software_pipeline_{key}"]] for key in ("stage", "order"))
-            assert isinstance(loop.body, SeqStmt)
-            names = [next(block.name for block in walk(part) if isinstance(block, Block)) for part in loop.body.seq]
+            body = loop.body.block.body if isinstance(loop.body, BlockRealize) else loop.body
+            assert isinstance(body, SeqStmt)
+            names = [next(block.name for block in walk(part) if isinstance(block, Block)) for part in body.seq]
             kept = [n for n, name in enumerate(names) if not name.endswith("_init")]
             places = sorted(orders[n] for n in kept)
             found.append({"stage": [stages[n] for n in kept], "order": [places.index(orders[n]) for n in kept]})
@@ -89,3 +90,10 @@ def pipelines(func: PrimFunc) -> list[dict[str, list[int]]]:
 @pytest.mark.parametrize("record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}")
 def test_stages_and_orders_are_those_of_tilelang(record: dict[str, Any]) -> None:
     assert pipelines(kernel(record["file"], **record["given"])) == record["pipelines"]
+
+
+@pytest.mark.parametrize("record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}")
+def test_slots_are_those_of_tilelang(record: dict[str, Any]) -> None:
+    found = pipelined(planned(kernel(record["file"], **record["given"])).func).buffers
+    slots = {buffer.name: build.int_value(slotted.shape[0]) for buffer, slotted in found.items()}
+    assert slots == record["slots"]
