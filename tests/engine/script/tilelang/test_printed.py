@@ -15,6 +15,7 @@ from tilewright.engine.arith import simplify
 from tilewright.engine.execute import random_inputs, run
 from tilewright.engine.ir import (
     Block,
+    BlockRealize,
     Expr,
     FloatImm,
     For,
@@ -22,10 +23,12 @@ from tilewright.engine.ir import (
     Node,
     PrimFunc,
     SeqStmt,
+    build,
     first_difference,
     rewrite,
     walk,
 )
+from tilewright.engine.lower import pipelined, planned
 from tilewright.engine.script import parse
 
 RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
