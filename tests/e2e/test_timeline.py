@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import go_to_example, open_small, row, until
+from support.browser.page import go_to_example, in_real_time, open_small, row, until
 
 Shoot = Callable[[Page, str], Path]
 
@@ -17,6 +17,7 @@ Shoot = Callable[[Page, str], Path]
 def opened(page: Page, app_url: str, name: str) -> None:
     open_small(page, app_url, name)
     ready(page)
+    in_real_time(page)
 
 
 def ready(page: Page) -> None:

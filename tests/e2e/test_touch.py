@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
-from support.browser.page import open_small, point_in, row, steps
+from support.browser.page import in_real_time, open_small, point_in, row, steps
 
 Point = tuple[float, float]
 
@@ -62,6 +62,7 @@ def test_touch_zooms_taps_scrolls_holds_and_drops(open_page: Callable[..., Page]
     page = open_page(has_touch=True)
     page.emulate_media(reduced_motion="reduce")  # sliding rows are not yet at their final position
     open_small(page, app_url, "vtcm_double_buffer")
+    in_real_time(page)
     page.get_by_role("slider", name="Start of visible range").wait_for()
     hand, before = Hand(page), steps(page)
     grabbed = page.locator(".tw-tree.is-grabbing .row[data-offer]").first

@@ -130,3 +130,15 @@ export function cellBand(layout, { row, low, high }) {
   const end = Math.min(1, high);
   return { top: top + height * (1 - end), height: Math.max(1.5, height * (end - low) - 0.7) };
 }
+
+const LEAST_TASK_PX = 3;
+
+/**
+ * Whether the tasks of an engine would on average be too narrow to see one by one, in a run with repeats.
+ * @param {Pick<TimelineData, "engines" | "repeats">} data
+ * @param {number} width Of the whole run.
+ */
+export function isDense({ engines, repeats }, width) {
+  const tasks = Math.max(0, ...engines.map((engine) => engine.tasks));
+  return repeats.length > 0 && tasks * LEAST_TASK_PX > width;
+}

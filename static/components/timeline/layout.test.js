@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GUTTER, MARK, cellBand, layoutOf, timeAt, xAt } from "./layout.js";
+import { GUTTER, MARK, cellBand, isDense, layoutOf, timeAt, xAt } from "./layout.js";
 import { timelineData, repeat } from "./example.js";
 
 test("lanes and rows follow one another, above the axis", () => {
@@ -46,4 +46,18 @@ test("cells are stacked from the bottom of their row", () => {
   const layout = layoutOf(data, 800, 400, true);
   const [low, high] = data.cells.map((cell) => cellBand(layout, cell));
   assert.ok(high.top + high.height <= low.top);
+});
+
+test("a run with repeats is dense if its tasks would be narrower than three pixels", () => {
+  const engine = { kind: "dma", busy: 0, waits: {} };
+  const run = (/** @type {number} */ tasks, /** @type {number} */ repeats) => ({
+    engines: [
+      { ...engine, name: "a", tasks: 4 },
+      { ...engine, name: "b", tasks },
+    ],
+    repeats: Array.from({ length: repeats }, repeat),
+  });
+  assert.ok(isDense(run(400, 1), 600));
+  assert.ok(!isDense(run(200, 1), 600));
+  assert.ok(!isDense(run(400, 0), 600), "nothing repeats");
 });

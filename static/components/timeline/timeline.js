@@ -9,7 +9,7 @@ import { Area } from "./area.js";
 import { Bookmarks } from "./bookmarks.js";
 import { Card } from "./card.js";
 import { drawHeader } from "./header.js";
-import { GUTTER, RIGHT, layoutOf, xAt } from "./layout.js";
+import { GUTTER, RIGHT, isDense, layoutOf, xAt } from "./layout.js";
 import { RepeatMarks } from "./marks.js";
 import { TimelineModel } from "./model.js";
 import { momentOf } from "./moment.js";
@@ -30,6 +30,7 @@ import { Transport } from "./transport.js";
 /** @import { Hit } from "./hit.js" */
 /** @import { PlayheadState } from "./model.js" */
 /** @import { Point } from "./pointer.js" */
+/** @import { HoveredDrop } from "../core/hovered_drop.js" */
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
@@ -43,6 +44,8 @@ const REMEDY_DELAY_MS = 300;
 const PAN = 0.2; // of the visible range
 /** The name under which the browser keeps whether repeats are folded. */
 const FOLDED = "tilewright-timeline-folded";
+/** The time after a preview in which the next one begins, as between two rows of the tree. */
+const FOLD_AGAIN_MS = 600;
 
 class TimelineView {
   /** @type {Colors | null} The colours of the present theme, once they are read. */
@@ -78,8 +81,14 @@ class TimelineView {
     };
     this.pins = new Pins(pinned, () => this.head.focus({ preventScroll: true }));
     this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
-    this.unfollow = subscribe("drop", (hovered) => this.afterDrop.hover(hovered));
-    this.model.isFoldChosen = kept("localStorage", FOLDED) === true;
+    this.unfollow = subscribe("drop", (hovered) => this.hoverDrop(hovered));
+    /** @type {boolean | null} Whether the user wants repeats folded; null before a choice. */
+    this.wantsFolded = kept("localStorage", FOLDED);
+    this.model.isFoldChosen = this.wantsFolded === true;
+    this.foldedFor = "";
+    this.isUnfoldedForDrop = false;
+    /** @type {number | undefined} */
+    this.foldTimer = undefined;
     this.layout = layoutOf(this.model.data, 0, 0, false);
     this.top = h("div", { class: "timeline-head" });
     this.canvas = h("canvas", { class: "plot", "aria-hidden": "true" });
@@ -215,6 +224,7 @@ class TimelineView {
     const { clientWidth: width, clientHeight: height } = this.stage;
     if (!model.data.cycles || !width || !height) return;
     this.colors ??= readColors(this.element);
+    this.foldByItself(width);
     this.layout = layoutOf(model.data, width, height, model.folded, this.pins.of(model.data));
     model.requestMissing();
     this.path.requestMissing();
@@ -242,6 +252,38 @@ class TimelineView {
     this.drawTables();
     if (state && this.isPlayheadUsed) this.announce(state);
     if (state && this.pendingStallLane !== null) this.openPendingStall(state, this.pendingStallLane);
+  }
+
+  /**
+   * Until the user chooses, a new run has its repeats folded if single tasks would be too narrow to see.
+   * @param {number} width
+   */
+  foldByItself(width) {
+    const { data } = this.model;
+    const key = `${data.report} ${width}`;
+    if (this.wantsFolded !== null || key === this.foldedFor || this.path.isShown) return;
+    this.foldedFor = key;
+    this.model.setFolded(isDense(data, width - GUTTER - RIGHT));
+  }
+
+  /**
+   * A run that folded by itself is in real time while drops are previewed on it.
+   * @param {HoveredDrop | null} hovered
+   */
+  hoverDrop(hovered) {
+    clearTimeout(this.foldTimer);
+    if (this.wantsFolded === null && hovered && this.model.folded) {
+      this.isUnfoldedForDrop = true;
+      this.model.setFolded(false);
+      this.moved();
+    } else if (!hovered && this.isUnfoldedForDrop) {
+      this.foldTimer = window.setTimeout(() => {
+        this.isUnfoldedForDrop = false;
+        this.foldedFor = "";
+        this.moved();
+      }, FOLD_AGAIN_MS);
+    }
+    this.afterDrop.hover(hovered);
   }
 
   drawHeader() {
@@ -385,7 +427,7 @@ class TimelineView {
    * @param {boolean} folded
    */
   chooseFolded(folded) {
-    keep("localStorage", FOLDED, folded);
+    keep("localStorage", FOLDED, (this.wantsFolded = folded));
     this.model.setFolded(folded);
     this.moved();
   }

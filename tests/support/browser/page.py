@@ -49,6 +49,14 @@ def open_small(page: Page, url: str, name: str) -> None:
     _simulated(page)
 
 
+def in_real_time(page: Page) -> None:
+    """Expand repeats that folded by themselves."""
+    button = page.get_by_role("button", name="Fold repeats")
+    if button.is_visible() and button.get_attribute("aria-pressed") == "true":
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+
+
 def back_in_gallery(page: Page) -> bool:
     """Leave the notebook of a page for the gallery; False if the page has none, or keeps something open."""
     if not page.locator("#screen-gallery").count():
