@@ -52,8 +52,9 @@ export function followTheme(model) {
     const isChanged = now !== theme;
     now = theme;
     if (isFirst) return request();
-    if (pending === theme) pending = null;
-    if (pending !== null || !isChanged) return;
+    const isAnswer = pending === theme;
+    if (isAnswer) pending = null;
+    if (isAnswer || pending !== null || !isChanged) return;
     if (theme !== wanted()) keep("localStorage", KEY, theme);
     show(theme);
   };
