@@ -294,7 +294,21 @@ def main(args: T.handle, A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "floa
             B[i] = T.tvm_warp_shuffle_xor(T.tvm_warp_activemask(), A[i], 1, 32, 32)
 """
 
+CALLED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def sub(i: T.int32) -> T.float32:
+        return T.cos(T.Cast("float32", i))
+
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            A[i] = Module.sub(i) + T.float32(1)
+"""
+
 CONSTRUCTS = {
+    "functions of the module": CALLED,
     "host and warp": HOST,
     "threads and scalars": THREADS_AND_SCALARS,
     "carried": CARRIED,

@@ -182,6 +182,9 @@ class ExpressionReader(Reader):
         """Read `x.astype("float32")`, `A.access_ptr("r")` or another method of a value."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
             return self.method_of(self.value(node.func.value), node.func.attr, node)
+        of_module = self.module_call(node)
+        if of_module is not None:
+            return of_module
         root = root_name(node.func)
         if self.around is not None and root is not None and (root.id in self.scope or root.id in BUILTINS):
             return self._by_python(node)

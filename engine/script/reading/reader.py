@@ -202,6 +202,17 @@ class Reader(ABC):
             return None
         return Call(name, tuple(self.carried(a) or self.expr(a) for a in node.args), "handle")
 
+    def module_call(self, node: ast.Call) -> Call | None:
+        """Return the value of another function of the module, whose return type its text declares; None for another call."""
+        name = self._module_function(node)
+        if name is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            return None
+        own = name.removeprefix("Module.")
+        for other in self.source.nodes:
+            if isinstance(other, ast.FunctionDef) and other.name == own and other.returns is not None:
+                return Call(name, tuple(map(self.expr, node.args)), self.dtype(other.returns))
+        return None
+
     def _module_function(self, node: ast.expr) -> str | None:
         """Return "Module.name" if the node calls another function of the module."""
         match node:
