@@ -18,6 +18,7 @@ from ..ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferRegion,
     BufferStore,
     Expr,
@@ -37,6 +38,7 @@ from ..ir import (
     structural_equal,
     substitute,
     uses_var,
+    walk,
 )
 from .boxes import holds, holds_all, hull_of
 from .index import ProgramIndex
@@ -120,11 +122,13 @@ def runs_at(index: ProgramIndex, stmt: Stmt, around: Container[Stmt]) -> bool:
 
 
 def has_iterations(extent: Expr, loops: Ranges) -> bool:
-    """Whether a loop has at least one iteration; sizes from the caller are assumed positive."""
+    """Whether a loop has at least one iteration; sizes from the caller are assumed positive. A trip count that is data may be zero, as that
+    of an empty row."""
     value = build.int_value(extent)
     if value is not None:
         return value > 0
-    if not free_vars(extent) & loops.keys():
+    is_data = any(isinstance(node, BufferLoad) for node in walk(extent))
+    if not is_data and not free_vars(extent) & loops.keys():
         return True
     return all(prove(build.ge(case, 1), loops) for case in least_of(extent))
 

@@ -307,7 +307,17 @@ class Module:
             A[i] = Module.sub(i) + T.float32(1)
 """
 
+QUOTED = """
+n = TypeVar("n")
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(("n * T.int64(32)",), "float32"), B: T.Buffer((n,), "float32")):
+    for i in range(n):
+        B[i] = A[i]
+"""
+
 CONSTRUCTS = {
+    "quoted sizes of a type": QUOTED,
     "functions of the module": CALLED,
     "host and warp": HOST,
     "threads and scalars": THREADS_AND_SCALARS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -360,7 +360,18 @@ def program_values(run: Evaluator, node: ast.AST) -> dict[str, Value]:
                 found[name] = _program_value(run, name, value, node)
             elif value.name.startswith("tilelang"):
                 found[name] = value
+    for name in _quoted_names(node):
+        if name in run.scope and isinstance(value := run.scope[name], TypeVariable):
+            found.setdefault(name, value)
     return found
+
+
+def _quoted_names(node: ast.AST) -> Iterator[str]:
+    """Yield the words in strings of a function's annotations, such as a quoted size "n * 32"."""
+    for argument in node.args.args if isinstance(node, ast.FunctionDef) else ():
+        for part in ast.walk(argument.annotation) if argument.annotation is not None else ():
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield from re.findall(r"[A-Za-z_]\w*", part.value[:1000])
 
 
 def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Value:
