@@ -54,7 +54,7 @@ COMMANDS = (
     Command("export", "write a schedule as code for another system, a picture, a replay or a link"),
     Command(
         "import",
-        "convert TVMScript, TE, a forum post, a Python file or a TVM trace to a notebook",
+        "convert TVMScript, TE, TileLang, a forum post, a Python file or a TVM trace to a notebook",
         module_name="import_",
         aliases=("convert",),
     ),

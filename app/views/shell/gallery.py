@@ -254,7 +254,7 @@ def example_of(name: str, document: Document) -> Example:
         name=name,
         title=heading_of(document) or name,
         sentence=_first_sentences(plain(plain_paragraphs[-1])) if plain_paragraphs else "",
-        facts=_facts(machine, calls),
+        facts=_facts(machine, calls, is_tile=is_tile_text(document)),
         text=document.text,
         discussion=plain(named[1]) if named else "",
         question=_question(quotes[0]) if quotes else "",
@@ -272,7 +272,14 @@ def _used(document: Document) -> tuple[str, list[str]]:
     return named[0] if named else "", [call for call in calls if not call.startswith("get_")]
 
 
-def _facts(machine: str, calls: list[str]) -> tuple[str, ...]:
+def is_tile_text(document: Document) -> bool:
+    """Whether the program is a kernel of TileLang."""
+    return any("tilelang" in cell.body for cell in document.of_kind("workload"))
+
+
+def _facts(machine: str, calls: list[str], *, is_tile: bool) -> tuple[str, ...]:
+    if is_tile:
+        return machine, "TileLang", "T.Pipelined"
     typical = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
     used = next((call for call in typical if call in calls), None)
     return tuple(fact for fact in (machine, f"{len(calls)} steps", used) if fact)

@@ -68,12 +68,25 @@ def vector_operations(engine: VectorEngine, work: Work, layouts: Sequence[Layout
         groups = _thread_groups(Lanes(vectorized, width, are_threads=True), where) if vectorized else where.iterations
         return groups * steps
     found = runs((lanes_follow(work, layouts, where, width),), where)
-    operations = sum(r.count * over(r.elements, width) for r in found) * steps
-    if found and row_of(work, layouts, where, width) is not None:
-        rows = joint_values(indexing(work.writes[0], where), where)
-        value = None if work.piece.store is None else work.piece.store.value
-        operations += rows * tree_steps(min(width, max(r.elements for r in found)), value, rates)
-    return operations
+    if not found or row_of(work, layouts, where, width) is None:
+        return sum(r.count * over(r.elements, width) for r in found) * steps
+    rows = joint_values(indexing(work.writes[0], where), where)
+    value = None if work.piece.store is None else work.piece.store.value
+    return row_operations(engine, width, steps, rows, [(r.count, r.elements) for r in found], value, rates)
+
+
+def row_operations(
+    engine: VectorEngine, width: int, steps: int, rows: int, found: Sequence[tuple[int, int]], value: Expr | None,
+    rates: Mapping[str, int],
+) -> int:  # fmt: skip
+    """Returns the operations of a reduction of `rows` results along runs, pairs of a count and a length, and of their trees."""
+    longest = max(elements for _, elements in found)
+    if not engine.row_lanes:
+        sums = sum(count * over(elements, width) for count, elements in found) * steps
+        return sums + rows * tree_steps(min(width, longest), value, rates)
+    lanes = min(engine.row_lanes, width, longest)
+    total = sum(count * elements for count, elements in found)
+    return over(total, width) * steps + over(rows * lanes, width) * tree_steps(lanes, value, rates)
 
 
 def tree_steps(lanes: int, value: Expr | None, rates: Mapping[str, int]) -> int:

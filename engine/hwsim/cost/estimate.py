@@ -35,7 +35,7 @@ from ...ir import dtype as dt
 from ...lower import marks_of
 from ..access.allocation import Chunk, allocate
 from ..access.ports import block_port, demands, memory_port, over
-from ..access.vectors import lanes_of_type, tree_steps
+from ..access.vectors import lanes_of_type, row_operations
 from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE, is_named, supports
@@ -260,7 +260,7 @@ def _vectorized(engine: VectorEngine, task: _Task) -> int:
     if not row:
         return over(task.iterations, lanes) * steps
     rows = task.times(task.reach(*task.store.indices))
-    return task.iterations // row * over(row, lanes) * steps + rows * tree_steps(min(lanes, row), value, rates)
+    return row_operations(engine, lanes, steps, rows, [(task.iterations // row, row)], value, rates)
 
 
 def _row(task: _Task, lanes: int) -> int:

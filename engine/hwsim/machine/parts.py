@@ -349,6 +349,13 @@ class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
             "vectorized loops, and one element without them, as in compiled CPU code."
         ),
     ] = "result"
+    row_lanes: Annotated[
+        Natural,
+        described(
+            "Lanes that hold parts of one row in a row reduction, while the other lanes hold other rows, as in the fragments of a GPU's "
+            "registers; 0 for all lanes of an operation."
+        ),
+    ] = 0
     rates: Annotated[Table, described(RATES)] = ()
     lanes_by_type: Annotated[
         Table, described("Lanes of an operation by element type; other types have as many as fit into `vector_bytes`.")

@@ -53,7 +53,7 @@ export class OwnProgram {
       h(
         "p",
         { class: "quiet" },
-        "Paste TVMScript, TE, a notebook or a whole post, or drop a file, a folder, a zip archive or a model (.onnx, .pt2) on this page. The text is never executed.",
+        "Paste TVMScript, TE, TileLang, a notebook or a whole post, or drop a file, a folder, a zip archive or a model (.onnx, .pt2) on this page. The text is never executed.",
       ),
       this.area,
       this.progress,
