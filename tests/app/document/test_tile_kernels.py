@@ -30,10 +30,22 @@ def test_notebook_has_the_kernels_text(name: str, given: dict[str, int], line: s
     assert structural_equal(notebook.schedule.func, kernel(name, **given))
 
 
-def test_machine_of_a_kernel_is_a_gpu() -> None:
-    made = converted(read_document((KERNELS / "eager.py").read_text()), "dual-bank-npu", {})
+@pytest.mark.parametrize(("name", "machine"), [("eager", "sm80"), ("ascend_gemm", "ascend-910b")])
+def test_machine_of_a_kernel_is_that_of_its_launch(name: str, machine: str) -> None:
+    given = {"M": 64, "N": 64, "K": 64} if name == "ascend_gemm" else {}
+    made = converted(read_document((KERNELS / f"{name}.py").read_text()), "dual-bank-npu", given)
     (cell,) = made.document.of_kind("machine")
-    assert '"sm80"' in cell.body
+    assert f'"{machine}"' in cell.body
+
+
+def test_cube_and_vector_cores_have_engines_of_their_own() -> None:
+    """Scores go to the vector cores and weights back through global memory, beside the loads of keys and values."""
+    program = kernel("ascend_attention", heads=1, seq_len=128, dim=64, block_M=64, block_N=64)
+    report = simulate(program, load_machine("ascend-910b"))
+    assert all(report.engines[name].busy > 0 for name in ("mte2", "mte2_vector", "mte3", "fixpipe", "cube", "vector"))
+    assert report.engines["scalar"].busy == report.engines["mte1"].busy == 0
+    trips = [t for t in report.traffic if t.buffer == "scores_gm"]
+    assert sorted((t.source, t.destination) for t in trips) == [("global", "shared"), ("wmma.accumulator", "global")]
 
 
 @pytest.mark.parametrize("machine", ["sm80", "sm90"])

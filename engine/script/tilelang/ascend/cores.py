@@ -63,7 +63,7 @@ class CoreReader(DeclarationReader):
             return None
         var = Var(names[0].id if isinstance(names[0], ast.Name) else "vid", "int32")
         self.exprs.define(var.name, var, names[0])
-        return Lanes((var,), (IntImm(VECTOR_CORES),), ("threadIdx.x",))
+        return Lanes((var,), (IntImm(VECTOR_CORES),), ("vthread.x",))
 
     def leave_core(self, body: Stmt) -> Stmt:
         """Return the statements of the kernel in one order, or only to be read if it is not known."""

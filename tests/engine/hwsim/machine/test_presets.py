@@ -16,7 +16,18 @@ from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
-PRESETS = ("cpu-core", "dual-bank-npu", "gemmini", "gpu-sm", "matrix-vector-npu", "sm80", "sm90", "tpu-v1", "vta")
+PRESETS = (
+    "ascend-910b",
+    "cpu-core",
+    "dual-bank-npu",
+    "gemmini",
+    "gpu-sm",
+    "matrix-vector-npu",
+    "sm80",
+    "sm90",
+    "tpu-v1",
+    "vta",
+)
 
 NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
 """The machine's structure: names and connections."""
@@ -161,6 +172,16 @@ def test_each_row_of_a_product_on_vta_takes_one_cycle():
     assert found["A_local.inp_buffer"][1].duration == 4 + 512 // 8
     engine, cost = found["C_local.acc_buffer"]
     assert engine == "store" and cost.duration == 4 + 256 // 2
+
+
+def test_product_on_ascend_multiplies_a_cube_a_cycle():
+    # 128 x 256 x 64 in cubes of 16: 8 * 16 * 4 cycles and 21 of set-up. 128 KiB go out in 164 cycles and 86 bytes a cycle.
+    source = matmul(128, 256, 64, "float16", "float32")
+    found = costs(staged(source, "shared.l1", "shared.l1", "wmma.accumulator"), "ascend-910b")
+    engine, cost = found["C"]
+    assert engine == "cube" and cost.duration == 21 + 8 * 16 * 4
+    engine, cost = found["C_wmma.accumulator"]
+    assert engine == "fixpipe" and cost.duration == 164 + -(-128 * 256 * 4 // 86)
 
 
 def test_product_on_gemmini_is_folded_over_the_array():

@@ -20,6 +20,7 @@ from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
 SCOPES = {
+    "ascend-910b": ("shared.l1", "shared.l1", "wmma.accumulator"),
     "cpu-core": (),
     "dual-bank-npu": ("local.vtcm", "local.vtcm", "local.acc"),
     "gemmini": ("local.scratchpad", "local.scratchpad", "local.accumulator"),
