@@ -31,7 +31,9 @@ from .older_calls import current_name
 from .trace import Replay, do_one
 
 SHOWN = ("print", "show")
-_PARTS = frozenset({"show", "script", "print", "mod", "trace", "seed", "fork_seed", "state", "func_working_on"})
+_PARTS = frozenset(
+    {"show", "script", "print", "mod", "trace", "seed", "fork_seed", "state", "func_working_on", "get_sref"}
+)
 """Attributes of a schedule that do not change it, and whose values are not needed."""
 SEED = 1
 """The seed of random decisions that a text leaves open, so that it opens as the same schedule each time."""

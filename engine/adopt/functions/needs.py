@@ -51,7 +51,8 @@ class Need(msgspec.Struct, frozen=True):
     @property
     def example(self) -> str:
         """A value of the kind, as `--size` takes it."""
-        small = next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
+        small = _SHORT.get(self.name.lower()) if self.kind == "size" else None
+        small = small or next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
         if self.kind == "tensor":
             many = "x".join(["16"] * self.rank)
             return f"{many}x{self.dtype}" if self.rank else self.dtype
@@ -71,6 +72,8 @@ _DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
 """Examples of types of packed or quantized numbers, by a word of their names."""
 _INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|lengths?$|ranks?$|_map$", re.IGNORECASE)
 """Names of tensors of integers."""
+_SHORT: Mapping[str, str] = {"s": "1", "d": "1", "p": "0", "kh": "3", "kw": "3", "max_displacement": "1"}
+"""Examples of sizes with these names."""
 _SMALL: Mapping[str, str] = {
     "page_block": "256", "block_h": "16", "heads_kv": "8", "kv_head": "8", "head_kv": "8", "num_stages": "2", "threads": "128",
     "stride": "1", "dilation": "1", "group": "1", "pad": "0", "axis": "0", "block_size": "2", "factor": "2", "kernel": "3", "bits": "4",

@@ -41,6 +41,7 @@ class Uses:
         """Return the kind of a parameter and its rank: the number of axes of a tensor or items of a list; `kind` is the guess by its
         name."""
         found = "tensor" if kind == "tensor" else self._kinds.get(name, kind)
+        found = kind if kind == "dtype" and found == "list" else found
         name = self._alike.get(name, name)
         least = max(self._axes.get(name, 0), 2)
         if found == "tensor" and name in self._single:

@@ -6,9 +6,21 @@ import ast
 from collections.abc import Callable, Iterable
 
 from ..reading.source import Source
-from .bindings import EVERY_NAME, bound_names, calls_in, changed_roots, global_names, root_name
+from .bindings import EVERY_NAME, bound_names, calls_in, changed_roots, free_names, global_names, root_name
 from .scope import Scope, Unknown, Value
-from .values import Array, Bound, Class, Function, Instance, Module, is_mutable, reachable
+from .values import (
+    Array,
+    Bound,
+    Class,
+    Definition,
+    Function,
+    Instance,
+    Module,
+    TextModule,
+    is_mutable,
+    parts,
+    reachable,
+)
 
 MAX_VALUES = 100_000
 """Maximum number of values that are searched for those that code may change."""
@@ -26,7 +38,8 @@ class Memory:
         self.made: list[Value] = []
         self.changed: dict[int, tuple[Value, ast.AST]] = {}
         self.events = 0  # operations of code that is not evaluated
-        self._escaped = False  # whether such code has functions of the text
+        self._escaped: dict[int, Value] = {}  # functions and objects of the text that such code has
+        self._used: dict[ast.AST, frozenset[str]] = {}
         self._scopes: list[Scope] | None = [] if any(isinstance(n, ast.Nonlocal) for n in source.nodes) else None
 
     def opened(self, scope: Scope) -> Scope:
@@ -52,11 +65,11 @@ class Memory:
         for value in given:
             for part in reachable(value, MAX_VALUES):
                 if isinstance(part, Function | Bound | Class | Instance):
-                    self._escaped = True
+                    self._escaped[id(part)] = part
                 if is_mutable(part) and not keeps:
                     self.changed[id(part)] = (part, node)
         if self._escaped or EVERY_NAME in self.hidden:
-            self._forget_hidden(scope, node)
+            self._forget_hidden(scope, node, self._escaped.values())
 
     def forget(self, scope: Scope, node: ast.AST, why: str = "", origin: str = "") -> None:
         """Forget the values of the names, lists and objects that a piece of code may change which is not evaluated."""
@@ -83,8 +96,9 @@ class Memory:
             return
         given = (call.func, *call.args, *(keyword.value for keyword in call.keywords))
         values = [scope.get(root.id) for root in map(root_name, given) if root is not None]
-        if any(isinstance(value, Function | Bound | Class | Instance) for value in values):
-            self._forget_hidden(scope, call)
+        called = [value for value in values if isinstance(value, Function | Bound | Class | Instance)]
+        if called:
+            self._forget_hidden(scope, call, called)
         for value in values:
             self._forget_items(value, call)
 
@@ -93,15 +107,46 @@ class Memory:
             if is_mutable(part):
                 self.changed[id(part)] = (part, node)
 
-    def _forget_hidden(self, scope: Scope, node: ast.AST) -> None:
-        """Forget all that functions of the text may change."""
+    def _forget_hidden(self, scope: Scope, node: ast.AST, functions: Iterable[Value]) -> None:
+        """Forget all that functions of the text may change: names that they declare, and lists and objects that they can reach."""
         for known in (scope, *(self._scopes or ())):
             names = known.all_names() if EVERY_NAME in self.hidden else self.hidden & known.all_names()
             for name in names:
                 if not isinstance(known.get(name), Module):
                     known.forget([name], Unknown(self.why(node)))
+        reached = None if EVERY_NAME in self.hidden else self._reached(functions)
         for value in self.made:
-            self.changed.setdefault(id(value), (value, node))
+            if reached is None or id(value) in reached:
+                self.changed.setdefault(id(value), (value, node))
+
+    def _reached(self, functions: Iterable[Value]) -> set[int] | None:
+        """Return the ids of the values that functions and objects can reach through the names that their code uses; None for too many."""
+        seen: dict[int, Value] = {}
+        pending = [*functions]
+        while pending:
+            value = pending.pop()
+            if id(value) in seen:
+                continue
+            if len(seen) >= MAX_VALUES:
+                return None
+            seen[id(value)] = value
+            pending += parts(value)
+            if isinstance(value, TextModule):
+                pending += (value.scope.peek(name) for name in value.scope.all_names())
+            elif isinstance(value, Function):
+                pending += (value.scope.peek(name) for name in self._names_of(value.node))
+                pending += () if value.owner is None else (value.owner,)
+            elif isinstance(value, Instance):
+                pending.append(value.of)
+            elif isinstance(value, Class):
+                pending += value.bases
+        return {*seen}
+
+    def _names_of(self, node: Definition) -> Iterable[str]:
+        """Return the names that a function uses; cached."""
+        if node not in self._used:
+            self._used[node] = frozenset(free_names(node))
+        return self._used[node]
 
 
 __all__ = ["Memory"]

@@ -35,6 +35,11 @@ class Imported(Foreign):
         self._load: Callable[[], Value] | None = load
         self._value: Value = Unknown("files import it from each other")
 
+    @property
+    def known(self) -> Value:
+        """The value if it is read; None before."""
+        return self._value if self._load is None else None
+
     def read(self) -> Value:
         load, self._load = self._load, None
         if load is not None:
@@ -154,6 +159,12 @@ class Scope:
         """Return the value of `name`; None if undefined."""
         table = self._table(name)
         return None if table is None else _read(table[name])
+
+    def peek(self, name: str) -> Value:
+        """Return the value of `name` without reading another file for it; None if it is not read, or undefined."""
+        table = self._table(name)
+        found = None if table is None else table[name]
+        return found.known if isinstance(found, Imported) else found
 
     def _table(self, name: str) -> Table | None:
         """Return the innermost table with `name`, unless a function around binds it later."""

@@ -88,7 +88,8 @@ def _unpacked(run: Evaluator, target: ast.Tuple | ast.List, value: Value) -> Seq
     names = target.elts
     found = run.iterate(value, target)
     if found is None:
-        return (value if isinstance(value, Unknown) else run.runs(target, (value,)),) * len(names)
+        unknown = value if isinstance(value, Unknown) else run.runs(target, (value,))
+        return [unknown if unknown.origin else Unknown(unknown.why) for _ in names]  # each is named after its variable
     given: list[Value] = []
     for item in found:
         given.append(item)

@@ -40,6 +40,10 @@ KNOWN = {
     ),
     "an array in place": ("import numpy as np\na = np.array([1, 2])\na = a + 3\nM = int(a[0]) * 1", 4),
     "a logarithm of NumPy": ("import numpy as np\nM = int(np.ceil(np.log2(200)))", 8),
+    "a list that no function of other code reaches": (
+        "import random\ndef size():\n    return 4\nrandom.Random.size = size\nxs = [4]\nrandom.seed(1)\nM = xs[0]",
+        4,
+    ),
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass\nclass C:\n    a: int\n    b: int = 3\nM = C(1).b + C(a=1, b=5).b",
         8,
@@ -54,6 +58,10 @@ UNKNOWN = {
     "a constant of another file that may be None": "from config import SIZE\nM = 4 if SIZE is None else 8",
     "constants of other files": "import one, other\nM = 4 if one.SIZE == other.SIZE else 8",
     "a set": "M = len({1, 2, 2})",
+    "a list that a function of other code reaches": "import other\nxs = [8]\ndef f():\n    xs[0] = 4\nother.register(f)\nother.run()\nM = xs[0]",
+    "a list that a function reaches by another": "import other\nxs = [8]\ndef g():\n    xs[0] = 4\ndef f():\n    g()\nother.register(f)\nM = xs[0]",
+    "a list of an object that other code has": "import other\nclass A:\n    def __init__(self):\n        self.xs = [8]\n    def f(self):\n        self.xs[0] = 4\na = A()\nother.register(a.f)\nM = a.xs[0]",
+    "a list that a function of other code gets later": "import other\ndef f():\n    xs[0] = 4\nother.register(f)\nxs = [8]\nother.run()\nM = xs[0]",
     "an array that is changed in place": "import numpy as np\na = np.array([1, 4])\nb = a\na += 1\nM = int(b[1])",
     "an array that other code gets": "import numpy as np, other\na = np.array([1, 4])\nother.sort(a)\nM = int(a[1])",
     "a row that other code gets": "import numpy as np, other\na = np.array([[1, 4], [5, 4]])\nother.sort(a[1])\nM = int(a[0][1])",
