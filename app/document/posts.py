@@ -227,6 +227,8 @@ def _notes(post: Post, sliced: Sliced, program: PostProgram, found: Snippet, fil
     start = Place(program.lines[0], 1, program.lines[0], 1, filename)
     count = len(post.labels)
     notes = [Note(f"the text has {count} programs, this is number {post.number}", start)] if count > 1 else []
+    others = program.other_schedules(found)
+    notes += [Note(others, start)] if others else []
     first, last = program.lines
     for number, line in unread_lines(sliced.parts):
         if first < number < last:

@@ -42,7 +42,7 @@ from .functions.needs import missing_values, named_need
 from .functions.nested import NestedProgram, makes_program, nested_programs, schedules_given
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
-from .schedule_counts import schedules_in
+from .schedule_counts import MANY, schedules_in
 
 MAX_CHARACTERS = 400_000
 """Maximum length of a text that is split into programs."""
@@ -78,12 +78,18 @@ class PostProgram(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """What the program is, for lists."""
         shown = self.name if self.nested is None else self.nested.shown
-        return shown if self.schedule is None else f"{shown}, schedule {self.schedule[0]} of {self.schedule[1]}"
+        number, count = self.schedule or (1, 1)
+        return shown if count == 1 else f"{shown}, schedule {number} of {count}"
 
     @property
     def chosen(self) -> int | None:
         """The number, from 0, of the schedule that is read; None if the statements make one."""
         return None if self.schedule is None else self.schedule[0] - 1
+
+    def other_schedules(self, found: Snippet) -> str:
+        """Return a sentence about schedules that are not offered; "" if there are none."""
+        is_first = self.schedule is not None and found.schedules > self.schedule[1]
+        return f"the text makes {found.schedules} schedules here: this is the first" if is_first else ""
 
     def each_schedule(self, count: int) -> Iterator[PostProgram]:
         """Yield the program with each of its schedules."""
@@ -180,12 +186,15 @@ def _nested(text: str, tree: ast.Module) -> Iterator[PostProgram]:
 
 
 def _schedules_of(program: PostProgram, filename: str, home: Path | None) -> Iterator[PostProgram]:
-    """Yield a program with each of the schedules that its statements make. Those of a loop are counted by reading it."""
-    count = 1
-    if schedules_in(ast.parse(program.text)) > 1:
-        with suppress(TilewrightError):
-            count = read_program(replace_fields(program, schedule=(1, 1)), filename, home=home).schedules
-    yield from program.each_schedule(min(max(count, 1), MAX_SCHEDULES))
+    """Yield a program with each of the schedules that its statements make. Those of a loop are counted by reading it; of a text that
+    cannot be read without values, the first is offered."""
+    if schedules_in(ast.parse(program.text)) < MANY:
+        yield program
+        return
+    first, count = replace_fields(program, schedule=(1, 1)), 1
+    with suppress(TilewrightError):
+        count = read_program(first, filename, home=home).schedules
+    yield from first.each_schedule(min(max(count, 1), MAX_SCHEDULES))
 
 
 def read_program(

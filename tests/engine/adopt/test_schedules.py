@@ -108,3 +108,11 @@ def test_loop_that_asks_the_schedule_is_passed_over() -> None:
     loop = "found = set()\nfor _ in range(9):\n    found.add(mutator.apply(sch.trace))\n    if len(found) == 3:\n        break\n"
     text = f"{DOUBLE}sch = tir.Schedule(double)\n{loop}sch.parallel(sch.get_loops('B')[0])\n"
     assert methods(text) == [["get_loops", "parallel"]]
+
+
+def test_first_schedule_of_a_loop_that_needs_values_is_offered() -> None:
+    text = f"{ADD}import other\nsizes = other.sizes()\nfor parts in sizes:\n    s = add('int8', parts)\n"
+    (program,) = programs_in(text).programs
+    assert program.label == "add"
+    found = read_program(program, sizes={"sizes": "4x8"})
+    assert program.other_schedules(found) == "the text makes 2 schedules here: this is the first"
