@@ -97,6 +97,7 @@ class ScheduleDialect(TEDialect):
         owner = self.reader.source.owner(node)
         if owner not in self._definitions:
             self._definitions[owner] = ModuleReader(owner)
+        self._definitions[owner].exprs.device = self.reader.device
         return self._definitions[owner]
 
     def is_program(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> bool:

@@ -141,6 +141,9 @@ class TEDialect(ScriptDialect):
         read_tile = function_named(name) if is_of_language(name) else None
         if read_tile is not None:
             return read_tile(self.reader, node)
+        known = self.reader.device.value(self.reader.source, name, node)
+        if known is not None:
+            return known
         script_name = self.reader.script_name(node.func)
         read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
         if read is not None:

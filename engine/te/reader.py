@@ -11,6 +11,7 @@ from ..ir import dtype as dt
 from ..script import Note
 from ..script.errors import UnknownValueError
 from ..script.language import calls_old_te
+from ..script.reading.device import Device
 from ..script.reading.expressions import ExpressionReader
 from ..script.reading.source import PositionTable, Source
 from ..script.subset.calls import called
@@ -55,7 +56,8 @@ class TEReader(ExpressionReader):
         super().__init__(source, PositionTable())
         self.sizes = {name: value for name, value in given.items() if isinstance(value, int)}
         self.outside = {name: typed_variable(value) for name, value in given.items()}
-        self.used: set[str] = set()  # the given variables that were used
+        self.device = Device(given)
+        self.used = self.device.used  # the given variables that were used
         self.chosen = chosen
         self.schedules = 0  # those that the text made
         self.old = any(map(calls_old_te, source.nodes))

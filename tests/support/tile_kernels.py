@@ -13,11 +13,13 @@ from tilewright.engine.ir import PrimFunc
 KERNELS = Path(__file__).parents[1] / "engine" / "script" / "tilelang" / "kernels"
 
 
-def kernel(name: str, **given: Any) -> PrimFunc:
-    """Return the first kernel of a file, with values of its parameters."""
+def kernel(name: str, function: str = "", **given: Any) -> PrimFunc:
+    """Return a kernel of a file, the first one without a name, with values of its parameters."""
     path = KERNELS / f"{name}.py"
     text = path.read_text()
-    program = read_nested_program(programs_in(text, path.name).programs[0], path.name, given)[0].program
+    listed = programs_in(text, path.name).programs
+    wanted = next(p for p in listed if p.nested is not None and p.nested.name.startswith(function))
+    program = read_nested_program(wanted, path.name, given)[0].program
     assert isinstance(program, PrimFunc)
     return program
 

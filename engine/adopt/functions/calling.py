@@ -40,6 +40,7 @@ class _Seeker(ScheduleDialect):
         self.wanted = wanted
         parameters = {need.name for need in wanted.needs}
         reader.outside = {name: typed_variable(value) for name, value in given.items() if name not in parameters}
+        reader.device.given = {**given}
         self.of_axes: set[str] = set()  # unknown variables of functions of axes
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program

@@ -75,6 +75,7 @@ _INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|
 _SHORT: Mapping[str, str] = {"s": "1", "d": "1", "p": "0", "kh": "3", "kw": "3", "max_displacement": "1"}
 """Examples of sizes with these names."""
 _SMALL: Mapping[str, str] = {
+    "num_sms": "132", "sm_version": "90",
     "page_block": "256", "block_h": "16", "heads_kv": "8", "kv_head": "8", "head_kv": "8", "num_stages": "2", "threads": "128",
     "stride": "1", "dilation": "1", "group": "1", "pad": "0", "axis": "0", "block_size": "2", "factor": "2", "kernel": "3", "bits": "4",
     "batch": "1",

@@ -39,6 +39,9 @@ class ScriptDialect(Dialect):
         read = function_named(name) if is_of_language(name) else None
         if read is not None:
             return read(self.reader, node)
+        known = self.reader.device.value(self.reader.source, name, node)
+        if known is not None:
+            return known
         if self.reader.called(node) is not None:
             return self.reader.intrinsic(node)
         return super().call(run, name, node)

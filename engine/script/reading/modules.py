@@ -358,7 +358,7 @@ def program_values(run: Evaluator, node: ast.AST) -> dict[str, Value]:
             value = run.scope[name]
             if not isinstance(value, Module) or not _IS_OF_TVM.search(value.name):
                 found[name] = _program_value(run, name, value, node)
-            elif value.name.startswith("tilelang"):
+            elif value.name.startswith("tilelang") or value.name.endswith(".DataType"):
                 found[name] = value
     for name in _quoted_names(node):
         if name in run.scope and isinstance(value := run.scope[name], TypeVariable):
@@ -384,7 +384,7 @@ def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Va
     for part in reachable(value, 1000):
         by = run.memory.change_of(part)
         if by is not None:
-            return Unknown(f"line {run.line(by)} may change it")
+            return Unknown(f"line {run.line(by)} may change it", run.origin_of(by))
         if isinstance(part, Unknown) and isinstance(value, tuple | list):
             return part
     if isinstance(value, Expr) and not isinstance(value, IntImm | FloatImm | Var):

@@ -11,6 +11,7 @@ from ...ir import dtype as dt
 from ..errors import ParseError, UnknownValueError
 from ..subset.scope import Scope, Unknown, Value
 from ..subset.values import Module, unknown_error
+from .device import Device
 from .source import PositionTable, Source
 
 _ALIASES = {"int": "int32", "uint": "uint32", "float": "float32", "boolean": "bool"}
@@ -42,6 +43,7 @@ class Reader(ABC):
         self.positions = positions
         self.scope = Scope()
         self.module: str | None = None  # the name of the class of functions around
+        self.device = Device({})
         self.namespaces: dict[str, str] = dict.fromkeys(SCRIPT_NAMESPACES, "T") | {"I": "I"}
 
     # --- classification of syntax nodes

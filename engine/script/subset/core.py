@@ -239,7 +239,7 @@ class Evaluator:
     def seen(self, value: Value) -> Value:
         """Return a value as it is known now: lists and objects that other code may have changed are unknown."""
         by = self.memory.change_of(value)
-        return value if by is None else Unknown(f"line {self.line(by)} may change its items")
+        return value if by is None else Unknown(f"line {self.line(by)} may change its items", self.origin_of(by))
 
     def known(self, node: ast.expr) -> Value:
         """Return the value of an expression that must be known. Raises "unsupported"."""
@@ -256,6 +256,10 @@ class Evaluator:
         found = Unknown(f"line {self.line(node)} makes it by code that is never run", self._origin(node))
         self._origins[node] = found.origin
         return found
+
+    def origin_of(self, node: ast.AST) -> str:
+        """Return what made an expression unknown when it was read last; "" if that is not recorded."""
+        return self._origins.get(node, "")
 
     def _origin(self, node: ast.AST) -> str:
         """Return the variable or attribute that makes an expression unknown; "" for the result of a call."""

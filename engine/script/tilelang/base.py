@@ -9,6 +9,7 @@ from ...ir import (
     Annotations,
     Buffer,
     BufferLoad,
+    BufferRegion,
     BufferStore,
     Expr,
     IfThenElse,
@@ -19,21 +20,16 @@ from ...ir import (
     Stmt,
     Var,
     build,
+    substitute,
     walk,
 )
 from ..reading.blocks import unique_name
-from ..reading.reader import Item
+from ..reading.reader import Item, compose
 from ..reading.source import Source
 from ..reading.statements import StatementReader
-from ..subset.scope import Foreign, Value
+from ..subset.scope import Value
 from .blocks import Axis, Lanes, block, guarded, on_lanes, outside, ranges_of, seen_through
 from .expressions import TileExpressions
-
-
-class Barrier(Foreign):
-    """A barrier, or a descriptor of an instruction: no values are computed from it."""
-
-    __slots__ = ()
 
 
 class TileBase(StatementReader):
@@ -54,7 +50,8 @@ class TileBase(StatementReader):
         self.made: dict[ast.stmt, Stmt] = {}  # what each statement became
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
-        self.thread_vars: dict[int, Expr] = {}
+        self.pending: list[Stmt] = []  # statements that an expression needs before the one that is read
+        self.divergent: set[str] = set()  # names that may differ between threads
         self.lanes: Lanes | None = None  # the threads of the kernel, if code for single threads names them
         self.private: dict[Buffer, Buffer] = {}  # the buffers of each thread, with the buffers of their copies
         self.masks: list[Expr] = []  # conditions that hold for some threads only
@@ -66,15 +63,21 @@ class TileBase(StatementReader):
     # --- blocks
 
     def block(
-        self, hint: str, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (), sums: bool = False
-    ) -> Stmt:
-        """Return the block of an operation in its loops."""
+        self, hint: str, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (), sums: bool = False, each: bool = False
+    ) -> Stmt:  # fmt: skip
+        """Return the block of an operation in its loops. It runs once, unless it concerns single threads or runs in `each` of them."""
         name = unique_name(hint, self.block_names)
         if self.views:
             body, conditions = seen_through(body, self.views), [seen_through(c, self.views) for c in conditions]
-        conditions = [*self.masks, *conditions]
-        if self.lanes is not None and not self.runs_once([n for part in (body, *conditions) for n in walk(part)]):
-            mine, body, conditions = on_lanes(self.lanes, self.private, body, conditions, updates=sums)
+        once = self.lanes is None or self.runs_once(
+            [n for part in (body, *conditions, *self.masks) for n in walk(part)]
+        )
+        if self.lanes is None or once:
+            conditions = [*self.masks, *conditions]
+        else:
+            each = self.in_each(each=each, sums=sums) or any(map(self.differs, (body, *conditions)))
+            conditions = [*self.conditions(body, is_own=each), *conditions]
+            mine, body, conditions = on_lanes(self.lanes, self.private, body, conditions, updates=each)
             axes = [*mine, *axes]
         on_memory = [c for c in conditions if any(isinstance(node, BufferLoad) for node in walk(c))]
         if on_memory:
@@ -84,6 +87,50 @@ class TileBase(StatementReader):
             )
         self.axes |= {a.var for a in axes}
         return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
+
+    def declared(
+        self, hint: str, body: Stmt, reads: Sequence[BufferRegion], writes: Sequence[BufferRegion]
+    ) -> Stmt:  # fmt: skip
+        """Return the block of an operation that only declares its regions."""
+        name = unique_name(hint, self.block_names)
+        axes: list[Axis] = []
+        masks = self.masks
+        regions = [[self._owned(r) for r in reads], [self._owned(r) for r in writes]]
+        if self.lanes is not None:
+            each = any(self.differs(r) or r.buffer in self.private for r in (*reads, *writes))
+            masks = self.conditions(body, is_own=each)
+            axes = self.lanes.axes() if each or any(map(self.differs, masks)) else []
+            numbers = {v: a.var for v, a in zip(self.lanes.vars, axes, strict=bool(axes))}
+            regions = [[substitute(r, numbers) for r in side] for side in regions]
+            masks = [substitute(m, numbers) for m in masks]
+        return block(name, self.loops, axes, body, conditions=masks, regions=(tuple(regions[0]), tuple(regions[1])))
+
+    def _owned(self, region: BufferRegion) -> BufferRegion:
+        """Return a region of the buffer that holds its elements: the whole one that a view shows, and the part of a thread."""
+        buffer = region.buffer
+        if buffer in self.views:
+            while buffer in self.views:
+                buffer = self.views[buffer]
+            region = build.full_region(buffer)
+        if self.lanes is None or buffer not in self.private:
+            return region
+        return BufferRegion(self.private[buffer], (*map(build.point, self.lanes.vars), *region.region))
+
+    def conditions(self, body: Stmt, *, is_own: bool) -> list[Expr]:
+        """Return the conditions under which a statement runs: in each thread that has the masks, or once if some thread has them."""
+        if is_own or not self.masks:
+            return self.masks
+        found = self.groups(self.masks)
+        written = {node.buffer for node in walk(body) if isinstance(node, BufferStore)}
+        if found is None and any(isinstance(node, BufferLoad) and node.buffer in written for node in walk(body)):
+            assert self.at is not None
+            raise self.source.error(self.at, "unsupported", "this runs once for a group of threads that is not known when the text is read",
+                                    expected="a condition on the numbers of the threads")  # fmt: skip
+        return self.masks if found is None else found
+
+    def groups(self, masks: Sequence[Expr]) -> list[Expr] | None:
+        """Return the conditions under which some thread has all masks; None if that is not known."""
+        raise NotImplementedError
 
     def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
         ranges = self.ranges()
@@ -129,10 +176,21 @@ class TileBase(StatementReader):
 
     def statement(self, node: ast.stmt, *, is_last: bool) -> Item | None:
         self.at = node
-        made = super().statement(node, is_last=is_last)
-        if isinstance(made, Stmt):
-            self.made[node] = made
-        return made
+        outer, self.pending = self.pending, []
+        try:
+            item = super().statement(node, is_last=is_last)
+            if self.pending:
+                parts = [*self.pending, *([] if item is None else [item])]
+                item = (
+                    build.seq([p for p in parts if isinstance(p, Stmt)])
+                    if item is None or isinstance(item, Stmt)
+                    else compose(parts)
+                )
+        finally:
+            self.pending = outer
+        if isinstance(item, Stmt):
+            self.made[node] = item
+        return item
 
     def same_scope(self, nodes: list[ast.stmt]) -> Stmt | None:
         """Read statements that run in the scope around them: the branch of a condition that is known, or the body of a macro."""
@@ -152,14 +210,18 @@ class TileBase(StatementReader):
         """Whether a statement with these nodes runs on no unit in particular."""
         return False
 
-    def differs(self, value: Expr) -> bool:
-        """Whether a value may differ between threads."""
-        if self.lanes is None:
-            return False
-        return any(
-            (isinstance(n, Var) and n in self.lanes.vars) or (isinstance(n, BufferLoad) and n.buffer in self.private)
-            for n in walk(value)
+    def in_each(self, *, each: bool, sums: bool) -> bool:
+        """Whether a statement that names no unit runs in each of them."""
+        return each and not any(loop.kind == "parallel" for loop in self.loops.values())
+
+    def differs(self, code: Node) -> bool:
+        """Whether a value or a statement differs between threads: it names one, or memory that each thread has for itself."""
+        lanes, private = self.lanes, self.private
+        return lanes is not None and any(
+            (isinstance(n, Var) and n in lanes.vars)
+            or (isinstance(n, BufferLoad | BufferStore) and n.buffer in private)
+            for n in walk(code)
         )
 
 
-__all__ = ["Barrier", "TileBase"]
+__all__ = ["TileBase"]

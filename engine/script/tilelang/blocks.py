@@ -15,6 +15,7 @@ from ...ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
+    BufferRegion,
     BufferStore,
     Call,
     Expr,
@@ -37,6 +38,8 @@ from ...ir.expr import IterType
 
 N = TypeVar("N", bound=Node)
 Loops: TypeAlias = Mapping[Var, For]
+Regions: TypeAlias = tuple[tuple[BufferRegion, ...], tuple[BufferRegion, ...]]
+"""What a block reads and writes."""
 
 
 class Axis(msgspec.Struct, frozen=True, eq=False):
@@ -67,9 +70,10 @@ def axes_of(extents: Iterable[Expr]) -> tuple[list[Axis], list[Expr]]:
 
 def block(
     name: str, around: Loops, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (),
-    sums: bool = False, loop_kind: ForKind = "serial",
+    sums: bool = False, loop_kind: ForKind = "serial", regions: Regions | None = None,
 ) -> Stmt:  # fmt: skip
-    """Return a block in loops of its `axes`, which runs if all `conditions` hold.
+    """Return a block in loops of its `axes`, which runs if all `conditions` hold. It reads and writes what its body does, or the given
+    `regions`.
 
     `around` are the loops around it. One whose iterations depend on each other and that does not occur in the written indices carries a
     value from one iteration to the next, a sum if it `sums`.
@@ -93,7 +97,10 @@ def block(
         iter_vars, values = [IterVar(Var("vi"), build.make_range(0, 1), "spatial")], (IntImm(0),)
     inside = substitute(body, iterators)
     made = Block(name, tuple(iter_vars), (), (), inside)
-    reads, writes = accessed_regions(made)
+    if regions is None:
+        reads, writes = accessed_regions(made)
+    else:
+        reads, writes = (tuple(substitute(region, iterators) for region in side) for side in regions)
     realize = BlockRealize(values, build.logical_and(*conditions), Block(name, tuple(iter_vars), reads, writes, inside))
     return build.nest([*own.values()], realize)
 

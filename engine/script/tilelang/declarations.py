@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -24,11 +24,11 @@ from ...ir import (
 from ..errors import ParseError
 from ..reading.buffers import declaration, read_buffer
 from ..reading.intrinsics import parameters
-from ..reading.reader import Item
+from ..reading.reader import Item, compose
 from ..subset.scope import Value
 from .ascend.memories import ALLOCATIONS
-from .base import Barrier, TileBase
-from .expressions import TileExpressions
+from .expressions import Barrier, TileExpressions
+from .threads import ThreadReader
 
 _SCOPES = {
     "alloc_shared": "shared.dyn",
@@ -48,15 +48,10 @@ _BARRIERS = (
     "alloc_wgmma_desc",
     "alloc_tcgen05_smem_desc",
 )
-_WARPS: Mapping[str, Callable[[Expr], Expr]] = {
-    "get_warp_idx": lambda thread: build.floordiv(thread, 32),
-    "get_lane_idx": lambda thread: build.floormod(thread, 32),
-    "get_warp_group_idx": lambda thread: build.floordiv(thread, 128),
-}
 THREADS = "tl.launch_threads"
 
 
-class DeclarationReader(TileBase):
+class DeclarationReader(ThreadReader):
     """Reads allocations and assignments."""
 
     def _assign(self, node: ast.Assign) -> Item | None:
@@ -64,6 +59,12 @@ class DeclarationReader(TileBase):
             made = [self._assign(ast.copy_location(ast.Assign([target], node.value), node)) for target in node.targets]
             return build.seq([item for item in made if isinstance(item, Stmt)])
         target, call = node.targets[0], node.value
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(call, ast.Tuple)
+            and any(isinstance(e, ast.Subscript) for e in target.elts)
+        ):
+            return self._elements(node, target, call)
         function = (self.exprs.called(call) or "").removeprefix("T.")
         if isinstance(target, ast.Name) and isinstance(call, ast.Call):
             if function in _SCOPES or function in ALLOCATIONS:
@@ -81,9 +82,6 @@ class DeclarationReader(TileBase):
                 return self._placed_view(target, call)
             if function == "empty":
                 return self._output(target, call)
-            if function in ("get_thread_binding", "get_warp_idx", "get_lane_idx", "get_warp_group_idx"):
-                self.exprs.define(target.id, self._thread_number(call, function), target)
-                return None
         if function == "const":
             return self._sizes(target, self.exprs.value(call))
         if isinstance(target, ast.Tuple | ast.List) and function:
@@ -94,12 +92,26 @@ class DeclarationReader(TileBase):
             return None
         return super()._assign(node)
 
-    def _thread_number(self, call: ast.Call, function: str) -> Expr:
-        """Read `T.get_thread_binding(0)`: the number of the thread along an axis; or the number of its warp."""
-        if function != "get_thread_binding":
-            return _WARPS[function](self.thread_vars[0])
-        dim = self.exprs.constant_int(call.args[0]) if call.args else 0
-        return self.thread_vars[dim]
+    def _elements(self, node: ast.Assign, target: ast.Tuple, values: ast.Tuple) -> Item | None:
+        """Read `A[0], A[1] = A[1], A[0]`: all values are computed before the first is stored."""
+        if len(target.elts) != len(values.elts) or not all(isinstance(e, ast.Subscript) for e in target.elts):
+            raise self.source.error(
+                node, "unsupported", "this assignment is not supported", expected="as many elements as values"
+            )
+        first: list[Stmt] = []
+        after: list[Item] = []
+        for element, value_node in zip(target.elts, values.elts, strict=True):
+            value = self.exprs.expr(value_node)
+            name = ast.copy_location(ast.Name("moved", ast.Load()), value_node)
+            if any(isinstance(part, BufferLoad) for part in walk(value)):
+                kept = self.own("moved", value.dtype)
+                first.append(self.store(kept, value, (IntImm(0),), self.source.place(value_node)))
+                value = BufferLoad(kept, (IntImm(0),))
+            with self.exprs.scope.nested():
+                self.exprs.scope.define("moved", value)
+                stored = self._assign(ast.copy_location(ast.Assign([element], name), node))
+            after += [] if stored is None else [stored]
+        return compose([*first, *after])
 
     def _sizes(self, target: ast.expr, found: Value) -> None:
         """Read `M, N = T.const("M, N")`: sizes that are given, or stay symbolic."""
@@ -132,7 +144,7 @@ class DeclarationReader(TileBase):
 
     def is_private(self, buffer: Buffer) -> bool:
         """Whether each unit has its own copy of a buffer."""
-        return buffer.scope in _PRIVATE
+        return buffer.scope in _PRIVATE and buffer.name in self.divergent
 
     def keep(self, buffer: Buffer, name: ast.Name) -> None:
         made = buffer
@@ -144,7 +156,12 @@ class DeclarationReader(TileBase):
     def shape(self, node: ast.expr) -> tuple[Expr, ...]:
         value = self.exprs.require_known(self.exprs.value(node), node)
         items = value if isinstance(value, tuple | list) else (value,)
-        return tuple(self.exprs.as_expr(item, node) for item in items)
+        nodes = (
+            node.elts
+            if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == len(items)
+            else [node] * len(items)
+        )
+        return tuple(self.exprs.as_expr(item, part) for item, part in zip(items, nodes, strict=True))
 
     def _variable(self, name: ast.Name, call: ast.Call) -> Item | None:
         """Read `x = T.alloc_var("int32", init=0)`: a scalar of each thread that can be assigned."""

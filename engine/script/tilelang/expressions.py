@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
-from ...ir import Buffer, BufferLoad, Call, Expr, IntImm, Var, build
+from ...ir import EQ, Buffer, BufferLoad, Call, Expr, IntImm, Var, build
 from ..reading.expressions import ExpressionReader
 from ..reading.intrinsics import INTRINSICS, operands, parameters
+from ..reading.operators import bitwise
 from ..reading.reader import Reader
-from ..subset.scope import Value
+from ..reading.source import PositionTable, Source
+from ..subset.scope import Foreign, Value
 from ..subset.values import Module
 from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
+from .opaque import VALUES, value_named
+
+_WARP = 32
+
+
+class Barrier(Foreign):
+    """A barrier, a list of them, or a descriptor of an instruction: no values are computed from it."""
+
+    __slots__ = ()
+
+
+class Exchange(Protocol):
+    """What threads give each other. Each method adds statements before the one that is read."""
+
+    def given_away(self, node: ast.AST, value: Expr) -> Callable[[Expr], Expr]:
+        """Return a function from a thread's number to the value that it has."""
+        ...
+
+    def combined(self, node: ast.AST, value: Expr, combine: Callable[[Expr, Expr], Expr], first: Expr) -> Expr:
+        """Return the combination of the values of all threads of a warp."""
+        ...
+
+    def updated(self, node: ast.Call) -> Expr:
+        """Return the value of an element before an update."""
+        ...
+
 
 ReadFunction: TypeAlias = Callable[[Reader, ast.Call], Value]
 
 
 class TileExpressions(ExpressionReader):
     """Reads the expressions of TileLang."""
+
+    def __init__(self, source: Source, positions: PositionTable) -> None:
+        super().__init__(source, positions)
+        self.threads: Sequence[
+            Expr
+        ] = ()  # the numbers of a thread along each axis, in kernels with code for single threads
+        self.exchange: Exchange | None = None
 
     def value(self, node: ast.expr) -> Value:
         if isinstance(node, ast.IfExp):
@@ -53,6 +88,10 @@ class TileExpressions(ExpressionReader):
             return BufferLoad(value, (IntImm(0),) * len(value.shape))
         return value
 
+    def _subscript(self, node: ast.Subscript) -> Value:
+        known = self.scope.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        return known if isinstance(known, Barrier) else super()._subscript(node)
+
     def owner(self, node: ast.expr) -> Value:
         known = self.scope.get(node.id) if isinstance(node, ast.Name) else None
         return known if isinstance(known, Buffer) else super().owner(node)
@@ -64,6 +103,11 @@ class TileExpressions(ExpressionReader):
             while isinstance(root, ast.Attribute):
                 root = root.value
             name = ast.unparse(node.func) if isinstance(root, ast.Name) and root.id == "tilelang" else ""
+        own = name.removeprefix("T.")
+        if own in VALUES:
+            return value_named(own, self, node)
+        if own.startswith("atomic_") and self.exchange is not None:
+            return self.exchange.updated(node)
         read = function_named(name)
         return super()._call(node) if read is None else read(self, node)
 
@@ -78,6 +122,12 @@ class TileExpressions(ExpressionReader):
 def _dtype(reader: Reader, node: ast.Call) -> Value:
     """`T.dtype("float16")`."""
     return reader.dtype(node.args[0])
+
+
+def _const(reader: Reader, node: ast.Call) -> Value:
+    """`T.const("M, N")`: sizes of an eager kernel; or TVM's `T.const(3, "uint16")`."""
+    is_name = bool(node.args) and isinstance(reader.value(node.args[0]), str)
+    return _dynamic(reader, node) if is_name else INTRINSICS["const"](reader, node)
 
 
 def _dynamic(reader: Reader, node: ast.Call) -> Value:
@@ -101,12 +151,6 @@ def _reinterpret(reader: Reader, node: ast.Call) -> Value:
             node, "wrong-arguments", "T.reinterpret needs a value and a type", expected='T.reinterpret(x, "uint16")'
         )
     return Call("reinterpret", (reader.as_expr(value, node),), dtype)
-
-
-def _loop_break(reader: Reader, node: ast.Call) -> Value:
-    raise reader.error(
-        node, "unsupported", "leaving a loop is not supported", expected="a condition around the rest of the body"
-    )
 
 
 def _clamp(reader: Reader, node: ast.Call) -> Value:
@@ -167,11 +211,122 @@ def _cast(reader: Reader, node: ast.Call) -> Value:
     return build.cast(reader.as_expr(value, node), reader.dtype(second if dtype is b else first))
 
 
+def _thread(reader: Reader, node: ast.Call, dim: ast.expr | None = None) -> Expr:
+    """Return the number of the thread along an axis, the first without one."""
+    assert isinstance(reader, TileExpressions)
+    at = 0 if dim is None else reader.constant_int(dim)
+    if not 0 <= at < len(reader.threads):
+        raise reader.error(node, "unsupported", "the number of a thread is not known here", expected="code of a kernel")
+    return reader.threads[at]
+
+
+def _thread_binding(reader: Reader, node: ast.Call) -> Value:
+    """`T.get_thread_binding(0)`."""
+    return _thread(reader, node, node.args[0] if node.args else None)
+
+
+def _bound_thread(reader: Reader, node: ast.Call) -> Value:
+    """`T.thread_binding(0, 128, thread="threadIdx.x")`."""
+    tag = next((reader.string(k.value) for k in node.keywords if k.arg == "thread"), "")
+    axis = {"threadIdx.x": 0, "threadIdx.y": 1, "threadIdx.z": 2}.get(tag)
+    if axis is None:
+        raise reader.error(
+            node, "unsupported", "this is no thread", expected='T.thread_binding(0, 128, thread="threadIdx.x")'
+        )
+    return _thread(reader, node, ast.copy_location(ast.Constant(axis), node))
+
+
+def _threads(reader: Reader, node: ast.Call) -> Value:
+    """`T.get_thread_bindings()`."""
+    _thread(reader, node)
+    assert isinstance(reader, TileExpressions)
+    return tuple(reader.threads)
+
+
+def _of_thread(make: Callable[[Expr, int], Expr], size: int = _WARP) -> ReadFunction:
+    """`T.get_lane_idx(warp_size)` and the like: a function of the thread's number and a number of threads."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        given = reader.constant_int(node.args[0]) if node.args else size
+        return make(_thread(reader, node), given)
+
+    return read
+
+
+def _elected(thread: Expr, size: int) -> Expr:
+    """Return whether a thread is the one that is elected of so many; of all for 0."""
+    number = thread if size == 0 else build.floormod(thread, size)
+    return build.compare(EQ, number, build.const(0, number.dtype))
+
+
+def _shuffle(source: Callable[[Expr, Expr, int], Expr], arguments: tuple[int, int, int]) -> ReadFunction:
+    """Read an exchange within warps. `source` gives the lane of the value for a lane, the argument and the width; `arguments` are the
+    places of the value, the argument and the width."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        assert isinstance(reader, TileExpressions)
+        thread, (value, by, width) = _thread(reader, node), arguments
+        assert reader.exchange is not None
+        size = reader.constant_int(node.args[width]) if len(node.args) > width else _WARP
+        lane = build.floormod(thread, size)
+        found = source(lane, build.cast(reader.expr(node.args[by]), lane.dtype), size)
+        return reader.exchange.given_away(node, reader.expr(node.args[value]))(
+            build.add(build.sub(thread, lane), found)
+        )
+
+    return read
+
+
+def _kept_lane(lane: Expr, other: Expr, size: int) -> Expr:
+    """Return another lane, or the own one if the other is outside of the group."""
+    inside = build.logical_and(
+        build.ge(other, build.const(0, other.dtype)), build.lt(other, build.const(size, other.dtype))
+    )
+    return build.if_then_else(inside, other, lane)
+
+
+_LANES: Mapping[str, Callable[[Expr, Expr, int], Expr]] = {
+    "shfl_xor": lambda lane, by, size: _kept_lane(lane, bitwise("bitwise_xor", lane, by), size),
+    "shfl_down": lambda lane, by, size: _kept_lane(lane, build.add(lane, by), size),
+    "shfl_up": lambda lane, by, size: _kept_lane(lane, build.sub(lane, by), size),
+    "shfl": lambda lane, by, size: build.floormod(by, size),
+}
+"""For each exchange the lane whose value a lane gets (CUDA's `__shfl_sync` and its siblings)."""
+
+
+def _reduced(combine: Callable[[Expr, Expr], Expr], first: Callable[[Expr], Expr]) -> ReadFunction:
+    """`T.warp_reduce_sum(value)`."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        assert isinstance(reader, TileExpressions)
+        _thread(reader, node)
+        assert reader.exchange is not None
+        (value,) = operands(reader, node, ("value",))
+        return reader.exchange.combined(node, value, combine, first(value))
+
+    return read
+
+
 FUNCTIONS: Mapping[str, ReadFunction] = {
+    "get_thread_binding": _thread_binding,
+    "thread_binding": _bound_thread,
+    "get_thread_bindings": _threads,
+    **dict.fromkeys(("get_warp_idx", "get_warp_idx_sync"), _of_thread(build.floordiv)),
+    "get_lane_idx": _of_thread(build.floormod),
+    "get_warp_group_idx": _of_thread(build.floordiv, 4 * _WARP),
+    **dict.fromkeys(("shuffle_elect", "tl_shuffle_elect"), _of_thread(_elected)),
+    **{name: _shuffle(source, (0, 1, 2)) for name, source in _LANES.items()},
+    **{f"{name}_sync": _shuffle(source, (1, 2, 3)) for name, source in _LANES.items() if name != "shfl"},
+    "shfl_sync": _shuffle(_LANES["shfl"], (0, 1, 2)),
+    "tvm_warp_shuffle": _shuffle(_LANES["shfl"], (1, 2, 3)),
+    "warp_reduce_sum": _reduced(build.add, lambda x: build.const(0, x.dtype)),
+    "warp_reduce_max": _reduced(build.maximum, lambda x: x),
+    "warp_reduce_min": _reduced(build.minimum, lambda x: x),
     "dtype": _dtype,
-    **dict.fromkeys(("dynamic", "symbolic", "const"), _dynamic),
+    **dict.fromkeys(("dynamic", "symbolic"), _dynamic),
+    "const": _const,
+    "tvm.DataType": _dtype,
     "reinterpret": _reinterpret,
-    "loop_break": _loop_break,
     "clamp": _clamp,
     "max": _many(build.maximum),
     "min": _many(build.minimum),

@@ -12,11 +12,17 @@ _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 _ALIASES = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32", "short": "int16", "long": "int64",
             "ushort": "uint16", "ulong": "uint64", "char": "int8", "uchar": "uint8", "float8_e4m3": "float8_e4m3fn"}  # fmt: skip
 """Names of data types from C and torch."""
-_HELPERS = ("tilelang.cdiv", "tilelang.next_power_of_2", "tilelang.math.next_power_of_2", "tilelang.math.cdiv")
+_HELPERS = (
+    "tilelang.cdiv",
+    "tilelang.next_power_of_2",
+    "tilelang.math.next_power_of_2",
+    "tilelang.math.cdiv",
+    "tvm.DataType",
+)
 
 
 def is_of_language(name: str) -> bool:
-    """Whether a dotted name belongs to TileLang's language, or is one of its helpers for sizes."""
+    """Whether a dotted name belongs to TileLang's language, or is a helper for sizes and types."""
     return _LANGUAGE.match(name) is not None or name in _HELPERS
 
 

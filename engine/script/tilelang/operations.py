@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from .base import TileBase
 
 ReadOperation: TypeAlias = "Callable[[TileBase, ast.Call], Stmt | None]"
+Combine: TypeAlias = Callable[[Expr, Expr], Expr]
 _IGNORED = (
     "annotations", "coalesced_width", "loop_layout", "disable_tma", "eviction_policy", "prefer_instruction", "memory_order", "batch",
-    "nan_propagate", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "is_tcgen05",
+    "nan_propagate", "return_prev", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "is_tcgen05",
 )  # fmt: skip
 """Options that say how an operation is done, not what it means."""
 
@@ -91,7 +92,50 @@ def _stored(
     value = build.cast(value, buffer.dtype)
     if combine is not None:
         value = combine(BufferLoad(buffer, at), value)
-    return reader.block(name, axes, BufferStore(buffer, value, at), conditions=conditions, sums=combine is not None)
+    is_scalar = combine is not None and not axes
+    return reader.block(
+        name, axes, BufferStore(buffer, value, at), conditions=conditions, sums=combine is not None, each=is_scalar
+    )
+
+
+def _im2col(reader: TileBase, node: ast.Call) -> Stmt:
+    """`T.im2col(image, columns, m, k, kernel, stride, dilation, pad)`: tile (m, k) of the matrix of patches of an NHWC image."""
+    names = ("img", "col", "nhw_step", "c_step", "kernel", "stride", "dilation", "pad")
+    first, second, *rest = arguments(reader, node, names, len(names))
+    image, columns = whole(reader, first), whole(reader, second)
+    m, k, kernel, stride, dilation, pad = (reader.exprs.index(part) for part in rest if part is not None)
+    if len(image.shape) != 4 or len(columns.shape) < 2:
+        raise reader.exprs.error(
+            node, "wrong-arguments", "im2col needs an NHWC image and a matrix", expected="four axes, and two"
+        )
+    _, height, width, channels = image.shape
+
+    def places(extent: Expr) -> Expr:
+        covered = build.sub(
+            build.add(extent, build.mul(2, pad)), build.add(build.mul(dilation, build.sub(kernel, 1)), 1)
+        )
+        return build.add(build.floordiv(covered, stride), 1)
+
+    axes, there = axes_of(columns.shape)
+    row = build.add(build.mul(m, columns.shape[-2]), there[-2])
+    column = build.add(build.mul(k, columns.shape[-1]), there[-1])
+    rows, lines = places(height), places(width)
+    inside_image = build.floormod(row, build.mul(rows, lines))
+    y, x = build.floordiv(inside_image, lines), build.floormod(row, lines)
+    tap = build.floordiv(column, channels)
+
+    def moved(at: Expr, by: Expr) -> Expr:
+        return build.sub(build.add(build.mul(at, stride), build.mul(by, dilation)), pad)
+
+    at = (build.floordiv(row, build.mul(rows, lines)), moved(y, build.floordiv(tap, kernel)), moved(x, build.floormod(tap, kernel)),
+          build.floormod(column, channels))  # fmt: skip
+    value: Expr = BufferLoad(image.buffer, moved_by(image.start, at))
+    ranges = ranges_of(reader.loops, axes)
+    inside = outside(image.buffer, at, ranges)
+    if inside:
+        value = build.if_then_else(build.logical_and(*inside), value, build.const(0, image.buffer.dtype))
+    written = moved_by(columns.start, there)
+    return _stored(reader, f"{columns.buffer.name}_im2col", columns.buffer, written, value, axes)
 
 
 def _fill(reader: TileBase, node: ast.Call) -> Stmt:
@@ -138,6 +182,26 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
         return _moved(reader, node, source, target, name, combine)
 
     return read
+
+
+_UPDATES: Mapping[str, Combine] = {"add": build.add, "max": build.maximum, "min": build.minimum}
+
+
+def update_before(reader: TileBase, node: ast.Call) -> tuple[BufferLoad, Expr, list[Expr]]:
+    """Read `T.atomic_add(A[i], value, return_prev=True)`: the element, its new value, and the conditions under which it is there."""
+    function = (reader.exprs.called(node) or "").removeprefix("T.atomic_").partition("_")[0]
+    first, second = arguments(reader, node, ("dst", "value"), 2)
+    assert first is not None and second is not None
+    target = read_tile(reader.exprs, first)
+    if function not in _UPDATES or (
+        target.extents is not None and not all(build.is_const(e, 1) for e in target.extents)
+    ):
+        raise reader.exprs.error(
+            node, "unsupported", "this update gives no value", expected="T.atomic_add(A[i], value, return_prev=True)"
+        )
+    element = BufferLoad(target.buffer, target.start)
+    value = _UPDATES[function](element, build.cast(reader.exprs.expr(second), target.buffer.dtype))
+    return element, value, outside(target.buffer, target.start, reader.ranges())
 
 
 def _has_slices(node: ast.expr) -> bool:
@@ -226,8 +290,6 @@ def _at(tile: Tile, row: Expr, column: Expr) -> tuple[Expr, ...]:
 
 
 # --- reductions and scans
-
-Combine: TypeAlias = Callable[[Expr, Expr], Expr]
 
 
 def _least(dtype: str) -> Expr:
@@ -410,6 +472,7 @@ def _finalize(reader: TileBase, node: ast.Call) -> Stmt | None:
 
 OPERATIONS: Mapping[str, ReadOperation] = {
     **dict.fromkeys(("copy", "async_copy", "tma_copy"), _copy),
+    **dict.fromkeys(("im2col", "c2d_im2col"), _im2col),
     **dict.fromkeys(("fill", "clear"), _fill),
     **dict.fromkeys(("gemm", "gemm_v1", "gemm_v2", "wgmma_gemm", "tcgen05_gemm"), _gemm),
     **{f"reduce_{kind}": _reduction(kind) for kind in KINDS},
@@ -424,4 +487,15 @@ OPERATIONS: Mapping[str, ReadOperation] = {
 }  # fmt: skip
 """Readers of tile operations by name."""
 
-__all__ = ["KINDS", "OPERATIONS", "ReadOperation", "arguments", "flag", "matrices", "moved_by", "product", "whole"]
+__all__ = [
+    "KINDS",
+    "OPERATIONS",
+    "ReadOperation",
+    "arguments",
+    "flag",
+    "matrices",
+    "moved_by",
+    "product",
+    "update_before",
+    "whole",
+]

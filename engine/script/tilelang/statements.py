@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...arith import simplify
 from ...ir import (
     NE,
     Annotation,
@@ -33,12 +34,13 @@ from ..reading.helpers import in_macro
 from ..reading.intrinsics import parameters
 from ..reading.loops import header
 from ..reading.reader import Item
-from ..subset.values import Function
+from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .blocks import Lanes
 from .declarations import THREADS
-from .operations import OPERATIONS
+from .opaque import OPAQUE, declared
+from .operations import OPERATIONS, update_before
 from .pipelines import planned, spread
+from .threads import GRID, WARP_GROUP
 
 _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",
@@ -55,24 +57,32 @@ _HINTS = (
     "cp_async_barrier_noinc", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
-_THREAD_NAMES = ("T.get_thread_binding", "T.get_warp_idx", "T.get_lane_idx", "T.get_warp_group_idx")
-GRID = ("x", "y", "z")
 STAGES = "num_stages"
 STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
-WARP_GROUP = "tl.warp_group"
 
 
 class TileReader(CoreReader):
     """Translates the statements of TileLang kernels."""
 
+    def begin_function(self) -> None:
+        super().begin_function()
+        self.exprs.exchange = self
+
     def _rare(self, node: ast.stmt) -> Item | None:
         if isinstance(node, ast.Return) and self.tensors:
             return None  # the outputs of an eager kernel
+        if isinstance(node, ast.While) and not node.orelse:
+            return self._while(node)
         return super()._rare(node)
 
     # --- launches
 
     def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
+        kept = [item for item in node.items if not self._is_output(item.context_expr)]
+        if not kept:
+            return self.same_scope(node.body)
+        if len(kept) < len(node.items):
+            node = ast.copy_location(ast.With(kept, node.body), node)
         item = node.items[0]
         call, function = item.context_expr, self.exprs.called(item.context_expr)
         if isinstance(call, ast.Call) and function in ("T.Kernel", "T.ClusterKernel"):
@@ -128,11 +138,11 @@ class TileReader(CoreReader):
             is_core = self.is_core(call)
             outer, self.lanes = (
                 self.lanes,
-                self.enter_core(node, call, units) if is_core else self._units(node, call, names),
+                self.enter_core(node, call, units) if is_core else self.units_of(node.body, self.threads_of(threads)),
             )
             body = self.nested_body(node.body)
             body = self.leave_core(body) if is_core else body
-            self.lanes = outer
+            self.lanes, self.exprs.threads = outer, ()
         for loop in loops:
             del self.loops[loop.loop_var]
         made = build.nest(loops, body)
@@ -141,28 +151,6 @@ class TileReader(CoreReader):
             assert isinstance(inner, For)
             inner = self.mark(inner, place).body
         return made
-
-    def _units(self, node: ast.With, call: ast.Call, names: Sequence[ast.expr]) -> Lanes | None:
-        """Return the threads of a kernel, if code for single threads names them."""
-        named = (self.exprs.called(part) for part in ast.walk(node) if isinstance(part, ast.Call))
-        if not any(name in _THREAD_NAMES for name in named):
-            return None
-        threads = next((k.value for k in call.keywords if k.arg == "threads"), None)
-        return self._lanes(self.threads_of(threads))
-
-    def _lanes(self, counts: Annotations) -> Lanes:
-        """Return the threads of a block; there are 128 if the kernel gives no number."""
-        given = counts[0][1] if counts else ()
-        extents = [e for e in given if isinstance(e, Expr)] if isinstance(given, tuple) else []
-        extents = [*extents, IntImm(1), IntImm(1)][:3] if extents else [IntImm(128), IntImm(1), IntImm(1)]
-        variables = [Var(f"t{name}", "int32") for name in GRID]
-        kept = [n for n, extent in enumerate(extents) if n == 0 or not build.is_const(extent, 1)]
-        self.thread_vars = {n: variables[n] if n in kept else IntImm(0) for n in range(len(GRID))}
-        return Lanes(
-            tuple(variables[n] for n in kept),
-            tuple(extents[n] for n in kept),
-            tuple(f"threadIdx.{GRID[n]}" for n in kept),
-        )
 
     def printed_thread(self, target: ast.expr, call: ast.Call) -> None:
         """Read `tx: T.int32 = T.launch_thread_idx(0)` of the printed IR, whose block has the number of threads."""
@@ -175,10 +163,15 @@ class TileReader(CoreReader):
             printed = next(
                 (launched(part) for node in body for part in ast.walk(node) if launched(part) is not None), None
             )
-            self.lanes = self._lanes(self.threads_of(printed))
-        self.exprs.define(target.id, self.thread_vars[self.exprs.constant_int(call.args[0])], target)
+            self.lanes = self.units_of(body, self.threads_of(printed))
+        self.exprs.define(target.id, self.exprs.threads[self.exprs.constant_int(call.args[0])], target)
 
     # --- operations
+
+    def updated(self, node: ast.Call) -> Expr:
+        """Return the value of an element before an update."""
+        element, value, conditions = update_before(self, node)
+        return self.before(node, element, value, conditions)
 
     def _expression(self, node: ast.Expr) -> Item | None:
         function = (self.exprs.called(node.value) or "").removeprefix("T.")
@@ -196,15 +189,31 @@ class TileReader(CoreReader):
         if read is not None and isinstance(node.value, ast.Call):
             made = read(self, node.value)
             return None if made is None else self.placed(made, self.source.place(node))
+        if function in OPAQUE and isinstance(node.value, ast.Call):
+            return self.placed(declared(self, node.value, function), self.source.place(node))
         if function == "annotate_safe_value":
             self._safe_values(node.value)
             return None
-        if function in _HINTS:
+        if function in _HINTS or self._is_output(node.value):
             return None
         made = self._called_macro(node)
         if made is not None:
             return self._macro(made, node)
         return super()._expression(node)
+
+    def _is_output(self, node: ast.expr) -> bool:
+        """Whether a call prints, or marks a place for a profiler."""
+        match node:
+            case ast.Call(func=ast.Name(id="print")):
+                return True
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=root))):
+                return self._is_profiler(root)
+            case _:
+                return False
+
+    def _is_profiler(self, name: str) -> bool:
+        module = self.exprs.scope.get(name)
+        return isinstance(module, Module) and module.name.startswith("tilelang.tools.")
 
     def _safe_values(self, call: ast.expr) -> None:
         """Read `T.annotate_safe_value({A: value})`: what copies read outside of a buffer."""
@@ -242,25 +251,9 @@ class TileReader(CoreReader):
         zero = build.const(0, test.dtype)
         condition = test if test.dtype == "bool" else build.compare(NE, test, zero)
         if self.differs(condition):
-            return self._masked(node, condition)
+            return self.masked(node, condition)
         otherwise = self.nested_body(node.orelse) if node.orelse else None
         return self.mark(IfThenElse(condition, self.nested_body(node.body), otherwise), self.source.header(node))
-
-    def _masked(self, node: ast.If, condition: Expr) -> Stmt:
-        """Read a branch that some threads take: each statement in it runs on these. A condition on memory is computed once, before."""
-        first: list[Stmt] = []
-        if any(isinstance(part, BufferLoad) for part in walk(condition)):
-            name = ast.copy_location(ast.Name("mask", ast.Store()), node)
-            kept = Buffer("mask", (IntImm(1),), "bool", "local.var")
-            self.keep(kept, name)
-            first = [self.store(kept, condition, (IntImm(0),), self.source.header(node))]
-            condition = BufferLoad(kept, (IntImm(0),))
-        branches: list[Stmt] = []
-        for mask, body in ((condition, node.body), (build.logical_not(condition), node.orelse)):
-            self.masks.append(mask)
-            branches += [self.nested_body(body)] if body else []
-            self.masks.pop()
-        return build.seq([*first, *branches])
 
     def _assert(self, node: ast.Assert) -> Item | None:
         """Read an assertion on constants; one on sizes is passed over."""
@@ -276,14 +269,13 @@ class TileReader(CoreReader):
 
     # --- loops
 
-    def headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
-        found, step = self._headers(node)
-        if any(self.differs(loop.extent) or self.differs(loop.min) for loop in found):
-            raise self.source.error(node, "unsupported", "a loop whose length differs between threads is not supported",
-                                    expected="the same number of iterations for all threads")  # fmt: skip
-        return found, step
-
     def _for(self, node: ast.For) -> Stmt:
+        if isinstance(node.iter, ast.Call) and self.exprs.called(node.iter) == "T.Persistent":
+            return self._persistent(node, node.iter)
+        if isinstance(node.target, ast.Name) and not node.orelse:
+            found, step = self.headers(node.iter)
+            if len(found) == 1 and (step is not None or self.differs(found[0].min) or self.differs(found[0].extent)):
+                return self.own_loop(node, found[0], step)
         made = super()._for(node)
         if self.launch and isinstance(made, For) and made.thread_tag is not None:
             made, self.launch = replace(made, annotations=(*made.annotations, *self.launch)), ()
@@ -339,7 +331,51 @@ class TileReader(CoreReader):
         )
         return replace(loop, annotations=(*loop.annotations, *added))
 
-    def _headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
+    def _persistent(self, node: ast.For, call: ast.Call) -> Stmt:
+        """Read `for bx, by in T.Persistent([m, n], wave_size, index, group_size=8)`: the tiles of one of `wave_size` blocks, in groups of
+        columns, as `PersistentFor` of TileLang 0.1.15 (`src/ir.cc`) orders them."""
+        names = ("domain", "wave_size", "index", "group_size", "num_stages", "annotations")
+        domain_node, wave_node, index_node, group_node, stages, _ = parameters(self.exprs, call, names, 3)
+        assert domain_node is not None and wave_node is not None and index_node is not None
+        value = self.exprs.require_known(self.exprs.value(domain_node), domain_node)
+        domain = [self.exprs.as_expr(v, domain_node) for v in (value if isinstance(value, tuple | list) else (value,))]
+        wave, index = self.exprs.index(wave_node), self.exprs.index(index_node)
+        group = IntImm(8) if group_node is None else self.exprs.index(group_node)
+        group = build.maximum(IntImm(1), build.minimum(group, domain[-1]))
+        grouped = [_ceildiv(domain[-1], group), *domain[:-1], group]
+        size: Expr = IntImm(1)
+        for extent in grouped:
+            size = build.mul(size, extent)
+        waves = simplify(_ceildiv(size, wave))
+        notes = (
+            ()
+            if stages is None or build.is_const(self.exprs.index(stages), 0)
+            else ((STAGES, self.exprs.index(stages)),)
+        )
+        loop = header(build.const(0, waves.dtype), waves, "serial", None, notes)
+        var = Var("w", waves.dtype)
+        number = rest = build.add(build.mul(var, wave), index)
+        found: list[Expr] = []
+        for extent in reversed(grouped[1:]):
+            found.insert(0, build.truncmod(rest, extent))
+            rest = build.div(rest, extent)
+        last = build.add(build.mul(rest, group), found[-1])
+        targets = self._names(node.target)
+        self.loops[var] = loop
+        self.around.append(loop)
+        with self.exprs.scope.nested():
+            for name, coordinate in zip(targets, [*found[:-1], last], strict=True):
+                self.exprs.define(name.id, coordinate, name)
+            body = self.nested_body(node.body)
+        self.around.pop()
+        del self.loops[var]
+        body = IfThenElse(build.lt(last, domain[-1]), body)
+        count = build.int_value(waves)
+        if count is not None and count >= 2:
+            body = IfThenElse(build.lt(number, size), body)
+        return self.placed(For(var, loop.min, loop.extent, loop.kind, body, None, notes), self.source.header(node))
+
+    def headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
         function = (self.exprs.called(node) or "").removeprefix("T.")
         if isinstance(node, ast.Call) and function == "Parallel":
             return [header(build.const(0, e.dtype), e, "parallel") for e in map(self.exprs.index, node.args)], None
@@ -391,6 +427,10 @@ def _several(stmt: Stmt) -> tuple[Stmt, ...]:
 def numbers(note: Annotation) -> list[int]:
     """Return the numbers of an annotation that is a list."""
     return [n.value for n in note if isinstance(n, IntImm)] if isinstance(note, tuple) else []
+
+
+def _ceildiv(a: Expr, b: Expr) -> Expr:
+    return build.floordiv(build.add(a, build.sub(b, 1)), b)
 
 
 def launched(node: ast.AST) -> ast.expr | None:

@@ -10,6 +10,7 @@ from ....ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Expr,
     IntImm,
     Node,
     NodeAttr,
@@ -137,6 +138,12 @@ class CoreReader(DeclarationReader):
         if self.lanes is not None and any(isinstance(node, Var) and node in self.lanes.vars for node in nodes):
             self.unordered = self.unordered or "a statement of the cube core uses the number of a vector core"
         return True
+
+    def in_each(self, *, each: bool, sums: bool) -> bool:
+        return sums if self.on_core else super().in_each(each=each, sums=sums)
+
+    def conditions(self, body: Stmt, *, is_own: bool) -> list[Expr]:
+        return self.masks if self.on_core else super().conditions(body, is_own=is_own)
 
     # --- scopes and flags
 

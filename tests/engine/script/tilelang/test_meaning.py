@@ -75,3 +75,61 @@ def test_branch_in_a_pipelined_loop() -> None:
     found = run(kernel("branch", M=40, N=64, K=96), {"A": a, "B": b, "mask": mask})["C"]
     kept = np.repeat(mask, 32)
     np.testing.assert_allclose(found, (a * kept).astype("float32") @ b.astype("float32"), rtol=1e-3, atol=1e-2)
+
+
+def test_values_that_threads_exchange() -> None:
+    a = numbers(3, 64, dtype="float32")
+    found = run(kernel("exchange", "exchanged", N=3), {"A": a})["B"]
+    lane = np.arange(64) % 32
+    base = np.arange(64) - lane
+    at = {
+        0: base + (lane ^ 2),
+        1: base + np.where(lane + 2 < 32, lane + 2, lane),
+        2: base + np.where(lane >= 2, lane - 2, lane),
+    }
+    np.testing.assert_array_equal(found[0], a[:, at[0]])
+    np.testing.assert_array_equal(found[1], a[:, at[1]])
+    np.testing.assert_array_equal(found[2], a + a[:, at[2]])
+    sums = a.reshape(3, 2, 32).sum(-1, keepdims=True)
+    np.testing.assert_allclose(found[3], np.broadcast_to(sums, (3, 2, 32)).reshape(3, 64), rtol=1e-5, atol=1e-5)
+
+
+def test_loops_that_are_longer_in_some_threads() -> None:
+    a = np.random.default_rng(5).integers(-3, 4, 40).astype("int32")
+    found = run(kernel("exchange", "uneven", M=40), {"A": a})
+    own = [a[t::32][a[t::32] > 0].sum() + t * (t - 1) // 2 for t in range(32)]
+    np.testing.assert_array_equal(found["counts"], own)
+    positive = np.flatnonzero(a > 0)
+    assert sorted(found["found"][: len(positive)]) == positive.tolist()
+
+
+def test_tile_operations_of_some_threads_run_once() -> None:
+    a, b = numbers(32, 32), numbers(32, 32, seed=1)
+    found = run(kernel("exchange", "groups", M=32), {"A": a, "B": b})["C"]
+    product = a.astype("float32") @ b.astype("float32")
+    np.testing.assert_allclose(found[0], 4 * product, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found[1], 4 * product + 1, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("m", "n", "blocks"), [(50, 70, 3), (16, 16, 4), (33, 16, 1)])
+def test_tiles_of_persistent_blocks(m: int, n: int, blocks: int) -> None:
+    a = numbers(m, n, dtype="float32")
+    np.testing.assert_array_equal(run(kernel("tiles", "ordered", M=m, N=n, blocks=blocks), {"A": a})["B"], a)
+
+
+@pytest.mark.parametrize(("stride", "dilation", "pad"), [(1, 1, 0), (2, 1, 1), (1, 2, 2)])
+def test_patches_of_an_image(stride: int, dilation: int, pad: int) -> None:
+    image, weights = numbers(2, 7, 8, 3, dtype="float32"), numbers(3, 3, 3, 5, dtype="float32")
+    program = kernel("tiles", "patches", N=2, C=3, H=7, W=8, F=5, K=3, S=stride, D=dilation, P=pad)
+    found = run(program, {"image": image, "kernel": weights})["out"]
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    wanted = np.zeros(found.shape, "float32")
+    for y in range(found.shape[1]):
+        for x in range(found.shape[2]):
+            part = padded[
+                :,
+                y * stride : y * stride + 2 * dilation + 1 : dilation,
+                x * stride : x * stride + 2 * dilation + 1 : dilation,
+            ]
+            wanted[:, y, x] = np.einsum("nijc,ijcf->nf", part, weights)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

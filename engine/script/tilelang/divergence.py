@@ -1,0 +1,158 @@
+"""Which names of a kernel may have different values in different threads: those that depend on a thread's number.
+
+A buffer of each thread (`T.alloc_local`, `T.alloc_var`) with the same values in all threads is one buffer, so only the others exist once
+for each thread.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..subset.scope import Scope
+from ..subset.values import Function
+
+THREAD_NUMBERS = ("get_thread_binding", "get_thread_bindings", "thread_binding", "launch_thread_idx", "get_warp_idx", "get_warp_idx_sync",
+                  "get_lane_idx", "get_warp_group_idx", "shuffle_elect", "tl_shuffle_elect")  # fmt: skip
+_OWN_VALUES = ("rng_rand", "rng_rand_float", "tvm_warp_shuffle")
+_PRIVATE = ("alloc_local", "alloc_var")
+_BRANCHES = (ast.If, ast.While, ast.For)
+
+
+def names_threads(body: Iterable[ast.AST]) -> bool:
+    """Whether code asks for the number of a thread."""
+    return any(_function(part) in THREAD_NUMBERS for node in body for part in ast.walk(node))
+
+
+def code_of(nodes: Sequence[ast.stmt], scope: Scope) -> dict[ast.AST, Function]:
+    """Return the functions of the text that code calls, directly or not, by their definitions."""
+    found: dict[ast.AST, Function] = {}
+    pending: list[tuple[ast.AST, Scope]] = [(node, scope) for node in nodes]
+    while pending:
+        node, names = pending.pop()
+        for call in ast.walk(node):
+            value = names.get(call.func.id) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
+            if isinstance(value, Function) and value.node not in found:
+                found[value.node] = value
+                pending.append((value.node, value.scope))
+    return found
+
+
+def divergent_names(nodes: Sequence[ast.stmt], functions: Iterable[Function]) -> set[str]:
+    """Return the names that may differ between threads, in code and in the functions that it calls."""
+    return _Divergence([*nodes], {f.name: f.node for f in functions}).names
+
+
+class _Divergence:
+    """Follows the numbers of threads through assignments, arguments and branches until nothing is added."""
+
+    def __init__(self, body: list[ast.stmt], functions: dict[str, ast.Lambda | ast.FunctionDef]) -> None:
+        self.functions = functions
+        self.names: set[str] = set()
+        self.private: set[str] = set()  # buffers of each thread
+        self.branched: set[str] = set()  # functions that are called in a branch that some threads take
+        size = -1
+        while size != len(self.names) + len(self.private) + len(self.branched):
+            size = len(self.names) + len(self.private) + len(self.branched)
+            for node in body:
+                self._read(node, is_branch=False)
+            for name, function in functions.items():
+                for node in function.body if isinstance(function, ast.FunctionDef) else ():
+                    self._read(node, is_branch=name in self.branched)
+
+    def _differs(self, node: ast.AST | None) -> bool:
+        return node is not None and any(
+            (isinstance(part, ast.Name) and part.id in self.names)
+            or _function(part) in THREAD_NUMBERS
+            or _function(part) in _OWN_VALUES
+            or _function(part).startswith(("shfl_", "warp_reduce"))
+            or any(isinstance(k, ast.keyword) and k.arg == "return_prev" for k in getattr(part, "keywords", ()))
+            for part in ast.walk(node)
+        )
+
+    def _read(self, node: ast.stmt, *, is_branch: bool) -> None:
+        for call in _own_calls(node):
+            self._pass(call, is_branch=is_branch)
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._assign(target, value, is_branch=is_branch)
+            case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+                self._assign(target, value, is_branch=is_branch)
+            case ast.Expr(value=ast.Call() as call) if is_branch or self._differs(call):
+                self.names |= self.private & {part.id for part in ast.walk(call) if isinstance(part, ast.Name)}
+            case ast.For(target=target, iter=items) if self._differs(items):
+                self.names |= {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+            case _:
+                pass
+        if isinstance(node, _BRANCHES):
+            is_branch = is_branch or self._differs(node.iter if isinstance(node, ast.For) else node.test)
+        for field in ("body", "orelse"):
+            for part in getattr(node, field, ()):
+                self._read(part, is_branch=is_branch)
+
+    def _assign(self, target: ast.expr, value: ast.expr | None, *, is_branch: bool) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._assign(part, value, is_branch=is_branch)
+            return
+        root = target.value if isinstance(target, ast.Subscript) else target
+        if not isinstance(root, ast.Name):
+            return
+        if _is_private(value):
+            self.private.add(root.id)
+            if _function(value) == "alloc_var" and self._differs(value):
+                self.names.add(root.id)
+            return
+        differs = (
+            is_branch or self._differs(value) or (isinstance(target, ast.Subscript) and self._differs(target.slice))
+        )
+        if differs and (isinstance(target, ast.Name) or root.id in self.private):
+            self.names.add(root.id)
+
+    def _pass(self, call: ast.Call, *, is_branch: bool) -> None:
+        """Connect the arguments of a call of a function of the text with its parameters."""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        function = self.functions.get(name)
+        if function is None:
+            return
+        if is_branch:
+            self.branched.add(name)
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+        given = [*zip(names, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
+        for parameter, argument in given:
+            if isinstance(argument, ast.Name) and argument.id in self.private:
+                self.private.add(parameter)
+                if parameter in self.names:
+                    self.names.add(argument.id)
+            if self._differs(argument):
+                self.names.add(parameter)
+
+
+def _own_calls(node: ast.stmt) -> Iterator[ast.Call]:
+    """Yield the calls in a statement that are not in the statements inside of it."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Call):
+            yield part
+        pending += [inner for inner in ast.iter_child_nodes(part) if not isinstance(inner, ast.stmt)]
+
+
+def _function(node: ast.AST | None) -> str:
+    """Return the last name of a called function."""
+    return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+
+
+def _is_private(value: ast.AST | None) -> bool:
+    if _function(value) in _PRIVATE:
+        return True
+    if _function(value) not in ("sblock_alloc_buffer", "alloc_buffer") or not isinstance(value, ast.Call):
+        return False
+    return any(
+        k.arg == "scope" and isinstance(k.value, ast.Constant) and k.value.value in ("local", "local.var")
+        for k in value.keywords
+    )
+
+
+__all__ = ["THREAD_NUMBERS", "code_of", "divergent_names", "names_threads"]

@@ -1,0 +1,236 @@
+"""Code for single threads: branches that some threads take, loops that are longer in some, and values that threads exchange.
+
+Statements run one after the other, each in all threads. That is one of the orders that TileLang allows as long as no thread waits for
+another one inside of a branch; such a branch is only read (`WARP_GROUP`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from ...arith import bounds, simplify
+from ...ir import (
+    And,
+    Annotations,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    IfThenElse,
+    IntImm,
+    NodeAttr,
+    Place,
+    Stmt,
+    Var,
+    While,
+    build,
+    free_vars,
+    substitute,
+    walk,
+)
+from ..reading.loops import header
+from .base import TileBase
+from .blocks import Axis, Lanes, axis
+from .divergence import code_of, divergent_names, names_threads
+
+WARP = 32
+GRID = ("x", "y", "z")
+WARP_GROUP = "tl.warp_group"
+"""The key of the attribute around statements of some threads that wait for others."""
+_WAITS = ("barrier_wait", "mbarrier_wait_parity", "mbarrier_wait", "mbarrier_try_wait", "wait_barrier")
+
+
+class ThreadReader(TileBase):
+    """Reads what single threads do."""
+
+    # --- the threads of a kernel
+
+    def units_of(self, body: Sequence[ast.stmt], counts: Annotations) -> Lanes | None:
+        """Return the threads of a kernel if its code asks for their numbers."""
+        functions = code_of(body, self.exprs.scope)
+        if not names_threads([*body, *functions]):
+            return None
+        self.divergent = divergent_names(body, functions.values())
+        given = counts[0][1] if counts else ()
+        extents = [e for e in given if isinstance(e, Expr)] if isinstance(given, tuple) else []
+        extents = [*extents, IntImm(1), IntImm(1)][:3] if extents else [IntImm(128), IntImm(1), IntImm(1)]
+        variables = [Var(f"t{name}", "int32") for name in GRID]
+        kept = [n for n, extent in enumerate(extents) if n == 0 or not build.is_const(extent, 1)]
+        self.exprs.threads = [variables[n] if n in kept else IntImm(0) for n in range(len(GRID))]
+        return Lanes(
+            tuple(variables[n] for n in kept),
+            tuple(extents[n] for n in kept),
+            tuple(f"threadIdx.{GRID[n]}" for n in kept),
+        )
+
+    # --- branches
+
+    def masked(self, node: ast.If, condition: Expr) -> Stmt:
+        """Read a branch that some threads take: each statement in it runs on these. A condition on memory is computed once, before."""
+        first: list[Stmt] = []
+        if self._waits(node):
+            return self._group(node, condition)
+        if any(isinstance(part, BufferLoad) for part in walk(condition)):
+            first, condition = self._kept_mask(condition, self.source.header(node))
+        branches: list[Stmt] = []
+        for mask, body in ((condition, node.body), (build.logical_not(condition), node.orelse)):
+            self.masks.append(mask)
+            branches += [self.nested_body(body)] if body else []
+            self.masks.pop()
+        return build.seq([*first, *branches])
+
+    def _kept_mask(self, condition: Expr, place: Place) -> tuple[list[Stmt], Expr]:
+        kept = self.own("mask", "bool")
+        return [self.store(kept, condition, (IntImm(0),), place)], BufferLoad(kept, (IntImm(0),))
+
+    def _waits(self, node: ast.AST) -> bool:
+        """Whether code waits for other threads at a barrier of its own."""
+        functions = code_of([node], self.exprs.scope)  # pyright: ignore[reportArgumentType]
+        calls = (part.func for code in (node, *functions) for part in ast.walk(code) if isinstance(part, ast.Call))
+        return any(isinstance(func, ast.Attribute) and func.attr in _WAITS for func in calls)
+
+    def _group(self, node: ast.If, condition: Expr) -> Stmt:
+        """Read the branches of groups of threads that wait for each other."""
+        otherwise = self.nested_body(node.orelse) if node.orelse else None
+        branch = IfThenElse(build.TRUE, self.nested_body(node.body), otherwise)
+        return self.mark(NodeAttr(condition, WARP_GROUP, build.const(0, "int32"), branch), self.source.header(node))
+
+    def groups(self, masks: Sequence[Expr]) -> list[Expr] | None:
+        """Return the conditions under which some thread has all masks, for a statement that runs once; None if that is not known."""
+        assert self.lanes is not None
+        kept: list[Expr] = []
+        of_threads: list[Expr] = []
+        for part in (p for mask in masks for p in _conjuncts(mask)):
+            if not self.differs(part):
+                kept.append(part)
+            elif {*free_vars(part)} <= {*self.lanes.vars} and not any(isinstance(n, BufferLoad) for n in walk(part)):
+                of_threads.append(part)
+            else:
+                return None
+        if of_threads and not any(self._hold(of_threads, at) for at in self._numbers()):
+            return [build.FALSE]
+        return kept
+
+    def _numbers(self) -> Iterator[tuple[int, ...]]:
+        assert self.lanes is not None
+        return product(*(range(build.int_value(extent) or 1) for extent in self.lanes.extents))
+
+    def _hold(self, conditions: Sequence[Expr], at: Sequence[int]) -> bool:
+        assert self.lanes is not None
+        numbers = {v: IntImm(n) for v, n in zip(self.lanes.vars, at, strict=True)}
+        return all(build.is_const(simplify(substitute(part, numbers)), 1) for part in conditions)
+
+    # --- loops
+
+    def _while(self, node: ast.While) -> Stmt:
+        condition = self.exprs.condition(node.test)
+        if self.differs(condition) or self.pending:
+            raise self.source.error(node.test, "unsupported", "a while loop whose end differs between threads is not supported",
+                                    expected="a condition that is the same in all threads")  # fmt: skip
+        return self.mark(While(condition, self.nested_body(node.body)), self.source.header(node))
+
+    def own_loop(self, node: ast.For, found: For, step: Expr | None) -> Stmt:
+        """Read a loop with a step, or whose first or last iteration depends on the thread: it counts from 0, up to the largest number of
+        iterations, under a mask."""
+        place, first = self.source.header(node), list[Stmt]()
+        extent = found.extent if step is None else build.floordiv(build.add(found.extent, build.sub(step, 1)), step)
+        is_own = step is not None or self.differs(found.min)
+        mask: list[Expr] = []
+        count = extent
+        if self.differs(extent):
+            largest = bounds(simplify(extent, self.ranges()), self.ranges()).high
+            if largest is None:
+                raise self.source.error(node.iter, "unsupported", "a loop whose length differs between threads is not supported",
+                                        expected="a length with a known largest value")  # fmt: skip
+            count = build.const(max(largest, 0), extent.dtype)
+        made = header(
+            build.const(0, count.dtype) if is_own else found.min, count, found.kind, found.thread_tag, found.annotations
+        )
+        assert isinstance(node.target, ast.Name)
+        var = Var(node.target.id, count.dtype)
+        if self.differs(extent):
+            mask = [build.lt(var if is_own else build.sub(var, found.min), extent)]
+            if any(isinstance(part, BufferLoad) for part in walk(extent)):
+                kept = self.own("count", extent.dtype)
+                first = [self.store(kept, extent, (IntImm(0),), place)]
+                mask = [build.lt(var if is_own else build.sub(var, found.min), BufferLoad(kept, (IntImm(0),)))]
+        value = build.add(found.min, build.mul(var, 1 if step is None else step)) if is_own else var
+        self.loops[var] = made
+        self.around.append(made)
+        self.masks += mask
+        with self.exprs.scope.nested():
+            self.exprs.define(node.target.id, value, node.target)
+            body = self.nested_body(node.body)
+        self.masks = self.masks[: len(self.masks) - len(mask)]
+        self.around.pop()
+        del self.loops[var]
+        loop = For(var, made.min, made.extent, made.kind, body, made.thread_tag, made.annotations)
+        return build.seq([*first, self.mark(loop, place)])
+
+    # --- exchanges
+
+    def own(self, hint: str, dtype: str) -> Buffer:
+        """Return a new variable of each thread."""
+        buffer = Buffer(hint, (IntImm(1),), dtype, "local.var")
+        made = buffer
+        if self.lanes is not None:
+            made = self.private[buffer] = self.lanes.wide(buffer)
+        self.frame.alloc_buffers.append(made)
+        return buffer
+
+    def given_away(self, node: ast.AST, value: Expr) -> Callable[[Expr], Expr]:
+        """Return a function from a thread's number to the value that it has before the statement. Raises "unsupported" for threads in
+        several dimensions whose warps do not lie along the first."""
+        if self.lanes is None or (len(self.lanes.vars) > 1 and (build.int_value(self.lanes.extents[0]) or 1) % WARP):
+            raise self.source.error(node, "unsupported", "an exchange between threads is not supported here",
+                                    expected="threads in one dimension")  # fmt: skip
+        buffer = self.own("given", value.dtype)
+        self.pending.append(self.store(buffer, value, (IntImm(0),), self.source.place(node)))
+        wide, others, extent = self.private[buffer], self.lanes.vars[1:], self.lanes.extents[0]
+
+        def at(number: Expr) -> Expr:
+            inside = build.logical_and(build.ge(number, build.const(0, number.dtype)), build.lt(number, extent))
+            own = BufferLoad(buffer, (IntImm(0),))
+            return build.if_then_else(inside, BufferLoad(wide, (number, *others, IntImm(0))), own)
+
+        return at
+
+    def combined(self, node: ast.AST, value: Expr, combine: Callable[[Expr, Expr], Expr], first: Expr) -> Expr:
+        """Return the combination of the values of all threads of a warp."""
+        at = self.given_away(node, value)
+        assert self.lanes is not None
+        total = self.own("combined", value.dtype)
+        zero, place, k = (IntImm(0),), self.source.place(node), axis("k", IntImm(WARP), "reduce")
+        number = build.add(build.mul(build.floordiv(self.lanes.vars[0], WARP), WARP), k.var)
+        inside = build.lt(number, self.lanes.extents[0])
+        update = BufferStore(total, combine(BufferLoad(total, zero), at(number)), zero)
+        whole = build.is_const(simplify(build.floormod(self.lanes.extents[0], WARP)), 0)
+        self.pending += [
+            self.store(total, first, zero, place),
+            self.placed(self.block("combined", [k], update, conditions=[] if whole else [inside], sums=True), place),
+        ]
+        return BufferLoad(total, zero)
+
+    def before(self, node: ast.AST, target: BufferLoad, value: Expr, conditions: Sequence[Expr]) -> Expr:
+        """Store a new value of an element, and return the one before: the threads do so one after the other."""
+        buffer, zero = self.own("previous", target.dtype), (IntImm(0),)
+        body = build.seq([BufferStore(buffer, target, zero), BufferStore(target.buffer, value, target.indices)])
+        axes: list[Axis] = []
+        self.pending.append(
+            self.placed(self.block("previous", axes, body, conditions=conditions, each=True), self.source.place(node))
+        )
+        return BufferLoad(buffer, zero)
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    if isinstance(condition, And):
+        yield from _conjuncts(condition.a)
+        yield from _conjuncts(condition.b)
+    else:
+        yield condition
+
+
+__all__ = ["GRID", "WARP", "WARP_GROUP", "ThreadReader"]
