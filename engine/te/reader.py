@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
+from ..script.device import Device
 from ..script.errors import UnknownValueError
 from ..script.language import calls_old_te
-from ..script.reading.device import Device
 from ..script.reading.expressions import ExpressionReader
 from ..script.reading.source import PositionTable, Source
 from ..script.subset.calls import called

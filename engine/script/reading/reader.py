@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, Stmt, StringImm, Var, Verbatim, build
 from ...ir import dtype as dt
+from ..device import Device
 from ..errors import ParseError, UnknownValueError
 from ..subset.scope import Scope, Unknown, Value
 from ..subset.values import Module, unknown_error
-from .device import Device
 from .source import PositionTable, Source
 
 _ALIASES = {"int": "int32", "uint": "uint32", "float": "float32", "boolean": "bool"}

@@ -15,9 +15,12 @@ from ..reading.source import PositionTable, Source
 from ..subset.scope import Foreign, Value
 from ..subset.values import Module
 from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
-from .opaque import VALUES, value_named
 
 _WARP = 32
+_RUN_VALUES: Mapping[str, str] = {
+    "rng_rand": "uint32", "rng_rand_float": "float32", "block_rank_in_cluster": "int32", "cluster_rank": "int32",
+}  # fmt: skip
+"""Values that only a run gives, with their types."""
 
 
 class Barrier(Foreign):
@@ -104,8 +107,8 @@ class TileExpressions(ExpressionReader):
                 root = root.value
             name = ast.unparse(node.func) if isinstance(root, ast.Name) and root.id == "tilelang" else ""
         own = name.removeprefix("T.")
-        if own in VALUES:
-            return value_named(own, self, node)
+        if own in _RUN_VALUES:
+            return Call(own, tuple(self.expr(argument) for argument in node.args), _RUN_VALUES[own])
         if own.startswith("atomic_") and self.exchange is not None:
             return self.exchange.updated(node)
         read = function_named(name)

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...ir import Buffer, BufferData, BufferRegion, Call, Evaluate, Expr, IntImm, Stmt, StringImm, build
-from ..reading.reader import Reader
-from ..subset.scope import Value
 from .regions import Tile, read_tile
 
 if TYPE_CHECKING:
@@ -32,15 +30,6 @@ _RESULTS: Mapping[tuple[str, int], tuple[str, ...]] = {
 }
 OPAQUE: Mapping[str, tuple[str, int]] = {name: result for result, names in _RESULTS.items() for name in names}
 """Operations that only declare their regions, with the name and place of the operand that they read and write; pointers say it."""
-VALUES: Mapping[str, str] = {
-    "rng_rand": "uint32", "rng_rand_float": "float32", "block_rank_in_cluster": "int32", "cluster_rank": "int32",
-}  # fmt: skip
-"""Values that only a run gives, with their types."""
-
-
-def value_named(name: str, reader: Reader, node: ast.Call) -> Value:
-    """Return a value that only a run gives."""
-    return Call(name, tuple(reader.expr(argument) for argument in node.args), VALUES[name])
 
 
 def declared(reader: TileBase, node: ast.Call, name: str) -> Stmt:
@@ -118,4 +107,4 @@ def _regions(tiles: Sequence[tuple[Tile, int]], access: int) -> list[BufferRegio
     return found
 
 
-__all__ = ["OPAQUE", "VALUES", "declared", "value_named"]
+__all__ = ["OPAQUE", "declared"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ..subset.scope import Unknown, Value
-from ..subset.values import Attributes, unknown_error
-from .source import Source
+from .reading.source import Source
+from .subset.scope import Unknown, Value
+from .subset.values import Attributes, unknown_error
 
 NUM_SMS = "num_sms"
 SM_VERSION = "sm_version"
