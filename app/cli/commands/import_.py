@@ -38,7 +38,8 @@ EXAMPLES = (
 def add_arguments(parser: Parser) -> None:
     takes_file(
         parser,
-        words="TVMScript, TE or TileLang text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, a carrier of programs "
+        words="TVMScript, TE or TileLang text, a program with its schedule code, the JSON of a TVM trace, a link to a notebook, a carrier "
+        "of programs "
         "(.ipynb, .html, .eml, .diff, .zip, a folder, a tuning database), or a model: "
         "a file of ONNX, TFLite, StableHLO (.mlir) or torch.export (.pt2), or TVM's text of a module with R.call_tir",
     )

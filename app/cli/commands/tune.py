@@ -12,9 +12,9 @@ import msgspec
 from ....engine.hwsim import Machine, Report
 from ....engine.ir import Refusal, TilewrightError
 from ...document import DocumentError, Notebook, evaluate, save_document
-from ...document.kernel_values import kernel_values, with_kernel_values
+from ...document.editing.kernel_values import kernel_values, with_kernel_values
 from ..arguments import takes_file, takes_limit, takes_setting
-from ..exit_codes import EXIT_OK, REFUSED
+from ..exit_codes import EXIT_OK
 from ..opened import opened, simulated, written_back
 from ..output import print_json, print_line, working
 from ..usage import Parser, takes_json
@@ -81,11 +81,14 @@ def run(arguments: Namespace) -> int:
     else:
         print_line(_table(points, {name: known.get(name, "") for name in choices}))
     if best.cycles is None or best.overflow_bytes:
-        raise DocumentError(Refusal("no-point-fits", f"no combination fits {machine.name}", found=best.problem or f"{best.overflow_bytes:,} bytes too many",
-                                    expected="smaller tiles or fewer stages"))  # fmt: skip
+        many = best.problem or f"{best.overflow_bytes:,} bytes too many"
+        refusal = Refusal(
+            "no-point-fits", f"no combination fits {machine.name}", found=many, expected="smaller tiles or fewer stages"
+        )
+        raise DocumentError(refusal)
     if output:
         save_document(with_kernel_values(found.notebook.document, best.values), output)
-    return EXIT_OK if any(point.cycles is not None for point in points) else REFUSED
+    return EXIT_OK
 
 
 def _point(notebook: Notebook, values: dict[str, str], machine: Machine, sizes: Mapping[str, int]) -> Point:
@@ -111,5 +114,9 @@ def _table(points: Sequence[Point], known: Mapping[str, str]) -> str:
             [*(point.values[n] for n in names), cycles, "" if point.cycles is None else f"{point.overlap:.0%}", says]
         )
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(w) if n < len(row) - 1 else cell for n, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-                     for row in rows)  # fmt: skip
+    return "\n".join(_row(row, widths) for row in rows)
+
+
+def _row(row: Sequence[str], widths: Sequence[int]) -> str:
+    *numbers, says = row
+    return "  ".join([*(cell.rjust(width) for cell, width in zip(numbers, widths, strict=False)), says]).rstrip()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from ...engine.ir import Refusal
-from ...engine.script import find_tree
-from .cells import Cell, Document
-from .editing.apply import replace_cell
-from .files.read_write import DocumentError
-from .places import marker_place
-from .workload import workload_cell
+from ....engine.ir import Refusal
+from ....engine.script import find_tree
+from ..cells import Cell, Document
+from ..files.read_write import DocumentError
+from ..places import marker_place
+from ..workload import workload_cell
+from .apply import replace_cell
 
 
 def kernel_values(document: Document) -> dict[str, str]:
