@@ -71,6 +71,7 @@ MEANINGS: dict[str, Meaning] = {
     "lanes_by_type": Meaning("lanes by type", "lanes"),
     "rates": Meaning("rates of operations"),
     "vector_bytes": Meaning("vector", "B"),
+    "row_lanes": Meaning("lanes of a row", "lanes"),
     "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
     "lanes": Meaning("vector lanes"),
