@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser.page import drag, go_to_example, go_to_gallery, open_text
+from support.browser.page import drag, go_to_example, go_to_gallery, open_example, open_text
 from support.browser.sizes import FONTS, FRAMES, SIZES, set_fonts, wrong_texts
 
 PANES = ("next", "script", "python", "problems", "machine", "traffic", "explore")
@@ -72,6 +72,28 @@ def test_all_texts_of_the_first_drop_are_legible(page: Page, app_url: str, fonts
     tabs = {page.get_by_role("tab", name=name).bounding_box()["y"] for name in ("Next", "Explore")}  # type: ignore[index]
     assert len(tabs) == 1
     found = wrong_texts(page, fonts, SIZES if fonts != "DejaVu" else [(1280, 720)])
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fonts", FONTS)
+def test_all_texts_of_the_other_screens_are_legible(own_page: Page, app_url: str, fonts: str) -> None:
+    page = own_page
+    sizes = [(1000, 700), (1280, 720)]
+    go_to_gallery(page, app_url)
+    if not set_fonts(page, fonts):
+        pytest.skip(f"no {fonts} here")
+    found = wrong_texts(page, f"gallery in {fonts}", sizes)
+    open_example(page, "vtcm_double_buffer")
+    page.locator('[data-pane-tab="next"]').click()
+    expect(page.locator(".next-limit")).to_contain_text("less", timeout=30_000)
+    found += wrong_texts(page, f"next in {fonts}", sizes)
+    page.locator('[data-pane-tab="script"]').click()
+    page.locator("#screen-notebook").get_by_label("Gallery", exact=True).click()
+    page.locator('[data-example^="resnet18_blocks"]').click()
+    page.locator(".graph-node.is-call").first.wait_for()
+    expect(page.locator(".status.is-pending")).to_have_count(0, timeout=60_000)
+    found += wrong_texts(page, f"model in {fonts}", sizes)
     assert not found, "\n".join(dict.fromkeys(found))
 
 

@@ -225,7 +225,7 @@ function row(kernel, isCurrent, longest) {
     cell(
       "kernel-name",
       h("i", { class: "swatch", style: `background: ${colorOf(kernel)}` }),
-      h("span", { class: "kernel-words" }, h("b", {}, kernel.label), h("small", {}, kernel.key)),
+      h("span", { class: "kernel-words", title: kernel.key }, h("b", {}, kernel.label), h("small", {}, kernel.key)),
     ),
     cell("number", times),
     cell("number", kernel.cycles_text || "…"),
