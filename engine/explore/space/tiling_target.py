@@ -82,7 +82,8 @@ class TilingTarget(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_tiling_target(index: ProgramIndex, machine: Machine) -> TilingTarget:
-    """The block with the most iterations, among reductions if there are any. Raises TilingTargetError "no-main-block"."""
+    """The block with the most iterations, among reductions if there are any. Raises TilingTargetError "no-main-block", "has-threads"."""
+    _require_no_threads(index)
     blocks = [name for name in index.block_names[1:] if _is_plain(index, name)]
     if not blocks:
         raise TilingTargetError(Refusal("no-main-block", "no block of the program has only plain loops of known extents around it",
@@ -155,6 +156,15 @@ def _work_per_cycle(engine: Engine) -> float:
             return engine.vector_bytes / engine.cycles_per_operation
         case _:
             return 0
+
+
+# A program whose loops are bound to threads has a schedule, to which another one cannot be added.
+def _require_no_threads(index: ProgramIndex) -> None:
+    bound = next((f for name in index.block_names[1:] for f in index.loops_of(name) if f.thread_tag is not None), None)
+    if bound is not None:
+        message = f"loop {bound.loop_var.name!r} is bound to {bound.thread_tag}: the program has a schedule already"
+        fix = ("for a TileLang kernel, tilewright tune FILE --value num_stages=1,2,3",)
+        raise TilingTargetError(Refusal("has-threads", message, expected="a program without bound loops", fix=fix))
 
 
 def _is_plain(index: ProgramIndex, name: str) -> bool:

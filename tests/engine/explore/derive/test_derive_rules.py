@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.profile import IS_DEEP
 from support.programs.real_programs import REAL
 from support.programs.sources import ROWS
+from support.tile_kernels import kernel
 
 import tilewright
 from tilewright.engine.explore import (
@@ -27,6 +28,7 @@ from tilewright.engine.explore.derive.draft import Group, ScheduleDraft
 from tilewright.engine.explore.derive.flow import GroupFlow
 from tilewright.engine.explore.derive.groups import Members, partitions, tilings
 from tilewright.engine.explore.derive.table import apply_rules
+from tilewright.engine.explore.space.tiling_target import TilingTargetError
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
 from tilewright.engine.schedule import Schedule
@@ -261,6 +263,13 @@ def test_each_step_has_a_faster_space(name: str) -> None:
     cycles = [tilewright.simulate(s.space.schedule_at(s.space.default).schedule, machine).cycles for s in spaces]
     assert len(cycles) > 1 and cycles == sorted(cycles, reverse=True)
     assert spaces[-1].text == derived(name).text
+
+
+def test_program_with_bound_loops_is_refused() -> None:
+    with pytest.raises(TilingTargetError) as caught:
+        derive_space(kernel("gemm", M=64, N=64, K=32), load_machine("sm80"))
+    assert caught.value.code == "has-threads"
+    assert "tilewright tune" in caught.value.refusal.fix[0]
 
 
 @pytest.mark.sample(1)
