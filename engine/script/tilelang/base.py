@@ -69,9 +69,7 @@ class TileBase(StatementReader):
         name = unique_name(hint, self.block_names)
         if self.views:
             body, conditions = seen_through(body, self.views), [seen_through(c, self.views) for c in conditions]
-        once = self.lanes is None or self.runs_once(
-            [n for part in (body, *conditions, *self.masks) for n in walk(part)]
-        )
+        once = self.lanes is None or self.runs_once(body, [*conditions, *self.masks])
         if self.lanes is None or once:
             conditions = [*self.masks, *conditions]
         else:
@@ -206,8 +204,8 @@ class TileBase(StatementReader):
 
     # --- units
 
-    def runs_once(self, nodes: Sequence[Node]) -> bool:
-        """Whether a statement with these nodes runs on no unit in particular."""
+    def runs_once(self, body: Stmt, conditions: Sequence[Expr]) -> bool:
+        """Whether a statement runs on no unit in particular."""
         return False
 
     def in_each(self, *, each: bool, sums: bool) -> bool:

@@ -14,6 +14,7 @@ from ..reading.reader import Reader
 from ..reading.source import PositionTable, Source
 from ..subset.scope import Foreign, Value
 from ..subset.values import Module
+from .ascend.tiles import swizzled
 from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
 
 _WARP = 32
@@ -335,6 +336,7 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     "min": _many(build.minimum),
     **{f"__{op}": _unary(op) for op in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")},
     "ceildiv": _quotient,
+    "use_swizzle": swizzled,
     "Cast": _cast,
     "cast": _cast,
     **dict.fromkeys(("tilelang.cdiv", "tilelang.math.cdiv"), _ceildiv),

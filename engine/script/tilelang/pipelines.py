@@ -77,7 +77,7 @@ def spread(
     return _spread(groups, stages, sorted(range(len(groups)), key=lambda n: order[n]))
 
 
-STAGE = "software_pipeline_stage"
+STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
 
 
 def with_own_tiles(body: Stmt) -> tuple[Stmt, list[Buffer]]:
@@ -205,4 +205,4 @@ def _copies(store: BufferStore) -> bool:
     return store.buffer.scope.startswith("shared") and isinstance(value, BufferLoad) and value.buffer.scope == "global"
 
 
-__all__ = ["planned", "spread", "with_own_tiles", "with_tiles_in_branches"]
+__all__ = ["ORDER", "STAGE", "planned", "spread", "with_own_tiles", "with_tiles_in_branches"]

@@ -36,10 +36,11 @@ from ..reading.loops import header
 from ..reading.reader import Item
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
+from .ascend.order import sync_of
 from .declarations import THREADS
 from .opaque import OPAQUE, declared
 from .operations import OPERATIONS, update_before
-from .pipelines import planned, spread
+from .pipelines import ORDER, STAGE, planned, spread
 from .threads import GRID, WARP_GROUP
 
 _LOOPS: dict[str, ForKind] = {
@@ -58,7 +59,6 @@ _HINTS = (
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
 STAGES = "num_stages"
-STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
 
 
 class TileReader(CoreReader):
@@ -316,7 +316,7 @@ class TileReader(CoreReader):
     def _pipelined(self, loop: For, parts: Sequence[Stmt]) -> For:
         """Return a pipelined loop with the stages and orders that TileLang chooses, or that the text gives."""
         notes = dict(loop.annotations)
-        groups = [_several(part) for part in parts]
+        groups = [_several(part) for part in parts if sync_of(part) is None]
         depth = notes.get(STAGES)
         found = None
         if "tl_pipeline_stage" in notes and "tl_pipeline_order" in notes:
@@ -390,7 +390,7 @@ class TileReader(CoreReader):
             if (self.exprs.called(node) or "").endswith("Pipelined")
             else ("start", "stop", "step")
         )
-        options = ("explicit", "annotations", "sync", "group")
+        options = ("explicit", "annotations", "sync", "group", "cross_interval")
         written = next((k.value for k in node.keywords if k.arg == "annotations"), None)
         printed = read_annotations(self.exprs, written) if isinstance(written, ast.Dict) else ()
         kept = [k for k in node.keywords if k.arg not in options]

@@ -12,7 +12,6 @@ from ....ir import (
     BufferStore,
     Expr,
     IntImm,
-    Node,
     NodeAttr,
     Stmt,
     StringImm,
@@ -20,8 +19,9 @@ from ....ir import (
     build,
     walk,
 )
-from ...reading.helpers import macro_of
+from ...reading.helpers import in_macro, macro_of
 from ...reading.reader import Item
+from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader
 from .memories import ALLOCATIONS, CUBE, L0A, L0B, L0C, L1, UB
@@ -121,6 +121,13 @@ class CoreReader(DeclarationReader):
             return scope
         return ALLOCATIONS.get(function) or self.scopes.get(name, UB)
 
+    def _rare(self, node: ast.stmt) -> Item | None:
+        if isinstance(node, ast.Return) and self.on_core and self.exprs.macros and isinstance(node.value, ast.Call):
+            return self.statement(
+                ast.copy_location(ast.Expr(node.value), node), is_last=True
+            )  # of a function that chooses an operation
+        return super()._rare(node)
+
     # --- units
 
     def is_private(self, buffer: Buffer) -> bool:
@@ -128,14 +135,16 @@ class CoreReader(DeclarationReader):
             return super().is_private(buffer)
         return buffer.scope == UB or (buffer.scope.startswith("local") and not self.has_cube)
 
-    def runs_once(self, nodes: Sequence[Node]) -> bool:
+    def runs_once(self, body: Stmt, conditions: Sequence[Expr]) -> bool:
         """Whether a statement is one of the cube core, which runs once."""
+        nodes = list(walk(body))
         used = [node.buffer for node in nodes if isinstance(node, BufferLoad | BufferStore)]
         if not self.on_core or not any(buffer.scope in CUBE for buffer in used):
             return False
         if any(buffer in self.private for buffer in used):
             return False
-        if self.lanes is not None and any(isinstance(node, Var) and node in self.lanes.vars for node in nodes):
+        of_vector = self.lanes is not None and any(isinstance(node, Var) and node in self.lanes.vars for node in nodes)
+        if of_vector or any(self.differs(condition) for condition in conditions):
             self.unordered = self.unordered or "a statement of the cube core uses the number of a vector core"
         return True
 
@@ -161,6 +170,14 @@ class CoreReader(DeclarationReader):
 
     def core_statement(self, function: str, call: ast.Call) -> tuple[bool, Item | None]:
         """Read a flag, a barrier or an operation of an AI core; the first result is whether it is one."""
+        inlined = self.exprs.scope.get(call.func.id) if not function and isinstance(call.func, ast.Name) else None
+        if (
+            isinstance(inlined, Function)
+            and isinstance(inlined.node, ast.FunctionDef)
+            and macro_of(self.exprs, call) is None
+        ):
+            with in_macro(self.exprs, inlined, call):
+                return True, self.same_scope(inlined.node.body)
         read = OPERATIONS.get(function)
         if read is not None:
             return True, read(self, call)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ....arith import prove_equal, simplify
 from ....ir import (
+    Annotations,
     AttrStmt,
     BlockRealize,
     Buffer,
@@ -36,6 +37,7 @@ from ....ir import (
     walk,
 )
 from ...reading.source import PositionTable
+from ..pipelines import ORDER, STAGE
 
 SIDE = "tl.ascend_scope"
 CUBE_SIDE, VECTOR_SIDE = 0, 1
@@ -73,6 +75,15 @@ class _Wait(msgspec.Struct, frozen=True, eq=False):
 _Step = Stmt | _Set | _Wait
 
 
+class _Access(msgspec.Struct, frozen=True, eq=False):
+    """Successive statements of one side that access a buffer, or a loop that does."""
+
+    kinds: frozenset[str]
+    first: Stmt
+    last: Stmt
+    is_loop: bool
+
+
 def sync(text: str, kind: str = "", number: Expr | None = None) -> Stmt:
     """Return the statement for a flag or barrier; `kind` is "set" or "wait" for the flags between cores."""
     return Evaluate(
@@ -80,7 +91,8 @@ def sync(text: str, kind: str = "", number: Expr | None = None) -> Stmt:
     )
 
 
-def _sync_of(stmt: Stmt) -> Call | None:
+def sync_of(stmt: Stmt) -> Call | None:
+    """Return what `sync` says of a statement, None for other statements."""
     match stmt:
         case Evaluate(value=Call(op="tl.ascend_sync") as call):
             return call
@@ -107,12 +119,15 @@ class Order(msgspec.Struct, eq=False):
     axes: frozenset[Var]  # those of operations, which are one statement of the text with their loops
     flags: bool = False  # whether the text has flags between the cores
     shared: frozenset[Buffer] = frozenset()  # buffers in global memory through which the cores exchange data
+    paired: set[Stmt] = msgspec.field(
+        default_factory=set[Stmt]
+    )  # loops that exchange data in each iteration, without flags in the text
     pending: list[_Flag] = msgspec.field(default_factory=list[_Flag])
 
     def ordered(self, body: Stmt) -> Stmt:
         """Return the statements in one order. Raises UnknownOrderError."""
         self._require_own_variables(body)
-        calls = [call for node in walk(body) if isinstance(node, Evaluate) and (call := _sync_of(node)) is not None]
+        calls = [call for node in walk(body) if isinstance(node, Evaluate) and (call := sync_of(node)) is not None]
         self.flags = any(_kind(call) for call in calls)
         self.shared = frozenset(self._exchanged(body))
         return build.seq(self._list(parts(body)))
@@ -123,11 +138,11 @@ class Order(msgspec.Struct, eq=False):
         """Return the side that runs a statement, None for both."""
         if isinstance(stmt, AttrStmt) and stmt.key == SIDE:
             return build.int_value(stmt.value)
-        if _sync_of(stmt) is not None:
+        if sync_of(stmt) is not None:
             return None
         sides: set[int | None] = set()
         if isinstance(stmt, SeqStmt | For | IfThenElse):
-            inner = [self.side(part) for part in _children(stmt) if _sync_of(part) is None]
+            inner = [self.side(part) for part in _children(stmt) if sync_of(part) is None]
             return inner[0] if inner and all(side == inner[0] for side in inner) else None
         for node in walk(stmt):
             if isinstance(node, BufferLoad | BufferStore):
@@ -187,8 +202,8 @@ class Order(msgspec.Struct, eq=False):
             sides[1].clear()
 
         for stmt in stmts:
-            if _sync_of(stmt) is not None:
-                if _kind(_sync_of(stmt) or Call("", (), "void")):
+            if sync_of(stmt) is not None:
+                if _kind(sync_of(stmt) or Call("", (), "void")):
                     raise UnknownOrderError("a flag between the cores stands outside of a scope")
                 waiting.append(stmt)
                 continue
@@ -207,7 +222,10 @@ class Order(msgspec.Struct, eq=False):
         before = list(self.pending)
         match stmt:
             case For(body=body):
-                made: Stmt = replace(stmt, body=build.seq(self._list(parts(body))))
+                inner = self._list(parts(body))
+                is_same = [p for p in inner if sync_of(p) is None] == [p for p in parts(body) if sync_of(p) is None]
+                notes = stmt.annotations if is_same else _without_plan(stmt.annotations)
+                made: Stmt = replace(stmt, body=build.seq(inner), annotations=notes)
                 self._require_unchanged(before)
             case IfThenElse(condition, then, other):
                 first = build.seq(self._list(parts(then)))
@@ -246,33 +264,31 @@ class Order(msgspec.Struct, eq=False):
             if len(groups[0]) != len(groups[1]):
                 raise UnknownOrderError(f"the cores access {buffer.name} at different times")
             for number, (a, b) in enumerate(zip(*groups, strict=True)):
-                if a[0] == b[0] == "loop":
+                if a.is_loop and b.is_loop and (_as_long(a.first, b.first) or not _is_handover(a, b)):
+                    self.paired |= {a.first, b.first}
                     continue
-                if {a[0], b[0]} != {"read", "write"}:
+                if not _is_handover(a, b):
                     raise UnknownOrderError(f"the cores access {buffer.name} in an unknown order")
-                first, last = ((0, a), (1, b)) if a[0] == "write" else ((1, b), (0, a))
+                first, last = ((0, a), (1, b)) if a.kinds == {"write"} else ((1, b), (0, a))
                 flag = _Flag(build.const(number, "int32"), first[0], buffer)
-                sides[first[0]].insert(_place(sides[first[0]], first[1][2]) + 1, _Set(flag))
-                sides[last[0]].insert(_place(sides[last[0]], last[1][1]), _Wait(flag))
+                sides[first[0]].insert(_place(sides[first[0]], first[1].last) + 1, _Set(flag))
+                sides[last[0]].insert(_place(sides[last[0]], last[1].first), _Wait(flag))
         return sides
 
-    def _groups(self, steps: Sequence[_Step], buffer: Buffer) -> list[tuple[str, Stmt, Stmt]]:
-        """Return the accesses of a side to a buffer in order, each with its first and last statement; a loop is one."""
-        found: list[tuple[str, Stmt, Stmt]] = []
+    def _groups(self, steps: Sequence[_Step], buffer: Buffer) -> list[_Access]:
+        """Return the accesses of a side to a buffer in order."""
+        found: list[_Access] = []
         for step in steps:
-            if not isinstance(step, Stmt):
+            nodes = list(walk(step)) if isinstance(step, Stmt) else []
+            written = {"write" for n in nodes if isinstance(n, BufferStore) and n.buffer is buffer}
+            kinds = frozenset(written | {"read" for n in nodes if isinstance(n, BufferLoad) and n.buffer is buffer})
+            if not isinstance(step, Stmt) or not kinds:
                 continue
-            nodes = [n for n in walk(step) if isinstance(n, BufferLoad | BufferStore) and n.buffer is buffer]
-            if not nodes:
-                continue
-            if self._is_loop(step):
-                found.append(("loop", step, step))
-                continue
-            kind = "write" if any(isinstance(node, BufferStore) for node in nodes) else "read"
-            if found and found[-1][0] == kind:
-                found[-1] = (kind, found[-1][1], step)
+            is_loop = self._is_loop(step)
+            if found and not is_loop and not found[-1].is_loop and found[-1].kinds == kinds:
+                found[-1] = replace(found[-1], last=step)
             else:
-                found.append((kind, step, step))
+                found.append(_Access(kinds, step, step, is_loop))
         return found
 
     def _is_loop(self, stmt: Stmt) -> bool:
@@ -286,24 +302,18 @@ class Order(msgspec.Struct, eq=False):
         if not self._is_loop(stmt):
             return False
         for node in walk(stmt):
-            if isinstance(node, Evaluate) and (call := _sync_of(node)) is not None and _kind(call):
+            if isinstance(node, Evaluate) and (call := sync_of(node)) is not None and _kind(call):
                 return True
-            if not self.flags and isinstance(node, BufferLoad | BufferStore) and node.buffer in self.shared:
-                return True
-        return False
+        return stmt in self.paired
 
     def _merged(self, cube: Sequence[_Step], vector: Sequence[_Step]) -> list[Stmt]:
         """Return the statements of both sides in an order that the flags permit."""
         found: list[Stmt] = []
         rest = [list(cube), list(vector)]
-        alone = not cube or not vector
         while rest[0] or rest[1]:
             moved = False
             for side in (CUBE_SIDE, VECTOR_SIDE):
-                while (
-                    rest[side]
-                    and (made := self._advanced(rest[side][0], side, alone=alone and not self.flags)) is not None
-                ):
+                while rest[side] and (made := self._advanced(rest[side][0], side)) is not None:
                     found += made
                     del rest[side][0]
                     moved = True
@@ -316,20 +326,20 @@ class Order(msgspec.Struct, eq=False):
             del rest[0][0], rest[1][0]
         return found
 
-    def _advanced(self, step: _Step, side: int, *, alone: bool) -> list[Stmt] | None:
+    def _advanced(self, step: _Step, side: int) -> list[Stmt] | None:
         """Return the statements of a step, None if it has to wait."""
         if isinstance(step, _Set):
             self.pending.append(step.flag)
             return []
         if isinstance(step, _Wait):
             return [] if self._taken(step.flag) else None
-        call = _sync_of(step)
+        call = sync_of(step)
         if call is not None and _kind(call) == "set":
             self.pending.append(_Flag(call.args[2], side))
             return [step]
         if call is not None and _kind(call) == "wait":
             return [step] if self._taken(_Flag(call.args[2], 1 - side)) else None
-        return None if not alone and self._is_exchange(step) else [step]
+        return None if self._is_exchange(step) else [step]
 
     def _taken(self, flag: _Flag) -> bool:
         for number, known in enumerate(self.pending):
@@ -348,7 +358,7 @@ class Order(msgspec.Struct, eq=False):
         other = self._renamed(vector.body, {vector.loop_var: build.cast(cube.loop_var, vector.loop_var.dtype)})
         body = self._merged(*self._matched(parts(cube.body), parts(other)))
         self._require_unchanged(before)
-        made = replace(cube, body=build.seq(body), annotations=(*cube.annotations, *vector.annotations))
+        made = replace(cube, body=build.seq(body), annotations=_without_plan((*cube.annotations, *vector.annotations)))
         for loop in (cube, vector):
             for place in self.positions.places(loop):
                 self.positions.add(made, place)
@@ -368,7 +378,7 @@ class Order(msgspec.Struct, eq=False):
         """Return a statement without the statements of flags and barriers, which become annotations of the blocks and loops beside them."""
         match stmt:
             case SeqStmt(seq=seq):
-                return self._beside([self.annotated(part) if _sync_of(part) is None else part for part in seq])
+                return self._beside([self.annotated(part) if sync_of(part) is None else part for part in seq])
             case For(body=body) | AttrStmt(body=body):
                 made: Stmt = replace(stmt, body=self._alone(body))
             case IfThenElse(condition, then, other):
@@ -378,13 +388,13 @@ class Order(msgspec.Struct, eq=False):
         return self._placed(stmt, made)
 
     def _alone(self, body: Stmt) -> Stmt:
-        return build.seq([]) if _sync_of(body) is not None else self.annotated(body)
+        return build.seq([]) if sync_of(body) is not None else self.annotated(body)
 
     def _beside(self, stmts: list[Stmt]) -> Stmt:
         found: list[Stmt] = []
         waiting: list[Expr] = []
         for stmt in stmts:
-            call = _sync_of(stmt)
+            call = sync_of(stmt)
             if call is not None:
                 waiting.append(call.args[0])
                 continue
@@ -411,6 +421,21 @@ class Order(msgspec.Struct, eq=False):
         return new
 
 
+def _is_handover(a: _Access, b: _Access) -> bool:
+    """Whether one of two accesses writes what the other reads."""
+    return len(a.kinds) == len(b.kinds) == 1 and a.kinds != b.kinds
+
+
+def _as_long(a: Stmt, b: Stmt) -> bool:
+    """Whether two loops have as many iterations."""
+    return isinstance(a, For) and isinstance(b, For) and prove_equal(a.extent, b.extent)
+
+
+def _without_plan(notes: Annotations) -> Annotations:
+    """Return annotations without the stages and orders of statements, which no longer stand where they stood."""
+    return tuple(note for note in notes if note[0] not in (STAGE, ORDER))
+
+
 def _children(stmt: Stmt) -> list[Stmt]:
     match stmt:
         case SeqStmt(seq=seq):
@@ -427,4 +452,4 @@ def _place(steps: Sequence[_Step], stmt: Stmt) -> int:
     return next(n for n, step in enumerate(steps) if step is stmt)
 
 
-__all__ = ["CUBE_SIDE", "SIDE", "VECTOR_SIDE", "Order", "UnknownOrderError", "parts", "sync"]
+__all__ = ["CUBE_SIDE", "SIDE", "VECTOR_SIDE", "Order", "UnknownOrderError", "parts", "sync", "sync_of"]

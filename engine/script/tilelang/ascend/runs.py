@@ -36,12 +36,24 @@ def run(reader: TileBase, node: ast.expr | None) -> Tile:
     """Return an operand that is a contiguous run of a buffer's elements."""
     tile = whole(reader, node)
     assert node is not None
-    moving = [n for n, extent in enumerate(tile.shape) if not build.is_const(extent, 1)]
-    inner = moving[0] + 1 if moving else len(tile.shape)
+    require_contiguous(reader, node, tile)
+    return tile
+
+
+def require_contiguous(reader: TileBase, node: ast.expr, tile: Tile) -> None:
+    """Refuse a part of a buffer with gaps between its rows."""
+    several = [n for n, extent in enumerate(tile.shape) if not build.is_const(extent, 1)]
+    inner = several[0] + 1 if several else len(tile.shape)
     if not all(prove_equal(e, s) for e, s in zip(tile.shape[inner:], tile.buffer.shape[inner:], strict=True)):
         raise reader.exprs.error(node, "unsupported", f"this part of {tile.buffer.name} is not contiguous, as the vector core needs it",
                                  expected="whole rows, or a part of one")  # fmt: skip
-    return tile
+
+
+def require_apart(reader: TileBase, node: ast.Call, target: Tile, sources: Sequence[Tile]) -> None:
+    """Refuse an operation that overwrites elements that it still reads."""
+    if any(source.buffer is target.buffer for source in sources):
+        raise reader.exprs.error(node, "unsupported", f"the result overwrites {target.buffer.name}, which is read in another order",
+                                 expected="another buffer for the result")  # fmt: skip
 
 
 def moving(tile: Tile) -> list[Expr]:
@@ -107,4 +119,16 @@ def name_of(reader: TileBase, node: ast.Call) -> str:
     return (reader.exprs.called(node) or "").rpartition(".")[2].removesuffix("_experiment")
 
 
-__all__ = ["count_of", "element", "elementwise", "is_tile", "moving", "name_of", "require_same_size", "run", "scalar"]
+__all__ = [
+    "count_of",
+    "element",
+    "elementwise",
+    "is_tile",
+    "moving",
+    "name_of",
+    "require_apart",
+    "require_contiguous",
+    "require_same_size",
+    "run",
+    "scalar",
+]

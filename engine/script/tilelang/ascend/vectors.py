@@ -27,7 +27,18 @@ from ...reading.operators import bitwise
 from ..blocks import axes_of, axis
 from ..operations import KINDS, ReadOperation, arguments, flag, matrices, moved_by, whole
 from ..regions import Tile
-from .runs import count_of, element, elementwise, is_tile, moving, name_of, require_same_size, run, scalar
+from .runs import (
+    count_of,
+    element,
+    elementwise,
+    is_tile,
+    moving,
+    name_of,
+    require_apart,
+    require_same_size,
+    run,
+    scalar,
+)
 
 if TYPE_CHECKING:
     from ..base import TileBase
@@ -131,6 +142,7 @@ def _gather(reader: TileBase, node: ast.Call) -> Stmt:
     first, second, third, base = arguments(reader, node, ("dst", "src", "src_offset", "src_base_addr"), 4)
     assert base is not None
     target, source, offsets = run(reader, first), run(reader, second), run(reader, third)
+    require_apart(reader, node, target, [source, offsets])
     i = axis("i", simplify(build.minimum(count_of(target.shape), count_of(offsets.shape))))
     offset = build.cast(BufferLoad(offsets.buffer, element(offsets, [i.var], [count_of(offsets.shape)])), "int32")
     place = build.floordiv(
@@ -147,6 +159,7 @@ def _transpose(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.tile.transpose(target, source)`."""
     first, second = arguments(reader, node, ("dst", "src"), 2)
     (target, source) = matrices(reader, node, [whole(reader, first), whole(reader, second)])
+    require_apart(reader, node, target, [source])
     i, j = axis("i", target.shape[-2]), axis("j", target.shape[-1])
     if not prove_equal(i.extent, source.shape[-1]) or not prove_equal(j.extent, source.shape[-2]):
         raise reader.exprs.error(
@@ -165,6 +178,7 @@ def _broadcast(reader: TileBase, node: ast.Call) -> Stmt:
     """`T.tile.broadcast(target, source, axis)`: copies along an axis in which the source has one element."""
     first, second, axis_node = arguments(reader, node, ("dst", "src", "axis"), 2)
     target, source = run(reader, first), run(reader, second)
+    require_apart(reader, node, target, [source])
     shape, own = list(target.shape[-2:]), list(source.shape[-2:])
     along = None if axis_node is None else reader.exprs.constant_int(axis_node)
     if len(own) == 1 and len(shape) == 2:
@@ -241,6 +255,7 @@ def _reduction(kind: str) -> ReadOperation:
             raise reader.exprs.error(
                 node, "unsupported", "a reduction of more than two axes is not supported", expected="two axes"
             )
+        require_apart(reader, node, result, [source])
         combine, first, is_absolute = KINDS[kind]
         axes = [axis(f"i{n}", e, "reduce" if n == dim else "spatial") for n, e in enumerate(shape)]
         kept = [a for n, a in enumerate(axes) if n != dim]

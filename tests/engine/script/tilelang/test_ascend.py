@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.tile_kernels import kernel, numbers
+from support.tile_kernels import KERNELS, kernel, numbers
 
-from tilewright.engine.execute import run
+from tilewright.engine.adopt import programs_in, read_nested_program
+from tilewright.engine.execute import ExecuteError, run
+from tilewright.engine.ir import PrimFunc
 
 
 @pytest.mark.parametrize("turned", [0, 1])
@@ -40,3 +42,34 @@ def test_attention_on_cube_and_vector_cores(*, has_flags: bool) -> None:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), v.astype("float32"))
     np.testing.assert_allclose(found, wanted, rtol=3e-3, atol=3e-3)
+
+
+def test_order_that_flags_do_not_give_is_refused() -> None:
+    """Without its last flag, each iteration sets one that a later iteration waits for."""
+    text = (KERNELS / "ascend_attention.py").read_text().replace('T.set_cross_flag("V", 3)', "pass")
+    given = {"heads": 1, "seq_len": 32, "dim": 16}
+    program = read_nested_program(programs_in(text, "kernel.py").programs[0], "kernel.py", given)[0].program
+    assert isinstance(program, PrimFunc)
+    with pytest.raises(ExecuteError, match=r"tl\.ascend_order"):
+        run(program, {})
+
+
+@pytest.mark.parametrize(("m", "n", "off"), [(160, 96, 1), (160, 96, 3), (64, 64, 3)])
+def test_swizzled_blocks_take_all_tiles(m: int, n: int, off: int) -> None:
+    a, b = numbers(m, 16), numbers(16, n)
+    found = run(kernel("ascend_gemm", M=m, N=n, K=16, off=off), {"A": a, "B": b})["C"]
+    wanted = np.maximum(a.astype("float32") @ b.astype("float32"), 0)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-2)
+
+
+def test_copies_of_unequal_parts() -> None:
+    """A copy from memory pads what is missing; between unified buffers, elements keep their order."""
+    x = numbers(5, 24, dtype="float32")
+    found = run(kernel("ascend_copies"), {"X": x})
+    padded = np.full((8, 32), -1, "float32")
+    padded[:5, :24] = x
+    np.testing.assert_array_equal(found["padded"], padded)
+    np.testing.assert_array_equal(found["part"], np.where(np.arange(32) < 20, np.pad(x[3], (0, 8)), 0))
+    np.testing.assert_array_equal(found["columns"], padded.T)
+    np.testing.assert_array_equal(found["whole"], np.round(np.abs(padded.reshape(4, 64)) * 2).astype("int32"))
+    np.testing.assert_array_equal(found["order"], np.arange(32)[::-1])

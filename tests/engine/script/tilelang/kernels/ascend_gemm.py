@@ -3,15 +3,16 @@ import tilelang.language as T
 
 
 @tilelang.jit(out_idx=[-1])
-def product(M, N, K, block_M=32, block_N=32, block_K=16, turned=False, dtype="float16", accum_dtype="float"):
+def product(M, N, K, block_M=32, block_N=32, block_K=16, turned=False, off=0, dtype="float16", accum_dtype="float"):
     m_num = T.ceildiv(M, block_M)
     n_num = T.ceildiv(N, block_N)
 
     @T.prim_func
     def main(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K) if turned else (K, N), dtype), C: T.Tensor((M, N), dtype)):
         with T.Kernel(m_num * n_num, is_npu=True) as (cid, _):
-            bx = cid // n_num
-            by = cid % n_num
+            tile = T.use_swizzle(cid, M, N, K, block_M, block_N, off=off) if off else cid
+            bx = tile // n_num
+            by = tile % n_num
             A_L1 = T.alloc_L1((block_M, block_K), dtype)
             B_L1 = T.alloc_shared((block_N, block_K) if turned else (block_K, block_N), dtype)
             C_L0 = T.alloc_L0C((block_M, block_N), accum_dtype)
