@@ -36,6 +36,9 @@ _OPTIONS = ("private", "s_tir", "check_well_formed", "persistent")
 class FunctionReader:
     """Reads decorated functions one after the other. `type_vars` are sizes that TVM prints above them as `n = TypeVar("n")`."""
 
+    buffer_types: tuple[str, ...] = ("T.Buffer",)
+    """The types of parameters that are buffers."""
+
     def __init__(self, source: Source, reader: StatementReader) -> None:
         self.source = source
         self.reader = reader
@@ -141,7 +144,7 @@ class FunctionReader:
             if isinstance(annotation, ast.Subscript)
             else annotation
         )
-        return self.exprs.script_name(target) == "T.Buffer"
+        return self.exprs.script_name(target) in self.buffer_types
 
     def _buffer_parameter(self, argument: ast.arg) -> Var:
         annotation = argument.annotation

@@ -15,9 +15,6 @@ from .declarations import TENSORS, tensor
 from .pipelines import with_own_tiles, with_tiles_in_branches
 from .statements import TileReader
 
-_PLAIN = {"int": "int32", "float": "float32", "bool": "bool"}
-
-
 MAKING = ("compile", "get_tir")
 """Methods of an eager kernel that make a program of it, for sizes and values given by name."""
 
@@ -34,16 +31,7 @@ class TileFunctionReader(FunctionReader):
     """Reads the kernels of TileLang."""
 
     reader: TileReader
-
-    def _is_buffer(self, annotation: ast.expr) -> bool:
-        target = (
-            annotation.func
-            if isinstance(annotation, ast.Call)
-            else annotation.value
-            if isinstance(annotation, ast.Subscript)
-            else annotation
-        )
-        return self.exprs.script_name(target) in TENSORS
+    buffer_types = TENSORS
 
     def _buffer_parameter(self, argument: ast.arg) -> Var:
         assert argument.annotation is not None
