@@ -11,12 +11,14 @@ import msgspec
 from ...ir import (
     FAULTS,
     Annotations,
+    BinaryOp,
     Expr,
     FloatImm,
     IntImm,
     IRModule,
     PrimFunc,
     Var,
+    walk,
 )
 from ..errors import parse_error
 from ..language import is_eager, is_tile_language, other_languages, root_of_decorator, uses_tile_language
@@ -374,6 +376,14 @@ def _quoted_names(node: ast.AST) -> Iterator[str]:
                 yield from re.findall(r"[A-Za-z_]\w*", part.value[:1000])
 
 
+def _is_size(value: Expr) -> bool:
+    """Whether a value is a number, or computed from numbers and the names of sizes."""
+    return all(
+        isinstance(part, IntImm | Var) or (isinstance(part, BinaryOp) and part.dtype in ("int32", "int64"))
+        for part in walk(value)
+    )
+
+
 def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Value:
     """Return a value as a program has it."""
     line = run.lines.get(name, 1)
@@ -387,7 +397,7 @@ def _program_value(run: Evaluator, name: str, value: Value, node: ast.AST) -> Va
             return Unknown(f"line {run.line(by)} may change it", run.origin_of(by))
         if isinstance(part, Unknown) and isinstance(value, tuple | list):
             return part
-    if isinstance(value, Expr) and not isinstance(value, IntImm | FloatImm | Var):
+    if isinstance(value, Expr) and not isinstance(value, FloatImm) and not _is_size(value):
         return Unknown(f"line {line} gives it a value that is not a constant of the text")
     if isinstance(value, tuple | list | range):
         run.budget.require_small(value, node)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import product
+from math import prod
 
 from ...arith import bounds, simplify
 from ...ir import (
@@ -21,6 +23,7 @@ from ...ir import (
     For,
     IfThenElse,
     IntImm,
+    Node,
     NodeAttr,
     Place,
     Stmt,
@@ -28,6 +31,7 @@ from ...ir import (
     While,
     build,
     free_vars,
+    rewrite,
     substitute,
     walk,
 )
@@ -40,6 +44,8 @@ WARP = 32
 GRID = ("x", "y", "z")
 WARP_GROUP = "tl.warp_group"
 """The key of the attribute around statements of some threads that wait for others."""
+_FEW = 4
+"""The largest number of units whose values are compared one by one."""
 _WAITS = ("barrier_wait", "mbarrier_wait_parity", "mbarrier_wait", "mbarrier_try_wait", "wait_barrier")
 
 
@@ -142,10 +148,15 @@ class ThreadReader(TileBase):
         count = extent
         if self.differs(extent):
             largest = bounds(simplify(extent, self.ranges()), self.ranges()).high
-            if largest is None:
+            if any(isinstance(part, BufferLoad) for part in walk(extent)):
+                kept = self.own("count", extent.dtype)
+                first = [self.store(kept, extent, (IntImm(0),), place)]
+                extent = BufferLoad(kept, (IntImm(0),))
+            of_all = self.of_units(extent) if largest is None else None
+            if largest is None and of_all is None:
                 raise self.source.error(node.iter, "unsupported", "a loop whose length differs between threads is not supported",
                                         expected="a length with a known largest value")  # fmt: skip
-            count = build.const(max(largest, 0), extent.dtype)
+            count = build.const(max(largest or 0, 0), extent.dtype) if of_all is None else reduce(build.maximum, of_all)
         made = header(
             build.const(0, count.dtype) if is_own else found.min, count, found.kind, found.thread_tag, found.annotations
         )
@@ -153,10 +164,6 @@ class ThreadReader(TileBase):
         var = Var(node.target.id, count.dtype)
         if self.differs(extent):
             mask = [build.lt(var if is_own else build.sub(var, found.min), extent)]
-            if any(isinstance(part, BufferLoad) for part in walk(extent)):
-                kept = self.own("count", extent.dtype)
-                first = [self.store(kept, extent, (IntImm(0),), place)]
-                mask = [build.lt(var if is_own else build.sub(var, found.min), BufferLoad(kept, (IntImm(0),)))]
         value = build.add(found.min, build.mul(var, 1 if step is None else step)) if is_own else var
         self.loops[var] = made
         self.around.append(made)
@@ -169,6 +176,23 @@ class ThreadReader(TileBase):
         del self.loops[var]
         loop = For(var, made.min, made.extent, made.kind, body, made.thread_tag, made.annotations)
         return build.seq([*first, self.mark(loop, place)])
+
+    def of_units(self, value: Expr) -> list[Expr] | None:
+        """Return a value that each unit has for itself for all units, None for many units."""
+        sizes = [build.int_value(extent) for extent in self.lanes.extents] if self.lanes is not None else []
+        if self.lanes is None or any(size is None for size in sizes) or prod(size or 0 for size in sizes) > _FEW:
+            return None
+        found: list[Expr] = []
+        for numbers in product(*(range(size or 0) for size in sizes)):
+            place = tuple(build.const(n, v.dtype) for n, v in zip(numbers, self.lanes.vars, strict=True))
+
+            def leave(part: Node, place: tuple[Expr, ...] = place) -> Node:
+                if isinstance(part, BufferLoad) and part.buffer in self.private:
+                    return BufferLoad(self.private[part.buffer], (*place, *part.indices))
+                return part
+
+            found.append(rewrite(substitute(value, dict(zip(self.lanes.vars, place, strict=True))), leave))
+        return found
 
     # --- exchanges
 

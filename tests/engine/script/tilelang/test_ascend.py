@@ -73,3 +73,10 @@ def test_copies_of_unequal_parts() -> None:
     np.testing.assert_array_equal(found["columns"], padded.T)
     np.testing.assert_array_equal(found["whole"], np.round(np.abs(padded.reshape(4, 64)) * 2).astype("int32"))
     np.testing.assert_array_equal(found["order"], np.arange(32)[::-1])
+
+
+def test_loop_of_a_length_that_differs_between_vector_cores() -> None:
+    x, lengths = numbers(6, 8, dtype="float32"), np.array([2, 0, 3, 1, 2, 1], "int32")
+    found = run(kernel("ascend_lengths"), {"X": x, "lengths": lengths})["out"]
+    wanted = np.stack([x[n : n + length].sum(0) for n, length in enumerate(lengths)])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
