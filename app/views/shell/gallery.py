@@ -254,7 +254,7 @@ def example_of(name: str, document: Document) -> Example:
         name=name,
         title=heading_of(document) or name,
         sentence=_first_sentences(plain(plain_paragraphs[-1])) if plain_paragraphs else "",
-        facts=_facts(machine, calls, is_tile=is_tile_text(document)),
+        facts=_facts(machine, calls, tile_construct(document)),
         text=document.text,
         discussion=plain(named[1]) if named else "",
         question=_question(quotes[0]) if quotes else "",
@@ -272,14 +272,17 @@ def _used(document: Document) -> tuple[str, list[str]]:
     return named[0] if named else "", [call for call in calls if not call.startswith("get_")]
 
 
-def is_tile_text(document: Document) -> bool:
-    """Whether the program is a kernel of TileLang."""
-    return any("tilelang" in cell.body for cell in document.of_kind("workload"))
+def tile_construct(document: Document) -> str:
+    """Return the typical construct of a kernel of TileLang, "" for other programs."""
+    bodies = [cell.body for cell in document.of_kind("workload")]
+    if not any("tilelang" in body for body in bodies):
+        return ""
+    return "T.Scope" if any("T.Scope" in body for body in bodies) else "T.Pipelined"
 
 
-def _facts(machine: str, calls: list[str], *, is_tile: bool) -> tuple[str, ...]:
-    if is_tile:
-        return machine, "TileLang", "T.Pipelined"
+def _facts(machine: str, calls: list[str], construct: str) -> tuple[str, ...]:
+    if construct:
+        return machine, "TileLang", construct
     typical = ("double_buffer", "transform_layout", "set_scope", "compute_inline", "cache_write", "compute_at", "tile")
     used = next((call for call in typical if call in calls), None)
     return tuple(fact for fact in (machine, f"{len(calls)} steps", used) if fact)
