@@ -11,7 +11,8 @@ from .subset.values import Attributes, unknown_error
 
 NUM_SMS = "num_sms"
 SM_VERSION = "sm_version"
-_NAMES = {"get_num_sms": NUM_SMS, "get_device_capability": SM_VERSION, "get_device_properties": NUM_SMS}
+_NAMES = {"get_num_sms": (NUM_SMS,), "get_device_capability": (SM_VERSION,), "get_device_name": (SM_VERSION,),
+          "get_device_properties": (NUM_SMS, SM_VERSION)}  # fmt: skip
 
 
 class Device:
@@ -31,13 +32,23 @@ class Device:
         root, _, name = function.rpartition(".")
         if name not in _NAMES or root.partition(".")[0] not in ("torch", "tilelang"):
             return None
-        known = self.given.get(_NAMES[name])
-        if not isinstance(known, int):
-            raise unknown_error(source, Unknown("it is a value of the device", _NAMES[name]), node)
-        self.used.add(_NAMES[name])
-        if name == "get_device_capability":
-            return (known // 10, known % 10)
-        return known if name == "get_num_sms" else Attributes({"multi_processor_count": known}, "the device")
+        found: list[int] = []
+        for needed in _NAMES[name]:
+            known = self.given.get(needed)
+            if not isinstance(known, int):
+                raise unknown_error(source, Unknown("it is a value of the device", needed), node)
+            self.used.add(needed)
+            found.append(known)
+        match name:
+            case "get_num_sms":
+                return found[0]
+            case "get_device_capability":
+                return (found[0] // 10, found[0] % 10)
+            case "get_device_name":
+                return f"NVIDIA sm_{found[0]}"
+            case _:
+                parts = {"multi_processor_count": found[0], "major": found[1] // 10, "minor": found[1] % 10}
+                return Attributes({**parts}, "the device")
 
 
 __all__ = ["Device"]

@@ -51,6 +51,7 @@ class TileBase(StatementReader):
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
         self.pending: list[Stmt] = []  # statements that an expression needs before the one that is read
+        self.grouped = 0  # levels of branches of threads that wait for others
         self.divergent: set[str] = set()  # names that may differ between threads
         self.lanes: Lanes | None = None  # the threads of the kernel, if code for single threads names them
         self.private: dict[Buffer, Buffer] = {}  # the buffers of each thread, with the buffers of their copies

@@ -14,6 +14,7 @@ from ...ir import (
     BufferData,
     BufferLoad,
     BufferRegion,
+    DeclBuffer,
     Expr,
     IntImm,
     Stmt,
@@ -21,10 +22,9 @@ from ...ir import (
     build,
     walk,
 )
-from ..errors import ParseError
 from ..reading.buffers import declaration, read_buffer
 from ..reading.intrinsics import parameters
-from ..reading.reader import Item, compose
+from ..reading.reader import Item, Wrapper, compose
 from ..subset.scope import Value
 from .ascend.memories import ALLOCATIONS
 from .expressions import Barrier, TileExpressions
@@ -198,17 +198,22 @@ class DeclarationReader(ThreadReader):
         if scope is not None and "barrier" in self.exprs.string(scope):
             self.exprs.define(name.id, Barrier(), name)
             return None
-        if function in ("T.sblock_alloc_buffer", "T.alloc_buffer"):
+        if function in ("T.sblock_alloc_buffer", "T.alloc_buffer") and not any(k.arg == "data" for k in call.keywords):
             self.keep(read_buffer(self.exprs, name.id, declaration(self.exprs, call)), name)
             return None
         data = next((k.value for k in call.keywords if k.arg == "data"), None)
         address = None if data is None or function == "T.match_buffer" else self.exprs.value(data)
+        if isinstance(address, Var) and function == "T.sblock_alloc_buffer":
+            kept = [
+                k for k in call.keywords if k.arg != "data"
+            ]  # a name for the address of the memory that is allocated here
+            return self._declare(name, ast.copy_location(ast.Call(call.func, call.args, kept), call), function)
         if isinstance(address, BufferData):
             declared = declaration(self.exprs, call)
             declared.arguments.pop("data")
             view = read_buffer(self.exprs, name.id, declared, scope=address.buffer.scope)
             if view.dtype != address.buffer.dtype:
-                raise self._other_type(call)
+                return self._retyped(name, address.buffer, view.shape, view.dtype)
             self._alias(name, address.buffer, view.shape)
             return None
         made = super()._declare(name, call, function)
@@ -245,8 +250,11 @@ class DeclarationReader(ThreadReader):
         source, shape, dtype = parameters(self.exprs, call, ("src", "shape", "dtype"), 1)
         assert source is not None
         owner = self.exprs.value(source)
-        if not isinstance(owner, Buffer) or (dtype is not None and self.exprs.dtype(dtype) != owner.dtype):
-            raise self._other_type(call)
+        if not isinstance(owner, Buffer):
+            raise self.source.error(source, "wrong-type", "a view needs a buffer", expected="T.view(A, shape)")
+        kind = owner.dtype if dtype is None else self.exprs.dtype(dtype)
+        if kind != owner.dtype and shape is not None:
+            return self._retyped(name, owner, self.shape(shape), kind)
         extents = owner.shape if shape is None else self.shape(shape)
         if not prove_equal(_count(extents), _count(owner.shape)):
             raise self.source.error(
@@ -263,8 +271,10 @@ class DeclarationReader(ThreadReader):
         shape, dtype, data = parameters(self.exprs, call, ("shape", "dtype", "data"), 3)
         assert shape is not None and dtype is not None and data is not None
         address = self.exprs.value(data)
-        if not isinstance(address, BufferData) or self.exprs.dtype(dtype) != address.buffer.dtype:
-            raise self._other_type(call)
+        if not isinstance(address, BufferData):
+            raise self.source.error(data, "wrong-type", "this is no address of a buffer", expected="A.data")
+        if self.exprs.dtype(dtype) != address.buffer.dtype:
+            return self._retyped(name, address.buffer, self.shape(shape), self.exprs.dtype(dtype))
         self._alias(name, address.buffer, self.shape(shape))
         return None
 
@@ -273,13 +283,12 @@ class DeclarationReader(ThreadReader):
         self.views[view] = owner
         self.exprs.define(name.id, view, name)
 
-    def _other_type(self, node: ast.AST) -> ParseError:
-        return self.source.error(
-            node,
-            "unsupported",
-            "a view with elements of another type is not supported",
-            expected="the type of the buffer",
-        )
+    def _retyped(self, name: ast.Name, owner: Buffer, shape: tuple[Expr, ...], dtype: str) -> Wrapper:
+        """Declare another buffer at the address of one, with elements of another type: it is only read."""
+        buffer = Buffer(name.id, shape, dtype, owner.scope)
+        self.exprs.define(name.id, buffer, name)
+        place = self.source.place(name)
+        return lambda body: self.mark(DeclBuffer(buffer, BufferData(owner), body), place)
 
     # --- names of values
 
@@ -370,8 +379,17 @@ def _written_names(nodes: Iterable[ast.stmt]) -> set[str]:
                 root = part.value if isinstance(part, ast.Subscript) else part
                 found |= {root.id} if isinstance(root, ast.Name) else set()
             if isinstance(part, ast.Expr):
-                found |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+                found |= _roots(part.value)
     return found
+
+
+def _roots(node: ast.AST) -> set[str]:
+    """Return the names in a call, without those in indices, which it cannot write."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.Subscript):
+        return _roots(node.value)
+    return {name for part in ast.iter_child_nodes(node) for name in _roots(part)}
 
 
 def tensor(reader: TileExpressions, name: str, node: ast.expr) -> Buffer | None:

@@ -19,7 +19,9 @@ from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
 
 _WARP = 32
 _RUN_VALUES: Mapping[str, str] = {
-    "rng_rand": "uint32", "rng_rand_float": "float32", "block_rank_in_cluster": "int32", "cluster_rank": "int32",
+    **dict.fromkeys(("block_rank_in_cluster", "cluster_rank", "any_sync", "all_sync"), "int32"),
+    **dict.fromkeys(("rng_rand", "ballot_sync", "activemask"), "uint32"),
+    "rng_rand_float": "float32",
 }  # fmt: skip
 """Values that only a run gives, with their types."""
 
@@ -57,6 +59,7 @@ class TileExpressions(ExpressionReader):
         self.threads: Sequence[
             Expr
         ] = ()  # the numbers of a thread along each axis, in kernels with code for single threads
+        self.blocks: Sequence[Expr] = ()  # the numbers of a block along each axis of the grid
         self.exchange: Exchange | None = None
 
     def value(self, node: ast.expr) -> Value:
@@ -240,6 +243,28 @@ def _bound_thread(reader: Reader, node: ast.Call) -> Value:
     return _thread(reader, node, ast.copy_location(ast.Constant(axis), node))
 
 
+def _block_binding(reader: Reader, node: ast.Call) -> Value:
+    """`T.get_block_binding(0)`."""
+    assert isinstance(reader, TileExpressions)
+    at = reader.constant_int(node.args[0]) if node.args else 0
+    if not 0 <= at < len(reader.blocks):
+        raise reader.error(node, "out-of-range", "the grid has no such axis", expected="an axis of the grid")
+    return reader.blocks[at]
+
+
+def _coordinates(reader: Reader, node: ast.Call) -> Value:
+    """`T.index_to_coordinates(index, shape)`: the indices of an element by its place in row-major order."""
+    first, second = parameters(reader, node, ("index", "shape"))
+    assert first is not None and second is not None
+    rest, found = reader.expr(first), list[Expr]()
+    shape = reader.value(second)
+    for extent in reversed(shape if isinstance(shape, tuple | list) else ()):
+        size = reader.as_expr(extent, second)
+        found.insert(0, build.floormod(rest, size))
+        rest = build.floordiv(rest, size)
+    return tuple(found)
+
+
 def _threads(reader: Reader, node: ast.Call) -> Value:
     """`T.get_thread_bindings()`."""
     _thread(reader, node)
@@ -315,6 +340,8 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     "get_thread_binding": _thread_binding,
     "thread_binding": _bound_thread,
     "get_thread_bindings": _threads,
+    "get_block_binding": _block_binding,
+    "index_to_coordinates": _coordinates,
     **dict.fromkeys(("get_warp_idx", "get_warp_idx_sync"), _of_thread(build.floordiv)),
     "get_lane_idx": _of_thread(build.floormod),
     "get_warp_group_idx": _of_thread(build.floordiv, 4 * _WARP),

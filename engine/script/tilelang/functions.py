@@ -76,7 +76,7 @@ class TileFunctionReader(FunctionReader):
             body = self._body(node)
         tensors = [self.reader.tensors[a.arg] for a in arguments if a.arg in self.reader.tensors]
         buffers = [*tensors, *self.reader.outputs]
-        if not tensors:
+        if not buffers:
             raise self.source.error(
                 node, "not-a-program", f"{node.name} declares no tensor", expected="A: T.Tensor((M, N), dtype)"
             )

@@ -32,9 +32,15 @@ OPAQUE: Mapping[str, tuple[str, int]] = {name: result for result, names in _RESU
 """Operations that only declare their regions, with the name and place of the operand that they read and write; pointers say it."""
 
 
+def uses_two_cores(node: ast.Call) -> bool:
+    """Whether a product is one of two blocks together, each with a part of the operands."""
+    given = [k.value for k in node.keywords if k.arg == "use_2cta"]
+    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
+
+
 def declared(reader: TileBase, node: ast.Call, name: str) -> Stmt:
     """Return the block of an operation that declares what it reads and writes."""
-    result = OPAQUE[name]
+    result = OPAQUE.get(name, ("C", 2))
     given = [("", number, argument) for number, argument in enumerate(node.args)]
     given += [(keyword.arg or "?", -2, keyword.value) for keyword in node.keywords]
     tiles: list[tuple[Tile, int]] = []
@@ -107,4 +113,4 @@ def _regions(tiles: Sequence[tuple[Tile, int]], access: int) -> list[BufferRegio
     return found
 
 
-__all__ = ["OPAQUE", "declared"]
+__all__ = ["OPAQUE", "declared", "uses_two_cores"]

@@ -38,10 +38,10 @@ from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
 from .ascend.order import sync_of
 from .declarations import THREADS
-from .opaque import OPAQUE, declared
+from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .pipelines import ORDER, STAGE, planned, spread
-from .threads import GRID, WARP_GROUP
+from .threads import GRID, WARP_GROUP, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",
@@ -55,7 +55,8 @@ _HINTS = (
     "mbarrier_expect_tx", "barrier_wait", "barrier_arrive", "wait_wgmma", "warpgroup_arrive", "warpgroup_commit_batch",
     "warpgroup_wait", "warpgroup_fence_operand", "tcgen05_mma_arrive", "tcgen05_after_thread_sync", "tcgen05_before_thread_sync",
     "deallocate_tmem", "tma_store_arrive", "tma_store_wait", "create_list_of_mbarrier", "syncthreads", "fence_view_async_shared",
-    "cp_async_barrier_noinc", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
+    "cp_async_barrier_noinc", "ptx_cp_async_barrier_noinc",
+    "ptx_arrive_barrier", "ptx_arrive_cluster_barrier", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
 STAGES = "num_stages"
@@ -69,7 +70,7 @@ class TileReader(CoreReader):
         self.exprs.exchange = self
 
     def _rare(self, node: ast.stmt) -> Item | None:
-        if isinstance(node, ast.Return) and self.tensors:
+        if isinstance(node, ast.Return) and (self.tensors or self.outputs):
             return None  # the outputs of an eager kernel
         if isinstance(node, ast.While) and not node.orelse:
             return self._while(node)
@@ -135,6 +136,7 @@ class TileReader(CoreReader):
                 )
                 self.loops[var] = loops[-1]
                 self.exprs.define(name, var, given or call)
+            self.exprs.blocks = [loop.loop_var for loop in loops]
             is_core = self.is_core(call)
             outer, self.lanes = (
                 self.lanes,
@@ -185,12 +187,12 @@ class TileReader(CoreReader):
             found, item = self.core_statement(function, node.value)
             if found:
                 return self.placed(item, self.source.place(node)) if isinstance(item, Stmt) else item
+        if isinstance(node.value, ast.Call) and (function in OPAQUE or uses_two_cores(node.value)):
+            return self.placed(declared(self, node.value, function), self.source.place(node))
         read = OPERATIONS.get(function)
         if read is not None and isinstance(node.value, ast.Call):
             made = read(self, node.value)
             return None if made is None else self.placed(made, self.source.place(node))
-        if function in OPAQUE and isinstance(node.value, ast.Call):
-            return self.placed(declared(self, node.value, function), self.source.place(node))
         if function == "annotate_safe_value":
             self._safe_values(node.value)
             return None
@@ -272,6 +274,9 @@ class TileReader(CoreReader):
     def _for(self, node: ast.For) -> Stmt:
         if isinstance(node.iter, ast.Call) and self.exprs.called(node.iter) == "T.Persistent":
             return self._persistent(node, node.iter)
+        axis = bound_axis(node.iter)
+        if axis is not None and any(loop.thread_tag is not None for loop in self.loops.values()):
+            return self._bound_threads(node, axis)
         if isinstance(node.target, ast.Name) and not node.orelse:
             found, step = self.headers(node.iter)
             if len(found) == 1 and (step is not None or self.differs(found[0].min) or self.differs(found[0].extent)):
@@ -330,6 +335,16 @@ class TileReader(CoreReader):
             (key, tuple(map(IntImm, values))) for key, values in zip((STAGE, ORDER), found, strict=True)
         )
         return replace(loop, annotations=(*loop.annotations, *added))
+
+    def _bound_threads(self, node: ast.For, axis: int) -> Stmt:
+        """Read the printed `for v in T.thread_binding(128, thread="threadIdx.x"):`, which T.thread_binding of a kernel becomes."""
+        if self.lanes is None:
+            printed = next((launched(part) for part in ast.walk(node) if launched(part) is not None), None)
+            self.lanes = self.units_of([node], self.threads_of(printed) or self.launch)
+        with self.exprs.scope.nested():
+            assert isinstance(node.target, ast.Name)
+            self.exprs.define(node.target.id, self.exprs.threads[axis], node.target)
+            return self.nested_body(node.body)
 
     def _persistent(self, node: ast.For, call: ast.Call) -> Stmt:
         """Read `for bx, by in T.Persistent([m, n], wave_size, index, group_size=8)`: the tiles of one of `wave_size` blocks, in groups of

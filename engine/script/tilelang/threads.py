@@ -27,6 +27,7 @@ from ...ir import (
     NodeAttr,
     Place,
     Stmt,
+    StringImm,
     Var,
     While,
     build,
@@ -100,9 +101,21 @@ class ThreadReader(TileBase):
 
     def _group(self, node: ast.If, condition: Expr) -> Stmt:
         """Read the branches of groups of threads that wait for each other."""
+        self.grouped += 1
         otherwise = self.nested_body(node.orelse) if node.orelse else None
         branch = IfThenElse(build.TRUE, self.nested_body(node.body), otherwise)
-        return self.mark(NodeAttr(condition, WARP_GROUP, build.const(0, "int32"), branch), self.source.header(node))
+        self.grouped -= 1
+        group = StringImm(self._shown_group(condition))
+        return self.mark(NodeAttr(group, WARP_GROUP, build.const(0, "int32"), branch), self.source.header(node))
+
+    def _shown_group(self, condition: Expr) -> str:
+        """Return the numbers of the threads that take a branch, "128 to 255"; "some" if they are not known."""
+        if self.lanes is None or not {*free_vars(condition)} <= {*self.lanes.vars}:
+            return "some"
+        found = [n for n, at in enumerate(self._numbers()) if self._hold([condition], at)]
+        if not found or found[-1] - found[0] >= len(found):
+            return "some"
+        return f"{found[0]} to {found[-1]}"
 
     def groups(self, masks: Sequence[Expr]) -> list[Expr] | None:
         """Return the conditions under which some thread has all masks, for a statement that runs once; None if that is not known."""
@@ -133,7 +146,7 @@ class ThreadReader(TileBase):
 
     def _while(self, node: ast.While) -> Stmt:
         condition = self.exprs.condition(node.test)
-        if self.differs(condition) or self.pending:
+        if not self.grouped and (self.differs(condition) or self.pending):
             raise self.source.error(node.test, "unsupported", "a while loop whose end differs between threads is not supported",
                                     expected="a condition that is the same in all threads")  # fmt: skip
         return self.mark(While(condition, self.nested_body(node.body)), self.source.header(node))
@@ -249,6 +262,14 @@ class ThreadReader(TileBase):
         return BufferLoad(buffer, zero)
 
 
+def bound_axis(node: ast.expr) -> int | None:
+    """Return the axis of threads that a loop of the printed form binds; None for other loops."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "thread_binding":
+        return None
+    tags = [k.value.value for k in node.keywords if k.arg == "thread" and isinstance(k.value, ast.Constant)]
+    return next((n for n, name in enumerate(GRID) if f"threadIdx.{name}" in tags), None)
+
+
 def _conjuncts(condition: Expr) -> Iterator[Expr]:
     if isinstance(condition, And):
         yield from _conjuncts(condition.a)
@@ -257,4 +278,4 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
         yield condition
 
 
-__all__ = ["GRID", "WARP", "WARP_GROUP", "ThreadReader"]
+__all__ = ["GRID", "WARP", "WARP_GROUP", "ThreadReader", "bound_axis"]

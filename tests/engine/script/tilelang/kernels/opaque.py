@@ -1,0 +1,57 @@
+import tilelang
+import tilelang.language as T
+from tilelang.carver.arch import driver
+
+
+@tilelang.jit
+def sparse(A, E, B):
+    A: T.Tensor((16, 16), T.float16)
+    E: T.Tensor((16, 4), T.uint8)
+    B: T.Tensor((32, 16), T.float16)
+    C = T.empty((16, 16), T.float32)
+    with T.Kernel(driver.get_num_sms(), threads=32):
+        a = T.alloc_shared((16, 16), T.float16)
+        e = T.alloc_shared((16, 4), T.uint8)
+        b = T.alloc_shared((32, 16), T.float16)
+        c = T.alloc_fragment((16, 16), T.float32)
+        T.copy(A, a)
+        T.copy(E, e)
+        T.copy(B, b)
+        T.clear(c)
+        T.gemm_sp(a, e, b, c, transpose_B=False)
+        T.copy(c, C)
+    return C
+
+
+@tilelang.jit
+def waiting(A):
+    A: T.Tensor((4, 64), T.float32)
+    B = T.empty((4, 64), T.float32)
+    with T.Kernel(1, threads=256):
+        tx = T.get_thread_binding()
+        part = T.alloc_shared((64,), T.float32)
+        full = T.alloc_barrier(128)
+        empty = T.alloc_barrier(128)
+        if tx < 128:
+            for k in T.serial(4):
+                T.barrier_wait(empty[0], (k + 1) % 2)
+                T.copy(A[k, :], part)
+                T.barrier_arrive(full)
+        else:
+            for k in T.serial(4):
+                T.barrier_wait(full, k % 2)
+                T.copy(part, B[k, :])
+                T.barrier_arrive(empty)
+    return B
+
+
+@tilelang.jit
+def retyped(A):
+    A: T.Tensor((64,), T.float32)
+    B = T.empty((64,), T.uint32)
+    with T.Kernel(1, threads=64):
+        part = T.alloc_shared((64,), T.float32)
+        T.copy(A, part)
+        bits = T.view(part, (64,), T.uint32)
+        T.copy(bits, B)
+    return B
