@@ -131,6 +131,10 @@ class TileBase(StatementReader):
         """Return the conditions under which some thread has all masks; None if that is not known."""
         raise NotImplementedError
 
+    def keep(self, buffer: Buffer, name: ast.Name) -> None:
+        """Allocate a buffer, and give it its name."""
+        raise NotImplementedError
+
     def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
         ranges = self.ranges()
         kept = outside(buffer, indices, ranges) if buffer.scope == "global" else []

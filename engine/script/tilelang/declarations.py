@@ -28,7 +28,8 @@ from ..reading.reader import Item, Wrapper, compose
 from ..subset.scope import Value
 from .ascend.memories import ALLOCATIONS
 from .expressions import Barrier, TileExpressions
-from .threads import ThreadReader
+from .persistent import PersistentReader
+from .schedulers import Scheduler
 
 _SCOPES = {
     "alloc_shared": "shared.dyn",
@@ -51,7 +52,7 @@ _BARRIERS = (
 THREADS = "tl.launch_threads"
 
 
-class DeclarationReader(ThreadReader):
+class DeclarationReader(PersistentReader):
     """Reads allocations and assignments."""
 
     def _assign(self, node: ast.Assign) -> Item | None:
@@ -75,6 +76,9 @@ class DeclarationReader(ThreadReader):
                 return self._variable(target, call)
             if function in _BARRIERS:
                 self.exprs.define(target.id, Barrier(), target)
+                return None
+            if function == "PersistentTileScheduler":
+                self.exprs.define(target.id, self.made_scheduler(target, call), target)
                 return None
             if function in ("view", "reshape"):
                 return self._viewed(target, call)
@@ -315,16 +319,19 @@ class DeclarationReader(ThreadReader):
             return False
         body = self.following[-1]
         rest = body[body.index(self.at) + 1 :] if self.at in body else body
-        return any(self._buffer_of(name) in loaded for name in _written_names(rest))
+        return any(not loaded.isdisjoint(self._buffers_of(name)) for name in _written_names(rest))
 
-    def _buffer_of(self, name: str) -> Buffer | None:
+    def _buffers_of(self, name: str) -> Iterable[Buffer]:
+        """Return the buffers that code with a name may write."""
         match self.exprs.scope.get(name):
             case Buffer() as buffer:
-                return buffer
+                return (buffer,)
             case BufferLoad(buffer=buffer) | BufferRegion(buffer=buffer):
-                return buffer
+                return (buffer,)
+            case Scheduler() as scheduler:
+                return scheduler.state.values()
             case _:
-                return None
+                return ()
 
     def printed_thread(self, target: ast.expr, call: ast.Call) -> None:
         """Read the name of a thread in the printed form."""

@@ -15,7 +15,7 @@ from ..subset.values import Function
 THREAD_NUMBERS = ("get_thread_binding", "get_thread_bindings", "thread_binding", "launch_thread_idx", "get_warp_idx", "get_warp_idx_sync",
                   "get_lane_idx", "get_warp_group_idx", "shuffle_elect", "tl_shuffle_elect")  # fmt: skip
 _OWN_VALUES = ("rng_rand", "rng_rand_float", "tvm_warp_shuffle")
-_PRIVATE = ("alloc_local", "alloc_var")
+_PRIVATE = ("alloc_local", "alloc_var", "PersistentTileScheduler")
 _BRANCHES = (ast.If, ast.While, ast.For)
 
 

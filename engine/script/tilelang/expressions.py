@@ -16,6 +16,7 @@ from ..subset.scope import Foreign, Value
 from ..subset.values import Module
 from .ascend.tiles import swizzled
 from .names import TYPE_PARTS, own_name, type_alias, type_named, type_part
+from .schedulers import Scheduler
 
 _WARP = 32
 _RUN_VALUES: Mapping[str, str] = {
@@ -118,9 +119,18 @@ class TileExpressions(ExpressionReader):
         read = function_named(name)
         return super()._call(node) if read is None else read(self, node)
 
+    def method_of(self, owner: Value, method: str, node: ast.Call) -> Value:
+        if isinstance(owner, Scheduler) and method == "valid":
+            return owner.valid()
+        if isinstance(owner, Scheduler) and method == "coord":
+            return owner.coordinates(self.index(node.args[0]))
+        return super().method_of(owner, method, node)
+
     def attribute_of(self, owner: Value, name: str) -> Value:
         if isinstance(owner, str) and name in TYPE_PARTS:
             return type_part(owner, name)
+        if isinstance(owner, Scheduler):
+            return owner.part(name)
         if isinstance(owner, Buffer) and name == "ndim":
             return len(owner.shape)
         return super().attribute_of(owner, name)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...arith import simplify
 from ...ir import (
     NE,
     Annotation,
@@ -40,7 +39,9 @@ from .ascend.order import sync_of
 from .declarations import THREADS
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
+from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
+from .schedulers import Scheduler
 from .threads import GRID, WARP_GROUP, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
@@ -59,7 +60,6 @@ _HINTS = (
     "ptx_arrive_barrier", "ptx_arrive_cluster_barrier", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
-STAGES = "num_stages"
 
 
 class TileReader(CoreReader):
@@ -198,6 +198,13 @@ class TileReader(CoreReader):
             return None
         if function in _HINTS or self._is_output(node.value):
             return None
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=root), attr="init" | "next_tile" as method)):
+                scheduler = self.exprs.scope.get(root)
+                if isinstance(scheduler, Scheduler):
+                    return self.placed(self.advanced(scheduler, node.value, method), self.source.place(node))
+            case _:
+                pass
         made = self._called_macro(node)
         if made is not None:
             return self._macro(made, node)
@@ -273,7 +280,7 @@ class TileReader(CoreReader):
 
     def _for(self, node: ast.For) -> Stmt:
         if isinstance(node.iter, ast.Call) and self.exprs.called(node.iter) == "T.Persistent":
-            return self._persistent(node, node.iter)
+            return self.persistent(node, node.iter)
         axis = bound_axis(node.iter)
         if axis is not None and any(loop.thread_tag is not None for loop in self.loops.values()):
             return self._bound_threads(node, axis)
@@ -346,50 +353,6 @@ class TileReader(CoreReader):
             self.exprs.define(node.target.id, self.exprs.threads[axis], node.target)
             return self.nested_body(node.body)
 
-    def _persistent(self, node: ast.For, call: ast.Call) -> Stmt:
-        """Read `for bx, by in T.Persistent([m, n], wave_size, index, group_size=8)`: the tiles of one of `wave_size` blocks, in groups of
-        columns, as `PersistentFor` of TileLang 0.1.15 (`src/ir.cc`) orders them."""
-        names = ("domain", "wave_size", "index", "group_size", "num_stages", "annotations")
-        domain_node, wave_node, index_node, group_node, stages, _ = parameters(self.exprs, call, names, 3)
-        assert domain_node is not None and wave_node is not None and index_node is not None
-        value = self.exprs.require_known(self.exprs.value(domain_node), domain_node)
-        domain = [self.exprs.as_expr(v, domain_node) for v in (value if isinstance(value, tuple | list) else (value,))]
-        wave, index = self.exprs.index(wave_node), self.exprs.index(index_node)
-        group = IntImm(8) if group_node is None else self.exprs.index(group_node)
-        group = build.maximum(IntImm(1), build.minimum(group, domain[-1]))
-        grouped = [_ceildiv(domain[-1], group), *domain[:-1], group]
-        size: Expr = IntImm(1)
-        for extent in grouped:
-            size = build.mul(size, extent)
-        waves = simplify(_ceildiv(size, wave))
-        notes = (
-            ()
-            if stages is None or build.is_const(self.exprs.index(stages), 0)
-            else ((STAGES, self.exprs.index(stages)),)
-        )
-        loop = header(build.const(0, waves.dtype), waves, "serial", None, notes)
-        var = Var("w", waves.dtype)
-        number = rest = build.add(build.mul(var, wave), index)
-        found: list[Expr] = []
-        for extent in reversed(grouped[1:]):
-            found.insert(0, build.truncmod(rest, extent))
-            rest = build.div(rest, extent)
-        last = build.add(build.mul(rest, group), found[-1])
-        targets = self._names(node.target)
-        self.loops[var] = loop
-        self.around.append(loop)
-        with self.exprs.scope.nested():
-            for name, coordinate in zip(targets, [*found[:-1], last], strict=True):
-                self.exprs.define(name.id, coordinate, name)
-            body = self.nested_body(node.body)
-        self.around.pop()
-        del self.loops[var]
-        body = IfThenElse(build.lt(last, domain[-1]), body)
-        count = build.int_value(waves)
-        if count is not None and count >= 2:
-            body = IfThenElse(build.lt(number, size), body)
-        return self.placed(For(var, loop.min, loop.extent, loop.kind, body, None, notes), self.source.header(node))
-
     def headers(self, node: ast.expr) -> tuple[list[For], Expr | None]:
         function = (self.exprs.called(node) or "").removeprefix("T.")
         if isinstance(node, ast.Call) and function == "Parallel":
@@ -442,10 +405,6 @@ def _several(stmt: Stmt) -> tuple[Stmt, ...]:
 def numbers(note: Annotation) -> list[int]:
     """Return the numbers of an annotation that is a list."""
     return [n.value for n in note if isinstance(n, IntImm)] if isinstance(note, tuple) else []
-
-
-def _ceildiv(a: Expr, b: Expr) -> Expr:
-    return build.floordiv(build.add(a, build.sub(b, 1)), b)
 
 
 def launched(node: ast.AST) -> ast.expr | None:

@@ -133,3 +133,11 @@ def test_patches_of_an_image(stride: int, dilation: int, pad: int) -> None:
             ]
             wanted[:, y, x] = np.einsum("nijc,ijcf->nf", part, weights)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(50, 70), (16, 40)])
+def test_tiles_of_a_scheduler(m: int, n: int, *, by_columns: bool) -> None:
+    a = numbers(m, n, dtype="float32")
+    found = run(kernel("tiles", "scheduled", M=m, N=n, by_columns=by_columns), {"A": a})["B"]
+    np.testing.assert_array_equal(found, a)

@@ -36,3 +36,22 @@ def patches(image, kernel, S, D, P, block_M=16, block_N=16, block_K=16):
             T.gemm(rows, columns, total)
         T.copy(total, result[by * block_M, bx * block_N])
     return out
+
+
+@tilelang.jit
+def scheduled(A, workers=3, tile=16, panel=2, by_columns=True):
+    M, N = T.const("M, N")
+    A: T.Tensor((M, N), T.float32)
+    B = T.empty((M, N), T.float32)
+    with T.Kernel(workers, threads=128) as block:
+        part = T.alloc_shared((tile, tile), T.float32)
+        tiles = T.PersistentTileScheduler(
+            T.ceildiv(M, tile), T.ceildiv(N, tile), num_workers=workers, swizzle_size=panel, column_major=by_columns
+        )
+        tiles.init(block)
+        while tiles.valid():
+            i, j = tiles.m_idx, tiles.n_idx
+            T.copy(A[i * tile, j * tile], part)
+            T.copy(part, B[i * tile, j * tile])
+            tiles.next_tile()
+    return B
