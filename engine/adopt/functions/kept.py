@@ -18,7 +18,8 @@ def kept_text(text: str, tree: ast.Module, wanted: NestedProgram, given: Mapping
     outer = next((node for node in tree.body if node.lineno == made.lineno), None)
     if not isinstance(outer, ast.FunctionDef) or len(wanted.called) > 1:
         return None
-    kept, names = {outer}, set(_used(outer))
+    kept: set[ast.stmt] = {outer}
+    names = set(_used(outer))
     size = 0
     while size != len(names):
         size = len(names)
