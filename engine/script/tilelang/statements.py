@@ -84,6 +84,12 @@ class TileReader(CoreReader):
             return self.same_scope(node.body)
         if len(kept) < len(node.items):
             node = ast.copy_location(ast.With(kept, node.body), node)
+        match node:
+            case ast.With(items=[ast.withitem(ast.Call(args=[ast.Call() as reducer, ast.Constant("reduce_scope"), *_]))],
+                          body=[ast.Expr(ast.Call(args=[ast.Call() as reduction]))]):  # fmt: skip
+                return self.placed(self.all_reduced(reducer, reduction), self.source.header(node))
+            case _:
+                pass
         item = node.items[0]
         call, function = item.context_expr, self.exprs.called(item.context_expr)
         if isinstance(call, ast.Call) and function in ("T.Kernel", "T.ClusterKernel"):

@@ -251,6 +251,43 @@ class ThreadReader(TileBase):
         ]
         return BufferLoad(total, zero)
 
+    def all_reduced(self, reducer: ast.Call, call: ast.Call) -> Stmt:
+        """Read `T.tvm_thread_allreduce(1, value, condition, result, tx)` under its `T.comm_reducer(lambda x, y: x + y, [0])`: the
+        values of the threads along axes, combined."""
+        function, identities = reducer.args
+        count, value_node, condition, result, *along = call.args
+        target = self.exprs.value(result)
+        numbers = [self.exprs.value(node) for node in along]
+        is_read = isinstance(function, ast.Lambda) and len(function.args.args) == 2 and isinstance(identities, ast.List)
+        if (
+            self.lanes is None or not is_read or not isinstance(target, BufferLoad) or not build.is_const(self.exprs.expr(count), 1)
+            or any(number not in self.lanes.vars for number in numbers)
+        ):  # fmt: skip
+            raise self.source.error(call, "unsupported", "this reduction over threads is not supported",
+                                    expected="one value, over whole axes of the threads")  # fmt: skip
+        assert isinstance(function, ast.Lambda) and isinstance(identities, ast.List)
+        place, zero = self.source.place(call), (IntImm(0),)
+        value = self.exprs.expr(value_node)
+        first = build.cast(self.exprs.expr(identities.elts[0]), value.dtype)
+        given, total = self.own("given", value.dtype), self.own("combined", value.dtype)
+        kept = build.if_then_else(self.exprs.condition(condition), value, first)
+        axes = [axis(f"k{n}", extent, "reduce") for n, (v, extent) in enumerate(zip(self.lanes.vars, self.lanes.extents, strict=True))
+                if v in numbers]  # fmt: skip
+        steps = iter(axes)
+        source = BufferLoad(
+            self.private[given], (*(next(steps).var if v in numbers else v for v in self.lanes.vars), *zero)
+        )
+        names = [argument.arg for argument in function.args.args]
+        with self.exprs.scope.nested():
+            for name, part in zip(names, (BufferLoad(total, zero), source), strict=True):
+                self.exprs.scope.define(name, part)
+            update = BufferStore(total, self.exprs.expr(function.body), zero)
+        return build.seq([
+            self.store(given, kept, zero, place), self.store(total, first, zero, place),
+            self.placed(self.block("combined", axes, update, sums=True), place),
+            self.store(target.buffer, build.cast(BufferLoad(total, zero), target.dtype), target.indices, place),
+        ])  # fmt: skip
+
     def before(self, node: ast.AST, target: BufferLoad, value: Expr, conditions: Sequence[Expr]) -> Expr:
         """Store a new value of an element, and return the one before: the threads do so one after the other."""
         buffer, zero = self.own("previous", target.dtype), (IntImm(0),)

@@ -141,3 +141,9 @@ def test_tiles_of_a_scheduler(m: int, n: int, *, by_columns: bool) -> None:
     a = numbers(m, n, dtype="float32")
     found = run(kernel("tiles", "scheduled", M=m, N=n, by_columns=by_columns), {"A": a})["B"]
     np.testing.assert_array_equal(found, a)
+
+
+def test_sum_over_an_axis_of_threads() -> None:
+    a = numbers(8, 21, dtype="float32")
+    found = run(kernel("exchange", "sums", M=8, K=21), {"A": a})["B"]
+    np.testing.assert_allclose(found, np.stack([a.sum(1), 2 * a.sum(1)]), rtol=1e-5, atol=1e-5)

@@ -70,3 +70,30 @@ def groups(A, B, size=32, threads=64):
                 product[i, j] += 1
         T.copy(product, C[1, :, :])
     return C
+
+
+@tilelang.jit
+def sums(A, rows=4, depth=8):
+    M, K = T.const("M, K")
+    A: T.Tensor((M, K), T.float32)
+    B = T.empty((2, M), T.float32)
+    with T.Kernel(T.ceildiv(M, rows), threads=(depth, rows)) as block:
+        tk = T.thread_binding(0, depth, thread="threadIdx.x")
+        tm = T.thread_binding(0, rows, thread="threadIdx.y")
+        own = T.alloc_local((1,), T.float32)
+        total = T.alloc_local((1,), T.float32)
+        T.clear(own)
+        for k in T.serial(T.ceildiv(K, depth)):
+            if k * depth + tk < K:
+                own[0] += A[block * rows + tm, k * depth + tk]
+        with T.attr(
+            T.comm_reducer(lambda x, y: x + y, [T.cast(0, T.float32)]),
+            "reduce_scope",
+            T.reinterpret(T.uint64(0), dtype="handle"),
+        ):
+            T.evaluate(T.tvm_thread_allreduce(T.uint32(1), own[0], True, total[0], tk, dtype="handle"))
+        if tk == 0:
+            B[0, block * rows + tm] = total[0]
+        if tk == depth - 1:
+            B[1, block * rows + tm] = total[0] * 2
+    return B
