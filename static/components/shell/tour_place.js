@@ -44,10 +44,22 @@ export function boxPlace(rects, width, height, roomWidth, roomHeight) {
   /** @type {[number, number]} */
   let best = [lastX, lastY];
   let least = Infinity;
-  for (let x = AWAY; x <= lastX; x += GRID)
-    for (let y = AWAY; y <= lastY; y += GRID) {
+  const xs = places(lastX, [...rects.map((r) => r.right), ...rects.map((r) => r.left - width)]);
+  const ys = places(lastY, [...rects.map((r) => r.bottom), ...rects.map((r) => r.top - height)]);
+  for (const x of xs)
+    for (const y of ys) {
       const cost = covered(x, y) * 1e6 + Math.hypot(x - all.right, y - all.top);
       if (cost < least) [best, least] = [[x, y], cost];
     }
   return best;
+}
+
+/**
+ * The coordinates that are tried: a grid, and those at the edges of the anchors.
+ * @param {number} last
+ * @param {number[]} edges
+ */
+function places(last, edges) {
+  const grid = Array.from({ length: Math.floor((last - AWAY) / GRID) + 1 }, (_, n) => AWAY + n * GRID);
+  return [...grid, ...edges.filter((at) => at >= AWAY && at <= last)];
 }
