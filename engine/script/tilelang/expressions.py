@@ -167,7 +167,7 @@ def _reinterpret(reader: Reader, node: ast.Call) -> Value:
         raise reader.error(
             node, "wrong-arguments", "T.reinterpret needs a value and a type", expected='T.reinterpret(x, "uint16")'
         )
-    return Call("reinterpret", (reader.as_expr(value, node),), dtype)
+    return Call("reinterpret", (reader.as_expr(value, node),), type_alias(dtype) or dtype)
 
 
 def _clamp(reader: Reader, node: ast.Call) -> Value:

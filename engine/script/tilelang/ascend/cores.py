@@ -156,6 +156,24 @@ class CoreReader(DeclarationReader):
 
     # --- scopes and flags
 
+    def _with(self, node: ast.With, *, is_last: bool) -> Item | None:
+        """Read `with T.If(condition):` around `with T.Then():` and `with T.Else():`."""
+        call = node.items[0].context_expr
+        if not isinstance(call, ast.Call) or self.exprs.called(call) != "T.If":
+            return super()._with(node, is_last=is_last)
+        inner = [part for part in node.body if isinstance(part, ast.With)] if len(node.items) == 1 else []
+        branches = {self.exprs.called(part.items[0].context_expr): part.body for part in inner}
+        if len(node.items) == 2:
+            branches = {self.exprs.called(node.items[1].context_expr): node.body}
+        if not branches or not branches.keys() <= {"T.Then", "T.Else"} or len(inner) not in (len(node.body), 0):
+            raise self.source.error(
+                node, "unsupported", "this branch is not supported", expected="with T.If(condition): with T.Then(): …"
+            )
+        empty: list[ast.stmt] = [ast.copy_location(ast.Pass(), node)]
+        return self._if(
+            ast.copy_location(ast.If(call.args[0], branches.get("T.Then", empty), branches.get("T.Else", [])), node)
+        )
+
     def core_scope(self, node: ast.With, call: ast.Call) -> Stmt:
         """Read `with T.Scope("C"):`: statements of the cube core, or of the vector cores."""
         side = self.exprs.string(call.args[0])

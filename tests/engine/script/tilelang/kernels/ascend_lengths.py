@@ -19,6 +19,13 @@ def sums(N=8):
                 for i in T.serial(here, here + taken):
                     T.copy(X[i, 0], row)
                     T.tile.add(total, total, row)
+                with T.If(taken > 1):
+                    with T.Then():
+                        T.tile.mul(total, total, 2.0)
+                    with T.Else():
+                        T.tile.add(total, total, 1.0)
+                with T.If(taken == 3), T.Then():
+                    T.tile.mul(total, total, 4.0)
                 T.copy(total, out[here, 0])
 
     return main
