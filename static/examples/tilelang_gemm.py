@@ -5,7 +5,7 @@
 # and orders that TileLang plans, the memories show the slots of `A_shared` and `B_shared`, the timeline shows what waits for what.
 #
 # Change `num_stages` in the last line of the workload to 0, 1, 2 or 4. Without stages each product waits for its copies. Two stages hide
-# them; a third one costs 16 KiB of shared memory and saves nothing, because one multiprocessor's share of the memory bandwidth is the limit.
+# them; a third one costs 16 KiB of shared memory and saves 1 %, because one multiprocessor's share of the memory bandwidth is the limit.
 # A larger `block_N` needs fewer bytes for each product.
 
 # %% machine
