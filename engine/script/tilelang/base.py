@@ -98,10 +98,13 @@ class TileBase(StatementReader):
         if self.lanes is not None:
             each = any(self.differs(r) or r.buffer in self.private for r in (*reads, *writes))
             masks = self.conditions(body, is_own=each)
-            axes = self.lanes.axes() if each or any(map(self.differs, masks)) else []
+            if each or any(map(self.differs, masks)):
+                axes, body, masks = on_lanes(self.lanes, self.private, body, masks, updates=True)
             numbers = {v: a.var for v, a in zip(self.lanes.vars, axes, strict=bool(axes))}
             regions = [[substitute(r, numbers) for r in side] for side in regions]
-            masks = [substitute(m, numbers) for m in masks]
+        on_memory = [m for m in masks if any(isinstance(node, BufferLoad) for node in walk(m))]
+        body = IfThenElse(build.logical_and(*on_memory), body) if on_memory else body
+        masks = [m for m in masks if m not in on_memory]
         return block(name, self.loops, axes, body, conditions=masks, regions=(tuple(regions[0]), tuple(regions[1])))
 
     def _owned(self, region: BufferRegion) -> BufferRegion:

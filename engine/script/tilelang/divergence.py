@@ -16,12 +16,25 @@ THREAD_NUMBERS = ("get_thread_binding", "get_thread_bindings", "thread_binding",
                   "get_lane_idx", "get_warp_group_idx", "shuffle_elect", "tl_shuffle_elect")  # fmt: skip
 _OWN_VALUES = ("rng_rand", "rng_rand_float", "tvm_warp_shuffle")
 _PRIVATE = ("alloc_local", "alloc_var", "PersistentTileScheduler")
+_VIEWS = ("view", "reshape", "Tensor", "decl_buffer", "Buffer")
 _BRANCHES = (ast.If, ast.While, ast.For)
 
 
 def names_threads(body: Iterable[ast.AST]) -> bool:
     """Whether code asks for the number of a thread."""
     return any(_function(part) in THREAD_NUMBERS for node in body for part in ast.walk(node))
+
+
+def updates_in_each(body: Iterable[ast.AST]) -> bool:
+    """Whether code may update an element in each thread, because it is in no loop whose iterations the threads share."""
+    pending = [*body]
+    while pending:
+        node = pending.pop()
+        if _function(node).startswith("atomic_"):
+            return True
+        if not (isinstance(node, ast.For) and _function(node.iter).lower() == "parallel"):
+            pending += ast.iter_child_nodes(node)
+    return False
 
 
 def code_of(nodes: Sequence[ast.stmt], scope: Scope) -> dict[ast.AST, Function]:
@@ -51,6 +64,7 @@ class _Divergence:
         self.names: set[str] = set()
         self.private: set[str] = set()  # buffers of each thread
         self.branched: set[str] = set()  # functions that are called in a branch that some threads take
+        self.numbering = {name for name, node in functions.items() if names_threads([node])}
         size = -1
         while size != len(self.names) + len(self.private) + len(self.branched):
             size = len(self.names) + len(self.private) + len(self.branched)
@@ -62,7 +76,7 @@ class _Divergence:
 
     def _differs(self, node: ast.AST | None) -> bool:
         return node is not None and any(
-            (isinstance(part, ast.Name) and part.id in self.names)
+            (isinstance(part, ast.Name) and part.id in (*self.names, *self.numbering))
             or _function(part) in THREAD_NUMBERS
             or _function(part) in _OWN_VALUES
             or _function(part).startswith(("shfl_", "warp_reduce"))
@@ -104,6 +118,11 @@ class _Divergence:
             if _function(value) == "alloc_var" and self._differs(value):
                 self.names.add(root.id)
             return
+        owners = self.private & {part.id for part in ast.walk(value or root) if isinstance(part, ast.Name)}
+        if _function(value) in _VIEWS and owners:
+            self.private.add(root.id)
+            if root.id in self.names:
+                self.names |= owners
         differs = (
             is_branch or self._differs(value) or (isinstance(target, ast.Subscript) and self._differs(target.slice))
         )
@@ -155,4 +174,4 @@ def _is_private(value: ast.AST | None) -> bool:
     )
 
 
-__all__ = ["THREAD_NUMBERS", "code_of", "divergent_names", "names_threads"]
+__all__ = ["THREAD_NUMBERS", "code_of", "divergent_names", "names_threads", "updates_in_each"]

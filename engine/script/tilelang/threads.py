@@ -39,7 +39,7 @@ from ...ir import (
 from ..reading.loops import header
 from .base import TileBase
 from .blocks import Axis, Lanes, axis
-from .divergence import code_of, divergent_names, names_threads
+from .divergence import code_of, divergent_names, names_threads, updates_in_each
 
 WARP = 32
 GRID = ("x", "y", "z")
@@ -58,7 +58,7 @@ class ThreadReader(TileBase):
     def units_of(self, body: Sequence[ast.stmt], counts: Annotations) -> Lanes | None:
         """Return the threads of a kernel if its code asks for their numbers."""
         functions = code_of(body, self.exprs.scope)
-        if not names_threads([*body, *functions]):
+        if not names_threads([*body, *functions]) and not updates_in_each([*body, *functions]):
             return None
         self.divergent = divergent_names(body, functions.values())
         given = counts[0][1] if counts else ()

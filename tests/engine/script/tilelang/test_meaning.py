@@ -147,3 +147,9 @@ def test_sum_over_an_axis_of_threads() -> None:
     a = numbers(8, 21, dtype="float32")
     found = run(kernel("exchange", "sums", M=8, K=21), {"A": a})["B"]
     np.testing.assert_allclose(found, np.stack([a.sum(1), 2 * a.sum(1)]), rtol=1e-5, atol=1e-5)
+
+
+def test_updates_in_each_thread() -> None:
+    a = np.arange(32, dtype="float32")
+    found = run(kernel("exchange", "repeated"), {"A": a, "B": np.zeros(3, "float32")})["B"]
+    np.testing.assert_array_equal(found, [32, a.sum(), 6])

@@ -97,3 +97,22 @@ def sums(A, rows=4, depth=8):
         if tk == depth - 1:
             B[1, block * rows + tm] = total[0] * 2
     return B
+
+
+def number():
+    return T.get_thread_binding()
+
+
+@tilelang.jit
+def repeated(A, threads=32):
+    A: T.Tensor((32,), T.float32)
+    B = T.empty((3,), T.float32)
+    with T.Kernel(1, threads=threads):
+        own = T.alloc_local((2,), T.float32)
+        line = T.view(own, (1, 2))
+        line[0, 1] = A[number()]
+        T.atomic_add(B[0], 1.0)
+        T.atomic_add(B[1], own[1])
+        for i in T.Parallel(4):
+            T.atomic_add(B[2], A[i])
+    return B
