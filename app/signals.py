@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without the time that its import takes
@@ -106,8 +107,11 @@ def _interrupt_again(unraisable: Any) -> None:
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    from threading import Timer
+    from _thread import start_new_thread  # `Thread.start` waits for the thread, and the signal would end the wait
 
-    timer = Timer(RETRY_SECONDS, os.kill, (os.getpid(), _number_of(unraisable.exc_value)))
-    timer.daemon = True
-    timer.start()
+    start_new_thread(_send_later, (_number_of(unraisable.exc_value),))
+
+
+def _send_later(number: int) -> None:
+    time.sleep(RETRY_SECONDS)
+    os.kill(os.getpid(), number)

@@ -86,7 +86,10 @@ def test_the_first_example_fits_after_its_copies_are_placed() -> None:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_python_and_the_app_evaluate_an_example_equally(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    left = runpy.run_path(str(FOLDER / f"{name}.py"))
+    path = FOLDER / f"{name}.py"
+    if "import tilelang" in path.read_text():
+        pytest.skip("Python would compile a kernel of TileLang for a GPU")
+    left = runpy.run_path(str(path))
     verdict = tilewright.verify(notebook(name))
     # A wait names the step of its buffer: by the line of a notebook, by the call of a schedule.
     printed, expected = capsys.readouterr().out, tilewright.report_text(report(name), verdict) + "\n"

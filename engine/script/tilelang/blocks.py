@@ -92,7 +92,8 @@ def block(
         if kind is None:
             kind = _kind(is_free=var in independent or var in written, sums=sums)
         iter_vars.append(IterVar(iterators[var], _domain(loop, loops, iterators), kind))
-    values: tuple[Expr, ...] = tuple(loops)
+    fresh = {a.var: Var(a.var.name, a.var.dtype) for a in axes}  # several blocks may share axes, but not loops
+    values: tuple[Expr, ...] = tuple(fresh.get(var, var) for var in loops)
     if not loops:  # a block has at least one iterator
         iter_vars, values = [IterVar(Var("vi"), build.make_range(0, 1), "spatial")], (IntImm(0),)
     inside = substitute(body, iterators)
@@ -101,8 +102,12 @@ def block(
         reads, writes = accessed_regions(made)
     else:
         reads, writes = (tuple(substitute(region, iterators) for region in side) for side in regions)
-    realize = BlockRealize(values, build.logical_and(*conditions), Block(name, tuple(iter_vars), reads, writes, inside))
-    return build.nest([*own.values()], realize)
+    predicate = substitute(build.logical_and(*conditions), fresh)
+    realize = BlockRealize(values, predicate, Block(name, tuple(iter_vars), reads, writes, inside))
+    return build.nest(
+        [replace(loop, loop_var=fresh[var], extent=substitute(loop.extent, fresh)) for var, loop in own.items()],
+        realize,
+    )
 
 
 def _kind(*, is_free: bool, sums: bool) -> IterType:

@@ -157,5 +157,5 @@ def test_code_outside_of_the_subset_is_refused_at_its_place(text: str, code: str
 def test_schedule_of_an_example_notebook_is_read(path: Path) -> None:
     cells = path.read_text().split("# %% ")
     steps = [s for cell in cells if cell.startswith("schedule") for s in read_calls("#" + cell)]
-    fewest = 1 if path.stem.startswith("tilelang") else 5
+    fewest = 1 if "tilelang" in path.read_text() else 5
     assert steps[0].method == "Schedule" and len(steps) >= fewest

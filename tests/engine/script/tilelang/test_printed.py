@@ -100,3 +100,9 @@ def test_slots_are_those_of_tilelang(record: dict[str, Any]) -> None:
     found = pipelined(planned(kernel(record["file"], **record["given"])).func).buffers
     slots = {buffer.name: build.int_value(slotted.shape[0]) for buffer, slotted in found.items()}
     assert slots == record["slots"]
+
+
+@pytest.mark.parametrize("record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}")
+def test_no_two_loops_share_a_variable(record: dict[str, Any]) -> None:
+    loops = [node.loop_var for node in walk(kernel(record["file"], **record["given"])) if isinstance(node, For)]
+    assert len(loops) == len(set(loops))
