@@ -86,10 +86,7 @@ class DerivationJob:
 
     def _database(self) -> Path | None:
         """The database of found schedules; that of the folder only for a notebook in a file."""
-        try:
-            return self._slots.databases.path_for(self.derivation.path)
-        except OSError:  # the page reports an unusable state folder with the history
-            return None
+        return self._slots.database_for(self.derivation.path)
 
     def _deliver(self, call: Callable[[], None]) -> None:
         self._event_loop.soon(lambda: None if self._token.is_cancelled else call())

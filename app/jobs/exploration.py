@@ -120,10 +120,7 @@ class Search:
     def _database(self) -> Path | None:
         """The database of found schedules; that of the folder only for a notebook in a file."""
         path = self.request.notebook.document.path if self._file.parent.name == "explore" else None
-        try:
-            return self._slots.databases.path_for(path)
-        except OSError:  # the page reports an unusable state folder with the history
-            return None
+        return self._slots.database_for(path)
 
     def _on_verification(self, checking: Verifier) -> None:
         """Show the progress of the final verification."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -75,7 +74,7 @@ class ModelSearchJob:
             seconds=search.seconds,
             workers=LIMITS.search_workers,
             again=search.again,
-            database=self._database(),
+            database=self._slots.database_for(search.path),
             watch=self._watch,
             stop=lambda: self._token.is_cancelled,
         )
@@ -92,12 +91,6 @@ class ModelSearchJob:
                 reasons=reasons,
             )
         )
-
-    def _database(self) -> Path | None:
-        try:
-            return self._slots.databases.path_for(self.search.path)
-        except OSError:  # the page reports an unusable state folder with the history
-            return None
 
     def _watch(self, progress: NetworkProgress) -> None:
         self._tell(

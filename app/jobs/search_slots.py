@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ...engine.cancellation import CancellationToken
 from ..limits import LIMITS
@@ -22,6 +23,13 @@ class SearchSlots:
         self._free = most
         self._queue: deque[object] = deque()
         self._changed = threading.Condition()
+
+    def database_for(self, path: str | Path | None) -> Path | None:
+        """The database of the searches of a file; None if there is none, or if its folder cannot be used."""
+        try:
+            return self.databases.path_for(path)
+        except OSError:  # the page reports an unusable state folder with the history
+            return None
 
     @contextmanager
     def slot(self, token: CancellationToken) -> Iterator[bool]:

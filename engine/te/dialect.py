@@ -23,7 +23,6 @@ from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
-from ..script.tilelang.expressions import function_named
 from ..script.tilelang.names import is_of_language, type_named, type_part
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
@@ -138,10 +137,7 @@ class TEDialect(ScriptDialect):
     # --- calls
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
-        read_tile = function_named(name) if is_of_language(name) else None
-        if read_tile is not None:
-            return read_tile(self.reader, node)
-        known = self.reader.device.value(self.reader.source, name, node)
+        known = self.of_tiles(name, node)
         if known is not None:
             return known
         script_name = self.reader.script_name(node.func)

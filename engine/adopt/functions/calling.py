@@ -46,9 +46,7 @@ class _Seeker(ScheduleDialect):
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
-        if node in self.wanted.called:
-            self.scopes[node] = run.scope
-        if self.wanted.is_eager and node is self.wanted.node:
+        if node in self.wanted.called or (self.wanted.is_eager and node is self.wanted.node):
             self.scopes[node] = run.scope
         if not self.wanted.is_script:
             return super().definition(run, node)

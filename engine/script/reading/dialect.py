@@ -36,15 +36,17 @@ class ScriptDialect(Dialect):
         return Module(f"tvm.script.{name}") if name in (*self.reader.namespaces, "tvm") else None
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
-        read = function_named(name) if is_of_language(name) else None
-        if read is not None:
-            return read(self.reader, node)
-        known = self.reader.device.value(self.reader.source, name, node)
+        known = self.of_tiles(name, node)
         if known is not None:
             return known
         if self.reader.called(node) is not None:
             return self.reader.intrinsic(node)
         return super().call(run, name, node)
+
+    def of_tiles(self, name: str, node: ast.Call) -> Value:
+        """Return the value of a call of a function of TileLang, or of one that asks for the device; None for other calls."""
+        read = function_named(name) if is_of_language(name) else None
+        return self.reader.device.value(self.reader.source, name, node) if read is None else read(self.reader, node)
 
     def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
         dtype = type_named(name)

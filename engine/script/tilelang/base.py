@@ -78,12 +78,7 @@ class TileBase(StatementReader):
             conditions = [*self.conditions(body, is_own=each), *conditions]
             mine, body, conditions = on_lanes(self.lanes, self.private, body, conditions, updates=each)
             axes = [*mine, *axes]
-        on_memory = [c for c in conditions if any(isinstance(node, BufferLoad) for node in walk(c))]
-        if on_memory:
-            body, conditions = (
-                IfThenElse(build.logical_and(*on_memory), body),
-                [c for c in conditions if c not in on_memory],
-            )
+        body, conditions = _under(body, conditions)
         self.axes |= {a.var for a in axes}
         return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
 
@@ -102,9 +97,7 @@ class TileBase(StatementReader):
                 axes, body, masks = on_lanes(self.lanes, self.private, body, masks, updates=True)
             numbers = {v: a.var for v, a in zip(self.lanes.vars, axes, strict=bool(axes))}
             regions = [[substitute(r, numbers) for r in side] for side in regions]
-        on_memory = [m for m in masks if any(isinstance(node, BufferLoad) for node in walk(m))]
-        body = IfThenElse(build.logical_and(*on_memory), body) if on_memory else body
-        masks = [m for m in masks if m not in on_memory]
+        body, masks = _under(body, masks)
         return block(name, self.loops, axes, body, conditions=masks, regions=(tuple(regions[0]), tuple(regions[1])))
 
     def _owned(self, region: BufferRegion) -> BufferRegion:
@@ -228,6 +221,14 @@ class TileBase(StatementReader):
             or (isinstance(n, BufferLoad | BufferStore) and n.buffer in private)
             for n in walk(code)
         )
+
+
+def _under(body: Stmt, conditions: Sequence[Expr]) -> tuple[Stmt, list[Expr]]:
+    """Return a statement under the conditions that load memory, which are part of a block, and the other conditions, which are its
+    predicate."""
+    on_memory = [c for c in conditions if any(isinstance(node, BufferLoad) for node in walk(c))]
+    inside = IfThenElse(build.logical_and(*on_memory), body) if on_memory else body
+    return inside, [c for c in conditions if c not in on_memory]
 
 
 __all__ = ["TileBase"]
