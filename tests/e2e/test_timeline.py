@@ -330,3 +330,20 @@ def test_cards_and_tables_are_accessible(page: Page, app_url: str, shoot: Shoot)
     shoot(page, "timeline-table")
     assert_no_violations(page, "#area-timeline")
     page.keyboard.press("t")
+
+
+def test_the_selected_loop_has_brackets_and_a_zoom(page: Page, app_url: str) -> None:
+    opened(page, app_url, "vtcm_double_buffer")
+    whole, before = span(page), page.locator(".timeline canvas.plot").screenshot()
+    row(page, "ko").click()
+    zoom = page.get_by_role("button", name="Zoom to ko")
+    zoom.click()
+    until(page, lambda: span(page) < whole / 2)
+    loop = span(page)
+    playhead(page).focus()
+    page.keyboard.press("z")
+    until(page, lambda: span(page) < 0.7 * loop)
+    page.keyboard.press("0")
+    until(page, lambda: page.locator(".timeline canvas.plot").screenshot() != before)
+    row(page, "mi").click()
+    expect(page.locator(".zoom-loop")).to_have_count(0)  # it runs inside of single tasks

@@ -7,12 +7,12 @@ import { patchChildren } from "../core/patch.js";
 /** @import { Cause } from "../core/colors.js" */
 /** @import { Timeline as TimelineData } from "../views.js" */
 
-/** @typedef {{ selectBuffer: (name: string) => void, togglePath: () => void, toggleTables: () => void, fit: () => void }} HeaderActions */
+/** @typedef {{ selectBuffer: (name: string) => void, togglePath: () => void, toggleTables: () => void, fit: () => void, zoomToLoop: () => void }} HeaderActions */
 
 /**
  * @param {HTMLElement} element
  * @param {TimelineData} data
- * @param {{ path: boolean, tables: boolean }} shown
+ * @param {{ path: boolean, tables: boolean, loop?: string }} shown `loop` is the selected one.
  * @param {HeaderActions} actions
  */
 export function drawHeader(element, data, shown, actions) {
@@ -32,6 +32,17 @@ export function drawHeader(element, data, shown, actions) {
     h(
       "span",
       { class: "head-tools" },
+      shown.loop &&
+        h(
+          "button",
+          {
+            class: "tool small zoom-loop",
+            type: "button",
+            title: `Show the iterations of ${shown.loop} at the playhead; again: one of them (Z)`,
+            onclick: actions.zoomToLoop,
+          },
+          `Zoom to ${shown.loop}`,
+        ),
       h(
         "button",
         {

@@ -12,9 +12,12 @@ export const RIGHT = 10;
 export const MARK = 14;
 export const MARK_ROWS = 3;
 
+/** The height of the brackets over the iterations of the selected loop. */
+export const ITERATIONS = 17;
+
 const AXIS = 18;
 const LANE = { least: 29, most: 42 };
-const ROW = { least: 20, most: 150 };
+const ROW = { least: 16, most: 150 };
 /** The part of the height that lanes take at most. */
 const LANES_SHARE = 0.45;
 
@@ -29,7 +32,7 @@ const LANES_SHARE = 0.45;
  * @property {number} height
  * @property {Band[]} lanes
  * @property {Band[]} rows
- * @property {number} top The top of the first row, below the marks of repeats.
+ * @property {number} top The top of the first row, below the marks of repeats and the brackets of iterations.
  * @property {number} pinnedEnd The end of the pinned rows; `top` without any.
  * @property {number} lanesTop The top of the lanes that are not pinned.
  * @property {number} lanesEnd
@@ -43,11 +46,12 @@ const LANES_SHARE = 0.45;
  * @param {number} height
  * @param {boolean} folded Whether the marks of repeats are shown.
  * @param {Pinned} [pinned]
+ * @param {boolean} [hasIterations] Whether the iterations of a loop have brackets.
  * @returns {Layout}
  */
-export function layoutOf(data, width, height, folded, pinned = { lanes: [], rows: [] }) {
+export function layoutOf(data, width, height, folded, pinned = { lanes: [], rows: [] }, hasIterations = false) {
   const markRows = folded ? Math.max(0, ...data.repeats.map((repeat) => markRow(repeat.level) + 1)) : 0;
-  const top = markRows ? markRows * MARK + 2 : 4;
+  const top = (markRows ? markRows * MARK + 2 : 4) + (hasIterations ? ITERATIONS : 0);
   const lane = clamp(((height - AXIS - top) * LANES_SHARE) / Math.max(1, data.engines.length), LANE);
   const below = top + data.engines.length * lane + 2;
   const row = data.rows.length ? clamp((height - AXIS - below) / data.rows.length, ROW) : 0;

@@ -102,19 +102,22 @@ export class Scene {
   }
 
   /**
-   * The real time at which the task of a template starts at given iterations; null if that is unknown.
+   * The task of a template at given iterations, in real time; null if that is unknown.
    * @param {number} template
    * @param {number[]} place
+   * @returns {{ start: number, end: number } | null}
    */
-  find(template, place) {
+  task(template, place) {
     if (!this.run) return null;
     const { kinds, repeats } = this.data;
-    const { kind, start, row, place: places } = this.run.tasks.events;
+    const { kind, start, length, row, place: places } = this.run.tasks.events;
     for (let n = 0; n < start.length; n++) {
       if (kinds[kind[n]].template !== template) continue;
       const copies = copiesAt(repeats, start[n], row[n], places[n], place);
       const found = copies && this.timeMap.iterationsAt(places[n], row[n], start[n], copies);
-      if (found?.every((index, k) => index === place[k])) return this.timeMap.real(start[n], copies ?? {});
+      if (!found?.every((index, k) => index === place[k])) continue;
+      const begin = this.timeMap.real(start[n], copies ?? {});
+      return { start: begin, end: begin + length[n] };
     }
     return null;
   }

@@ -28,6 +28,6 @@ test("too many tasks, an unknown run and times beyond exact integers have no win
 
 test("a task is found at its iterations, in the copies of the repeats", () => {
   const scene = new Scene(timelineData());
-  assert.equal(scene.find(1, [3]), 340);
-  assert.equal(scene.find(1, [4]), null);
+  assert.deepEqual(scene.task(1, [3]), { start: 340, end: 390 });
+  assert.equal(scene.task(1, [4]), null);
 });

@@ -17,6 +17,8 @@ const REASONS = { data: "for the data in", slot: "for the slot" };
 export class TaskSelection {
   /** @type {{ lane: number, start: number } | null} The lane and the drawn start of the task. */
   at = null;
+  /** @type {{ block: string, indices: Map<string, number> }} What the selected task is in the program. */
+  task = { block: "", indices: new Map() };
 
   /** @param {TimelineModel} model */
   constructor(model) {
@@ -28,8 +30,21 @@ export class TaskSelection {
    * @param {number} n
    */
   select(window, n) {
-    const { lane } = this.model.task(window, n).template;
+    const { template, place } = this.model.task(window, n);
+    const { lane, block, loops } = template;
     this.at = { lane, start: window.start + window.tasks.start[n] };
+    this.task = { block, indices: new Map(loops.map(({ name }, k) => [name, place[k]])) };
+  }
+
+  /** Select the task of the same block and iterations in another run; new loops are in their first iteration. */
+  follow() {
+    if (!this.at) return;
+    const { block, indices } = this.task;
+    const { data, scene } = this.model;
+    const number = data.templates.findIndex((template) => template.block === block);
+    const place = data.templates[number]?.loops.map(({ name }) => indices.get(name) ?? 0);
+    const found = place ? scene.task(number, place) : null;
+    this.at = found && { lane: data.templates[number].lane, start: this.model.toDrawn(found.start) };
   }
 
   clear() {

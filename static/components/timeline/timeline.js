@@ -2,13 +2,14 @@
 
 import { readColors } from "../core/colors.js";
 import { blankState, follow, h } from "../core/dom.js";
-import { publish, subscribe } from "../core/bus.js";
+import { latest, publish, subscribe } from "../core/bus.js";
 import { keep, kept } from "../core/storage.js";
 import { AfterDrop } from "./after_drop.js";
 import { Area } from "./area.js";
 import { Bookmarks } from "./bookmarks.js";
 import { Card } from "./card.js";
 import { drawHeader } from "./header.js";
+import { Iterations } from "./iterations.js";
 import { GUTTER, RIGHT, isDense, layoutOf, xAt } from "./layout.js";
 import { RepeatMarks } from "./marks.js";
 import { TimelineModel } from "./model.js";
@@ -34,7 +35,7 @@ import { Transport } from "./transport.js";
 
 const KEYS =
   "Arrow keys move the playhead, with Shift to the next start or end of a task. W and S zoom about the playhead, A and D move the visible " +
-  "range, P goes to the names, where Enter pins a row, 0 shows all cycles. The brackets [ and ] start and end an area with totals at the playhead. M sets or removes a bookmark, B goes to the " +
+  "range, Z zooms to the selected loop and then to one of its iterations, P goes to the names, where Enter pins a row, 0 shows all cycles. The brackets [ and ] start and end an area with totals at the playhead. M sets or removes a bookmark, B goes to the " +
   "next one, Shift B to the previous one. Space plays, comma and period change the speed. N goes to the next stall, Enter shows details at the playhead, " +
   "Escape closes them, L shows what the running tasks wait for, C the critical path, E folds the repeats, T shows tables.";
 
@@ -75,13 +76,19 @@ class TimelineView {
     this.selection = new TaskSelection(this.model);
     this.area = new Area(send, this.model, () => this.moved());
     this.bookmarks = new Bookmarks(this.model);
+    this.iterations = new Iterations(this.model);
+    this.iterations.row = latest("selected") ?? "";
     const pinned = (/** @type {string} */ said) => {
       this.said.textContent = said;
       this.moved();
     };
     this.pins = new Pins(pinned, () => this.head.focus({ preventScroll: true }));
     this.afterDrop = new AfterDrop(send, this.model, () => this.moved());
-    this.unfollow = subscribe("drop", (hovered) => this.hoverDrop(hovered));
+    const subscriptions = [
+      subscribe("drop", (hovered) => this.hoverDrop(hovered)),
+      subscribe("selected", (id) => this.selectRow(id)),
+    ];
+    this.unfollow = () => subscriptions.forEach((end) => end());
     /** @type {boolean | null} Whether the user wants repeats folded; null before a choice. */
     this.wantsFolded = kept("localStorage", FOLDED);
     this.model.isFoldChosen = this.wantsFolded === true;
@@ -173,7 +180,7 @@ class TimelineView {
   show(data) {
     this.model.show(data);
     this.path.forget();
-    this.selection.clear();
+    if (data.cycles) this.selection.follow(); // no data while the run is simulated
     this.afterDrop.reset();
     this.area.reset();
     this.search = this.nextSearch = null; // a search in another report gets no answer
@@ -225,7 +232,8 @@ class TimelineView {
     if (!model.data.cycles || !width || !height) return;
     this.colors ??= readColors(this.element);
     this.foldByItself(width);
-    this.layout = layoutOf(model.data, width, height, model.folded, this.pins.of(model.data));
+    const hasIterations = this.iterations.loop !== undefined;
+    this.layout = layoutOf(model.data, width, height, model.folded, this.pins.of(model.data), hasIterations);
     model.requestMissing();
     this.path.requestMissing();
     this.afterDrop.requestMissing();
@@ -233,6 +241,7 @@ class TimelineView {
     this.state = state ?? this.state;
     this.overview.paint(this.colors, document.documentElement.dataset.theme); // reads its width: before any change of the layout
     paintTimeline(this.canvas, model, this.layout, this.colors, state, (pen) => {
+      this.iterations.paint(pen);
       this.path.paint(pen);
       this.selection.paint(pen);
       this.afterDrop.paint(pen);
@@ -287,12 +296,13 @@ class TimelineView {
   }
 
   drawHeader() {
-    const shown = { path: this.path.isShown, tables: !this.tables.hidden };
+    const shown = { path: this.path.isShown, tables: !this.tables.hidden, loop: this.iterations.loop?.name };
     drawHeader(this.top, this.model.data, shown, {
       selectBuffer: (name) => this.send({ kind: "select", buffer: name }),
       togglePath: () => this.togglePath(),
       toggleTables: () => this.toggleTables(),
       fit: () => this.fit(),
+      zoomToLoop: () => this.zoomToLoop(),
     });
   }
 
@@ -422,6 +432,26 @@ class TimelineView {
     this.moved();
   }
 
+  /** @param {string} id The selected row of the tree; "" for none. */
+  selectRow(id) {
+    if (id === this.iterations.row) return;
+    this.iterations.row = id;
+    this.drawHeader();
+    this.moved();
+  }
+
+  /** Show the iterations of the selected loop around the playhead, then the one at the playhead. */
+  zoomToLoop() {
+    const { model } = this;
+    const range = this.iterations.range();
+    if (!range) {
+      this.said.textContent = "No loop around tasks is selected";
+      return;
+    }
+    model.showRange(model.toDrawn(range.start), Math.max(model.toDrawn(range.end), model.toDrawn(range.start) + 1));
+    this.moved();
+  }
+
   /**
    * The choice of the user, which the browser keeps.
    * @param {boolean} folded
@@ -499,8 +529,8 @@ class TimelineView {
    */
   find(template, place) {
     if (this.model.scene.run) {
-      const cycle = this.model.scene.find(template, place);
-      if (cycle !== null) this.seek(cycle, { follow: true });
+      const task = this.model.scene.task(template, place);
+      if (task) this.seek(task.start, { follow: true });
       this.transport.isChoosing = false;
       return;
     }
@@ -698,6 +728,7 @@ class TimelineView {
       "[": () => this.area.startAt(model.cycle),
       "]": () => this.area.endAt(model.cycle),
       m: () => this.toggleBookmark(),
+      z: () => this.zoomToLoop(),
       p: () => this.pins.focus(),
       b: () => this.seekBookmark(1),
       B: () => this.seekBookmark(-1),

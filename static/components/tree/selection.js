@@ -1,6 +1,8 @@
 // The selected rows. A click selects one, with Ctrl adds or removes one, with Shift selects a range; so do the keys. An action on one of
 // the selected rows is applied to all of them if they are of one kind.
 
+import { publish } from "../core/bus.js";
+
 /** @import { Tree } from "./tree.js" */
 
 export class Selection {
@@ -93,6 +95,7 @@ export class Selection {
     tree.minimap.draw();
     tree.showHint();
     if (this.rows.size > 1) tree.say(`${this.rows.size} rows selected`);
+    publish("selected", id);
     if (this.sent === id) return;
     this.sent = id;
     tree.send({ kind: "select", id });
@@ -101,6 +104,7 @@ export class Selection {
   /** @param {string} id The row that the server selects; "" for none. */
   receive(id) {
     this.sent = id;
+    publish("selected", id);
     if (id && this.rows.has(id)) return;
     this.rows = new Set(id ? [id] : []);
     this.anchor = id;
