@@ -13,12 +13,17 @@ from ...engine.hwsim import Report
 from ..views.labels.numbers import grouped
 from ..views.machine.roofline import MemorySlope, Roofline, RooflinePoint, value_of
 from .picture import with_picture
+from .placement import Label, Offset, along_line, beside_mark, beside_slope, place_labels
 from .style import Style, Theme, add_hover
 
-LABEL_PX = 13
+FRAME_PX = 380
+"""The width of the frame in the narrowest pane. Offsets of labels are in pixels: labels apart here are apart in wider frames."""
 
-BESIDE = 0.35
-"""Labels whose points are nearer than this share of the width could cover each other."""
+AXES_PX = 75
+"""The part of the height above and below the frame."""
+
+LEAST_DECADES = 2.5
+"""On fewer than two decades Bokeh labels every unit, and the labels run into one another."""
 
 Columns = dict[str, Any]
 
@@ -55,12 +60,14 @@ def draw_roofline(value: Roofline, theme: Theme | None = None, height: int = 300
         x_axis_label="operations per byte of the far memory",
         y_axis_label="operations per cycle",
     )
-    _draw_roofs(drawn, value, style, xs, ys)
-    _draw_points(drawn, points, style, ys, height)
+    roofs = _roofs(value, xs, ys)
+    beside_points, beside_roofs = _placed(points, roofs, xs, ys, height - AXES_PX)
+    _draw_roofs(drawn, roofs, beside_roofs, style)
+    _draw_points(drawn, points, beside_points, style)
     return with_picture(drawn, f"Roofline. {value.words or value.note}")
 
 
-def _draw_roofs(drawn: figure, value: Roofline, style: Style, xs: tuple[float, float], ys: tuple[float, float]) -> None:
+def _roofs(value: Roofline, xs: tuple[float, float], ys: tuple[float, float]) -> list[dict[str, Any]]:
     """The slope of the memory's bandwidth up to the fastest used engine, and a flat roof for each engine."""
     slope = value.slope or MemorySlope("", 1)
     width = slope.bytes_per_cycle
@@ -76,60 +83,79 @@ def _draw_roofs(drawn: figure, value: Roofline, style: Style, xs: tuple[float, f
         middle = math.sqrt(start * end)
         text = f"{slope.name} {_count(width)} B/cycle"
         rows.append(_roof(start, start * width, end, end * width, text, True, at=(middle, middle * width)))
+    return rows
+
+
+def _draw_roofs(drawn: figure, rows: Sequence[dict[str, Any]], labels: Columns, style: Style) -> None:
     columns = ("x0", "y0", "x1", "y1", "text", "used", "x", "y")
-    data: Columns = {name: [row[name] for row in rows] for name in columns}
+    data: Columns = {name: [row[name] for row in rows] for name in columns} | labels
     data["color"] = [style.ink("text" if row["used"] else "faint") for row in rows]
     data["dash"] = ["solid" if row["used"] else "dashed" for row in rows]
     source = ColumnDataSource(data, name="roofs")
     drawn.segment("x0", "y0", "x1", "y1", source=source, line_color="color", line_dash="dash", line_width=1.6)
-    drawn.text(
-        "x", "y", text="text", source=source, text_color=style.ink("muted"), text_font_size="11px", text_align="right",
-        x_offset=-4, y_offset=-4,
-    )  # fmt: skip
+    _label(drawn, source, "text", style.ink("muted"))
 
 
 def _roof(x0: float, y0: float, x1: float, y1: float, text: str, used: bool, at: tuple[float, float]) -> dict[str, Any]:
     return {"x0": x0, "y0": y0, "x1": x1, "y1": y1, "text": text, "used": used, "x": at[0], "y": at[1]}
 
 
-def _draw_points(
-    drawn: figure, points: Sequence[RooflinePoint], style: Style, ys: tuple[float, float], height: int
-) -> None:
+def _draw_points(drawn: figure, points: Sequence[RooflinePoint], labels: Columns, style: Style) -> None:
     accent, surface = style.ink("accent"), style.ink("surface")
     names = ("key", "label", "x", "y", "operations", "bytes", "cycles")
-    data: Columns = {name: [getattr(point, name) for point in points] for name in names} | {
-        "roof": [_count(point.roof) for point in points],
-        "share": [f"{100 * point.share:.2g} %" for point in points],
-        "marker": [MARKERS.get(point.key, "diamond") for point in points],
-        "fill": [accent if n == len(points) - 1 else surface for n in range(len(points))],
-        "shift": label_shifts([(math.log(p.x), math.log(p.y)) for p in points], ys, height - 75),
-    }
+    data: Columns = (
+        {name: [getattr(point, name) for point in points] for name in names}
+        | labels
+        | {
+            "roof": [_count(point.roof) for point in points],
+            "share": [f"{100 * point.share:.2g} %" for point in points],
+            "marker": [MARKERS.get(point.key, "diamond") for point in points],
+            "fill": [accent if n == len(points) - 1 else surface for n in range(len(points))],
+        }
+    )
     source = ColumnDataSource(data, name="points")
     if len(points) > 1:
         drawn.line("x", "y", source=source, line_color=accent, line_dash="dotted", line_alpha=0.8)
     marks = drawn.scatter("x", "y", source=source, marker="marker", size=11, fill_color="fill", line_color=accent)
-    drawn.text(
-        "x", "y", text="label", source=source, x_offset=9, y_offset="shift", text_color=style.ink("text"),
-        text_font_size="11px", text_baseline="middle",
-    )  # fmt: skip
+    _label(drawn, source, "label", style.ink("text"))
     attained = [("attained", "@y{0.[000]} operations/cycle, @share of its roof @roof"), ("cycles", "@cycles")]
     work = [("operations", "@operations"), ("bytes", "@bytes, @x{0.[000]} operations/byte")]
     add_hover(drawn, [marks], [("", "@label"), *attained, *work])
 
 
-def label_shifts(points: Sequence[tuple[float, float]], ys: tuple[float, float], height: float) -> list[float]:
-    """How many pixels the label of each point moves down, so that labels beside each other have room. Points are logarithms."""
-    span = math.log(ys[1] / ys[0])
-    width = max((x for x, _ in points), default=0.0) - min((x for x, _ in points), default=0.0)
-    shifts = [0.0] * len(points)
-    placed: list[tuple[float, float]] = []
-    for n in sorted(range(len(points)), key=lambda n: -points[n][1]):
-        x, y = points[n][0], -points[n][1] / span * height
-        beside = [other for at, other in placed if abs(at - x) <= BESIDE * max(width, 1.0)]
-        label = max([y, *(other + LABEL_PX for other in beside)])
-        shifts[n] = label - y
-        placed.append((x, label))
-    return shifts
+def _placed(
+    points: Sequence[RooflinePoint],
+    roofs: Sequence[Mapping[str, Any]],
+    xs: tuple[float, float],
+    ys: tuple[float, float],
+    height: float,
+) -> tuple[Columns, Columns]:
+    """The columns of the labels of points and roofs. The present point is the last one and chooses first."""
+
+    def pixel(x: float, y: float) -> tuple[float, float]:
+        across, up = (math.log(v / r[0]) / math.log(r[1] / r[0]) for v, r in ((x, xs), (y, ys)))
+        return across * FRAME_PX, (1 - up) * height
+
+    marks = [pixel(point.x, point.y) for point in points]
+    of_points = [Label(*at, point.label, [*beside_mark()]) for at, point in zip(marks, points, strict=True)]
+    of_roofs = [
+        Label(*pixel(r["x"], r["y"]), r["text"], [*(along_line() if r["y0"] == r["y1"] else beside_slope())])
+        for r in roofs
+    ]
+    found = place_labels([*reversed(of_points), *of_roofs], marks, FRAME_PX, height)
+    return _columns(found[: len(points)][::-1]), _columns(found[len(points) :])
+
+
+def _columns(offsets: Sequence[Offset]) -> Columns:
+    return {"dx": [o.x for o in offsets], "dy": [o.y for o in offsets], "align": [o.align for o in offsets]}
+
+
+def _label(drawn: figure, source: ColumnDataSource, text: str, colour: str) -> None:
+    """Draw the labels of a source with the columns of `_columns`."""
+    drawn.text(
+        "x", "y", text=text, source=source, x_offset="dx", y_offset="dy", text_align="align", text_color=colour,
+        text_font_size="11px", text_baseline="middle",
+    )  # fmt: skip
 
 
 def _range(values: Sequence[float], below: float, above: float) -> tuple[float, float]:
@@ -137,7 +163,7 @@ def _range(values: Sequence[float], below: float, above: float) -> tuple[float, 
     positive = [value for value in values if value > 0] or [1.0]
     low = math.floor(2 * math.log10(min(positive) / below)) / 2
     high = math.ceil(2 * math.log10(max(positive) * above)) / 2
-    return 10**low, 10 ** max(high, low + 1)
+    return 10**low, 10 ** max(high, low + LEAST_DECADES)
 
 
 def _count(value: float) -> str:

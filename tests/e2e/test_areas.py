@@ -32,6 +32,30 @@ def test_an_area_is_reached_and_enlarged_with_a_key(page: Page, app_url: str) ->
     expect(page.locator("#area-tree")).to_be_visible()
 
 
+def test_every_area_fills_the_screen_and_returns(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "place_the_copies")
+    page.get_by_role("tab", name="TVMScript").click()
+    for name, left in (("tree", 300), ("inspector", 300), ("timeline", 300), ("panes", 0), ("notebook", 0)):
+        area = page.locator(f"#area-{name}")
+        before = area.bounding_box()
+        while area_of_focus(page) != f"area-{name}":
+            page.keyboard.press("F6")
+        page.keyboard.press("Alt+Enter")
+        expect(page.locator("html")).to_have_attribute("data-large", name)
+        large = area.bounding_box()
+        assert large is not None and large["x"] + large["width"] > 1270 and large["height"] > 600, name
+        assert large["x"] <= left + 60, name
+        page.keyboard.press("Alt+Enter")
+        until(page, lambda area=area, before=before: area.bounding_box() == before)
+    # The code takes the place of the notebook, other panes do not.
+    page.get_by_role("tab", name="Machine").click()
+    page.keyboard.press("Alt+Enter")
+    expect(page.locator("#area-notebook")).to_be_visible()
+    panes = page.locator("#area-panes").bounding_box()
+    assert panes is not None and panes["x"] > 250
+    page.keyboard.press("Escape")
+
+
 def test_the_palette_goes_to_an_area(page: Page, app_url: str) -> None:
     open_small(page, app_url, "place_the_copies")
     page.keyboard.press("Control+Shift+P")

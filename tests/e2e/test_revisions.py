@@ -40,6 +40,20 @@ def test_a_block_and_a_factor_edit_their_own_lines(page: Page, app_url: str) -> 
     expect(row(page, "ko").locator("button.revise")).to_have_text("16")
 
 
+def test_a_dragged_chip_drags_its_row_and_opens_no_form(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "vtcm_double_buffer")
+    chip = row(page, "A_local.vtcm").locator("button.revise").first
+    chip.hover()
+    page.mouse.down()
+    page.mouse.move(*point_in(page, "no"), steps=5)
+    expect(row(page, "no")).to_have_attribute("data-offer", re.compile("."))
+    expect(page.locator(".tw-tree .form")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    chip.click()
+    expect(page.locator(".tw-tree .form")).to_be_visible()
+
+
 @pytest.mark.slow
 def test_slots_and_scope_change_and_disable_failing_steps(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "fused_matmul_relu")

@@ -13,7 +13,8 @@ import { rowOf } from "./rows.js";
  * A button or finger that is down on a row.
  * @typedef {object} Press
  * @property {string} id
- * @property {string | null} act The part of the row: "grip", "buffer".
+ * @property {string | null} act The part of the row: "grip", "buffer", "revise".
+ * @property {Element | null} part The element of that part.
  * @property {string | null} buffer
  * @property {boolean} finger
  * @property {boolean} scrolls Whether a movement scrolls the list.
@@ -98,11 +99,10 @@ export class Pointer {
     const act = part?.getAttribute("data-act") ?? null;
     if (part && act === "menu") this.toggleMenu(event, id, part);
     else if (act === "fold") tree.fold(id, !tree.folded.has(id));
-    else if (part && act === "revise") this.revise(event, id, part);
-    if (act === "menu" || act === "revise" || act === "fold" || act === "problem" || tree.drag.grab?.by === "click")
-      return;
+    if (act === "menu" || act === "fold" || act === "problem" || tree.drag.grab?.by === "click") return;
     const buffer = target.closest("[data-buffer]")?.getAttribute("data-buffer") ?? null;
-    this.press = { id, act, buffer, finger, scrolls: finger && act !== "grip", x: event.clientX, y: event.clientY };
+    const scrolls = finger && act !== "grip";
+    this.press = { id, act, part, buffer, finger, scrolls, x: event.clientX, y: event.clientY };
     clearTimeout(this.holdTimer);
     if (finger) this.holdTimer = window.setTimeout(() => this.hold(), HOLD_DELAY);
   }
@@ -134,17 +134,6 @@ export class Pointer {
     event.stopPropagation();
     if (dialogs.shown && dialogs.of === id) dialogs.close(true);
     else dialogs.rowMenu(id, button.getBoundingClientRect());
-  }
-
-  /**
-   * @param {PointerEvent} event
-   * @param {string} id
-   * @param {Element} button
-   */
-  revise(event, id, button) {
-    event.preventDefault();
-    event.stopPropagation();
-    this.tree.dialogs.revise(id, button.getAttribute("data-method") ?? "", button.getBoundingClientRect());
   }
 
   /** @param {PointerEvent} event */
@@ -208,8 +197,12 @@ export class Pointer {
    * @param {Press} press
    * @param {PointerEvent} event
    */
-  clicked({ id, act, buffer }, event) {
+  clicked({ id, act, part, buffer }, event) {
     const { tree } = this;
+    if (part && act === "revise") {
+      tree.dialogs.revise(id, part.getAttribute("data-method") ?? "", part.getBoundingClientRect());
+      return;
+    }
     const several = event.ctrlKey || event.metaKey || event.shiftKey;
     // The grip of one of several selected rows grabs them all.
     if (act !== "grip" || several || tree.together(id).length < 2) tree.pick(id, event);
@@ -346,7 +339,7 @@ export class Pointer {
   elsewhere(event) {
     const path = event.composedPath();
     const { dialogs, drag, list } = this.tree;
-    const onMenuButton = path[0] instanceof Element && path[0].closest("[data-act=menu], [data-act=revise]");
+    const onMenuButton = path[0] instanceof Element && path[0].closest("[data-act=menu]");
     if (dialogs.shown && !path.includes(dialogs.popup.element) && !onMenuButton) dialogs.close(false);
     if (drag.grab?.by === "click" && !path.includes(list)) drag.cancel();
     if (drag.grab?.by !== "keyboard") return;
