@@ -29,7 +29,7 @@ from ....engine.ir import (
     uses_var,
     walk,
 )
-from ....engine.lower import DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
+from ....engine.lower import BANKS_KEY, DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
 from ...document import State as Moment
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -339,6 +339,7 @@ SHORT_KEYS = {
     "software_pipeline_stage": "pipeline",
     "software_pipeline_order": "order",
     "software_pipeline_async_stages": "async",
+    BANKS_KEY: "banks",
 }
 """The names of annotations on badges; others lose what is before their last dot."""
 

@@ -54,7 +54,10 @@ function plainMenu(title, items, close) {
     event.preventDefault();
     event.stopPropagation();
   });
-  return { element: h("div", {}, h("div", { class: "menu-head" }, title), list), focus: () => buttons[0]?.focus() };
+  return {
+    element: h("div", {}, h("div", { class: "menu-head", title }, title), list),
+    focus: () => buttons[0]?.focus(),
+  };
 }
 
 /**
@@ -169,7 +172,7 @@ export class GroupedMenu {
     this.element = h(
       "div",
       { class: "menu-grouped" },
-      h("div", { class: "menu-head" }, title),
+      h("div", { class: "menu-head", title }, title),
       this.filter,
       this.list,
       this.about,

@@ -100,6 +100,7 @@ export class PrimitiveCard {
     this.button = undefined;
     /** @type {number | undefined} */
     this.timer = undefined;
+    this.resizing = new AbortController();
   }
 
   /**
@@ -126,6 +127,7 @@ export class PrimitiveCard {
 
   hide() {
     this.element.hidden = true;
+    this.resizing.abort();
     this.button?.setAttribute("aria-describedby", this.menu.about.id);
   }
 
@@ -139,6 +141,9 @@ export class PrimitiveCard {
         ...nodes(primitivePage(page)),
         h("div", { class: "prim-foot" }, h("span", { class: "tw-kbd" }, "?"), " shows and hides this"),
       );
+      this.resizing.abort();
+      this.resizing = new AbortController();
+      window.addEventListener("resize", () => this.place(asked), { signal: this.resizing.signal });
       this.place(asked);
     });
   }
@@ -152,7 +157,7 @@ export class PrimitiveCard {
     const room = { right: innerWidth - around.right - 2 * CARD_MARGIN, left: around.left - 2 * CARD_MARGIN };
     const side = room.right >= room.left ? "right" : "left";
     const width = Math.min(CARD_WIDTH, room[side]);
-    if (width < 260 && !asked) return;
+    if (width < 260 && !asked) return this.hide();
     const over = width < 260;
     const card = this.element;
     card.hidden = false;

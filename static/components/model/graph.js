@@ -56,7 +56,7 @@ export class GraphView {
     this.layout = null;
     this.drawnSizes = "";
     this.view = { x: 0, y: 0, scale: 1 };
-    this.hasView = false;
+    this.isMoved = false; // by hand: it stays where it is
     /** @type {Map<string, SVGGElement>} */
     this.groups = new Map();
     this.scene = svg("g");
@@ -96,16 +96,14 @@ export class GraphView {
     this.area.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.followPointer();
-    new ResizeObserver(() => {
-      if (this.layout && !this.hasView) this.fitWidth();
-    }).observe(this.area);
+    new ResizeObserver(() => this.isMoved || this.fitWidth()).observe(this.area);
   }
 
   /** @param {GraphData} data */
   setGraph(data) {
     this.data = data;
     this.layout = null;
-    this.hasView = false;
+    this.isMoved = false;
     this.drawnSizes = "";
   }
 
@@ -117,7 +115,7 @@ export class GraphView {
       this.drawnSizes = key;
       this.layout = layersOf(this.data, (node) => /** @type {Size} */ (sizes.get(node.id)));
       this.build(this.layout);
-      if (!this.hasView) this.fitWidth();
+      if (!this.isMoved) this.fitWidth();
     }
     for (const node of this.data.nodes) this.shade(node);
   }
@@ -204,9 +202,9 @@ export class GraphView {
 
   // The view.
 
-  show() {
+  show(isMoved = true) {
     const { x, y, scale } = this.view;
-    this.hasView = true;
+    this.isMoved = isMoved;
     this.scene.setAttribute("transform", `translate(${x},${y}) scale(${scale})`);
   }
 
@@ -218,7 +216,7 @@ export class GraphView {
     const x = (clientWidth - this.layout.width * scale) / 2;
     const isUnderTools = x + this.layout.width * scale > this.tools.offsetLeft;
     this.view = { scale, x, y: isUnderTools ? BELOW_TOOLS : MARGIN };
-    this.show();
+    this.show(false);
   }
 
   fit() {

@@ -36,9 +36,13 @@ const FORMS = ["is-short", "has-two-lines"];
  * @param {HTMLElement} row
  */
 function fitRow(row) {
+  const isTooWide = () => {
+    const inner = row.getBoundingClientRect().right - parseFloat(getComputedStyle(row).paddingRight);
+    return row.scrollWidth > row.clientWidth || (row.lastElementChild?.getBoundingClientRect().right ?? 0) > inner + 1;
+  };
   const fit = () => {
     row.classList.remove(...FORMS);
-    for (const form of FORMS) if (row.scrollWidth > row.clientWidth) row.classList.add(form);
+    for (const form of FORMS) if (isTooWide()) row.classList.add(form);
   };
   new ResizeObserver(fit).observe(row);
   new MutationObserver(fit).observe(row, { childList: true, characterData: true, subtree: true });

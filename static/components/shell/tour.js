@@ -60,6 +60,7 @@ export class Tour {
     this.status = h("div", { class: "tw-hidden", role: "status" });
     host.append(this.rings, this.box, this.status);
     this.box.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("resize", () => this.place());
     window.addEventListener("keydown", (event) => this.pageKey(event));
     // A drag must be able to pass below the box.
     window.addEventListener(

@@ -43,7 +43,8 @@
           const box = e.getBoundingClientRect();
           const inner = { left: box.left + e.clientLeft, top: box.top + e.clientTop, right: box.right, bottom: box.bottom };
           const root = e === document.documentElement || e === document.body;
-          const scrollsX = /auto|scroll/.test(x) && !root, scrollsY = /auto|scroll/.test(y) && !root;
+          const pans = e.parentElement?.role === "application"; // a drag moves what is inside
+          const scrollsX = (pans || /auto|scroll/.test(x)) && !root, scrollsY = (pans || /auto|scroll/.test(y)) && !root;
           if (!root) {
             const overX = left < inner.left - SLACK || right > inner.right + SLACK;
             const overY = top < inner.top - SLACK || bottom > inner.bottom + SLACK;

@@ -9,8 +9,8 @@ from playwright.sync_api import Page
 
 from .cut_text import unreadable_texts
 
-SIZES = ((1000, 700), (1100, 700), (1280, 720), (1440, 900), (1920, 1080), (640, 400), (600, 900))
-"""640x400 is 1280x800 at 200 %."""
+SIZES = ((1280, 720), (1440, 900), (1920, 1080), (1000, 700), (640, 360))
+"""640x360 is 1280x720 at 200 %."""
 
 FONTS = {
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
