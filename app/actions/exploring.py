@@ -19,6 +19,7 @@ from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evalu
 from ..document.defaults import with_default
 from ..document.editing.branches import MAX_NAME, branches, current_branch, delete_branch, with_branch
 from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
+from ..document.workload import is_kernel, workload_cell
 from ..limits import LIMITS
 from ..state.intents import ACTIONS, Intent, Message, Texts, ViewMessage, Whole
 from ..state.model import Comparison, Derivation, DerivedSchedule, Exploration, Notice, SearchRequest, Side, State
@@ -288,13 +289,15 @@ def with_searched(document: Document, searched: Document) -> Document | None:
 
 
 def schedule_text(document: Document) -> str:
-    """The lines of the schedule, without the text between its cells."""
-    return "\n".join(cell.body.strip() for cell in document.of_kind("schedule"))
+    """The lines of the schedule, without the text between its cells; those of a TileLang kernel, which has its schedule, too."""
+    kernel = workload_text(document) if is_kernel(document) else ()
+    return "\n".join([*kernel, *(cell.body.strip() for cell in document.of_kind("schedule"))])
 
 
 def workload_text(document: Document) -> tuple[str, ...]:
     """The cells of the program."""
-    return tuple(cell.text for cell in document.of_kind("workload"))
+    cell = workload_cell(document)
+    return () if cell is None else (cell.body.strip(),)
 
 
 def choices_text(request: SearchRequest, point: Point) -> str:

@@ -50,7 +50,6 @@ COMMANDS = (
         "diff", "compare the programs and metrics of two notebooks, steps (FILE@3, FILE@start) or branches (FILE@NAME)"
     ),
     Command("explore", "search the parameters of a schedule (`tile = choose(…)`) for the best candidates on a machine"),
-    Command("tune", "simulate a TileLang kernel with several values of its parameters"),
     Command("database", "list the schedules that searches found, print one, and merge or remove them"),
     Command("export", "write a schedule as code for another system, a picture, a replay or a link"),
     Command(

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...engine.adopt import is_hole
+from ...engine.adopt import KernelText, is_hole, kernel_text
 from ...engine.analysis import ProgramIndex
-from ...engine.explore import DerivedSpace, DerivedStart, Pins, Settings, Space, deriving_starts, space_of
+from ...engine.explore import (
+    DerivedSpace,
+    DerivedStart,
+    Pins,
+    Settings,
+    Space,
+    deriving_starts,
+    space_of,
+    start_of_search,
+    with_kernel,
+)
 from ...engine.hwsim import Machine
 from ...engine.ir import Refusal, Var
 from .cells import Document
-from .editing.apply import replace_call
+from .editing.apply import replace_call, replace_cell
 from .editing.branches import add_branch, with_schedule
 from .files.read_write import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
 from .settings import sizes_for
-from .workload import program_names
+from .workload import program_names, workload_cell
 
 AUTO = "auto"
 
 
-def notebook_space(notebook: Notebook) -> Space:
-    """The notebook's schedule as a space; a schedule without holes has a single point. Raises DocumentError, HoleError, SpaceError."""
+def notebook_space(notebook: Notebook, values: Mapping[str, tuple[str, ...]] | None = None) -> Space:
+    """The notebook's schedule as a space, with the values of a TileLang kernel; a schedule without holes has a single point. With `values`
+    of the kernel, these are searched and no others. Raises DocumentError, HoleError, SpaceError, KernelError."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
-    return space_of(
+    space = space_of(
         notebook.program,
         [step.call for step in notebook.steps],
         schedule_name=notebook.schedule_name,
         sizes=sizes_for(notebook.states[0].schedule.func, notebook.sizes),
         intrinsics=read_intrinsics(notebook.document),
     )
+    return with_kernel(space, kernel_of(notebook.document, values))
+
+
+def kernel_of(document: Document, values: Mapping[str, tuple[str, ...]] | None = None) -> KernelText | None:
+    """The TileLang kernel of the workload cell, with the values to search; None for another program. Raises KernelError."""
+    cell = workload_cell(document)
+    return None if cell is None else kernel_text(cell.body.replace("\r\n", "\n"), values)
 
 
 def has_holes(notebook: Notebook) -> bool:
@@ -41,10 +59,13 @@ def has_holes(notebook: Notebook) -> bool:
 
 
 def with_point(document: Document, space: Space, point: Sequence[int]) -> Document:
-    """The document with its schedule's holes replaced by values (`tile = 64`); every other byte is unchanged."""
+    """The document with its schedule's holes replaced by values (`tile = 64`), and the literals of its kernel by those of the point; every
+    other byte is unchanged."""
     for n, line in reversed(space.filled_at(point)):
-        document = replace_call(document, n, line)
-    return document
+        if n >= space.own_lines:
+            document = replace_call(document, n - space.own_lines, line)
+    text, cell = space.kernel_at(point), workload_cell(document)
+    return document if text is None or cell is None else replace_cell(document, cell, text)
 
 
 def derived_start(
@@ -74,6 +95,9 @@ def deriving(
     to begin with, `keep` are pins of its holes. Raises DocumentError, TilingTargetError "no-main-block"."""
     if notebook.program is None or not notebook.states:
         raise DocumentError(Refusal("no-workload", "there is no program to schedule"))
+    if kernel_of(notebook.document) is not None:
+        yield start_of_search(_kernel_space(notebook), machine, settings)
+        return
     yield from deriving_starts(
         notebook.program,
         machine,
@@ -85,6 +109,17 @@ def deriving(
         stop=stop or (lambda: False),
         keep=keep,
     )
+
+
+def _kernel_space(notebook: Notebook) -> DerivedSpace:
+    """The values of a TileLang kernel as a space: its text has a schedule, to which another one cannot be added."""
+    space = notebook_space(notebook)
+    if not space.holes:
+        raise DocumentError(Refusal("no-holes", "the kernel has no literals for stages, threads or tiles to choose",
+                                    expected="T.Pipelined(n, num_stages=2), or a variable such as block_M = 64"))  # fmt: skip
+    values = () if space.kernel is None else space.kernel.values
+    words = {"stages": "stages of a pipelined loop", "threads": "threads of a block", "tile": "size of a tile"}
+    return DerivedSpace(space, "", tuple(f"{v.name}: {words[v.role]}, {' or '.join(v.texts)}" for v in values))
 
 
 def hand_tiles(notebook: Notebook) -> dict[str, int]:
@@ -107,6 +142,8 @@ def hand_tiles(notebook: Notebook) -> dict[str, int]:
 def with_derived(notebook: Notebook, found: DerivedSpace, name: str = AUTO) -> Document:
     """The document with a derived space as its schedule. An existing schedule is kept, and the space becomes a new branch `name`."""
     document = notebook.document
+    if found.space.kernel is not None:  # its lines are in the kernel's text
+        return document
     newline = document.newline
     first = f"{notebook.schedule_name} = tilewright.Schedule({program_names(document)[-1]})"
     lines = ["# %% schedule", first, *found.text.splitlines(), ""]

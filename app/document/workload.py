@@ -29,6 +29,12 @@ def workload_cell(document: Document) -> Cell | None:
     return candidates[0] if candidates else None
 
 
+def is_kernel(document: Document) -> bool:
+    """Whether the program is a TileLang kernel, whose text has its schedule."""
+    cell = workload_cell(document)
+    return cell is not None and "tilelang" in cell.body
+
+
 def read_workload(document: Document) -> Parsed:
     """The program of the workload cell. Raises ParseError with the file's lines, DocumentError "no-workload", "te-workload"."""
     cell = workload_cell(document)
@@ -60,7 +66,5 @@ def program_names(document: Document) -> tuple[str, ...]:
         return tuple(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     if cell is None:
         return ()
-    made = (
-        re.findall(r"(?:^|[\r\n])(\w+) = \w+(?:\.compile|\.get_tir)?\(", cell.body) if "tilelang" in cell.body else []
-    )
+    made = re.findall(r"(?:^|[\r\n])(\w+) = \w+(?:\.compile|\.get_tir)?\(", cell.body) if is_kernel(document) else []
     return (*re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body), *made)

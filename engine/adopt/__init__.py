@@ -17,6 +17,9 @@ from .functions.kept import kept_text
 from .functions.needs import MissingValuesError, Need
 from .functions.nested import has_nested
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
+from .kernels.edits import KernelError
+from .kernels.literals import KernelText, KernelValue, find_kernel_call, kernel_text
+from .kernels.registers import require_registers
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted, with_trace
@@ -39,6 +42,9 @@ __all__ = [
     "Content",
     "Hole",
     "HoleError",
+    "KernelError",
+    "KernelText",
+    "KernelValue",
     "LineError",
     "LineState",
     "MissingValuesError",
@@ -54,6 +60,7 @@ __all__ = [
     "arguments_of",
     "call_of",
     "filled",
+    "find_kernel_call",
     "from_tvm",
     "from_tvm_trace",
     "has_fences",
@@ -65,6 +72,7 @@ __all__ = [
     "is_hole",
     "is_post",
     "kept_text",
+    "kernel_text",
     "make_call",
     "packed",
     "programs_in",
@@ -74,6 +82,7 @@ __all__ = [
     "read_pasted",
     "read_program",
     "records_of",
+    "require_registers",
     "unread_lines",
     "unwrapped",
     "with_trace",

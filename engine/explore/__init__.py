@@ -13,7 +13,7 @@ from .derive.table import SCHEDULE_RULES, ScheduleRule
 from .search.derived_start import DerivedStart, deriving_starts, search_from, start_of_search
 from .search.loop import ExploreError, explore, offers_of, verdict_of
 from .search.pareto import Front, dominates
-from .space.model import Point, Space, SpaceError, space_of
+from .space.model import Point, Space, SpaceError, space_of, with_kernel
 from .space.pins import Pins, is_pin, pinned, pins_of
 from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationLimits, EvaluationRequest, Evaluator
@@ -83,5 +83,6 @@ __all__ = [
     "space_of",
     "start_of_search",
     "verdict_of",
+    "with_kernel",
     "workload_of",
 ]

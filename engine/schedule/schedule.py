@@ -241,13 +241,13 @@ class Schedule(Primitives, Sampling):
         """Prove the function equal to the original for all inputs and sizes, or find a difference; see `engine.prove.prove`."""
         return prove(self.described, original or self.original[self.func_name], layouts=self.layouts)
 
-    def check(self, sizes: Mapping[str, int] | None = None) -> Verdict:
+    def check(self, sizes: Mapping[str, int] | None = None, original: PrimFunc | None = None) -> Verdict:
         """The strongest verdict available quickly: proved for all sizes, else for `sizes`, else tested by a run with those, or with smaller
         ones if that takes too long, which the verdict says. Of an
-        intrinsic whose implementation cannot run, the description is compared."""
+        intrinsic whose implementation cannot run, the description is compared. `original` is another program that must agree."""
         func, remark = self._runnable
-        found = check(func, self.original[self.func_name], layouts=self.layouts, sizes=sizes)
-        if found.is_too_costly:
+        found = check(func, original or self.original[self.func_name], layouts=self.layouts, sizes=sizes)
+        if found.is_too_costly and original is None:
             found = self._checked_on_smaller(sizes or {}) or found
         return (
             replace_fields(found, detail=f"{found.detail}{remark}") if found.status in ("proved", "tested") else found

@@ -9,6 +9,7 @@ import re
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ from ....engine.explore import (
 from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
-from ...document.holes import branch_at, derived_start, has_holes, notebook_space, with_derived, with_point
+from ...document.holes import branch_at, derived_start, notebook_space, with_derived, with_point
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
@@ -48,6 +49,8 @@ STATUSES: dict[Status, str] = {
     "failed": "failed",
 }
 FOUND = "found"
+MOST_ROWS = 64
+"""Candidates that are listed one by one."""
 TIMED = 100_000
 """Candidates of a search that its time limits."""
 
@@ -56,6 +59,7 @@ EXAMPLES = (
     "matmul.py",
     "matmul.py --auto --seconds 60 -o best.py",
     "matmul.py --auto --write",
+    "gemm.py --value num_stages=1,2,3 --value block_N=64,128 -o best.py",
     "matmul.py --keep tile=64 --keep \"order=['j', 'io', 'k']\"",
     'matmul.py --objective cycles,"peak local.vtcm" --trials 1000 --study matmul.sqlite',
     "matmul.py --scheduler tcp://10.0.0.7:8786",
@@ -83,6 +87,10 @@ def add_arguments(parser: Parser) -> None:
         "--keep", metavar="HOLE=VALUE", action="append", type=_pin, default=[],
         help="pin a hole to a value, or to several: tile=64, tile=64,128, \"order=['j', 'io', 'k']\"; the search varies the others; "
         "repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--value", metavar="NAME=V1,V2", action="append", type=_values, default=[],
+        help="values of a TileLang kernel to search, and no others: num_stages=1,2,3; repeatable (default: its stages, threads and tiles)",
     )  # fmt: skip
     _add_effort(parser)
     takes_database(parser)
@@ -193,14 +201,15 @@ def run(arguments: Namespace) -> int:
 
 
 def _space(notebook: Notebook, arguments: Namespace) -> Space:
-    if not has_holes(notebook) and not arguments.auto:
+    space = notebook_space(notebook, dict(arguments.value) or None)
+    if not space.holes and not arguments.auto:
         raise DocumentError(
             Refusal(
                 "no-holes", "the schedule has no parameters to choose", expected='lines such as tile = choose("tile", [32, 64, 128])',
                 fix=("tilewright explore FILE --auto",),
             )
         )  # fmt: skip
-    return notebook_space(notebook)
+    return space
 
 
 def _so_far(progress: Progress, settings: Settings) -> str:
@@ -228,9 +237,12 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> s
     if derived is not None:
         lines = [derived.explanation, "", *lines]
     if not study.offers:
-        return "\n".join([*lines, "no feasible candidate", *_why_not(study)])
+        rows = _table(study) if arguments.value and len(study.trials) <= MOST_ROWS else _why_not(study)
+        return "\n".join([*lines, "no feasible candidate", *rows])
     for offer in study.offers:
         lines += ["", *_offer_lines(study, offer)]
+    if arguments.value and len(study.trials) <= MOST_ROWS:
+        lines += ["", *_table(study)]
     if arguments.write:
         lines += [
             "",
@@ -239,6 +251,22 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> s
     elif arguments.output:
         lines += ["", f"#{study.offers[0].trial.number} was written to {arguments.output}"]
     return "\n".join(lines)
+
+
+def _table(study: Study) -> Iterator[str]:
+    """All candidates, those that fit first, the fastest on top."""
+    names = [hole.name for hole in study.space.holes]
+    rows = [[*names, "cycles"]]
+    says = [""]
+    for trial in sorted(
+        study.trials, key=lambda t: (not t.outcome.fits, t.outcome.figures.cycles if t.outcome.figures else inf)
+    ):
+        cycles = "" if trial.outcome.figures is None else f"{trial.outcome.figures.cycles:,}"
+        rows.append([*study.space.texts_at(trial.point).values(), cycles])
+        says.append(trial.outcome.message or ("" if any(trial.point) else "the file's values"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row, text in zip(rows, says, strict=True):
+        yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=True)), text]).rstrip()
 
 
 def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
@@ -331,6 +359,14 @@ def _pin(text: str) -> tuple[str, object]:
     except (ValueError, SyntaxError):
         words = [word.strip() for word in values.split(",")]
         return name, words if all(re.fullmatch(r"[\w.]+", word) for word in words) else values
+
+
+def _values(text: str) -> tuple[str, tuple[str, ...]]:
+    name, _, values = text.partition("=")
+    found = tuple(value.strip() for value in values.split(",") if value.strip())
+    if not name.strip() or not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=V1,V2, such as num_stages=1,2,3")
+    return name.strip(), found
 
 
 def _count(text: str) -> int:

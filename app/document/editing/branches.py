@@ -11,7 +11,7 @@ prose between its cells) as comments, in the state in which the user left it:
     # %% branch (current): wide tiles
 
 Switching exchanges the two texts and changes nothing else; switching back restores the same bytes. A file without branches has no
-such cell, and its only branch is named "main".
+such cell, and its only branch is named "main". The text of a TileLang kernel has its schedule, so its branches have the workload cell, too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ....engine.ir import Refusal
 from ..cells import Cell, Document, lines_of, read_document
 from ..files.read_write import DocumentError
 from ..items import schedule_items
+from ..workload import is_kernel, workload_cell
 
 FIRST_NAME = "main"
 MAX_NAME = 60
@@ -67,7 +68,7 @@ def add_branch(document: Document, name: str, steps: int | None = None) -> Docum
     Raises DocumentError "no-schedule", "bad-branch-name", "branch-exists", "too-many-branches".
     """
     known = branches(document)
-    if not document.of_kind("schedule"):
+    if not document.of_kind("schedule") and not is_kernel(document):
         raise DocumentError(Refusal("no-schedule", "there is no schedule to branch from", expected="a schedule cell"))
     name = _checked(name, {branch.name for branch in known} or {FIRST_NAME})
     if len(known) >= MAX_BRANCHES:
@@ -225,15 +226,16 @@ def _tail(cell: Cell) -> str:
 # The text of the schedule cells.
 
 
-def _schedule_span(document: Document) -> tuple[int, int]:
-    """The half-open cell range from the first to the last schedule cell."""
-    numbers = [n for n, cell in enumerate(document.cells) if cell.kind == "schedule"]
+def _schedule_span(document: Document, *, with_kernel: bool = True) -> tuple[int, int]:
+    """The half-open cell range from the first to the last schedule cell, with that of a TileLang kernel."""
+    kernel = workload_cell(document) if with_kernel and is_kernel(document) else None
+    numbers = [n for n, cell in enumerate(document.cells) if cell.kind == "schedule" or cell is kernel]
     return (numbers[0], numbers[-1] + 1) if numbers else (len(document.cells), len(document.cells))
 
 
-def _schedule_text(document: Document) -> str:
+def _schedule_text(document: Document, *, with_kernel: bool = True) -> str:
     """The schedule cells and the cells between them (branch cells excepted), without the empty lines at the end."""
-    first, end = _schedule_span(document)
+    first, end = _schedule_span(document, with_kernel=with_kernel)
     text = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
     kept = text.rstrip()
     return kept + (re.match(r"[ \t]*(\r\n|\r|\n|$)", text[len(kept) :]) or [""])[0]
@@ -241,10 +243,11 @@ def _schedule_text(document: Document) -> str:
 
 def with_schedule(document: Document, text: str) -> Document:
     """The document with the schedule of the current branch replaced by `text`, a sequence of cells."""
-    first, end = _schedule_span(document)
+    with_kernel = workload_cell(read_document(text)) is not None
+    first, end = _schedule_span(document, with_kernel=with_kernel)
     between = [cell for cell in document.cells[first:end] if cell.kind == "branch"]
     whole = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
-    rest = whole[len(_schedule_text(document)) :]
+    rest = whole[len(_schedule_text(document, with_kernel=with_kernel)) :]
     above = "".join(cell.text for cell in document.cells[:first])
     below = "".join(cell.text for cell in (*between, *document.cells[end:]))
     return read_document(above + text + rest + below, document.path)

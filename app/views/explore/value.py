@@ -18,9 +18,11 @@ from ....engine.explore import CYCLES, ENERGY, PEAK, SCHEDULE_RULES, TRAFFIC, Fi
 from ....engine.explore.trials.outcome import UNITS, Status, Unit, figures_of
 from ....engine.hwsim import Machine, Report, row_name
 from ....engine.ir import TilewrightError
+from ....engine.script import read_calls
 from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
 from ...document import Notebook
 from ...document.editing.branches import current_branch
+from ...document.holes import kernel_of
 from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.entries import Derived
@@ -222,6 +224,9 @@ def _offer(state: State, store: Store) -> SearchOffer:
                 holes.append(hole_of(step.call))
             except TilewrightError as refused:
                 error = refused.refusal.message
+    kernel = kernel_of(state.shown.document)
+    if kernel is not None:
+        holes = [*(hole_of(line) for line in read_calls(kernel.choices)), *holes]
     machine = store.machine(state)
     usual = Settings()
     return SearchOffer(

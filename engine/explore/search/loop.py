@@ -209,7 +209,7 @@ def _offered(front: Sequence[Trial], verdicts: Mapping[int, Verdict]) -> tuple[S
 def verdict_of(space: Space, point: Point) -> Verdict:
     """The verdict on whether the schedule of a point computes the same as the program."""
     try:
-        return space.schedule_at(point).schedule.check(dict(space.sizes))
+        return space.schedule_at(point).schedule.check(dict(space.sizes), space.original_at(point))
     except TilewrightError as error:
         return Verdict("unknown", error.refusal.message)
 

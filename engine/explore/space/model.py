@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from ...adopt import Hole, LineState, after_line, filled, hole_of, is_hole
+from ...adopt import Hole, KernelText, LineState, after_line, filled, hole_of, is_hole, require_registers
 from ...ir import IRModule, PrimFunc, Refusal, TilewrightError
 from ...schedule import Intrinsics, Schedule
-from ...script import CallStep, CallValue
+from ...script import CallStep, CallValue, expr_text, parse, read_calls
 
 Point = tuple[int, ...]
 """The position of the value of each hole of a space, in order."""
@@ -37,6 +37,7 @@ class Space(msgspec.Struct, frozen=True, eq=False):
 
     `lines` follow `sch = tilewright.Schedule(program)`; `schedule_name` is that variable. `sizes` are values of the program's symbolic
     sizes, `intrinsics` those available to `tensorize`. `whole` is the space that this one is a part of (`pinned`), with pinned holes.
+    With a `kernel`, the first holes are its values, and the program follows from them; `program` has the present ones.
     """
 
     program: IRModule | PrimFunc
@@ -46,6 +47,12 @@ class Space(msgspec.Struct, frozen=True, eq=False):
     sizes: Mapping[str, int] = {}
     intrinsics: Intrinsics | None = None
     whole: Space | None = None
+    kernel: KernelText | None = None
+
+    @property
+    def own_lines(self) -> int:
+        """The number of lines in front that are values of the kernel."""
+        return 0 if self.kernel is None else len(self.kernel.values)
 
     @property
     def size(self) -> int:
@@ -84,7 +91,7 @@ class Space(msgspec.Struct, frozen=True, eq=False):
     def schedule_at(self, point: Sequence[int]) -> LineState:
         """The schedule at a point, and the variables of its lines. Raises the error of the first refused line."""
         chosen = self.chosen_at(point)
-        state = start_of(self)
+        state = start_of(self, point)
         for line in self.lines:
             state = after_line(state, line, self.schedule_name, chosen=chosen)
         return state
@@ -100,6 +107,19 @@ class Space(msgspec.Struct, frozen=True, eq=False):
             (n, filled(line, chosen[hole_of(line).name])) for n, line in enumerate(self.lines) if is_hole(line)
         )
 
+    def kernel_at(self, point: Sequence[int]) -> str | None:
+        """The text of the kernel with the values of a point; None without a kernel."""
+        if self.kernel is None:
+            return None
+        texts = self.texts_at(point)
+        return self.kernel.with_values([texts[hole.name] for hole in self.holes[: self.own_lines]])
+
+    def original_at(self, point: Sequence[int]) -> PrimFunc | None:
+        """The function that a candidate must agree with, if its kernel is another text than the one at hand."""
+        if self.kernel is None or self.kernel_at(point) == self.kernel.text:
+            return None
+        return Schedule(self.program).func
+
     def text_at(self, point: Sequence[int]) -> str:
         """The lines of the schedule with their holes filled."""
         instead = dict(self.filled_at(point))
@@ -113,9 +133,10 @@ def space_of(
     schedule_name: str = "sch",
     sizes: Mapping[str, int] | None = None,
     intrinsics: Intrinsics | None = None,
+    kernel: KernelText | None = None,
 ) -> Space:
-    """The space of the lines below `sch = tilewright.Schedule(program)`. Raises HoleError "bad-hole", SpaceError "two-holes",
-    "too-many-holes"."""
+    """The space of the lines below `sch = tilewright.Schedule(program)`, with the holes of a kernel's values in front. Raises HoleError
+    "bad-hole", SpaceError "two-holes", "too-many-holes"."""
     holes: dict[str, Hole] = {}
     for line in lines:
         if is_hole(line):
@@ -126,7 +147,16 @@ def space_of(
             holes[hole.name] = hole
     if len(holes) > MOST_HOLES:
         raise SpaceError(Refusal("too-many-holes", f"there are {len(holes)} holes", expected=f"at most {MOST_HOLES}"))
-    return Space(program, tuple(lines), tuple(holes.values()), schedule_name, sizes or {}, intrinsics)
+    return Space(program, tuple(lines), tuple(holes.values()), schedule_name, sizes or {}, intrinsics, kernel=kernel)
+
+
+def with_kernel(space: Space, kernel: KernelText | None) -> Space:
+    """The space with the values of the kernel that makes its program as holes in front."""
+    if kernel is None or not kernel.values:
+        return space
+    lines = (*read_calls(kernel.choices), *space.lines)
+    return space_of(space.program, lines, schedule_name=space.schedule_name, sizes=space.sizes, intrinsics=space.intrinsics,
+                    kernel=kernel)  # fmt: skip
 
 
 def position_of(hole: Hole, value: CallValue | Any) -> int:
@@ -141,9 +171,31 @@ def position_of(hole: Hole, value: CallValue | Any) -> int:
     )
 
 
-def start_of(space: Space) -> LineState:
-    """The state before the first line."""
-    return LineState(Schedule(space.program, intrinsics=space.intrinsics), {})
+def start_of(space: Space, point: Sequence[int]) -> LineState:
+    """The state before the first line. Raises SpaceError "other-parameters", and ParseError for a kernel that has not these values."""
+    program, text = space.program, space.kernel_at(point)
+    if space.kernel is not None and text != space.kernel.text:
+        program = parse(text or "").program
+        require_same_parameters(program, space.program)
+        require_registers(program)
+    return LineState(Schedule(program, intrinsics=space.intrinsics), {})
+
+
+# The values of a kernel are no sizes: it has the same parameters with all of them.
+def require_same_parameters(program: IRModule | PrimFunc, original: IRModule | PrimFunc) -> None:
+    found, expected = (_parameters(one) for one in (program, original))
+    if found != expected:
+        raise SpaceError(
+            Refusal("other-parameters", "the kernel has other parameters with this value", found, expected)
+        )
+
+
+def _parameters(program: IRModule | PrimFunc) -> str:
+    functions = [program] if isinstance(program, PrimFunc) else program.functions
+    return "; ".join(
+        ", ".join(f"{b.dtype}[{', '.join(map(expr_text, b.shape))}]" for b in function.buffers)
+        for function in functions
+    )
 
 
 # Raises SpaceError unless the point has a valid position for each hole.
@@ -157,4 +209,14 @@ def require_point(space: Space, point: Sequence[int]) -> Point:
     return found
 
 
-__all__ = ["MOST_HOLES", "Point", "Space", "SpaceError", "position_of", "require_point", "space_of", "start_of"]
+__all__ = [
+    "MOST_HOLES",
+    "Point",
+    "Space",
+    "SpaceError",
+    "position_of",
+    "require_point",
+    "space_of",
+    "start_of",
+    "with_kernel",
+]

@@ -35,7 +35,12 @@ def pinned(space: Space, pins: Pins) -> Space:
     kept = {name: positions_of(holes[name], value) for name, value in pins.items()}
     lines = [_pinned_line(line, kept) if is_hole(line) else line for line in space.lines]
     part = space_of(
-        space.program, lines, schedule_name=space.schedule_name, sizes=space.sizes, intrinsics=space.intrinsics
+        space.program,
+        lines,
+        schedule_name=space.schedule_name,
+        sizes=space.sizes,
+        intrinsics=space.intrinsics,
+        kernel=space.kernel,
     )
     return replace(part, whole=space.whole or space)
 

@@ -43,8 +43,8 @@ class Prefixes:
     def __init__(self, space: Space) -> None:
         self._space = space
         holes = [n for n, line in enumerate(space.lines) if is_hole(line)]
-        early = _early(space.lines, holes)
-        self._cuts = sorted({*holes, early, len(space.lines)})
+        early = max(_early(space.lines, holes), space.own_lines)
+        self._cuts = [n for n in sorted({*holes, early, len(space.lines)}) if n >= space.own_lines]
         self._chosen = [sum(hole < cut for hole in holes) for cut in self._cuts]
         self._early = self._cuts.index(early)
         self._late = space.lines[early:]
@@ -99,7 +99,7 @@ class Prefixes:
     def _at(self, point: Point, last: int) -> LineState | Refused:
         keys = [(cut, point[: self._chosen[cut]]) for cut in range(last + 1)]
         known = next((cut for cut in range(last, -1, -1) if keys[cut] in self._known), -1)
-        found: LineState | Refused = start_of(self._space) if known < 0 else self._known[keys[known]]
+        found = self._start(point) if known < 0 else self._known[keys[known]]
         if known >= 0:
             self._known.move_to_end(keys[known])
         for cut in range(known + 1, last + 1):
@@ -111,6 +111,12 @@ class Prefixes:
                 if len(self._known) > MOST_KEPT:
                     self._known.popitem(last=False)
         return found
+
+    def _start(self, point: Point) -> LineState | Refused:
+        try:
+            return start_of(self._space, point)
+        except TilewrightError as error:
+            return Refused(0, error)
 
     def _after(self, state: LineState, values: Point, first: int, last: int) -> LineState | Refused:
         """The state after the lines from `first` up to `last`."""

@@ -163,7 +163,7 @@ def _require_no_threads(index: ProgramIndex) -> None:
     bound = next((f for name in index.block_names[1:] for f in index.loops_of(name) if f.thread_tag is not None), None)
     if bound is not None:
         message = f"loop {bound.loop_var.name!r} is bound to {bound.thread_tag}: the program has a schedule already"
-        fix = ("for a TileLang kernel, tilewright tune FILE --value num_stages=1,2,3",)
+        fix = ("for a TileLang kernel, tilewright explore FILE",)
         raise TilingTargetError(Refusal("has-threads", message, expected="a program without bound loops", fix=fix))
 
 

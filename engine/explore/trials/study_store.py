@@ -117,6 +117,7 @@ def fingerprint(space: Space, machine: Machine, settings: Settings) -> str:
     the same study."""
     parts = (
         to_script(space.program),
+        "" if space.kernel is None else space.kernel.text,
         [line.text for line in space.lines],
         space.schedule_name,
         sorted(space.sizes.items()),

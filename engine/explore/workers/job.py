@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ...adopt import KernelText
 from ...hwsim import Machine
 from ...schedule import Intrinsics, process_intrinsics
 from ...script import parse, read_calls, to_script
@@ -26,6 +27,7 @@ class Job(msgspec.Struct, frozen=True):
     """A space on a machine, with the objectives, budgets and limits of its candidates."""
 
     program: str
+    kernel: KernelText | None
     lines: tuple[str, ...]
     schedule_name: str
     sizes: dict[str, int]
@@ -42,11 +44,12 @@ class Job(msgspec.Struct, frozen=True):
         for intrin in self.intrinsics:
             intrinsics.register(intrin.name, intrin.desc, intrin.impl)
         space = space_of(
-            parse(self.program).program,
+            parse(self.kernel.text if self.kernel is not None else self.program).program,
             read_calls("\n".join(self.lines)),
             schedule_name=self.schedule_name,
             sizes=self.sizes,
             intrinsics=intrinsics,
+            kernel=self.kernel,
         )
         return Evaluator(space, self.machine, self.objectives, self.budgets, self.limits)
 
@@ -56,7 +59,8 @@ def job_of(space: Space, machine: Machine, settings: Settings) -> Job:
     known = process_intrinsics() if space.intrinsics is None else space.intrinsics
     found = (known.get(name) for name in known)
     return Job(
-        to_script(space.program),
+        to_script(space.program) if space.kernel is None else "",
+        space.kernel,
         tuple(line.text for line in space.lines),
         space.schedule_name,
         dict(space.sizes),

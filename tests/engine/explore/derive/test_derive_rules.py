@@ -269,7 +269,7 @@ def test_program_with_bound_loops_is_refused() -> None:
     with pytest.raises(TilingTargetError) as caught:
         derive_space(kernel("gemm", M=64, N=64, K=32), load_machine("sm80"))
     assert caught.value.code == "has-threads"
-    assert "tilewright tune" in caught.value.refusal.fix[0]
+    assert "tilewright explore" in caught.value.refusal.fix[0]
 
 
 @pytest.mark.sample(1)
