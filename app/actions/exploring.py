@@ -221,7 +221,8 @@ def _end_search(state: State, intent: EndSearch) -> State:
             return replace(made, past=state.past, notice=_kept(own, cycles))
     name = free_name(base, FASTEST)
     made = edited(state, evaluate(branch_at(base, request.space, best.point, name), notebook))
-    return replace(made, past=state.past, exploration=replace(exploration, opened=name))
+    past = made.past if request.space.kernel is not None else state.past  # the derivation wrote nothing into a kernel
+    return replace(made, past=past, exploration=replace(exploration, opened=name))
 
 
 def _kept(own: int, best: int) -> Notice:

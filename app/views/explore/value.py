@@ -375,13 +375,13 @@ def _stale(state: State, request: SearchRequest, store: Store) -> str:
 
 def _other_than(shown: Notebook, request: SearchRequest) -> str:
     a, b = shown.document, request.notebook.document
-    if workload_text(a) != workload_text(b):
+    found = with_searched(a, b)
+    if found is None and workload_text(a) != workload_text(b):
         return "of an earlier version of the program"
     if machine_of(shown) != request.machine:
         return "for the previous machine"
     if schedule_text(a) == schedule_text(b):
         return ""
-    found = with_searched(a, b)
     return "of an earlier version of the schedule" if found is None else f"of branch {current_branch(found)}"
 
 

@@ -154,7 +154,8 @@ class _Literals:
         }
         found: dict[Origin, Role] = {}
         for call in self.calls:
-            for origin, role in self._operands(call):
+            role, origins = self._operands(call)
+            for origin in origins:
                 if origin not in sizes:
                     found.setdefault(origin, role)
         counts = Counter(origin.name for origin in found)
@@ -174,21 +175,20 @@ class _Literals:
         origin = next(iter(self._of_parameter(call.function, name, literal=False)), None)
         return None if origin is None else _value(name, "tile", origin)
 
-    def _operands(self, call: ast.Call) -> Iterator[tuple[Origin, Role]]:
-        """Yield the literals of the stages, threads or tiles of an operation."""
-        around, name = self.around[call], called_name(call)
+    def _operands(self, call: ast.Call) -> tuple[Role, Iterator[Origin]]:
+        """Return the literals of the stages, threads or tiles of an operation, and which of them they are."""
+        name = called_name(call)
         given = {k.arg: k.value for k in call.keywords if k.arg is not None}
         if name == "Pipelined" and not {"order", "stage"} & given.keys():
             stages = call.args[2] if len(call.args) > 2 else given.get("num_stages")
-            yield from ((origin, "stages") for origin in self._argument(call, "num_stages", stages, "0"))
-        elif name == "serial" and isinstance(notes := given.get("annotations"), ast.Dict):  # in printed tile IR
-            for key, value in zip(notes.keys, notes.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == "num_stages":
-                    yield from ((origin, "stages") for origin in self._argument(call, "num_stages", value, ""))
-        elif name == "Kernel" and "threads" in given and "is_npu" not in given:
-            yield from ((origin, "threads") for origin in self._argument(call, "threads", given["threads"], ""))
-        elif name in TILED and call.args:
-            yield from ((origin, "tile") for origin in self._fed(call.args[0], around))
+            return "stages", self._argument(call, "num_stages", stages, "0")
+        if name == "serial" and isinstance(notes := given.get("annotations"), ast.Dict):  # in printed tile IR
+            pairs = zip(notes.keys, notes.values, strict=True)
+            stages = next((v for k, v in pairs if isinstance(k, ast.Constant) and k.value == "num_stages"), None)
+            return "stages", self._argument(call, "num_stages", stages, "0") if stages is not None else iter(())
+        if name == "Kernel" and "threads" in given and "is_npu" not in given:
+            return "threads", self._argument(call, "threads", given["threads"], "")
+        return "tile", self._fed(call.args[0], self.around[call]) if name in TILED and call.args else iter(())
 
     def _argument(self, call: ast.Call, name: str, value: ast.expr | None, default: str) -> Iterator[Origin]:
         """Yield the literals that feed an argument of an operation, itself if it is one."""

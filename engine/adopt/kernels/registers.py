@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...ir import For, IRModule, PrimFunc, Refusal, allocated_buffers, build, walk
+from ...ir import For, IntImm, IRModule, PrimFunc, Refusal, allocated_buffers, build, walk
 from ...ir import dtype as dt
 from ...script.tilelang.declarations import THREADS
 from .edits import KernelError
@@ -33,8 +33,8 @@ def require_registers(program: IRModule | PrimFunc) -> None:
 
 def _threads(function: PrimFunc) -> Iterator[int]:
     for node in walk(function.body):
-        if isinstance(node, For) and (counts := dict(node.annotations).get(THREADS)) is not None:
-            yield prod(build.int_value(n) or 1 for n in counts)
+        if isinstance(node, For) and isinstance(counts := dict(node.annotations).get(THREADS), tuple):
+            yield prod(n.value for n in counts if isinstance(n, IntImm))
 
 
 __all__ = ["REGISTER_BYTES", "require_registers"]

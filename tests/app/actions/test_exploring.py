@@ -32,6 +32,7 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import DerivedSchedule, State
 from tilewright.app.state.search_results import Found
 from tilewright.app.views.explore.value import explore_value
+from tilewright.app.views.shell.gallery import FOLDER
 from tilewright.engine.explore import Figures, Outcome, Trial, pins_of
 from tilewright.engine.ir import Refusal
 
@@ -253,3 +254,21 @@ def test_no_schedule_to_derive_shows_the_reason() -> None:
     after = act(requested, EndDerivation(requested.derivation, None, error))
     assert after.notice is not None and (after.notice.code, after.notice.expected) == ("no-main-block", "a loop")
     assert after.derivation is None and after.notebook is requested.notebook
+
+
+def test_make_fast_of_a_kernel_opens_its_text_with_other_literals() -> None:
+    text = (FOLDER / "tilelang_gemm.py").read_text().replace("M=512, N=512, K=1024", "M=128, N=128, K=128")
+    state = act(act(State(), OpenText(text)), MakeFast())
+    assert state.derivation is not None
+    offer = explore_value(state, Store()).offer
+    assert offer is not None and [hole.name for hole in offer.holes][:2] == ["threads", "num_stages"]
+    start = derived_start(state.derivation.notebook, state.derivation.machine)
+    made = act(state, EndDerivation(state.derivation, DerivedSchedule(start.space, start.outcome, 1.0)))
+    assert made.exploration is not None and text_of(made) == text
+    request = made.exploration.request
+    point = tuple(2 if hole.name == "num_stages" else 0 for hole in request.space.holes)
+    best = Trial(0, point, Outcome("fits", Figures(5, 5, "copy", 0.0, 0, {}, exact=True)))
+    opened = act(made, EndSearch(request, Found("ended", (best,), front=(0,))))
+    assert "num_stages=1)\n\n# %% schedule" in text_of(opened) and "# main = gemm(" in text_of(opened)
+    assert opened.notebook is not None and current_branch(opened.notebook.document) == "fastest"
+    assert text_of(act(opened, Undo())) == text
