@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from ...engine.adopt import MissingValuesError
+from ...engine.adopt import MissingValuesError, Need
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.script import Note, Parsed, parse
 from ..document import DEFAULT_MACHINE, Converted, DocumentError, Notebook, converted, evaluate, read_document
@@ -138,9 +138,18 @@ def _opened_or_asked(state: State, intent: OpenDocument) -> State:
         labels = labels_of(text, intent.path or "", _home_of(intent)) if needs or not intent.program else ()
         if not needs and len(labels) < 2:
             raise
-        fields = tuple(ValueField(need.name, need.kind, need.example) for need in needs)
-        choice = ProgramChoice(labels, intent.program or 1, fields, intent.listed)
+        choice = ProgramChoice(labels, intent.program or 1, _fields(needs), intent.listed)
         return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
+
+
+def asking_for_sizes(state: State, error: MissingValuesError, listed: str = "") -> State:
+    """The state with a notice that asks for the sizes that a model leaves open."""
+    choice = ProgramChoice((), 1, _fields(error.needs), listed, is_model=True)
+    return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
+
+
+def _fields(needs: tuple[Need, ...]) -> tuple[ValueField, ...]:
+    return tuple(ValueField(need.name, need.kind, need.example) for need in needs)
 
 
 @ACTIONS(OpenDocument)

@@ -53,8 +53,8 @@ class UploadPart(Query, frozen=True, tag="upload"):
 
 
 class OpenUpload(PageMessage, frozen=True, tag="open_upload"):
-    """Open the uploaded files: a model, or a program with its `values` as in `open_text`. A model gets a folder of notebooks in the served
-    folder, else among the drafts."""
+    """Open the uploaded files: a model with `values` for the sizes that it leaves open, or a program with its `values` as in `open_text`.
+    A model gets a folder of notebooks in the served folder, else among the drafts."""
 
     keeps_draft = needs_page = True
     doing = "Reading the files"
@@ -80,9 +80,20 @@ class OpenKernel(Message, frozen=True, tag="open_kernel"):
 
 class OpenAsModel(Message, frozen=True, tag="open_as_model"):
     """Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show
-    it."""
+    it. `values` are the sizes that it leaves open."""
 
     needs_page = True
+
+    values: opening.Values = msgspec.field(default_factory=dict)
+
+
+class ChangeModelSizes(Message, frozen=True, tag="model_sizes"):
+    """Change sizes that the open model leaves open, in its file."""
+
+    needs_page = True
+    doing = "Reading the model"
+
+    values: opening.Values = msgspec.field(default_factory=dict)
 
 
 class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):

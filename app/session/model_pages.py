@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from ...engine.adopt import MissingValuesError
 from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal
 from ...engine.network import distinct_kernels, is_model_file, lowered_text
 from ...engine.script.relax import parse_network
 from ..actions.model_search import ScheduleAll
-from ..actions.opening import OpenDocument, ShowModel
+from ..actions.opening import OpenDocument, ShowModel, asking_for_sizes
 from ..actions.table import act
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, load_document
-from ..document.networks import create_network, is_model
-from ..protocol.messages import OpenAsModel, OpenKernel, RefreshModel
+from ..document.networks import create_network, is_model, save_sizes
+from ..protocol.messages import ChangeModelSizes, OpenAsModel, OpenKernel, RefreshModel
 from ..state.addresses import model_address
 from ..state.derived import Store
 from ..state.intents import Intent
@@ -34,6 +35,8 @@ from .state_queue import InThread
 from .uploads import copied_model
 
 Made = tuple[State, Document | None]
+
+NO_VALUES: Mapping[str, str] = {}
 
 
 class ModelPage(Protocol):
@@ -53,12 +56,19 @@ class ModelPage(Protocol):
     def into_file(self, make: Callable[[State], Made]) -> Coroutine[Any, Any, None]: ...
 
 
-async def open_model(page: ModelPage, example: Example, kernel: str = "") -> None:
-    """Show the model of a card, or one of its kernels. A model that is open stays as it is."""
+async def open_model(
+    page: ModelPage, example: Example, kernel: str = "", values: Mapping[str, str] = NO_VALUES
+) -> None:
+    """Show the model of a card, or one of its kernels. A model that is open stays as it is, unless `values` change sizes that it leaves
+    open. The page asks for those without a value."""
     before = page.state
-    model = before.model if before.model is not None and before.model.name == example.model else None
+    model = before.model if before.model is not None and before.model.name == example.model and not values else None
     if model is None:
-        model = await InThread(lambda: _model_of(example, page.file_sync))
+        try:
+            model = await InThread(lambda: _model_of(example, page.file_sync, values))
+        except MissingValuesError as error:
+            page.show(asking_for_sizes(page.state, error, example.name))
+            return
     if kernel:
         await open_kernel(page, model, kernel)
     elif before.model is model:
@@ -94,24 +104,38 @@ async def refresh_model(page: ModelPage, returned_from: str = "") -> None:
         page.show(replace(page.state, model=after))
 
 
-def _model_of(example: Example, file_sync: FileSync) -> OpenModel:
-    """Read the model of a card. Raises the errors of `read_open_model`."""
+def _model_of(example: Example, file_sync: FileSync, values: Mapping[str, str]) -> OpenModel:
+    """Read the model of a card, with these sizes in its file. Raises the errors of `read_open_model`."""
+    if values and example.path is not None:
+        save_sizes(example.path, sizes_of(values))
     if example.path is None:
         return read_open_model(example.model, example_file(example.model), load_document, is_example=True)
     return read_open_model(example.model, Path(example.path), lambda path: file_sync.read(str(path)))
 
 
 def _written(
-    text: str, place_of: Callable[[str], Path], title: str, machine: Machine | None = None, origin: str = ""
+    text: str,
+    place_of: Callable[[str], Path],
+    title: str,
+    sizes: Mapping[str, int],
+    machine: Machine | None = None,
+    origin: str = "",
 ) -> Example:
-    """Write the model of a module's text to a new folder, which `place_of` finds for its title, and return its card. Raises the errors of
-    `parse_network`, "missing-size"."""
+    """Write the model of a module's text to a new folder, which `place_of` finds for its title, and return its card. `sizes` are those
+    that it leaves open. Raises the errors of `parse_network`, MissingValuesError."""
     network = parse_network(text)
-    distinct_kernels(network)  # nothing is written for a model with open sizes, which has no figures yet
+    distinct_kernels(network, sizes)  # nothing is written for a model without all sizes, which has no figures
     place = place_of(title or network.graph.name)
-    return _card_of(
-        create_network(network, place, title or place.name, machine or load_machine(DEFAULT_MACHINE), origin)
-    )
+    machine = machine or load_machine(DEFAULT_MACHINE)
+    return _card_of(create_network(network, place, title or place.name, machine, origin, sizes))
+
+
+def sizes_of(values: Mapping[str, str]) -> dict[str, int]:
+    """Typed sizes as numbers. Raises DocumentError "bad-sizes"."""
+    for name, value in values.items():
+        if not value.isascii() or not value.isdecimal() or not 0 < int(value[:12]) < 1 << 31:
+            raise DocumentError(Refusal("bad-sizes", f"{name} must be a positive integer", found=value[:80]))
+    return {name: int(value) for name, value in values.items()}
 
 
 def _card_of(path: Path) -> Example:
@@ -120,11 +144,11 @@ def _card_of(path: Path) -> Example:
     return card
 
 
-def _imported(path: Path, place: Path) -> Example:
+def _imported(path: Path, place: Path, sizes: Mapping[str, int]) -> Example:
     """Write the model of a file that a frontend reads, or a copy of the folder of a model, to the new folder `place`; return its card.
     Raises the errors of `lowered_text` and `_written`."""
     if is_model_file(path.name):
-        return _written(lowered_text(path), lambda _: place, path.stem, origin=path.name)
+        return _written(lowered_text(path), lambda _: place, path.stem, sizes, origin=path.name)
     return _card_of(copied_model(path, place))
 
 
@@ -133,24 +157,25 @@ def new_place(page: ModelPage, title: str) -> Path:
     return model_place(page.file_sync.model_folder, title, {example.model for example in page.examples})
 
 
-async def import_model(page: ModelPage, path: Path) -> None:
+async def import_model(page: ModelPage, path: Path, values: Mapping[str, str] = NO_VALUES) -> None:
     """Show a copy of a model in a new folder; `path` is a file that a frontend reads, or the folder of a model."""
-    place = new_place(page, path.stem)
-    await open_card(page, await InThread(lambda: _imported(path, place)))
+    place, sizes = new_place(page, path.stem), sizes_of(values)
+    await open_card(page, await InThread(lambda: _imported(path, place, sizes)), values)
 
 
-async def open_model_file(page: ModelPage, path: Path) -> None:
+async def open_model_file(page: ModelPage, path: Path, values: Mapping[str, str]) -> None:
     """Show the model of a served file that a frontend reads; the first time, its folder is written beside the file."""
-    place = path.with_suffix("")
+    place, sizes = path.with_suffix(""), sizes_of(values)
     if os.path.lexists(place) and not is_model(place):
         place = model_place(path.parent, path.stem)
-    await open_card(page, await InThread(lambda: _card_of(place) if is_model(place) else _imported(path, place)))
+    card = await InThread(lambda: _card_of(place) if is_model(place) else _imported(path, place, sizes))
+    await open_card(page, card, values)
 
 
-async def open_card(page: ModelPage, card: Example) -> None:
+async def open_card(page: ModelPage, card: Example, values: Mapping[str, str] = NO_VALUES) -> None:
     """Show a model that was just written."""
     page.examples = (card, *(example for example in page.examples if example.path != card.path))
-    await open_model(page, card)
+    await open_model(page, card, values=values)
 
 
 def _opened_kernel(state: State, model: OpenModel, name: str, known: Notebook | None, file_sync: FileSync) -> Made:
@@ -174,14 +199,22 @@ async def on_open_kernel(page: ModelPage, message: OpenKernel) -> None:
     await open_kernel(page, page.state.model, message.kernel)
 
 
-async def on_open_as_model(page: ModelPage, _: OpenAsModel) -> None:
+async def on_open_as_model(page: ModelPage, message: OpenAsModel) -> None:
     state = page.state
     if state.post is None or not state.post.has_graph:
         raise DocumentError(Refusal("no-graph", "the opened text has no relax function", expected="@R.function"))
     post, notebook = state.post, state.notebook
     assert notebook is not None, "a text is opened"
-    made = await InThread(lambda: _written(post.text, partial(new_place, page), state.named, notebook.machine))
+    sizes, machine = sizes_of(message.values), notebook.machine
+    made = await InThread(lambda: _written(post.text, partial(new_place, page), state.named, sizes, machine))
     await open_card(page, made)
+
+
+async def on_change_sizes(page: ModelPage, message: ChangeModelSizes) -> None:
+    model = page.state.model
+    if model is None or not model.path:
+        raise DocumentError(Refusal("no-model", "no model with a file is open"))
+    await open_model(page, _card_of(Path(model.path)), values=message.values)
 
 
 async def on_show_model(page: ModelPage, _: ShowModel) -> None:
@@ -199,6 +232,7 @@ async def on_refresh_model(page: ModelPage, _: RefreshModel) -> None:
 
 
 __all__ = [
+    "on_change_sizes",
     "on_open_as_model",
     "on_open_kernel",
     "on_refresh_model",

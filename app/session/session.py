@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...engine.adopt import MissingValuesError
 from ...engine.ir import Refusal, TilewrightError, internal_error
 from ...engine.network import is_model_file
 from ..actions.calls import CallOnRow, resolved
 from ..actions.drops import Predictable, ReviseOnRow
 from ..actions.model_search import ScheduleAll
-from ..actions.opening import OpenDocument, OpenText, ShowModel, opened_text
+from ..actions.opening import OpenDocument, OpenText, ShowModel, asking_for_sizes, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import KeepTyped, Read, Typed
@@ -29,6 +30,7 @@ from ..jobs.study_files import study_file
 from ..protocol.messages import (
     BeginDrag,
     CancelWork,
+    ChangeModelSizes,
     ChooseVersion,
     CompareSides,
     CompareWithText,
@@ -73,6 +75,7 @@ from ..views.tree.targets import DropTarget
 from .file_sync import FileSync, readable, with_version
 from .model_pages import (
     import_model,
+    on_change_sizes,
     on_open_as_model,
     on_open_kernel,
     on_refresh_model,
@@ -187,6 +190,8 @@ class Session:
         """Show an error of `work` as a notice."""
         try:
             await work
+        except MissingValuesError as error:
+            self.show(asking_for_sizes(self.state, error))
         except TilewrightError as error:
             self.say(error.refusal, where)
         except Exception as error:
@@ -309,9 +314,12 @@ class Session:
         """Open an example as it was read, a user's file in its current version, or a model. `program` and `values` choose the program of
         a file with several, or that needs values."""
         if example.model:
-            await open_model(self, example)
+            await open_model(self, example, values=values or {})
         elif example.path is not None and is_model_file(example.path):
-            await open_model_file(self, Path(example.path))
+            try:
+                await open_model_file(self, Path(example.path), values or {})
+            except MissingValuesError as error:
+                self.show(asking_for_sizes(self.state, error, example.name))
         elif example.path is None:
             address = Address("example", example.name)
             await self.apply(OpenDocument(example.text, example.title, address=address))
@@ -412,6 +420,7 @@ HANDLERS(OpenKernel)(on_open_kernel)
 HANDLERS(ShowModel)(on_show_model)
 HANDLERS(RefreshModel)(on_refresh_model)
 HANDLERS(ScheduleAll)(on_schedule_all)
+HANDLERS(ChangeModelSizes)(on_change_sizes)
 
 
 @HANDLERS(Open)
@@ -431,7 +440,7 @@ async def _open_upload(session: Session, message: OpenUpload) -> None:
         raise DocumentError(Refusal("no-upload", "the files are not on the server", expected="to drop them again"))
     path = await InThread(upload.find_model)
     if path is not None:
-        await import_model(session, path)
+        await import_model(session, path, message.values)
         session.drop_upload()
         return
     text = await InThread(upload.text)

@@ -11,7 +11,7 @@ from .differences import (
 )
 from .execute import run_network
 from .frontends import is_model_file, lowered_text
-from .kernels import Kernel, distinct_kernels, merged, prepared_calls
+from .kernels import Kernel, distinct_kernels, merged, open_sizes, prepared_calls
 from .onchip import OnChipPlan, PlannedCall, PlannedTensor, Simulations, Transfer, plan_json, plan_text
 from .report import KernelCost, NetworkReport, kernel_cost, simulate_network
 from .search import (
@@ -64,6 +64,7 @@ __all__ = [
     "network_tvm_python",
     "network_tvm_script",
     "on_chip_bytes",
+    "open_sizes",
     "plan_json",
     "plan_text",
     "prepared_calls",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ..adopt import MissingValuesError, Need
 from ..arith import simplify
 from ..ir import (
     Expr,
@@ -15,7 +16,6 @@ from ..ir import (
     Network,
     PrimFunc,
     Refusal,
-    TilewrightError,
     build,
     free_vars,
     structural_equal,
@@ -72,11 +72,18 @@ def merged(network: Network) -> Network:
     return Network(msgspec.structs.replace(network.graph, calls=calls), tuple(groups))
 
 
+def open_sizes(network: Network) -> tuple[str, ...]:
+    """The names of the sizes that the model leaves open, such as those of its batch."""
+    extents = (extent for call in network.graph.calls for extent in call.sizes.values())
+    return tuple(dict.fromkeys(variable.name for extent in extents for variable in free_vars(extent)))
+
+
 def distinct_kernels(network: Network, sizes: Mapping[str, int] | None = None) -> tuple[Kernel, ...]:
     """Return the kernels in the order of their first call. `sizes` are those that the model leaves open.
 
-    Raises TilewrightError "missing-size" if a kernel's size is not known then.
+    Raises MissingValuesError "missing-size" if a kernel's size is not known then.
     """
+    _require_sizes(network, sizes or {})
     functions = {f.name: f for f in network.kernels}
     known: dict[tuple[str, tuple[int, ...]], _Group] = {}
     alike: dict[tuple[object, ...], list[_Group]] = {}
@@ -111,18 +118,22 @@ def _values(call: KernelCall, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: _value(extent, sizes) for name, extent in call.sizes.items()}
 
 
+def _require_sizes(network: Network, sizes: Mapping[str, int]) -> None:
+    needs = tuple(Need(name, "size") for name in open_sizes(network) if name not in sizes)
+    if not needs:
+        return
+    what = f"the size {needs[0].name}" if len(needs) == 1 else f"{len(needs)} sizes"
+    refusal = Refusal(
+        "missing-size",
+        f"the model leaves {what} open",
+        expected="a value for " + ", ".join(need.name for need in needs),
+        fix=tuple(f"--size {need.name}={need.example}" for need in needs),
+    )
+    raise MissingValuesError(refusal, needs)
+
+
 def _value(extent: Expr, sizes: Mapping[str, int]) -> int:
     variables = free_vars(extent)
-    missing = sorted({v.name for v in variables} - sizes.keys())
-    if missing:
-        raise TilewrightError(
-            Refusal(
-                "missing-size",
-                f"the model leaves the size {missing[0]} open",
-                expected="a value for " + ", ".join(missing),
-                fix=tuple(f"--size {name}=128" for name in missing),
-            )
-        )
     value = build.int_value(simplify(substitute(extent, {v: build.const(sizes[v.name], v.dtype) for v in variables})))
     assert value is not None, "an extent of numbers alone is a number"
     return value

@@ -41,6 +41,7 @@ export type Message =
   | MakeFast
   | FindMenu
   | ShowModel
+  | ChangeModelSizes
   | Move
   | MoveCell
   | MoveItem
@@ -403,6 +404,13 @@ export interface ShowModel {
   base?: number | null;
 }
 
+/** Change sizes that the open model leaves open, in its file. */
+export interface ChangeModelSizes {
+  kind: "model_sizes";
+  values?: Record<string, string>;
+  base?: number | null;
+}
+
 /** Drop a block on a loop: `primitive` is "compute_at" or "reverse_compute_at". If a step has already placed the block, that step gets the loop, and the later steps are applied again. If some of them no longer apply, the move is refused, unless `switch_off`: then they are switched off, and stay in the text. Later steps that placed other blocks get the loop too if they would no longer apply. With `repair`, a refused move is made after the calls that make it legal, or with the blocks that have to move too. */
 export interface Move {
   kind: "move";
@@ -465,9 +473,10 @@ export interface Open {
   base?: number | null;
 }
 
-/** Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show it. */
+/** Write the model that the opened text describes, a module with a relax function, to a new folder beside the served notebooks, and show it. `values` are the sizes that it leaves open. */
 export interface OpenAsModel {
   kind: "open_as_model";
+  values?: Record<string, string>;
   base?: number | null;
 }
 
@@ -513,7 +522,7 @@ export interface OpenText {
   base?: number | null;
 }
 
-/** Open the uploaded files: a model, or a program with its `values` as in `open_text`. A model gets a folder of notebooks in the served folder, else among the drafts. */
+/** Open the uploaded files: a model with `values` for the sizes that it leaves open, or a program with its `values` as in `open_text`. A model gets a folder of notebooks in the served folder, else among the drafts. */
 export interface OpenUpload {
   kind: "open_upload";
   upload: number;

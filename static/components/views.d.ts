@@ -1139,7 +1139,7 @@ export interface ModelGraph {
   edges: GraphEdge[];
 }
 
-/** The figures of the whole: `done` of `total` kernels have a cost, `count` are the cycles as a number, `on_chip` counts the tensors that stay on chip between kernels, `waits` are the cycles of waits for their copies, and `misfit` says why they do not fit. */
+/** The figures of the whole: `done` of `total` kernels have a cost, `count` are the cycles as a number, `on_chip` counts the tensors that stay on chip between kernels, `waits` are the cycles of waits for their copies, and `misfit` says why they do not fit. `sizes` are those that the model leaves open, with their values. */
 export interface ModelHead {
   title: string;
   machine: string;
@@ -1157,6 +1157,7 @@ export interface ModelHead {
   on_chip: number;
   waits: string;
   misfit: string;
+  sizes: ValueField[];
 }
 
 /** A model: its figures, its kernels, those with most cycles first, and one inference over time. */
@@ -1445,12 +1446,13 @@ export interface Problems {
   looking: boolean;
 }
 
-/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. `listed` is the name of a file of the start screen. */
+/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. `listed` is the name of a file of the start screen; with `is_model` the text is opened as a model. */
 export interface ProgramChoice {
   programs: string[];
   number: number;
   fields: ValueField[];
   listed: string;
+  is_model: boolean;
 }
 
 /** The cycles of the program, and what bounds them. */

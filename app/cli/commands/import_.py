@@ -8,7 +8,7 @@ from pathlib import Path
 from ....engine.adopt import from_tvm_trace, has_records_only, is_carrier, is_post, read_as_far_as_possible, records_of
 from ....engine.hwsim import load_machine
 from ....engine.ir import IRModule, PrimFunc, Refusal
-from ....engine.network import is_model_file, lowered_text
+from ....engine.network import is_model_file, lowered_text, open_sizes
 from ....engine.schedule import ScheduleError
 from ....engine.script.relax import parse_network
 from ....engine.te import parse
@@ -27,7 +27,7 @@ from ..usage import Parser, takes_json
 
 EXAMPLES = (
     "matmul_te.py -o matmul.py",
-    "model.onnx -o model",
+    "model.onnx -o model --size batch=1",
     "model.pt2 -o model",
     "module.py#fused_add -o fused_add.py",
     "trace.json --program module.py",
@@ -101,12 +101,17 @@ def _model(arguments: Namespace) -> int:
         network = parse_network(text, "" if is_file else arguments.file)
     name = Path(arguments.file).stem if arguments.file != "-" else Path(arguments.output).name
     machine = load_machine(arguments.machine or DEFAULT_MACHINE)
-    path = create_network(network, arguments.output, name, machine, Path(arguments.file).name)
+    sizes = {size: int(value) for size, value in arguments.size if isinstance(value, int)}
+    path = create_network(network, arguments.output, name, machine, Path(arguments.file).name, sizes)
+    missing = [size for size in open_sizes(network) if size not in sizes]
     kernels = sorted(p.name for p in (path.parent / KERNELS).glob("*.py"))
     if arguments.json:
-        print_json({"output": str(path), "kernels": kernels})
+        print_json({"output": str(path), "kernels": kernels, "open_sizes": missing})
     else:
-        print_line(f"{path}: {len(network.graph.calls)} calls of {len(kernels)} kernels; tilewright network {path}")
+        given = "".join(f" --size {size}=128" for size in missing)
+        print_line(
+            f"{path}: {len(network.graph.calls)} calls of {len(kernels)} kernels; tilewright network {path}{given}"
+        )
     return EXIT_OK
 
 

@@ -11,6 +11,7 @@ from .folder import (
     model_file,
     read_network,
     save_on_chip,
+    save_sizes,
     unscheduled,
 )
 from .search import SEARCH, explore_model
@@ -28,5 +29,6 @@ __all__ = [
     "model_file",
     "read_network",
     "save_on_chip",
+    "save_sizes",
     "unscheduled",
 ]

@@ -33,7 +33,7 @@ from ..evaluate import evaluate, read_program
 from ..files.read_write import DocumentError, load_document, replace_text, save_document, stamp_of, temporary_name
 from ..machine import read_machine
 from ..notebook import DEFAULT_MACHINE, Notebook
-from ..settings import ON_CHIP, SIZES, read_on_chip, read_sizes, with_on_chip
+from ..settings import ON_CHIP, SIZES, read_on_chip, read_sizes, with_on_chip, with_sizes_line
 
 MODEL = "model.py"
 """The file of a model's graph."""
@@ -173,8 +173,27 @@ def save_on_chip(path: str | Path, scopes: Mapping[str, str]) -> None:
     replace_text(path.resolve(), with_on_chip(document, scopes).text, known, temporary_name(path))
 
 
-def create_network(network: Network, folder: str | Path, title: str, machine: Machine, origin: str = "") -> Path:
-    """Write a model and its kernels to a new folder, and return the path of the model's file.
+def save_sizes(path: str | Path, sizes: Mapping[str, int]) -> None:
+    """Write the sizes that the model at `path` leaves open into its file, beside its other sizes."""
+    path = model_file(path)
+    document = load_document(path)
+    known = stamp_of(path)
+    replace_text(path.resolve(), with_sizes_line(document, _sizes_line(sizes)).text, known, temporary_name(path))
+
+
+def _sizes_line(sizes: Mapping[str, int]) -> str:
+    return "sizes = {" + ", ".join(f'"{name}": {size}' for name, size in sizes.items()) + "}"
+
+
+def create_network(
+    network: Network,
+    folder: str | Path,
+    title: str,
+    machine: Machine,
+    origin: str = "",
+    sizes: Mapping[str, int] | None = None,
+) -> Path:
+    """Write a model and its kernels to a new folder, and return the path of the model's file. `sizes` are those that the model leaves open.
 
     Functions of equal structure share one kernel. Raises DocumentError "file-exists" if the folder has a model.
     """
@@ -187,7 +206,8 @@ def create_network(network: Network, folder: str | Path, title: str, machine: Ma
     for kernel in whole.kernels:
         made = notebook_of_schedule(Schedule(kernel), machine).document
         save_document(made, str(target / KERNELS / f"{kernel.name}.py"))
-    save_document(read_document(_model_text(whole, title, machine, origin), str(path)), str(path))
+    document = read_document(_model_text(whole, title, machine, origin), str(path))
+    save_document(with_sizes_line(document, _sizes_line(sizes)) if sizes else document, str(path))
     return path
 
 

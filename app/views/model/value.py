@@ -9,9 +9,17 @@ import msgspec
 from msgspec.structs import replace
 
 from ....engine.ir import TilewrightError
-from ....engine.network import Kernel, KernelCost, NetworkReport, engine_loads, inference_spans, on_chip_bytes
+from ....engine.network import (
+    Kernel,
+    KernelCost,
+    NetworkReport,
+    engine_loads,
+    inference_spans,
+    on_chip_bytes,
+    open_sizes,
+)
 from ...state.derived import Store
-from ...state.model import State, Theme
+from ...state.model import State, Theme, ValueField
 from ...state.model_results import (
     KernelResult,
     kernel_status,
@@ -76,7 +84,7 @@ class ModelSearchLine(Value, frozen=True, kw_only=True):
 class ModelHead(Value, frozen=True, kw_only=True):
     """The figures of the whole: `done` of `total` kernels have a cost, `count` are the cycles as a number, `on_chip`
     counts the tensors that stay on chip between kernels, `waits` are the cycles of waits for their copies, and
-    `misfit` says why they do not fit."""
+    `misfit` says why they do not fit. `sizes` are those that the model leaves open, with their values."""
 
     title: str
     machine: str
@@ -94,6 +102,7 @@ class ModelHead(Value, frozen=True, kw_only=True):
     on_chip: int
     waits: str
     misfit: str
+    sizes: list[ValueField]
 
 
 class KernelFilter(Value, frozen=True):
@@ -220,6 +229,7 @@ def _head(model: OpenModel, report: NetworkReport, rows: Sequence[KernelRow], bo
         on_chip=len(model.on_chip),
         waits=grouped(report.plan.wait_cycles) if report.plan.wait_cycles else "",
         misfit=planned.refusal.message if isinstance(planned, TilewrightError) else "",
+        sizes=[ValueField(name, "size", str(model.sizes[name])) for name in open_sizes(model.network)],
     )
 
 

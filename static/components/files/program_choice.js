@@ -2,7 +2,8 @@
 
 import { h } from "../core/dom.js";
 
-/** @import { ProgramChoice } from "../views.js" */
+/** @import { Child } from "../core/dom.js" */
+/** @import { ProgramChoice, ValueField } from "../views.js" */
 
 /** @type {Record<string, string>} */
 const WORDS = {
@@ -19,17 +20,6 @@ const WORDS = {
  * @param {(number: number, values: Record<string, string>) => void} open
  */
 export function programChoice(choice, open) {
-  const fields = choice.fields.map((field) =>
-    h("input", {
-      type: "text",
-      name: field.name,
-      placeholder: field.example,
-      title: WORDS[field.what] ?? field.what,
-      autocomplete: "off",
-      spellcheck: "false",
-      required: true,
-    }),
-  );
   /** @type {HTMLSelectElement} */
   const programs = h(
     "select",
@@ -38,19 +28,43 @@ export function programChoice(choice, open) {
       h("option", { value: String(at + 1), selected: at + 1 === choice.number }, `${at + 1}  ${label}`),
     ),
   );
+  const chooser = choice.programs.length > 1 ? h("label", {}, "Program ", programs) : null;
+  const receive = (/** @type {Record<string, string>} */ values) => open(choice.number, values);
+  return valuesForm(choice.fields, "Open with these values", receive, chooser, choice.is_model);
+}
+
+/**
+ * A form with a field for each value.
+ * @param {ValueField[]} fields
+ * @param {string} action
+ * @param {(values: Record<string, string>) => void} receive
+ * @param {Child} [before]
+ * @param {boolean} [isModel] Sizes of a model are positive integers.
+ */
+export function valuesForm(fields, action, receive, before = null, isModel = false) {
+  const inputs = fields.map((field) =>
+    h("input", {
+      type: "text",
+      name: field.name,
+      placeholder: field.example,
+      title: isModel ? "a positive integer" : (WORDS[field.what] ?? field.what),
+      pattern: isModel ? "[1-9][0-9]{0,8}" : undefined,
+      autocomplete: "off",
+      spellcheck: "false",
+      required: true,
+    }),
+  );
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    open(choice.number, Object.fromEntries(fields.map((field) => [field.name, field.value.trim()])));
+    receive(Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()])));
   };
   return h(
     "form",
     { class: "program-choice", onsubmit: submit },
-    choice.programs.length > 1 ? h("label", {}, "Program ", programs) : null,
-    choice.fields.map((field, at) =>
-      h("label", {}, `${field.name} `, h("span", { class: "quiet" }, `(${field.what}) `), fields[at]),
+    before,
+    fields.map((field, at) =>
+      h("label", {}, `${field.name} `, h("span", { class: "quiet" }, `(${field.what}) `), inputs[at]),
     ),
-    choice.fields.length
-      ? h("button", { class: "tool primary small", type: "submit" }, "Open with these values")
-      : null,
+    fields.length ? h("button", { class: "tool primary small", type: "submit" }, action) : null,
   );
 }

@@ -4,6 +4,8 @@
 import { follow, h, icon } from "../core/dom.js";
 import { importText } from "../core/import_text.js";
 import { patchChildren } from "../core/patch.js";
+import { Popup } from "../core/popup.js";
+import { valuesForm } from "../files/program_choice.js";
 import { backButton, figureOf, helpButton, themeButton, topBar } from "../shell/bar_parts.js";
 import { ExportMenu } from "../shell/export_menu.js";
 import { InferenceView } from "./inference.js";
@@ -58,6 +60,11 @@ class ModelPage {
     this.forms = new ExportMenu(model, this.head.bar, []);
     this.search = new ModelSearch(model);
     this.head.bar.append(this.search.line);
+    this.sizes = new Popup(this.head.bar, "sheet", { role: "dialog", "aria-label": "Sizes" });
+    document.addEventListener("pointerdown", (event) => {
+      if (this.sizes.shown && !event.composedPath().includes(this.sizes.element)) this.sizes.hide();
+    });
+    this.sizes.element.addEventListener("keydown", (event) => event.key === "Escape" && this.sizes.hide());
     this.graphArea = h("section", { class: "graph-part", "aria-label": "Graph" });
     this.view = h("main", { class: "model" });
     this.parts = [this.head.bar, this.list.element, this.graphArea, this.inference.element];
@@ -128,6 +135,7 @@ class ModelPage {
       this.head.under,
       h("span", { class: "model-machine" }, head.machine),
       h("span", { class: "quiet" }, `${head.calls} calls of ${head.kernels} kernels${once}`),
+      ...(head.sizes.length ? [this.sizesButton(head.sizes)] : []),
     );
     const progress = isReady
       ? changeOf(this.before, head.count)
@@ -160,6 +168,24 @@ class ModelPage {
     patchChildren(this.head.figures, ...parts);
     const forms = this.forms.draw(exports);
     patchChildren(this.head.tools, this.search.start, helpButton(), themeButton(theme), this.exportButton(), forms);
+  }
+
+  /** @param {ModelData["head"]["sizes"]} sizes Those that the model leaves open. */
+  sizesButton(sizes) {
+    const words = sizes.map(({ name, example }) => `${name} ${example}`).join(", ");
+    const open = (/** @type {Event} */ event) => {
+      const use = (/** @type {Record<string, string>} */ values) => {
+        this.sizes.hide();
+        this.model.send_msg({ kind: "model_sizes", values });
+      };
+      const form = valuesForm(sizes, "Use these sizes", use, null, true);
+      const anchor = /** @type {HTMLElement} */ (event.currentTarget);
+      this.sizes.show(anchor.getBoundingClientRect(), "below", form);
+      for (const input of form.querySelectorAll("input")) input.value = input.placeholder;
+      form.querySelector("input")?.focus();
+    };
+    const labels = { title: "Change the sizes that the model leaves open", "aria-haspopup": "dialog" };
+    return h("button", { class: "tool small framed model-sizes", type: "button", ...labels, onclick: open }, words);
   }
 
   exportButton() {

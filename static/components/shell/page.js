@@ -17,7 +17,7 @@ import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** @import { Notice, PageFrame as PageData, PrimitiveDoc as PrimitivePage } from "../views.js" */
+/** @import { Notice, PageFrame as PageData, PrimitiveDoc as PrimitivePage, ProgramChoice } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 
 /** @param {Element | Document} root */
@@ -48,13 +48,12 @@ function noticeBox(model, notice) {
           )
         : null,
       notice.choice
-        ? programChoice(notice.choice, (number, values) =>
-            model.send_msg(
-              notice.choice?.listed
-                ? { kind: "open", name: notice.choice.listed, program: number, values }
-                : { kind: "open_program", number, values },
-            ),
-          )
+        ? programChoice(notice.choice, (number, values) => {
+            const { listed, is_model } = /** @type {ProgramChoice} */ (notice.choice);
+            if (listed) model.send_msg({ kind: "open", name: listed, program: number, values });
+            else if (is_model) model.send_msg({ kind: "open_as_model", values });
+            else model.send_msg({ kind: "open_program", number, values });
+          })
         : null,
       notice.code === "file-exists"
         ? h(

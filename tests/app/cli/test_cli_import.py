@@ -8,12 +8,14 @@ import runpy
 from pathlib import Path
 
 import pytest
+from support.pasted.relax_modules import OPEN
 from support.programs.sources import MATMUL
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 
 from tilewright.app.cli import main
 from tilewright.app.cli.commands.new import templates
 from tilewright.app.document import evaluate, read_document
+from tilewright.app.document.networks import load_network
 from tilewright.engine.schedule import Schedule
 
 TE = """\
@@ -89,6 +91,16 @@ def test_imported_code_is_a_notebook_that_python_runs(
     assert isinstance(runpy.run_path(str(file))["sch"], Schedule)
     capsys.readouterr()
     assert import_text(capsys, tmp_path, imported) == imported, "a notebook stays as it is"
+
+
+def test_the_open_sizes_of_a_model_are_kept_in_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "open.py").write_text(OPEN)
+    assert main(["import", str(tmp_path / "open.py"), "-o", str(tmp_path / "bare")]) == 0
+    assert "--size n=128" in capsys.readouterr().out
+    assert main(["import", str(tmp_path / "open.py"), "-o", str(tmp_path / "sized"), "--size", "n=64"]) == 0
+    assert load_network(tmp_path / "sized").sizes == {"n": 64}
+    assert main(["network", str(tmp_path / "sized")]) == 0
+    assert main(["network", str(tmp_path / "bare")]) == 2
 
 
 def test_a_classic_module_keeps_its_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

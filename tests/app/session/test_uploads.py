@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pasted.relax_modules import MODEL
+from support.pasted.relax_modules import MODEL, OPEN
 from support.programs.sources import MATMUL
 from support.sessions.paper import PaperClock, PaperScreen
 
@@ -118,6 +118,32 @@ def test_a_model_file_becomes_a_folder_of_notebooks(
     upload(session, ("a.zip", zipped(tmp_path / "a.zip", [("x/tiny.onnx", b"weights")])), number=2)
     assert session.state.address == Address("model", "tiny_2")
     assert sorted(path.name for path in drafts.iterdir()) == ["tiny", "tiny_2"]
+
+
+def test_the_open_sizes_of_a_model_file_are_asked_for_and_kept_in_its_file(
+    session: Session, drafts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_pages, "lowered_text", lambda path: OPEN)
+    upload(session, ("tiny.onnx", b"weights"))
+    assert notice(session) == "missing-size" and session.state.notice is not None
+    choice = session.state.notice.choice
+    assert choice is not None and choice.is_model and [field.name for field in choice.fields] == ["n"]
+    assert not list(drafts.iterdir())
+    loop = session.event_loop
+    assert isinstance(loop, PaperClock)
+    for values, code in (({"n": "x"}, "bad-sizes"), ({"n": "0"}, "bad-sizes")):
+        session.receive({"kind": "open_upload", "upload": 1, "values": values})
+        loop.run_until(lambda: not session.queue.busy)
+        assert notice(session) == code
+    session.receive({"kind": "open_upload", "upload": 1, "values": {"n": "64"}})
+    loop.run_until(lambda: not session.queue.busy)
+    assert session.state.model is not None and session.state.model.sizes == {"n": 64}
+    assert 'sizes = {"n": 64}' in (drafts / "tiny" / "model.py").read_text()
+    session.receive({"kind": "model_sizes", "values": {"n": "32"}})
+    loop.run_until(lambda: not session.queue.busy)
+    page = model_value(session.state, session.store)
+    assert page is not None and [(size.name, size.example) for size in page.head.sizes] == [("n", "32")]
+    assert 'sizes = {"n": 32}' in (drafts / "tiny" / "model.py").read_text()
 
 
 def test_a_served_model_file_is_listed_and_imported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
