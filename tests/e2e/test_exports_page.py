@@ -36,7 +36,7 @@ def test_the_menu_exports_each_kind_of_the_shown_program(page: Page, app_url: st
     cycles = number(page, "Cycles")
     page.get_by_role("button", name="Other formats").click()
     labels = page.get_by_role("menuitem").locator(".menu-label").all_inner_texts()
-    assert labels == [*(kind.label for kind in EXPORTS.values()), "Copy link"]
+    assert labels == [*(kind.label for kind in EXPORTS.values()), "Copy link", "Print or save as PDF"]
     shoot(page, "export-menu")
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Other formats")).to_be_focused()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,21 +54,26 @@ def test_print_shows_whole_areas_without_tools(page: Page, app_url: str, shoot: 
     page.evaluate("() => void window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})
-    for area in ("#area-inspector", "#area-panes", ".gutter >> nth=0", ".headline .tools", ".transport"):
+    for area in ("#area-inspector", ".pane-tabs", "#pane-script", ".gutter >> nth=0", ".headline .tools", ".transport"):
         expect(page.locator(area)).to_be_hidden()
     expect(page.locator(".cell.workload")).to_contain_text("T.axis.remap")  # unfolded, as paper has no buttons
     boxes = [row.bounding_box() for row in page.get_by_role("treeitem").all()]
     assert len(boxes) == rows
-    timeline, tree, cells = (page.locator(f"#area-{name}").bounding_box() for name in ("timeline", "tree", "notebook"))
-    assert timeline is not None and tree is not None and cells is not None and wide is not None
-    assert cells["y"] + cells["height"] <= tree["y"] and tree["y"] + tree["height"] <= timeline["y"]
+    boxes_of = [page.locator(f"#area-{name}").bounding_box() for name in ("tree", "timeline", "panes", "notebook")]
+    tree, timeline, findings, cells = (box for box in boxes_of if box is not None)
+    assert wide is not None
+    for first, second in ((tree, timeline), (timeline, findings), (findings, cells)):
+        assert first["y"] + first["height"] <= second["y"] + 1
     assert all(box is not None and box["y"] + box["height"] <= tree["y"] + tree["height"] + 1 for box in boxes)
     assert timeline["width"] <= 700 and timeline["height"] / timeline["width"] == pytest.approx(
-        wide["height"] / wide["width"], rel=0.05
+        wide["height"] / wide["width"], rel=0.1
     )
     shoot(page, "print")
     page.emulate_media(media="screen")
     page.evaluate("() => void window.dispatchEvent(new Event('afterprint'))")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    for paper in ("A4", "Letter"):
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper, print_background=True))) <= 4, paper
     expect(page.locator(".cell.workload")).not_to_contain_text("C[vm, vn] + A")
 
 

@@ -207,6 +207,12 @@ export function render({ model }) {
       group: "The notebook",
       run: () => model.send_msg({ kind: "link" }),
     },
+    {
+      label: "Print or save as PDF",
+      help: "figures, loop nest, timeline, findings and the notebook",
+      group: "The notebook",
+      run: () => setTimeout(() => window.print()), // after the menu has closed
+    },
   ]);
   const review = new ExportReview(model, bar);
   const chip = new FileChip(model, bar);
