@@ -16,7 +16,7 @@ from ..script.errors import ParseError
 from ..script.language import SCHEDULE_MAKERS
 from ..script.reading.modules import ModuleReader
 from ..script.reading.source import Source
-from ..script.subset.core import Evaluator
+from ..script.subset.core import Dialect, Evaluator
 from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Foreign, Unknown, Value
 from ..script.subset.statements import evaluator
@@ -163,10 +163,7 @@ class ScheduleDialect(TEDialect):
             self.handles[name] = value
 
     def name(self, run: Evaluator, node: ast.Name) -> Value:
-        if self.parsed:
-            raise run.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
-                            fix=tuple(run.scope.similar(node.id)))  # fmt: skip
-        return super().name(run, node)
+        return Dialect.name(self, run, node) if self.parsed else super().name(run, node)
 
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
         if isinstance(owner, ReadProgram | BlockSchedule):
@@ -457,6 +454,7 @@ def schedule_dialect(
     dialect = ScheduleDialect(reader, given)
     reader.python = evaluator(source, dialect)
     reader.scope = reader.python.scope
+    reader.define_outside()
     return dialect
 
 

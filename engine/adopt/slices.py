@@ -226,7 +226,8 @@ def read_program(
         except TilewrightError as error:
             place = error.refusal.place
             if isinstance(error, UnknownValueError) and asks(program, error, sizes or {}):
-                raise missing_values(program.name, place, [named_need(error.name)], error.refusal.message) from error
+                needed = named_need(error.name, [ast.parse(program.text)])
+                raise missing_values(program.name, place, [needed], error.refusal.message) from error
             call = next((c for c in program.calls if place is not None and c[0] <= place.line <= c[1]), None)
             if call is None or len(notes) >= MAX_LEFT_OUT or not any(lines[call[0] - 1 : call[1]]):
                 raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir import Place, Refusal, TilewrightError
 
 
@@ -23,6 +25,11 @@ class UnknownValueError(ParseError):
     def __init__(self, refusal: Refusal, name: str = "") -> None:
         super().__init__(refusal)
         self.name = name
+
+
+def undefined_error(error: ParseError, name: str, similar: Sequence[str]) -> ParseError:
+    """Return the error of a name that the text does not define; if no other name is like it, its value can be given."""
+    return error if similar else UnknownValueError(error.refusal, name)
 
 
 def parse_error(

@@ -12,7 +12,7 @@ from ..script import Note
 from ..script.errors import UnknownValueError
 from ..script.language import calls_old_te
 from ..script.reading import operators
-from ..script.reading.dialect import ScriptDialect
+from ..script.reading.dialect import ScriptDialect, is_wrapping
 from ..script.reading.intrinsics import is_intrinsic
 from ..script.reading.source import Source
 from ..script.subset.bindings import bound_names, free_names
@@ -23,6 +23,7 @@ from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
+from ..script.targets import KINDS, TARGET, TargetName, is_target, target_part
 from ..script.tilelang.names import is_of_language, type_named, type_part
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
@@ -47,13 +48,6 @@ _DEFAULT = ("tvm", "te", "tir", "tirx", "s_tir", "topi", "vta", "np", "numpy")
 _MAKING = ("placeholder", "compute", "create_schedule", "create_prim_func", "extern", "scan", "Schedule", "extern_primfunc", "get_config",
            "hybrid", "script")  # fmt: skip
 """Functions that make a program or schedule."""
-
-
-_WRAPPING = frozenset((
-    "tvm.convert", "tvm.runtime.convert", "te.convert", "tir.convert", "tvm.tir.IndexMap.from_func", "tir.IndexMap.from_func",
-    "tvm.tirx.IndexMap.from_func", "tirx.IndexMap.from_func", "IndexMap.from_func",
-))  # fmt: skip
-"""Functions that make an object of TVM of their argument, which calls take as it is."""
 
 
 class TEDialect(ScriptDialect):
@@ -93,6 +87,9 @@ class TEDialect(ScriptDialect):
         self.reader.used.add(name)
         return self.reader.outside[name]
 
+    def is_whole(self, name: str) -> bool:
+        return is_target(name)
+
     def give(self, scope: Scope, name: str) -> None:
         """Give a variable the value from outside, if there is one."""
         if name in self.reader.outside:
@@ -100,7 +97,6 @@ class TEDialect(ScriptDialect):
             self.reader.used.add(name)
 
     def takes(self, run: Evaluator, name: str) -> bool:
-        """Whether a variable without a known value takes one from outside: not in functions of axes, nor in those of other files."""
         return not run.functions or (self._is_own(run) and not self.has_axes(run))
 
     def _is_own(self, run: Evaluator) -> bool:
@@ -152,11 +148,21 @@ class TEDialect(ScriptDialect):
                 return functions.create_schedule(self.reader, topi.read_schedule(self.reader, node), node)
             return topi.read_topi(self.reader, node)
         is_unread = name.startswith("tvm.") and not is_intrinsic(script_name or "")
-        if name in _WRAPPING and len(node.args) == 1 and not node.keywords:
+        if name.endswith(".target.Target.current") or name == "Target.current":
+            return self._current_target(run, node)
+        if name.endswith(".target.Target") and len(node.args) == 1 and not node.keywords:
+            kind = run.value(node.args[0])
+            return TargetName(kind) if isinstance(kind, str) and kind in KINDS else run.runs(node)
+        if is_wrapping(name, node):
             return run.value(node.args[0])
         if script_name is None or self.is_running(name) or is_unread:
             return self._run(run, name, node)
         return self.reader.intrinsic(node)
+
+    def _current_target(self, run: Evaluator, node: ast.Call) -> Value:
+        """Read `tvm.target.Target.current()`: the target that is given."""
+        unknown = Unknown(f"line {run.line(node)} asks for the current target", TARGET)
+        return self.supplied(TARGET, unknown)
 
     def _run(self, run: Evaluator, name: str, node: ast.Call) -> Value:
         """Pass over code that runs. A task of a tuner, `SearchTask(func=matmul, args=(128, "float32"))`, calls a function of the text."""
@@ -216,7 +222,11 @@ class TEDialect(ScriptDialect):
         if isinstance(owner, TuningConfig) and name == "is_fallback":
             return False
         found = self.reader.attribute_of(owner, name)
-        if found is None and isinstance(owner, str):
+        if found is None and isinstance(owner, TargetName):
+            found = target_part(owner, name)
+            if isinstance(found, int):
+                self.reader.notes.append(Note(f"{name}={found}, as TVM has it for the target {owner}", run.source.place(node)))
+        elif found is None and isinstance(owner, str):
             found = type_part(owner, name)
         if found is None:
             raise run.error(node, "unsupported", f".{name} is not supported here", expected=expected_attributes(owner))
@@ -327,6 +337,7 @@ def te_reader(
     reader = TEReader(source, given, assumes=assumes, chosen=chosen)
     reader.python = evaluator(source, TEDialect(reader))
     reader.scope = reader.python.scope
+    reader.define_outside()
     return reader
 
 

@@ -10,10 +10,11 @@ from ..ir import BufferLoad, Expr, IntImm, Var, build
 from ..ir import dtype as dt
 from ..script import Note
 from ..script.device import Device
-from ..script.errors import UnknownValueError
+from ..script.errors import UnknownValueError, undefined_error
 from ..script.language import calls_old_te
 from ..script.reading.expressions import ExpressionReader
 from ..script.reading.source import PositionTable, Source
+from ..script.subset.bindings import bound_names
 from ..script.subset.calls import called
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Foreign, Unknown, Value
@@ -55,7 +56,7 @@ class TEReader(ExpressionReader):
         is read of a text that makes several; None for a text that makes one."""
         super().__init__(source, PositionTable())
         self.sizes = {name: value for name, value in given.items() if isinstance(value, int)}
-        self.outside = {name: typed_variable(value) for name, value in given.items()}
+        self.outside = {name: typed_variable(name, value) for name, value in given.items()}
         self.device = Device(given)
         self.used = self.device.used  # the given variables that were used
         self.chosen = chosen
@@ -134,9 +135,18 @@ class TEReader(ExpressionReader):
         """Return the value of a name that the text does not define. Raises "unknown-name" unless it can be assumed."""
         if self.assumes and (self.shapes or node.id == "env"):
             return self._assumed(node)
-        fix = tuple(self.scope.similar(node.id)) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
-        raise self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
-                         fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
+        similar = self.scope.similar(node.id)
+        fix = tuple(similar) or (f"{node.id} = 128", f'{node.id} = te.var("{node.id}")')
+        error = self.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
+                           fix=("env = vta.get_env()",) if node.id == "env" else fix)  # fmt: skip
+        raise undefined_error(error, node.id, similar)
+
+    def define_outside(self) -> None:
+        """Define the given variables that the text itself does not."""
+        own = {name for node in self.source.tree.body for name in bound_names(node)}
+        for name in self.outside.keys() - own:
+            self.scope.define(name, self.outside[name])
+            self.used.add(name)
 
     def _assumed(self, node: ast.Name) -> Value:
         """Define a name that the text uses and does not define."""

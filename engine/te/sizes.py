@@ -10,6 +10,7 @@ from typing import Any
 
 from ..ir import MOST_NODES, Expr, Node, Size, expanded_size
 from ..script.reading.reader import Reader
+from ..script.targets import TargetName, is_target
 
 MAX_LEVELS = 150
 
@@ -32,6 +33,8 @@ def sizes_in(value: Any) -> list[int]:
     return [int(part) for part in str(value).split("x") if part.isdecimal()]
 
 
-def typed_variable(value: Any) -> Any:
-    """Return the given value of a variable: 16x64 is a list."""
+def typed_variable(name: str, value: Any) -> Any:
+    """Return the given value of a variable: 16x64 is a list, the value of `target` a target."""
+    if is_target(name) and isinstance(value, str):
+        return TargetName(value)
     return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value

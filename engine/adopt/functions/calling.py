@@ -39,7 +39,9 @@ class _Seeker(ScheduleDialect):
         super().__init__(reader)
         self.wanted = wanted
         parameters = {need.name for need in wanted.needs}
-        reader.outside = {name: typed_variable(value) for name, value in given.items() if name not in parameters}
+        reader.outside = {
+            name: typed_variable(name, value) for name, value in given.items() if name not in parameters
+        }
         reader.device.given = {**given}
         self.of_axes: set[str] = set()  # unknown variables of functions of axes
         self.result: Parsed | TilewrightError | None = None
@@ -123,6 +125,7 @@ def read_nested(
     dialect = _Seeker(reader, wanted, given)
     run = reader.python = evaluator(source, dialect)
     reader.scope = run.scope
+    reader.define_outside()
     for node in source.tree.body:
         _leniently(run, node)
         if isinstance(dialect.result, Parsed):
@@ -138,7 +141,7 @@ def read_nested(
         if not error.name or error.name in {*given, *known, *dialect.of_axes}:
             raise
         raise missing_values(
-            wanted.name, source.place(wanted.node), [named_need(error.name)], error.refusal.message
+            wanted.name, source.place(wanted.node), [named_need(error.name, source.trees)], error.refusal.message
         ) from error
     return found, frozenset(given) & {*caller.values, *reader.used}
 
@@ -180,7 +183,7 @@ class _Caller:
             for need in self.wanted.needs
             if need.name in self.values
         }
-        known |= {need.name: "a size" for need in self.open}
+        known |= {need.name: "a size" for need in self.open if need.kind == "size"}
         known |= {name: str(self.given[name]) for name in sorted(self.dialect.reader.used)}
         shown = ", ".join(f"{name}={value}" for name, value in known.items())
         text = f"{self.wanted.name} is not called in the text" + (f": it is read with {shown}" if shown else "")
@@ -246,9 +249,10 @@ class _Caller:
             if self.dialect.schedule is not None and not asks:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
                 return snippet_of(self.dialect, None, error, (place,), self.note)
-            if self.open and not asks:
+            sizes = [need for need in self.open if need.kind == "size"]
+            if sizes and not asks:
                 place = self.run.source.place(self.wanted.node)
-                raise missing_values(self.wanted.name, place, self.open, error.refusal.message) from error
+                raise missing_values(self.wanted.name, place, sizes, error.refusal.message) from error
             raise
 
     def _forget_changed(self, node: ast.FunctionDef | ast.Lambda) -> None:
@@ -320,7 +324,7 @@ class _Caller:
                 found[name] = self._tensor(name, self.values[name], function.node) if needed else self.values[name]
             elif attributes:
                 found[name] = Attributes(attributes, name)
-            elif needed and any(need.name == name for need in self.open):
+            elif needed and any(need.name == name and need.kind == "size" for need in self.open):
                 found[name] = Var(name, "int32")
             elif name in self.dialect.reader.outside:
                 found[name] = self.dialect.reader.outside[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ from ...script.language import is_eager
 from ...script.reading.source import Source
 from ...script.subset.scope import Value
 from ...script.subset.values import Attributes
+from ...script.targets import TARGET, TargetName, is_target, target_word
 from ...te.sizes import sizes_in
 from ...te.vta import ENVIRONMENT
 from .dependencies import Dependencies, used_attributes
@@ -35,7 +37,8 @@ class MissingValuesError(ParseError):
 class Need(msgspec.Struct, frozen=True):
     """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default
     or from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of
-    axes of a tensor or items of a list, and its `dtype`, if the code tells; for a word, one that the code knows."""
+    axes of a tensor or items of a list, and its `dtype`, if the code tells; for a word or size, one that the code knows. `choices`: the
+    words that the code knows."""
 
     name: str
     kind: Kind
@@ -43,6 +46,7 @@ class Need(msgspec.Struct, frozen=True):
     optional: bool = False
     rank: int = 2
     dtype: str = "float32"
+    choices: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -58,7 +62,9 @@ class Need(msgspec.Struct, frozen=True):
             return f"{many}x{self.dtype}" if self.rank else self.dtype
         if self.kind == "list":
             return "x".join([small or "16"] * self.rank)
-        if self.kind == "dtype" and self.dtype != "float32":
+        if self.kind == "target":
+            return target_word(self.choices)
+        if (self.kind == "dtype" and self.dtype != "float32") or (self.kind == "size" and self.dtype.isdecimal()):
             return self.dtype
         if self.kind == "dtype" and "layout" in self.name.lower():
             return "NCHW"
@@ -230,6 +236,9 @@ def _of_parameter(
     if need.value:
         yield need
         return
+    if need.kind == "target":
+        yield _target_need(need, uses)
+        return
     kind, rank = uses.of(name, need.kind)
     attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
     if attributes:
@@ -240,9 +249,10 @@ def _of_parameter(
         for attribute in attributes:
             found = _need(attribute, None, None)
             word = uses.words.get(attribute)
-            yield found if word is None else replace(found, kind="dtype", dtype=word)
+            choices = tuple(uses.choices.get(attribute, ()))
+            yield found if word is None else replace(found, kind="dtype", dtype=word, choices=choices)
     elif name in uses.words:
-        yield replace(need, kind="dtype", dtype=uses.words[name])
+        yield replace(need, kind="dtype", dtype=uses.words[name], choices=tuple(uses.choices[name]))
     else:
         rank = _described_rank(function, name) or rank
         integers = name in uses.integers or _INTEGERS.search(name) is not None
@@ -250,6 +260,12 @@ def _of_parameter(
         if name in uses.typed_as:
             dtype = _need(uses.typed_as[name], None, ast.Constant("")).example
         yield replace(need, kind=kind, rank=rank, dtype=dtype)
+
+
+def _target_need(need: Need, *uses: Uses) -> Need:
+    """Return the need of a target with the kinds of targets that the code knows."""
+    names = (need.name, f"{need.name}.kind.name")
+    return replace(need, choices=tuple(word for part in uses for name in names for word in part.choices.get(name, ())))
 
 
 def _described_rank(function: ast.FunctionDef | ast.Lambda, name: str) -> int:
@@ -282,9 +298,19 @@ def literal(node: ast.expr) -> str | None:
     return ast.unparse(node)
 
 
-def named_need(name: str) -> Need:
-    """Return the need of a variable of the text whose value is not known."""
-    return _need(name, None, None)
+def named_need(name: str, trees: Sequence[ast.Module] = ()) -> Need:
+    """Return the need of a value of the text that is not known: a variable, or an attribute, item or call of other code by its text; its
+    kind is that of its uses in `trees`."""
+    found = _need(name, None, None)
+    if found.kind == "target":
+        return _target_need(found, *map(uses_of, trees))
+    for uses in map(uses_of, trees):
+        if name in uses.words:
+            return replace(found, kind="dtype", dtype=uses.words[name], choices=tuple(uses.choices[name]))
+        kind, rank = uses.of(name, found.kind)
+        if name in uses.numbers or kind in ("flag", "list"):
+            return replace(found, kind=kind, rank=rank, dtype=str(uses.numbers.get(name, found.dtype)))
+    return found
 
 
 def _need(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Need:
@@ -299,6 +325,8 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
         return "tensor"
     if "bool" in annotation or value in ("True", "False"):
         return "flag"
+    if is_target(name) or annotation.rpartition(".")[2].strip("'\"") == TARGET:
+        return "target"
     words = annotation.strip("'\"")
     is_list = not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))
     if (is_list and "dtype" not in name) or value.startswith(("[", "(")):
@@ -317,8 +345,8 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
 def values_of(
     source: Source, name: str, place: ast.AST, needs: Sequence[Need], given: Mapping[str, Any], *, symbolic: bool
 ) -> tuple[dict[str, Any], list[Need]]:
-    """Return the values of the needs, the given ones, else those of the text, and the sizes without a value, which may stay `symbolic`.
-    Raises "missing-values"."""
+    """Return the values of the needs, the given ones, else those of the text, and the needs without a value: targets, which are asked for
+    where they decide something, and sizes, which may stay `symbolic`. Raises "missing-values"."""
     found: dict[str, Any] = {}
     missing: list[Need] = []
     for need in needs:
@@ -328,15 +356,16 @@ def values_of(
             found[need.name] = ast.literal_eval(need.value)
         elif not need.optional:
             missing.append(need)
-    if missing and not (symbolic and all(need.kind == "size" and "." not in need.name for need in missing)):
-        raise missing_values(name, source.place(place), missing)
+    decided = [need for need in missing if need.kind != "target"]
+    if decided and not (symbolic and all(need.kind == "size" and "." not in need.name for need in decided)):
+        raise missing_values(name, source.place(place), decided)
     return found, missing
 
 
 def missing_values(name: str, place: Place | None, missing: Sequence[Need], cause: str = "") -> ParseError:
     """Create the error that asks for values, with the options of the command line."""
     message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
-    options = " ".join(f"--size {need.name}={need.example}" for need in missing)
+    options = " ".join(f"--size {quote(f'{need.name}={need.example}')}" for need in missing)
     found = parse_error("missing-values", message, place, found=name,
                         expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
     return MissingValuesError(found.refusal, tuple(missing))
@@ -348,6 +377,8 @@ def _typed(need: Need, value: Any) -> Any:
         return bool(value)
     if need.kind == "tensor":
         return tensor_of(need.name, value)
+    if need.kind == "target":
+        return TargetName(value)
     return sizes_in(value) if need.kind == "list" else value
 
 

@@ -7,19 +7,23 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor"]
+from ...script.subset.values import hole_name
+
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor", "target"]
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
 _TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
 
 
 class Uses:
-    """The uses of names in a function, found in one walk."""
+    """The uses of names in a function or a text, found in one walk; attributes, items and calls count by their text."""
 
-    def __init__(self, function: ast.FunctionDef | ast.Lambda) -> None:
+    def __init__(self, function: ast.FunctionDef | ast.Lambda | ast.Module) -> None:
         self._kinds: dict[str, Kind] = {}
         self._ranks: dict[str, int] = {}
-        self.words: dict[str, str] = {}  # strings that names are compared with
+        self.words: dict[str, str] = {}  # the first string that a name is compared with
+        self.choices: dict[str, dict[str, None]] = {}  # all strings that names are compared with
+        self.numbers: dict[str, int] = {}  # the first number that a name is compared with
         self._required: dict[str, int] = {}  # the number of axes of tensors that the code compares
         self.typed_as: dict[str, str] = {}  # tensors with the type that another parameter gives
         self._alike: dict[str, str] = {}  # tensors with as many axes as another one
@@ -28,7 +32,10 @@ class Uses:
         self.integers: set[str] = (
             set()
         )  # tensors of integers: those whose elements are indices or have their bits changed
-        self._taken = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+        arguments = None if isinstance(function, ast.Module) else function.args
+        self._taken = (
+            set[str]() if arguments is None else {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        )
         self._members: dict[str, set[str]] = {}
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
@@ -88,11 +95,17 @@ class Uses:
                 self._mark(name, "tensor", 0 if many else len(indices))
                 if name in self._taken:
                     self._mark_integers(*indices)
-            case ast.If(test=ast.Name(id=name)) | ast.IfExp(test=ast.Name(id=name)):
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test) if name := hole_name(test):
                 self._kinds.setdefault(name, "flag")
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str(word))]):
-                known = entry_name(left) or (ast.unparse(left) if isinstance(left, ast.Attribute | ast.Name) else "")
-                self.words.setdefault(known, word)
+            case ast.BoolOp(values=values):
+                for name in filter(None, map(hole_name, values)):
+                    self._kinds.setdefault(name, "flag")
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
+                self._compare(entry_name(left) or hole_name(left), right)
+            case ast.Call(func=ast.Attribute(value=left, attr="startswith" | "endswith"), args=[ast.Constant(value=str()) as right]):
+                self._compare(hole_name(left), right)
+            case ast.For(iter=ast.Call() as called) if name := hole_name(called):
+                self._kinds.setdefault(name, "list")
             case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str())):
                 pass  # an entry of a dict
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
@@ -111,6 +124,15 @@ class Uses:
                 self._mark(name, "tensor")
             case _:
                 pass
+
+    def _compare(self, name: str, right: ast.expr) -> None:
+        """Read a comparison with a constant, or with a list of them."""
+        for item in right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                self.words.setdefault(name, item.value)
+                self.choices.setdefault(name, {})[item.value] = None
+            elif isinstance(item, ast.Constant) and type(item.value) is int:
+                self.numbers.setdefault(name, item.value)
 
     def _read_guard(self, part: ast.AST) -> None:
         """Read a line that requires the number of axes of a tensor."""
@@ -167,8 +189,8 @@ class Uses:
 
 
 @lru_cache(maxsize=64)
-def uses_of(function: ast.FunctionDef | ast.Lambda) -> Uses:
-    """Return the uses in a function; cached for the programs of a text that are in it."""
+def uses_of(function: ast.FunctionDef | ast.Lambda | ast.Module) -> Uses:
+    """Return the uses in a function or text; cached for the programs of a text that are in it."""
     return Uses(function)
 
 

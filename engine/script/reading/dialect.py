@@ -10,6 +10,7 @@ from ..subset.core import Dialect, Evaluator, ReadCall
 from ..subset.libraries.standard import type_variable
 from ..subset.scope import Foreign, Scope, Value
 from ..subset.values import Module
+from ..targets import TargetName, target_part
 from ..tilelang.expressions import function_named
 from ..tilelang.names import is_of_language, type_named, type_part
 from . import operators
@@ -19,6 +20,18 @@ _TYPES: Mapping[str, type] = {
     "IntImm": IntImm, "FloatImm": FloatImm, "StringImm": StringImm, "Var": Var, "PrimExpr": Expr, "Expr": Expr, "Buffer": Buffer,
     "BufferLoad": BufferLoad,
 }  # fmt: skip
+
+
+_WRAPPING = frozenset((
+    "tvm.convert", "tvm.runtime.convert", "te.convert", "tir.convert", "tvm.tir.IndexMap.from_func", "tir.IndexMap.from_func",
+    "tvm.tirx.IndexMap.from_func", "tirx.IndexMap.from_func", "IndexMap.from_func",
+))  # fmt: skip
+"""Functions that make an object of TVM of their argument, which calls take as it is."""
+
+
+def is_wrapping(name: str, node: ast.Call) -> bool:
+    """Whether a call has the value of its argument."""
+    return name in _WRAPPING and len(node.args) == 1 and not node.keywords
 
 
 class ScriptDialect(Dialect):
@@ -39,6 +52,8 @@ class ScriptDialect(Dialect):
         known = self.of_tiles(name, node)
         if known is not None:
             return known
+        if is_wrapping(name, node):
+            return run.value(node.args[0])
         if self.reader.called(node) is not None:
             return self.reader.intrinsic(node)
         return super().call(run, name, node)
@@ -90,7 +105,10 @@ class ScriptDialect(Dialect):
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
         if isinstance(owner, IntImm) and name == "value":
             return owner.value
-        found = type_part(owner, name) if isinstance(owner, str) else self.reader.attribute_of(owner, name)
+        if isinstance(owner, TargetName):
+            found = target_part(owner, name)
+        else:
+            found = type_part(owner, name) if isinstance(owner, str) else self.reader.attribute_of(owner, name)
         return super().attribute(run, owner, name, node) if found is None else found
 
     def item(self, run: Evaluator, owner: Value, node: ast.Subscript) -> Value:
@@ -99,4 +117,4 @@ class ScriptDialect(Dialect):
         return super().item(run, owner, node)
 
 
-__all__ = ["ScriptDialect"]
+__all__ = ["ScriptDialect", "is_wrapping"]

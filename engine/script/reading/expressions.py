@@ -24,7 +24,7 @@ from ...ir import (
     structural_equal,
 )
 from ...ir import dtype as dt
-from ..errors import ParseError
+from ..errors import ParseError, undefined_error
 from ..subset import constants
 from ..subset.bindings import root_name
 from ..subset.builtins import BUILTINS
@@ -117,13 +117,14 @@ class ExpressionReader(Reader):
             self.require_known(value, node)
             return BufferLoad(value, ()) if isinstance(value, Buffer) and value in self.scalars else value
         similar = self.scope.similar(node.id)
-        raise self.error(
+        error = self.error(
             node,
             "unknown-name",
             f"the name {node.id} is not defined here",
             expected="a parameter, a buffer, a loop variable, a block iterator, or a constant defined above",
             fix=tuple(similar),
         )
+        raise undefined_error(error, node.id, similar)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.script_name(node)

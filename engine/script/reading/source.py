@@ -57,6 +57,11 @@ class Source:
         """Return the text that has a node: this one, or another file."""
         return self._owners.get(node, self) if self._owners else self
 
+    @property
+    def trees(self) -> list[ast.Module]:
+        """The trees of the text and of the files that are read together with it."""
+        return [source.tree for source in dict.fromkeys((self, *self._owners.values()))]
+
     def add(self, other: Source) -> None:
         """Add a file whose nodes are read together with those of this text."""
         self._owners.update(dict.fromkeys(self.nodes if not self._owners else (), self))

@@ -273,6 +273,8 @@ def _parent(run: Evaluator, node: ast.Call) -> Value:
 
 def _method(run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
     match owner:
+        case Unknown(origin=origin) if run.dialect.is_whole(origin):
+            return owner
         case Unknown():
             return run.passed_call(node)
         case Parent(of=of, owner=made):
@@ -307,8 +309,8 @@ def _parents_method(run: Evaluator, of: Class, made: Value, name: str, node: ast
 def attribute_of(run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
     """Return `owner.name`."""
     match owner:
-        case Unknown():
-            return run.runs(node)
+        case Unknown(origin=origin):
+            return owner if run.dialect.is_whole(origin) else run.runs(node)
         case Instance(values=values) if name in values and not _is_property(owner.of, name):
             return values[name]
         case Instance(of=of):

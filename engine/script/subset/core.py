@@ -16,14 +16,14 @@ import msgspec
 
 from ...cancellation import checkpoint
 from ...ir import FAULTS, IntImm, Node, TilewrightError, build
-from ..errors import ParseError, UnknownValueError
+from ..errors import ParseError, UnknownValueError, undefined_error
 from ..reading.source import Source
 from . import constants
-from .bindings import leaves
+from .bindings import leaves, root_name
 from .budget import Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted, is_mutable, unknown_error
+from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted, hole_name, is_mutable, unknown_error
 
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
@@ -76,13 +76,23 @@ class Dialect:
         """Record that the text assigns a value to a name."""
 
     def supplied(self, name: str, value: Unknown) -> Value:
-        """Return the value that users give for an attribute without a known value, by its dotted name; others as they are."""
+        """Return the value that users give for an attribute, item or call of other code, by its text; others as they are."""
         return value
+
+    def is_whole(self, name: str) -> bool:
+        """Whether an object that is not known is given as a whole, not by its attributes."""
+        return False
+
+    def takes(self, run: Evaluator, name: str) -> bool:
+        """Whether a variable without a known value takes one from outside: not in functions of axes, nor in those of other files."""
+        return True
 
     def name(self, run: Evaluator, node: ast.Name) -> Value:
         """Return the value of a name that the text does not define. Raises "unknown-name"."""
-        raise run.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
-                        fix=tuple(run.scope.similar(node.id)))  # fmt: skip
+        similar = run.scope.similar(node.id)
+        error = run.error(node, "unknown-name", f"the name {node.id} is not defined here", expected="a name that is assigned above",
+                          fix=tuple(similar))  # fmt: skip
+        raise undefined_error(error, node.id, similar)
 
     def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
         """Return the value of a dotted name of a module."""
@@ -199,6 +209,7 @@ class Evaluator:
         self.at: ast.stmt | None = None  # the statement that is read
         self.depth = 0 if around is None else around.depth
         self._origins: dict[ast.AST, str] = {}  # what made an expression unknown when it was read last
+        self._holes: dict[str, dict[str, Value]] = {}  # values of other code by name, with the variables of the first that has the name
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 
     # --- budgets and errors
@@ -234,6 +245,10 @@ class Evaluator:
             raise self.source.refused(node, error) from error
         if isinstance(found, Node):
             self.dialect.placed(found, node)
+        if isinstance(found, Unknown) and isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+            self._origins[node] = found.name
+            name = self._hole(node)
+            return self.dialect.supplied(name, found) if name else found
         return self.seen(found)
 
     def seen(self, value: Value) -> Value:
@@ -253,24 +268,38 @@ class Evaluator:
     def runs(self, node: ast.AST, given: Sequence[Value] = (), *, keeps: bool = False) -> Unknown:
         """Return the value of code that is never run; it may change what it was `given`."""
         self.memory.ran(self.scope, node, given, keeps=keeps)
-        found = Unknown(f"line {self.line(node)} makes it by code that is never run", self._origin(node))
-        self._origins[node] = found.origin
+        origin = self._origin(node)
+        found = Unknown(f"line {self.line(node)} makes it by code that is never run", origin, "" if origin else self._hole(node))
+        self._origins[node] = found.name
         return found
+
+    def _hole(self, node: ast.AST) -> str:
+        """Return the name under which the value of an attribute, item or call of other code can be given; "" if it depends on a program, or
+        is not the same each time."""
+        name = hole_name(node)
+        root = root_name(node) if isinstance(node, ast.expr) else None
+        if not name or root is None:
+            return ""
+        used = {part.id: self.scope.peek(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if any(isinstance(value, Node) for value in used.values()) or self.dialect.concerns(self, node):
+            return ""
+        known = self._holes.setdefault(name, used)
+        return name if known.keys() == used.keys() and all(map(_is_same, known.values(), used.values())) else ""
 
     def origin_of(self, node: ast.AST) -> str:
         """Return what made an expression unknown when it was read last; "" if that is not recorded."""
         return self._origins.get(node, "")
 
     def _origin(self, node: ast.AST) -> str:
-        """Return the variable or attribute that makes an expression unknown; "" for the result of a call."""
+        """Return the variable or attribute that makes an expression unknown; "" for the result of a call, and what is taken of one."""
         written = dotted(node)
-        if written or isinstance(node, ast.Call):
+        if written or isinstance(node, ast.Call | ast.Attribute):
             return written
         for part in ast.walk(node):
             known = self._origins.get(part, "")
             value = self.scope.get(part.id) if isinstance(part, ast.Name) else None
             if known or isinstance(value, Unknown):
-                return known or (value.origin if isinstance(value, Unknown) else "") or dotted(part)
+                return known or (value.name if isinstance(value, Unknown) else "") or dotted(part)
         return ""
 
     def passed_call(self, node: ast.Call, *, keeps: bool = False) -> Unknown:
@@ -432,7 +461,7 @@ class Evaluator:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
         if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
             head = getattr(node, "test", getattr(node, "iter", node))
-            raise UnknownValueError(self.refused(node).refusal, self._origin(head))
+            raise UnknownValueError(self.refused(node).refusal, self._origin(head) or self.origin_of(head))
         self.pass_over(node)
 
     def refused(self, node: ast.stmt) -> ParseError:
@@ -446,6 +475,13 @@ class Evaluator:
         if isinstance(call.func, ast.Name) and call.func.id in self.tables.builtins and call.func.id not in self.scope:
             return True
         return self.dialect.keeps(self.dotted(call.func) or "")
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    """Whether two values of a variable are the same."""
+    if isinstance(a, Unknown) and isinstance(b, Unknown):
+        return a.is_same(b)
+    return a is b or (isinstance(a, bool | int | float | str) and type(a) is type(b) and a == b)
 
 
 __all__ = ["Dialect", "Evaluator", "Jump", "Outcome", "Returned", "Tables"]

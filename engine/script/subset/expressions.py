@@ -15,7 +15,6 @@ from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items
 from .values import Array, Attributes, Lazy, Module, TextModule, unknown_error
-from .values import dotted as written_name
 
 # --- constants and names
 
@@ -248,6 +247,8 @@ def _subscript(run: Evaluator, node: ast.Subscript) -> Value:
     owner = run.value(node.value)
     if dotted is not None and isinstance(owner, Module):
         return run.runs(node)  # a type, such as list[int]
+    if isinstance(owner, Unknown) and run.dialect.is_whole(owner.origin):
+        return owner
     if isinstance(owner, Unknown):
         run.lenient(node.slice) if not isinstance(node.slice, ast.Slice) else run.memory.forget(run.scope, node.slice)
         return run.runs(node)
@@ -291,8 +292,7 @@ def _attribute(run: Evaluator, node: ast.Attribute) -> Value:
     dotted = run.dotted(node)
     if dotted is not None:
         return run.dialect.global_value(run, dotted, node)
-    found = attribute_of(run, run.value(node.value), node.attr, node)
-    return run.dialect.supplied(written_name(node), found) if isinstance(found, Unknown) else found
+    return attribute_of(run, run.value(node.value), node.attr, node)
 
 
 EXPRESSIONS: Mapping[type[ast.expr], ReadExpression] = {

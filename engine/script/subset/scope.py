@@ -17,13 +17,23 @@ class Foreign:
 
 
 class Unknown(Foreign):
-    """A value that is not known for certain, with the reason as a clause. `origin` is the variable or attribute that makes it unknown."""
+    """A value that is not known for certain, with the reason as a clause. `origin` is the variable or attribute that makes it unknown,
+    `written` the call or item of other code that is its value."""
 
-    __slots__ = ("origin", "why")
+    __slots__ = ("origin", "why", "written")
 
-    def __init__(self, why: str, origin: str = "") -> None:
+    def __init__(self, why: str, origin: str = "", written: str = "") -> None:
         self.why = why
         self.origin = origin
+        self.written = written
+
+    @property
+    def name(self) -> str:
+        """The name under which the value can be given."""
+        return self.origin or self.written
+
+    def is_same(self, other: Unknown) -> bool:
+        return (self.why, self.origin, self.written) == (other.why, other.origin, other.written)
 
 
 class Imported(Foreign):

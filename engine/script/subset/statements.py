@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..errors import ParseError
 from ..reading.source import Source
+from ..targets import TargetName
 from . import beside
 from .bindings import EVERY_NAME, bound_names, calls_in, root_name, suppresses
 from .builtins import BUILTINS
@@ -218,7 +219,7 @@ def _with(run: Evaluator, node: ast.With) -> Outcome:
                 raise run.refused(node)
             run.passed[node] = "it raises an exception"
             return None
-        if not isinstance(run.value(item.context_expr), Unknown):
+        if not isinstance(run.value(item.context_expr), Unknown | TargetName):
             raise run.refused(node)
         if item.optional_vars is not None:
             assign(run, item.optional_vars, run.runs(node))

@@ -34,7 +34,7 @@ def assign(run: Evaluator, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             if run.scope.is_module:
                 run.lines[name] = run.line(target)
-            if isinstance(value, Unknown) and not value.origin:
+            if isinstance(value, Unknown) and not value.origin and (not value.written or run.dialect.takes(run, name)):
                 value.origin = name
             run.scope.define(name, value)
             run.dialect.named(value, name)

@@ -159,7 +159,7 @@ def unknown_error(source: Source, value: Unknown, node: ast.AST) -> UnknownValue
     else:
         found = source.error(node, "unsupported", f"this value is not known for certain: {value.why}",
                              expected="a constant or an expression")  # fmt: skip
-    return UnknownValueError(found.refusal, value.origin or dotted(node))
+    return UnknownValueError(found.refusal, value.name or dotted(node))
 
 
 def dotted(node: ast.AST) -> str:
@@ -168,6 +168,21 @@ def dotted(node: ast.AST) -> str:
     while isinstance(root, ast.Attribute):
         root = root.value
     return ast.unparse(node) if isinstance(root, ast.Name) else ""
+
+
+_OF_HOLES = (ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Subscript, ast.Constant, ast.Tuple, ast.expr_context)
+MOST_CHARACTERS = 100
+
+
+def hole_name(node: ast.AST) -> str:
+    """Return the text of a name, attribute, item or call, under which its value can be given: `env["threads"]`, `threads_of(target)`; ""
+    for other expressions."""
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        return ""
+    if not all(isinstance(part, _OF_HOLES) for part in ast.walk(node)):
+        return ""
+    text = ast.unparse(node).replace("'", '"').replace(", ", ",")
+    return text if len(text) <= MOST_CHARACTERS else ""
 
 
 def several(value: Value) -> tuple[Value, ...]:
@@ -239,6 +254,7 @@ __all__ = [
     "View",
     "dotted",
     "frozen",
+    "hole_name",
     "is_mutable",
     "parts",
     "reachable",

@@ -93,9 +93,12 @@ def test_schedules_are_counted_by_form(name: str) -> None:
 def test_variable_that_decides_a_schedule_is_asked_for() -> None:
     text = f"{DOUBLE}nt = tvm.target.Target.current().max_num_threads\nsch = tir.Schedule(double)\nsch.split(sch.get_loops('B')[0], factors=[None, nt])\n"
     (program,) = programs_in(text).programs
-    with pytest.raises(ParseError, match=r"needs values for nt \(size\)") as caught:
+    with pytest.raises(ParseError, match=r"needs values for target \(target\)") as caught:
         read_program(program)
-    assert caught.value.refusal.fix == ("--size nt=128",)
+    assert caught.value.refusal.fix == ("--size target=cuda",)
+    found = read_program(program, sizes={"target": "cuda"})
+    assert found.schedule.trace.steps[-1].argument("factors") == (None, 1024)
+    assert "max_num_threads=1024, as TVM has it for the target cuda" in [note.text for note in found.notes]
     assert [step.method for step in read_program(program, sizes={"nt": 16}).schedule.trace.steps][-1] == "split"
 
 
