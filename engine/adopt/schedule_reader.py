@@ -185,7 +185,7 @@ class ScheduleDialect(TEDialect):
 
     def call(self, run: Evaluator, name: str, node: ast.Call) -> Value:
         method = name.rpartition(".")[2]
-        if method in SCHEDULE_MAKERS and not self._is_te_schedule(method):
+        if method in SCHEDULE_MAKERS and not self._is_te_schedule(method, node):
             return self._make(run, node)
         if method in _WRAPPERS or name.endswith("IRModule.from_expr"):
             return self._wrapped(run, node)
@@ -241,9 +241,10 @@ class ScheduleDialect(TEDialect):
                             expected="calls of the schedule, or of functions of the text",
                             fix=("paste the function too", "paste what print(sch.trace) prints"))  # fmt: skip
 
-    def _is_te_schedule(self, method: str) -> bool:
+    def _is_te_schedule(self, method: str, node: ast.Call) -> bool:
         """Whether a call makes a TE schedule: `te.create_schedule(C.op)`, in contrast to `tir.create_schedule(matmul)`."""
-        return method == "create_schedule" and not self.parsed and self.given is None
+        of_operation = any(isinstance(part, ast.Attribute) and part.attr == "op" for part in ast.walk(node))
+        return method == "create_schedule" and self.given is None and (not self.parsed or of_operation)
 
     def _make(self, run: Evaluator, node: ast.Call) -> BlockSchedule:
         given = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "mod"), None)

@@ -199,6 +199,8 @@ class TEDialect(ScriptDialect):
             case Expr() if name == "equal" and len(node.args) == 1 and not node.keywords:
                 written = ast.copy_location(ast.Compare(node.func, [ast.Eq()], [node.args[0]]), node)
                 return operators.compared(self.reader, written, ast.Eq(), owner, run.value(node.args[0]))
+            case Tensor() if name == "astype" and owner.buffer.shape and len(node.args) == 1 and not node.keywords:
+                return topi.operator_result(self.reader, "cast", [owner, self.reader.dtype(node.args[0])], {}, node)
             case _ if name == "astype" and len(node.args) == 1 and not node.keywords:
                 return build.cast(self.reader.as_expr(owner, node), self.reader.dtype(node.args[0]))
             case _:

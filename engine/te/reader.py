@@ -28,6 +28,7 @@ from .vta import ENVIRONMENT
 
 _MODULES = (
     "tvm.te.",
+    "tvm.tir.expr.",
     "tvm.tir.",
     "tvm.tirx.",
     "tvm.s_tir.",

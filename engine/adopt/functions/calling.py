@@ -30,6 +30,7 @@ from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
 from .needs import is_config, is_static, missing_values, named_need, parameters_of, values_of
 from .nested import NestedProgram
+from .uses import uses_of
 
 
 class _Seeker(ScheduleDialect):
@@ -322,6 +323,8 @@ class _Caller:
                 found[name] = TuningConfig()
             elif name in self.values:
                 found[name] = self._tensor(name, self.values[name], function.node) if needed else self.values[name]
+            elif attributes and name in uses_of(function.node).entries:
+                found[name] = self.run.new({**attributes}, function.node)
             elif attributes:
                 found[name] = Attributes(attributes, name)
             elif needed and any(need.name == name and need.kind == "size" for need in self.open):

@@ -78,7 +78,7 @@ _DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
 """Examples of types of packed or quantized numbers, by a word of their names."""
 _INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|lengths?$|ranks?$|_map$", re.IGNORECASE)
 """Names of tensors of integers."""
-_SHORT: Mapping[str, str] = {"s": "1", "d": "1", "p": "0", "kh": "3", "kw": "3", "max_displacement": "1"}
+_SHORT: Mapping[str, str] = {"s": "1", "d": "1", "p": "1", "kh": "3", "kw": "3", "max_displacement": "1"}
 """Examples of sizes with these names."""
 _SMALL: Mapping[str, str] = {
     "num_sms": "132", "sm_version": "90",
@@ -333,7 +333,7 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
         return "list"
     if "scope" in name:
         return "scope"
-    is_word = "str" in re.split(r"\W+", words) and not re.search(r"\bint\b", words)
+    is_word = "str" in re.split(r"\W+", words) and not re.search(r"\bint\b|\bdict\b", words)
     if "dtype" in name or "format" in name or "layout" in name or is_word or value.startswith(("'", '"')):
         return "dtype"
     return "size"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from ...script.language import called_name
 from ...script.subset.values import hole_name
 
 Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor", "target"]
@@ -37,6 +38,8 @@ class Uses:
             set[str]() if arguments is None else {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         )
         self._members: dict[str, set[str]] = {}
+        self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
+        self.entries: set[str] = set()  # dicts, of which entries are used
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
                 self._members.setdefault(part.value.id, set()).add(part.attr)
@@ -106,8 +109,17 @@ class Uses:
                 self._compare(hole_name(left), right)
             case ast.For(iter=ast.Call() as called) if name := hole_name(called):
                 self._kinds.setdefault(name, "list")
-            case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str())):
-                pass  # an entry of a dict
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
+                self.entries.add(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=axis)) if axis in self._axis_names:
+                self._single.setdefault(name, 1)
+                self._mark(name, "tensor")
+            case ast.Call(func=ast.Attribute(attr="extern"), args=[_, ast.List(elts=inputs), *_]):
+                for item in inputs:
+                    if isinstance(item, ast.Name):
+                        self._mark(item.id, "tensor")
+            case ast.Call(func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]):
+                self._mark(name, "tensor", len(sizes))
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
                 self._mark(name, "list")
             case ast.Subscript(value=value, slice=at) if isinstance(root := _root(value), ast.Name):
@@ -199,19 +211,33 @@ def _attributes(node: ast.AST) -> Iterator[str]:
     pending = [node]
     while pending:
         part = pending.pop()
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        if (name := entry_name(part)) is not None:
+            yield name
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             pending += [part.func.value, *part.args, *part.keywords]
         elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and _is_chain(part):
             yield ast.unparse(part)
-        elif (name := entry_name(part)) is not None:
-            yield name
         else:
             pending += ast.iter_child_nodes(part)
 
 
+def _axis_names(function: ast.AST) -> Iterator[str]:
+    """Yield the parameters of the functions of axes that `te.compute` gets: lambdas, or functions by their names."""
+    calls = [part for part in ast.walk(function) if isinstance(part, ast.Call) and called_name(part) == "compute"]
+    given = [value for call in calls for value in (*call.args[1:], *(k.value for k in call.keywords if k.arg == "fcompute"))]
+    names = {value.id for value in given if isinstance(value, ast.Name)}
+    made = [part for part in ast.walk(function) if isinstance(part, ast.FunctionDef) and part.name in names]
+    for part in (*(value for value in given if isinstance(value, ast.Lambda)), *made):
+        yield from (argument.arg for argument in part.args.args)
+
+
 def entry_name(node: ast.AST) -> str | None:
-    """Return the dotted name of an entry of a dict that a function is given, `config["heads"]`."""
+    """Return the dotted name of an entry of a dict that a function is given, `config["heads"]` or `config.get("heads")`."""
     match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]) if (
+            key.isidentifier()
+        ):
+            return f"{name}.{key}"
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
             key.isidentifier()
         ):

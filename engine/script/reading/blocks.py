@@ -108,12 +108,12 @@ def is_axis(name: str | None) -> bool:
 def read_axis(
     reader: ExpressionReader,
     node: ast.Call,
-    names: list[str],
-    targets: list[ast.expr],
+    target: ast.expr,
     frame: BlockFrame,
     loops: dict[Var, For],
 ) -> None:
-    """Read `vi = T.axis.spatial(128, i)` or `vi, vk = T.axis.remap("SR", [i, k])`. `loops` gives the domains for remap."""
+    """Read `vi = T.axis.spatial(128, i)` or `vi, vk = T.axis.remap("SR", [i, k])`, also `vi, *vs = …`. `loops` gives the domains for
+    remap."""
     function = reader.called(node)
     if function == "T.axis.remap":
         found = _remap(reader, node, loops)
@@ -122,18 +122,42 @@ def read_axis(
         assert dom is not None and binding is not None
         base = reader.dtype(dtype) if dtype is not None else "int32"
         found: list[Iterator] = [(_domain(reader, dom), reader.index(binding), _ITER_TYPES[function or ""], base)]
+    names = _names(reader, target, len(found))
     if len(found) != len(names):
         raise reader.error(
             node, "wrong-arguments", f"{len(found)} iterators for {len(names)} names", expected="one name per iterator"
         )
-    for name, target, (domain, value, kind, base) in zip(names, targets, found, strict=True):
+    several: dict[str, tuple[Value, ...]] = {}  # the variables that `*vs` has
+    for (name, part), (domain, value, kind, base) in zip(names, found, strict=True):
         bits = max(dt.bits(base), dt.bits(domain.min.dtype), dt.bits(domain.extent.dtype))
         var = Var(name, f"int{bits}")
         iter_var = IterVar(var, domain, kind)
-        reader.define(name, var, target)
+        if name == part.id:
+            reader.define(name, var, part)
+        else:
+            several[part.id] = (*several.get(part.id, ()), var)
         reader.positions.add(iter_var, reader.source.place(node))
         frame.iter_vars.append(iter_var)
         frame.iter_values.append(value)
+    for name, made in several.items():
+        reader.scope.define(name, made)
+
+
+def _names(reader: ExpressionReader, target: ast.expr, count: int) -> list[tuple[str, ast.Name]]:
+    """Return the name of each of `count` iterators with its target; those of `*vs` are vs_0, vs_1, …, as in TVM."""
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    found: list[tuple[str, ast.Name]] = []
+    for part in parts:
+        match part:
+            case ast.Name(id=name):
+                found.append((name, part))
+            case ast.Starred(value=ast.Name(id=name) as rest):
+                found += [(f"{name}_{n}", rest) for n in range(count - len(parts) + 1)]
+            case _:
+                raise reader.error(
+                    target, "unsupported", "only names and buffer elements can be assigned", expected="name = … or A[i, j] = …"
+                )
+    return found
 
 
 Iterator = tuple[Range, Expr, IterType, str]

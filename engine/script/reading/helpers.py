@@ -74,6 +74,16 @@ def _constant(value: Value) -> ast.expr | None:
     return None
 
 
+def as_store(reader: ExpressionReader, node: ast.expr) -> ast.Assign | None:
+    """Return `T.buffer_store(A, value, [i, j])` as `A[i, j] = value`; None for others."""
+    match node:
+        case ast.Call(args=[buffer, value, indices], keywords=[]) if reader.called(node) == "T.buffer_store":
+            target = reader.element_node(buffer, indices, ast.Store())
+            return ast.fix_missing_locations(ast.copy_location(ast.Assign([target], value), node))
+        case _:
+            return None
+
+
 # --- macros
 
 MAX_MACROS = 16
@@ -150,4 +160,4 @@ def _macro_arguments(reader: ExpressionReader, macro: Function, call: ast.Call) 
     return {**macro.defaults, **values}
 
 
-__all__ = ["in_macro", "macro_of", "written_out"]
+__all__ = ["as_store", "in_macro", "macro_of", "written_out"]

@@ -249,10 +249,17 @@ def _const(reader: Reader, node: ast.Call) -> Expr:
     """Read `tirx.const(1, "float32")`."""
     value, dtype = parameters(reader, node, ("value", "dtype"), 1)
     assert value is not None
-    found = reader.value(value)
+    found = reader.require_known(reader.value(value), value)
     if not isinstance(found, bool | int | float):
         raise reader.error(value, "wrong-type", "a constant must be a number", expected='T.const(1, "float32")')
     return build.as_expr(found, reader.dtype(dtype) if dtype is not None else None)
+
+
+def _buffer_load(reader: Reader, node: ast.Call) -> Expr:
+    """Read `T.BufferLoad(A, [i, j])`."""
+    buffer, indices = parameters(reader, node, ("buffer", "indices"))
+    assert buffer is not None and indices is not None
+    return reader.as_expr(reader.value(reader.element_node(buffer, indices, ast.Load())), node)
 
 
 def _not(reader: Reader, node: ast.Call) -> Expr:
@@ -572,6 +579,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "Not": _not,
     "Select": _select,
     "Cast": _cast_raw,
+    "BufferLoad": _buffer_load,
     "Let": _let,
     "cast": _cast,
     "var": _var,

@@ -156,12 +156,18 @@ def negated(reader: Reader, node: ast.UnaryOp, value: Value) -> Value:
 
 def compare(reader: Reader, node: ast.Compare) -> Value:
     nodes = [node.left, *node.comparators]
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_none(nodes[1]):
+        return (reader.require_known(reader.value(node.left), node.left) is None) == isinstance(node.ops[0], ast.Is)
     values = [_operand(reader, reader.value(n), n) for n in nodes]
     result: Value = None
     for i, op in enumerate(node.ops):
         term = compared(reader, node, op, values[i], values[i + 1])
         result = term if i == 0 else logical(reader, And, result, term, node)
     return result
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def compared(reader: Reader, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:

@@ -258,6 +258,11 @@ class Reader(ABC):
         """Return the items of a list or tuple display; a single expression counts as one item."""
         return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else [node]
 
+    def element_node(self, buffer: ast.expr, indices: ast.expr, use: ast.expr_context) -> ast.Subscript:
+        """Return `buffer[i, j]` for a list of indices."""
+        at = ast.copy_location(ast.Tuple(self.sequence(indices), ast.Load()), indices)
+        return ast.copy_location(ast.Subscript(buffer, at, use), buffer)
+
     def define(self, name: str, value: Value, node: ast.AST) -> None:
         """Define `name` and record its position."""
         self.scope.define(name, value)

@@ -45,7 +45,7 @@ from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regio
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
-from .helpers import in_macro, macro_of, written_out
+from .helpers import as_store, in_macro, macro_of, written_out
 from .intrinsics import is_unknown, parameters
 from .loops import loop_headers, loop_targets
 from .operators import arithmetic
@@ -173,15 +173,15 @@ class StatementReader:
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             return self._store(node, target, node.value)
-        names = self._names(target)
         value = written_out(self.exprs, node.value)
         if value is not node.value:
             return self._assign(ast.copy_location(ast.Assign([target], value), node))
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and is_axis(function):
             self._require_block(node, function or "")
-            read_axis(self.exprs, node.value, [n.id for n in names], list(names), self.frame, self.loops)
+            read_axis(self.exprs, node.value, target, self.frame, self.loops)
             return None
+        names = self._names(target)
         if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
             items = [self._bind(name, value) for name, value in zip(names, node.value.elts, strict=True)]
             return compose([item for item in items if item is not None])
@@ -470,6 +470,8 @@ class StatementReader:
             return None  # a docstring
         if (macro := macro_of(self.exprs, node.value)) is not None:
             return self._macro(macro, node)
+        if (store := as_store(self.exprs, node.value)) is not None:
+            return self._assign(store)
         function = self.exprs.called(node.value)
         if isinstance(node.value, ast.Call) and function is not None:
             if function in _BLOCK_ONLY:

@@ -187,4 +187,4 @@ def read_schedule(reader: TEReader, node: ast.Call) -> Value:
     return lists[-1] if lists else tuple(value for value in found if isinstance(value, Tensor))
 
 
-__all__ = ["is_schedule", "is_topi", "read_schedule", "read_topi", "tensor_operator"]
+__all__ = ["is_schedule", "is_topi", "operator_result", "read_schedule", "read_topi", "tensor_operator"]
