@@ -30,6 +30,7 @@ def schedules_of(node: ast.FunctionDef) -> int:
 
 def _count(body: Sequence[ast.stmt], functions: Functions, inside: tuple[ast.FunctionDef, ...]) -> int:
     total = 0
+    functions = {**functions, **{node.name: node for node in body if isinstance(node, ast.FunctionDef)}}
     for number, node in enumerate(body):
         if isinstance(node, ast.If):
             branches = [_count(node.body, functions, inside), _count(node.orelse, functions, inside)]

@@ -452,12 +452,25 @@ class _Slicer:
     def _backward(self, kept: set[int], others: Set[int] = frozenset()) -> set[int]:
         """The statements and all definitions that they use; `others` are statements of other schedules."""
         found, pending = set(kept), list(kept)
+        elsewhere = self._dependents(others - kept) - kept if others else others
         while pending:
             number = pending.pop()
             for name in self.units[number].uses:
                 definitions = self._definitions(name, number, others - kept) - found
+                definitions -= {n for n in definitions if n in elsewhere and name not in self.units[n].defines}
                 found |= definitions
                 pending += definitions
+        return found
+
+    def _dependents(self, others: Set[int]) -> Set[int]:
+        """The statements of other schedules, and those that use what they define, such as a measurement of the built schedule."""
+        found, last = set(others), dict[str, int]()
+        for number, unit in enumerate(self.units):
+            if not isinstance(unit.node, ast.FunctionDef | ast.ClassDef) and any(
+                last.get(name) in found for name in unit.uses
+            ):
+                found.add(number)
+            last |= dict.fromkeys(unit.defines, number)
         return found
 
     def _definition(self, name: str, number: int) -> int | None:

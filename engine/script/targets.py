@@ -19,7 +19,10 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Mapping[str, int]]] = {
     "opencl": (("opencl", "gpu"), {**_GPU, "thread_warp_size": 1, "max_shared_memory_per_block": 16384}),
     "rocm": (("rocm", "gpu"), {**_GPU, "thread_warp_size": 64, "max_shared_memory_per_block": 65536}),
     "vulkan": (("vulkan", "gpu"), {**_GPU, "thread_warp_size": 1}),
-    "webgpu": (("webgpu", "gpu"), {"max_num_threads": 256, "thread_warp_size": 1, "max_shared_memory_per_block": 32768}),
+    "webgpu": (
+        ("webgpu", "gpu"),
+        {"max_num_threads": 256, "thread_warp_size": 1, "max_shared_memory_per_block": 32768},
+    ),
 }
 """The keys and attributes of each kind of target."""
 
@@ -49,7 +52,7 @@ def target_part(target: TargetName, name: str) -> Value:
         case "keys" if keys:
             return keys
         case "attrs" if keys:
-            return dict[Value, Value](attributes)
+            return {**attributes}
         case _:
             return attributes.get(name)
 

@@ -227,7 +227,9 @@ class TEDialect(ScriptDialect):
         if found is None and isinstance(owner, TargetName):
             found = target_part(owner, name)
             if isinstance(found, int):
-                self.reader.notes.append(Note(f"{name}={found}, as TVM has it for the target {owner}", run.source.place(node)))
+                self.reader.notes.append(
+                    Note(f"{name}={found}, as TVM has it for the target {owner}", run.source.place(node))
+                )
         elif found is None and isinstance(owner, str):
             found = type_part(owner, name)
         if found is None:

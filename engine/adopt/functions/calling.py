@@ -30,6 +30,7 @@ from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
 from .needs import is_config, is_static, missing_values, named_need, parameters_of, values_of
 from .nested import NestedProgram
+from .reaching import reaching
 from .uses import uses_of
 
 
@@ -40,9 +41,7 @@ class _Seeker(ScheduleDialect):
         super().__init__(reader)
         self.wanted = wanted
         parameters = {need.name for need in wanted.needs}
-        reader.outside = {
-            name: typed_variable(name, value) for name, value in given.items() if name not in parameters
-        }
+        reader.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
         reader.device.given = {**given}
         self.of_axes: set[str] = set()  # unknown variables of functions of axes
         self.result: Parsed | TilewrightError | None = None
@@ -228,6 +227,11 @@ class _Caller:
         return _of_parsed(found, self.note)
 
     def _not_reached(self, node: ast.AST) -> ParseError:
+        needed = [need for need in reaching(self.wanted.around, node, self.wanted.needs) if need.name not in self.given]
+        if needed:
+            return missing_values(
+                self.wanted.name, self.run.source.place(node), needed, "with other values it is not reached"
+            )
         return self.run.source.error(node, "unsupported", f"the functions around {self.wanted.name} do not reach it with these values",
                                      expected="values for which Python defines the program")  # fmt: skip
 

@@ -37,8 +37,8 @@ class MissingValuesError(ParseError):
 class Need(msgspec.Struct, frozen=True):
     """A parameter of a function around a program, or an attribute of one (`config.heads`): its name, kind, and the value from its default
     or from a call, as text ("": none). `optional`: it has a default, which need not be written out as a constant. `rank`: the number of
-    axes of a tensor or items of a list, and its `dtype`, if the code tells; for a word or size, one that the code knows. `choices`: the
-    words that the code knows."""
+    axes of a tensor or items of a list, and its `dtype`, if the code tells; for a word, one that the code knows. `choices`: the words that
+    the code knows; `sample`: a value that the code knows."""
 
     name: str
     kind: Kind
@@ -47,6 +47,7 @@ class Need(msgspec.Struct, frozen=True):
     rank: int = 2
     dtype: str = "float32"
     choices: tuple[str, ...] = ()
+    sample: str = ""
 
     @property
     def shown(self) -> str:
@@ -55,6 +56,8 @@ class Need(msgspec.Struct, frozen=True):
     @property
     def example(self) -> str:
         """A value of the kind, as `--size` takes it."""
+        if self.sample:
+            return self.sample
         small = _SHORT.get(self.name.lower()) if self.kind == "size" else None
         small = small or next((value for word, value in _SMALL.items() if word in self.name.lower()), None)
         if self.kind == "tensor":
@@ -64,7 +67,7 @@ class Need(msgspec.Struct, frozen=True):
             return "x".join([small or "16"] * self.rank)
         if self.kind == "target":
             return target_word(self.choices)
-        if (self.kind == "dtype" and self.dtype != "float32") or (self.kind == "size" and self.dtype.isdecimal()):
+        if self.kind == "dtype" and self.dtype != "float32":
             return self.dtype
         if self.kind == "dtype" and "layout" in self.name.lower():
             return "NCHW"
@@ -309,7 +312,7 @@ def named_need(name: str, trees: Sequence[ast.Module] = ()) -> Need:
             return replace(found, kind="dtype", dtype=uses.words[name], choices=tuple(uses.choices[name]))
         kind, rank = uses.of(name, found.kind)
         if name in uses.numbers or kind in ("flag", "list"):
-            return replace(found, kind=kind, rank=rank, dtype=str(uses.numbers.get(name, found.dtype)))
+            return replace(found, kind=kind, rank=rank, sample=str(uses.numbers.get(name, "")))
     return found
 
 

@@ -35,7 +35,9 @@ class Uses:
         )  # tensors of integers: those whose elements are indices or have their bits changed
         arguments = None if isinstance(function, ast.Module) else function.args
         self._taken = (
-            set[str]() if arguments is None else {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+            set[str]()
+            if arguments is None
+            else {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         )
         self._members: dict[str, set[str]] = {}
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
@@ -98,14 +100,19 @@ class Uses:
                 self._mark(name, "tensor", 0 if many else len(indices))
                 if name in self._taken:
                     self._mark_integers(*indices)
-            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test) if name := hole_name(test):
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test) if (
+                name := hole_name(test)
+            ):
                 self._kinds.setdefault(name, "flag")
             case ast.BoolOp(values=values):
                 for name in filter(None, map(hole_name, values)):
                     self._kinds.setdefault(name, "flag")
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
                 self._compare(entry_name(left) or hole_name(left), right)
-            case ast.Call(func=ast.Attribute(value=left, attr="startswith" | "endswith"), args=[ast.Constant(value=str()) as right]):
+            case ast.Call(
+                func=ast.Attribute(value=left, attr="startswith" | "endswith"),
+                args=[ast.Constant(value=str()) as right],
+            ):
                 self._compare(hole_name(left), right)
             case ast.For(iter=ast.Call() as called) if name := hole_name(called):
                 self._kinds.setdefault(name, "list")
@@ -118,7 +125,9 @@ class Uses:
                 for item in inputs:
                     if isinstance(item, ast.Name):
                         self._mark(item.id, "tensor")
-            case ast.Call(func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]):
+            case ast.Call(
+                func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]
+            ):
                 self._mark(name, "tensor", len(sizes))
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
                 self._mark(name, "list")
@@ -224,7 +233,9 @@ def _attributes(node: ast.AST) -> Iterator[str]:
 def _axis_names(function: ast.AST) -> Iterator[str]:
     """Yield the parameters of the functions of axes that `te.compute` gets: lambdas, or functions by their names."""
     calls = [part for part in ast.walk(function) if isinstance(part, ast.Call) and called_name(part) == "compute"]
-    given = [value for call in calls for value in (*call.args[1:], *(k.value for k in call.keywords if k.arg == "fcompute"))]
+    given = [
+        value for call in calls for value in (*call.args[1:], *(k.value for k in call.keywords if k.arg == "fcompute"))
+    ]
     names = {value.id for value in given if isinstance(value, ast.Name)}
     made = [part for part in ast.walk(function) if isinstance(part, ast.FunctionDef) and part.name in names]
     for part in (*(value for value in given if isinstance(value, ast.Lambda)), *made):
@@ -234,9 +245,9 @@ def _axis_names(function: ast.AST) -> Iterator[str]:
 def entry_name(node: ast.AST) -> str | None:
     """Return the dotted name of an entry of a dict that a function is given, `config["heads"]` or `config.get("heads")`."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]) if (
-            key.isidentifier()
-        ):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]
+        ) if key.isidentifier():
             return f"{name}.{key}"
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
             key.isidentifier()

@@ -155,7 +155,10 @@ def _names(reader: ExpressionReader, target: ast.expr, count: int) -> list[tuple
                 found += [(f"{name}_{n}", rest) for n in range(count - len(parts) + 1)]
             case _:
                 raise reader.error(
-                    target, "unsupported", "only names and buffer elements can be assigned", expected="name = … or A[i, j] = …"
+                    target,
+                    "unsupported",
+                    "only names and buffer elements can be assigned",
+                    expected="name = … or A[i, j] = …",
                 )
     return found
 

@@ -209,7 +209,9 @@ class Evaluator:
         self.at: ast.stmt | None = None  # the statement that is read
         self.depth = 0 if around is None else around.depth
         self._origins: dict[ast.AST, str] = {}  # what made an expression unknown when it was read last
-        self._holes: dict[str, dict[str, Value]] = {}  # values of other code by name, with the variables of the first that has the name
+        self._holes: dict[
+            str, dict[str, Value]
+        ] = {}  # values of other code by name, with the variables of the first that has the name
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 
     # --- budgets and errors
@@ -269,7 +271,9 @@ class Evaluator:
         """Return the value of code that is never run; it may change what it was `given`."""
         self.memory.ran(self.scope, node, given, keeps=keeps)
         origin = self._origin(node)
-        found = Unknown(f"line {self.line(node)} makes it by code that is never run", origin, "" if origin else self._hole(node))
+        found = Unknown(
+            f"line {self.line(node)} makes it by code that is never run", origin, "" if origin else self._hole(node)
+        )
         self._origins[node] = found.name
         return found
 
