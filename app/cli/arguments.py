@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...engine.adopt import value_name
 from ...engine.processes import Budget, OverBudgetError, within
 from ..document import DEFAULT_MACHINE
 from ..limits import LIMITS
@@ -25,6 +26,8 @@ _DECIMAL = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 _INTEGERS = re.compile(r"-?\d{1,19}(,-?\d{1,19})*")
 
+_OUTER_COMMA = re.compile(r",(?![^(\[]*[)\]])")
+"""A comma that is not inside brackets."""
 _VALUE = re.compile(r"\d{1,18}(?:x\d{1,18}){0,15}(?:x[A-Za-z]\w{0,31})?|[A-Za-z_][\w.]{0,63}")
 """A number, a list 16x64, a tensor 16x64xfloat16, or a word such as float16 or shared.dyn."""
 
@@ -161,10 +164,10 @@ def _data(text: str) -> tuple[str, str | tuple[int, ...]]:
 
 def _value_list(text: str) -> list[tuple[str, int | str]]:
     found: list[tuple[str, int | str]] = []
-    for part in text.split(","):
-        name, _, value = part.partition("=")
-        name, value = name.strip(), value.strip()
-        if not all(word.isidentifier() for word in name.split(".")) or not _VALUE.fullmatch(value):
+    for part in _OUTER_COMMA.split(text):
+        name, _, value = part.rpartition("=")
+        name, value = value_name(name), value.strip()
+        if not name or not _VALUE.fullmatch(value):
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as M=256 or dtype=float16")
         found.append((name, int(value) if value.isdecimal() else value))
     return found

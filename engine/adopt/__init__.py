@@ -2,6 +2,7 @@
 programs, and schedule code line by line."""
 
 from ..script import from_tvm
+from ..script.subset.values import value_name
 from .carriers import (
     CarrierError,
     Content,
@@ -85,6 +86,7 @@ __all__ = [
     "require_registers",
     "unread_lines",
     "unwrapped",
+    "value_name",
     "with_trace",
     "with_values",
 ]

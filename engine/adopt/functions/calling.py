@@ -210,7 +210,7 @@ class _Caller:
         self.call_around()
         result = self.dialect.result
         if isinstance(result, Parsed):
-            return _of_parsed(result, self.note)
+            return _of_parsed(result, *self.dialect.reader.notes, self.note)
         raise self._not_reached(self.wanted.node) if result is None else result
 
     def eager(self) -> Snippet:

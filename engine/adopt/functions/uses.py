@@ -47,6 +47,8 @@ class Uses:
                 self._members.setdefault(part.value.id, set()).add(part.attr)
         for part in ast.walk(function):
             self._read_guard(part)
+            self._read_condition(part)
+            self._read_operator(part)
             self._read(part)
 
     def of(self, name: str, kind: Kind) -> tuple[Kind, int]:
@@ -100,6 +102,31 @@ class Uses:
                 self._mark(name, "tensor", 0 if many else len(indices))
                 if name in self._taken:
                     self._mark_integers(*indices)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
+                self.entries.add(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=axis)) if axis in self._axis_names:
+                self._single.setdefault(name, 1)
+                self._mark(name, "tensor")
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
+                self._mark(name, "list")
+            case ast.Subscript(value=value, slice=at) if isinstance(root := _root(value), ast.Name):
+                if not isinstance(at, ast.Slice):
+                    self._single.setdefault(root.id, _brackets(part))
+                self._mark(root.id, "list")
+            case ast.Starred(value=ast.Name(id=name)):
+                self._mark(name, "list")
+            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
+                self._mark(name, "list")
+            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Name(id=name), *_]) if "topi" in ast.unparse(
+                owner
+            ):
+                self._mark(name, "tensor")
+            case _:
+                pass
+
+    def _read_condition(self, part: ast.AST) -> None:
+        """Read code that decides by a value, or goes over its items."""
+        match part:
             case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test) if (
                 name := hole_name(test)
             ):
@@ -116,11 +143,12 @@ class Uses:
                 self._compare(hole_name(left), right)
             case ast.For(iter=ast.Call() as called) if name := hole_name(called):
                 self._kinds.setdefault(name, "list")
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
-                self.entries.add(name)
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=axis)) if axis in self._axis_names:
-                self._single.setdefault(name, 1)
-                self._mark(name, "tensor")
+            case _:
+                pass
+
+    def _read_operator(self, part: ast.AST) -> None:
+        """Read a call of an operator on tensors."""
+        match part:
             case ast.Call(func=ast.Attribute(attr="extern"), args=[_, ast.List(elts=inputs), *_]):
                 for item in inputs:
                     if isinstance(item, ast.Name):
@@ -129,20 +157,6 @@ class Uses:
                 func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]
             ):
                 self._mark(name, "tensor", len(sizes))
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp()):
-                self._mark(name, "list")
-            case ast.Subscript(value=value, slice=at) if isinstance(root := _root(value), ast.Name):
-                if not isinstance(at, ast.Slice):
-                    self._single.setdefault(root.id, _brackets(part))
-                self._mark(root.id, "list")
-            case ast.Starred(value=ast.Name(id=name)):
-                self._mark(name, "list")
-            case ast.Call(func=ast.Name("len"), args=[ast.Name(id=name)]):
-                self._mark(name, "list")
-            case ast.Call(func=ast.Attribute(value=owner), args=[ast.Name(id=name), *_]) if "topi" in ast.unparse(
-                owner
-            ):
-                self._mark(name, "tensor")
             case _:
                 pass
 

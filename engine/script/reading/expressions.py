@@ -24,7 +24,7 @@ from ...ir import (
     structural_equal,
 )
 from ...ir import dtype as dt
-from ..errors import ParseError, undefined_error
+from ..errors import ParseError, UnknownValueError, undefined_error
 from ..subset import constants
 from ..subset.bindings import root_name
 from ..subset.builtins import BUILTINS
@@ -281,8 +281,12 @@ class ExpressionReader(Reader):
                 return None
 
     def owner(self, node: ast.expr) -> Value:
-        """Return what an expression before brackets denotes."""
-        return self.value(node)
+        """Return what an expression before brackets denotes; an undefined name there is no size that can be given."""
+        try:
+            return self.value(node)
+        except UnknownValueError as error:
+            is_undefined = isinstance(node, ast.Name) and node.id not in self.scope
+            raise (ParseError(error.refusal) if is_undefined else error) from None
 
     def element(self, owner: Buffer, node: ast.Subscript) -> Value:
         """Read an element or a region of a buffer."""

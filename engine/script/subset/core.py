@@ -25,6 +25,9 @@ from .memory import Memory
 from .scope import Scope, Unknown, Value
 from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted, hole_name, is_mutable, unknown_error
 
+_CONVERTING = ("int", "float", "str", "bool", "len", "list", "tuple", "dict", "range", "enumerate", "zip", "map", "reversed", "all", "any",
+               "sum", "min", "max", "abs", "round", "pow", "divmod", "sorted")  # fmt: skip
+"""Builtins whose results follow from their arguments."""
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
 
@@ -282,7 +285,7 @@ class Evaluator:
         is not the same each time."""
         name = hole_name(node)
         root = root_name(node) if isinstance(node, ast.expr) else None
-        if not name or root is None:
+        if not name or root is None or self._converts(node):
             return ""
         used = {part.id: self.scope.peek(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
         if any(isinstance(value, Node) for value in used.values()) or self.dialect.concerns(self, node):
@@ -297,7 +300,12 @@ class Evaluator:
     def _origin(self, node: ast.AST) -> str:
         """Return the variable or attribute that makes an expression unknown; "" for the result of a call, and what is taken of one."""
         written = dotted(node)
-        if written or isinstance(node, ast.Call | ast.Attribute):
+        is_entry = (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        )
+        if written or is_entry or (isinstance(node, ast.Call | ast.Attribute) and not self._converts(node)):
             return written
         for part in ast.walk(node):
             known = self._origins.get(part, "")
@@ -305,6 +313,11 @@ class Evaluator:
             if known or isinstance(value, Unknown):
                 return known or (value.name if isinstance(value, Unknown) else "") or dotted(part)
         return ""
+
+    def _converts(self, node: ast.AST) -> bool:
+        """Whether a node is a call of a builtin whose result follows from its arguments: `int(…)`."""
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        return name in _CONVERTING and name not in self.scope
 
     def passed_call(self, node: ast.Call, *, keeps: bool = False) -> Unknown:
         """Pass over a call of other code: its arguments are evaluated, and it may change them."""
@@ -463,10 +476,11 @@ class Evaluator:
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""
+        head = getattr(node, "test", getattr(node, "iter", node))
+        origin = self._origin(head) or self.origin_of(head)
         if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
-            head = getattr(node, "test", getattr(node, "iter", node))
-            raise UnknownValueError(self.refused(node).refusal, self._origin(head) or self.origin_of(head))
-        self.pass_over(node)
+            raise UnknownValueError(self.refused(node).refusal, origin)
+        self.pass_over(node, origin=origin)
 
     def refused(self, node: ast.stmt) -> ParseError:
         """Create the error for a statement outside the subset."""

@@ -185,6 +185,14 @@ def hole_name(node: ast.AST) -> str:
     return text if len(text) <= MOST_CHARACTERS else ""
 
 
+def value_name(text: str) -> str:
+    """Return the name of a value that code of the text asks for, as people may write it; "" for others."""
+    try:
+        return hole_name(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+
+
 def several(value: Value) -> tuple[Value, ...]:
     """Return the items of a list or tuple; another value as one item."""
     return tuple(value) if isinstance(value, tuple | list | range) else (value,)
@@ -260,4 +268,5 @@ __all__ = [
     "reachable",
     "several",
     "unknown_error",
+    "value_name",
 ]  # fmt: skip

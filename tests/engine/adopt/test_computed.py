@@ -113,8 +113,9 @@ def test_variable_that_is_not_known_is_asked_for_by_name() -> None:
     text = LIMITED.replace(
         "    for backend in backends:\n        if backend.has(target):\n            return None\n", ""
     )
-    with pytest.raises(ParseError, match=r"needs values for limit \(size\): .* line 7 makes it by code"):
+    with pytest.raises(ParseError, match=r"needs values for other.max_threads\(target\) \(size\): .* line 7"):
         opened(text, n=8, target__kind="llvm")
+    assert shapes(opened(text, n=8, target__kind="llvm", **{"other.max_threads(target)": 64}))[0] == (8, 64, "float32")
     assert shapes(opened(text, n=8, target__kind="llvm", limit=64)) == [(8, 64, "float32")] * 2
 
 

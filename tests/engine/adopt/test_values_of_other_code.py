@@ -1,0 +1,154 @@
+"""Values that code of other packages computes: asked for by their text where they decide something, and given by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.engine.adopt import MissingValuesError, Snippet, programs_in, read_program, value_name
+from tilewright.engine.ir import PrimFunc, TilewrightError
+from tilewright.engine.script import to_script
+
+HEAD = "import os\nimport tvm\nfrom tvm import te, tir\nfrom tvm.script import tir as T\nfrom lib import limit_of, mode_of\n\n"
+ROWS = """\
+@T.prim_func
+def rows(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + 1.0
+"""
+INDENTED = "".join(f"    {line}\n" for line in ROWS.splitlines())
+
+
+def opened(text: str, number: int = 1, **given: int | str) -> Snippet:
+    return read_program(programs_in(HEAD + text).programs[number - 1], sizes=given)
+
+
+def asked(text: str, number: int = 1, **given: int | str) -> list[tuple[str, str, str]]:
+    """Return the values that a program asks for: name, kind, example."""
+    with pytest.raises(MissingValuesError) as caught:
+        opened(text, number, **given)
+    return [(need.name, need.kind, need.example) for need in caught.value.needs]
+
+
+def size_of(found: Snippet) -> str:
+    assert isinstance(found.program, PrimFunc)
+    return str(getattr(found.program.buffers[0].shape[0], "value", None))
+
+
+OTHER = {
+    "a call that decides a branch": (
+        "def make(n):\n    if mode_of(n) == \"wide\":\n        n = n * 2\n" + INDENTED + "    return rows\n",
+        {"n": 8}, 'mode_of(n)', ("dtype", "wide"), "wide", "16",
+    ),
+    "an item of the environment": (
+        "def make(k):\n    n = int(os.environ[\"ROWS\"]) * k\n" + INDENTED + "    return rows\n",
+        {"k": 2}, 'os.environ["ROWS"]', ("size", "128"), 8, "16",
+    ),
+    "a flag that a call gives": (
+        "def make(n):\n    if not mode_of(n, exact=True):\n        n = 4\n" + INDENTED + "    return rows\n",
+        {"n": 8}, "mode_of(n,exact=True)", ("flag", "1"), 0, "4",
+    ),
+    "the first of the numbers that code compares with": (
+        "def make(n):\n    if limit_of(n) == 24:\n        n = 12\n" + INDENTED + "    return rows\n",
+        {"n": 8}, "limit_of(n)", ("size", "24"), 24, "12",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_value_of_other_code_is_asked_for_by_its_text(name: str) -> None:
+    text, given, hole, (kind, example), value, size = OTHER[name]
+    assert asked(text, **given) == [(hole, kind, example)]
+    assert size_of(opened(text, **given, **{hole: value})) == size
+
+
+def test_call_with_other_arguments_is_another_value() -> None:
+    text = (
+        "def make(k):\n    n = 0\n    for i in range(3):\n        n += int(limit_of(i))\n"
+        + INDENTED
+        + "    return rows\n"
+    )
+    with pytest.raises(TilewrightError, match="not known for certain"):
+        opened(text, k=1, **{"limit_of(i)": 4})
+
+
+def test_value_that_depends_on_the_program_is_not_asked_for() -> None:
+    text = 'def f(x: te.Tensor):\n    return te.compute((8,), lambda i: limit_of(x[i]), name="y")\n'
+    with pytest.raises(TilewrightError, match="not known for certain"):
+        opened(text, x="8xfloat32")
+
+
+@pytest.mark.parametrize(("kind", "lanes"), [("cuda", 1024), ("metal", 256), ("opencl", 256), ("webgpu", 256)])
+def test_target_is_given_by_its_kind_with_the_attributes_that_tvm_has_for_it(kind: str, lanes: int) -> None:
+    text = "def make(target):\n    n = int(target.max_num_threads) * 2\n" + INDENTED + "    return rows\n"
+    assert asked(text) == [("target", "target", "cuda")]
+    found = opened(text, target=kind)
+    assert size_of(found) == str(2 * lanes)
+    assert f"max_num_threads={lanes}, as TVM has it for the target {kind}" in [note.text for note in found.notes]
+
+
+def test_example_of_a_target_is_a_kind_that_the_code_knows() -> None:
+    text = 'def make(n, target):\n    if target.kind.name == "llvm":\n        n = 4\n' + INDENTED + "    return rows\n"
+    assert asked(text, n=8) == [("target", "target", "llvm")]
+    assert [size_of(opened(text, n=8, target=kind)) for kind in ("llvm", "cuda")] == ["4", "8"]
+
+
+def test_target_that_decides_nothing_is_not_asked_for() -> None:
+    text = "def make(n, target):\n" + INDENTED + "    return tvm.build(rows, target)\n"
+    assert size_of(opened(text, n=8)) == "8"
+
+
+def test_undefined_name_that_is_no_misspelling_is_a_value() -> None:
+    assert asked(ROWS.replace("n,", "rows_of_all,").replace("(n)", "(rows_of_all)")) == [("rows_of_all", "size", "128")]
+    text = "import numpy as np\n" + ROWS
+    assert asked(text) == [("n", "size", "128")]
+    assert size_of(opened(text, n=8)) == "8"
+
+
+def test_values_that_reach_a_program_are_asked_for() -> None:
+    text = (
+        'def make(n=8, wide=False, mode="a"):\n    if wide and mode == "b":\n'
+        + "".join(f"    {line}\n" for line in INDENTED.splitlines())
+        + "        return rows\n"
+    )
+    assert asked(text) == [("wide", "flag", "1"), ("mode", "dtype", "b")]
+    assert size_of(opened(text, wide=1, mode="b")) == "8"
+
+
+def test_dict_that_a_function_is_given_has_the_entries_that_it_uses() -> None:
+    text = (
+        'def make(n, config: dict[str, object]):\n    if "scale" in config and config["kind"] == "long":\n'
+        '        n = n * config["scale"]\n' + INDENTED + "    return rows\n"
+    )
+    assert asked(text) == [("n", "size", "128"), ("config.kind", "dtype", "long"), ("config.scale", "size", "128")]
+    assert size_of(opened(text, n=8, **{"config.kind": "long", "config.scale": 4})) == "32"
+
+
+COPY = """\
+@T.prim_func
+def copy(A: T.Buffer((4, 6, 8), "float32"), B: T.Buffer((4, 6, 8), "float32")):
+    for i in range(4):
+        for s in T.grid(6, 8):
+            with T.block("B"):
+                {remap}
+                {store}
+"""
+
+
+def test_iterators_of_one_name_and_elements_by_functions() -> None:
+    short = COPY.format(
+        remap='vi, *vs = T.axis.remap("SSS", [i, *s])',
+        store="T.buffer_store(B, T.BufferLoad(A, [vi, *vs]), [vi, *vs])",
+    )
+    written = COPY.format(
+        remap='vi, vs_0, vs_1 = T.axis.remap("SSS", [i, *s])', store="B[vi, vs_0, vs_1] = A[vi, vs_0, vs_1]"
+    )
+    assert to_script(opened(short).program) == to_script(opened(written).program)
+
+
+def test_value_names_are_read_as_people_write_them() -> None:
+    assert value_name("config.heads") == "config.heads"
+    assert value_name("os.environ[ 'ROWS' ]") == 'os.environ["ROWS"]'
+    assert value_name("threads_of( target, 4 )") == "threads_of(target,4)"
+    assert [value_name(text) for text in ("", "a b", "f(", "1", "lambda: 3", "a+b")] == [""] * 6
