@@ -104,7 +104,7 @@ def tasks_of(
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(Plan(same_threads(func), {}) if is_planned else known_plan or planned(func))
     nest = read_nest(piped.func, set(piped.buffers.values()))
-    places = place(machine.by_channel, nest)
+    places = place(machine.by_channel, nest, func)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     program = make_tasks(func, nest, places)
     if not machine.caches:

@@ -40,6 +40,9 @@ def fact_rows(chosen: Chosen, figures: BufferFigures | None) -> list[Row]:
             f"Allocated in {buffer_placement.placement.memory.name}, {slots} slot{'s' * (slots > 1)}, including padding",
         )
     )
+    stored = buffer_placement.placement.stored
+    if stored.reason:
+        rows.append(("stored", stored.title, f"TileLang's layout: {stored.reason}"))
     rows.append(("address", f"{buffer_placement.placement.address:#x}", "Start address in its memory"))
     share = distribution_of(report.program, report.timeline.counts, buffer_placement)
     rows += _use_rows(share.read_bytes, share.written_bytes, chosen)

@@ -8,6 +8,7 @@ over the banks. Loops around a task that move its accesses otherwise make tasks 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from math import lcm
 
 import msgspec
 
@@ -36,7 +37,7 @@ def is_aligned_by(engine: Engine, memory: Memory, places: Places) -> bool:
         case VectorEngine():
             return banked or (memory.burst_bytes > 1 and not places.machine.caches_of(engine.name, memory.name))
         case MatrixEngine() | SystolicEngine():
-            return banked and engine.operand_rows == "banked"
+            return banked and engine.operand_rows != "ideal"
         case _:
             return False
 
@@ -64,6 +65,11 @@ def deciding_places(
 def _periods(rule: Banking, engine: Engine, group: Sequence[Start], places: Places) -> tuple[int, int]:
     """Returns the distances by which one, or all of the accesses that are made at once, may move without other conflicts."""
     several = len(group) > 1
+    for start in group:
+        order = places.by_buffer[start.access.buffer].order
+        if order is not None:  # a swizzle repeats after some rows of the matrix; its size is a multiple of each
+            size = order[0] * element_bytes(start.access)
+            return lcm(rule.row_bytes * rule.groups, size), lcm(rule.row_bytes, size)
     if rule.region_bytes and (rule.ports > 1 or several):
         ends = [end for s in group for end in _ends(places.by_buffer[s.access.buffer])]
         if len({end // rule.region_bytes for end in ends}) > 1:

@@ -22,14 +22,26 @@ def byte_addresses(placement: Placement, places: Values | int, at: Mapping[Var, 
     loop = placement.site.slot_loop
     slot = 0 if loop is None else at.get(loop.var, 0) % placement.slots
     part, within = _parted(placement.buffer, elements)
+    within = stored_places(placement, within)
     cell = np.clip(slot * placement.parts + part, 0, placement.cells - 1)
     return _starts(placement)[cell] + within * dt.size_bytes(placement.buffer.dtype)
+
+
+def stored_places(placement: Placement, within: Values) -> Values:
+    """Returns the places in memory of elements that are given by their row-major numbers in a part."""
+    if placement.order is None:
+        return within
+    size, order = placement.order
+    matrix, element = np.divmod(within, len(order))
+    return matrix * size + order[element]
 
 
 def step_bytes(placement: Placement, step: int) -> int | None:
     """Returns the distance in bytes of two elements that are `step` apart in the layout; None if it is not the same for all of them. Parts
     in physical blocks that all begin at a burst count as neighbours: no burst has elements of two of them.
     """
+    if placement.order is not None and step % len(placement.order[1]):
+        return None
     part, within = (int(n) for n in _parted(placement.buffer, np.asarray(step, np.int64)))
     apart, starts, alignment = 0, _starts(placement), placement.memory.alignment_bytes
     if part:
@@ -40,6 +52,8 @@ def step_bytes(placement: Placement, step: int) -> int | None:
             apart = -(-placement.part_bytes // alignment) * alignment
         else:
             return None
+    if placement.order is not None:
+        within = within // len(placement.order[1]) * placement.order[0]
     return within * dt.size_bytes(placement.buffer.dtype) + part * apart
 
 

@@ -22,7 +22,7 @@ from ..tasks.product import indexing
 from ..tasks.tree import TaskProgram, Template
 from ..tasks.work import Access, Work, element_bytes
 from .bank_conflicts import AccessedElements, banking, cycles_lost, in_phases
-from .byte_addresses import byte_addresses
+from .byte_addresses import byte_addresses, stored_places
 from .lanes import LaneAccess, in_operations, lanes_of
 from .placement import Placement, Places, constant_shape, strides_of
 from .ports import over
@@ -84,10 +84,8 @@ class BufferPlacement(msgspec.Struct, frozen=True, eq=False):
         for axis, extent in zip(indices[:lead], self.shape[:lead], strict=True):
             part = part * extent + axis
         part = part + slot * placement.parts * (not placement.site.indexed)
-        within = (
-            sum((i * s for i, s in zip(indices[lead:], self.strides[lead:], strict=True)), np.zeros((), np.int64))
-            * size
-        )
+        places = sum((i * s for i, s in zip(indices[lead:], self.strides[lead:], strict=True)), np.zeros((), np.int64))
+        within = stored_places(placement, np.asarray(places, np.int64)) * size
         block = np.asarray(placement.banks)[np.clip(part, 0, placement.cells - 1)]
         address = np.asarray(placement.addresses)[np.clip(part, 0, placement.cells - 1)] + within
         row = address // self.unit.row_bytes

@@ -15,13 +15,15 @@ from math import prod
 
 import msgspec
 
-from ...ir import Buffer, build
+from ...ir import Buffer, PrimFunc, build
 from ...ir import dtype as dt
 from ..errors import refuse
 from ..machine.model import Machine
-from ..machine.parts import Memory
+from ..machine.parts import MatrixEngine, Memory
+from ..tasks.grid import Values
 from ..tasks.lifetimes import lifetimes_of
 from ..tasks.nest import AllocationSite, Nest
+from ..tile_layouts.stored import ROW_MAJOR, StoredLayout, stored_layouts
 from .allocation import ANY, Chunk, ChunkSpot, allocate, largest_live
 
 
@@ -41,6 +43,9 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
     first_cell: int
     banks: tuple[int, ...]
     addresses: tuple[int, ...]
+    stored: StoredLayout = ROW_MAJOR
+    order: tuple[int, Values] | None = None
+    """The elements of a matrix, and the place of each in memory, if that is another one."""
 
     @property
     def buffer(self) -> Buffer:
@@ -115,10 +120,14 @@ def row_name(memory: Memory, bank: int) -> str:
     return f"{memory.scope}[{bank}]" if memory.blocks > 1 else memory.scope
 
 
-def place(machine: Machine, nest: Nest) -> Places:
-    """Places all buffers. Raises MachineError for a scope that no memory implements, or an unknown shape."""
+def place(machine: Machine, nest: Nest, func: PrimFunc | None = None) -> Places:
+    """Places all buffers of the planned program in `nest`; `func` is the program before it was planned.
+
+    Raises MachineError for a scope that no memory implements, or an unknown shape.
+    """
     lifetimes = lifetimes_of(nest)
-    requests = [_request(machine, nest, site) for site in nest.sites]
+    layouts = _layouts(machine, func or nest.func)
+    requests = [_request(machine, nest, site, layouts) for site in nest.sites]
     spots: dict[Part, ChunkSpot] = {}
     use: dict[str, MemoryUse] = {}
     for memory in machine.memories:
@@ -148,7 +157,8 @@ def place(machine: Machine, nest: Nest) -> Places:
 
 def bytes_of_sites(machine: Machine, nest: Nest) -> dict[AllocationSite, tuple[Memory, int]]:
     """Returns the memory of each buffer and its bytes there, in all slots. Raises MachineError as `place` does."""
-    requests = (_request(machine, nest, site) for site in nest.sites)
+    layouts = _layouts(machine, nest.func)
+    requests = (_request(machine, nest, site, layouts) for site in nest.sites)
     return {r.site: (r.memory, len(r.blocks) * r.part_bytes) for r in requests}
 
 
@@ -164,9 +174,27 @@ class _Request(msgspec.Struct, frozen=True, eq=False):
     parts: int
     part_bytes: int
     blocks: tuple[int, ...]
+    stored: StoredLayout = ROW_MAJOR
+    order: tuple[int, Values] | None = None
 
 
-def _request(machine: Machine, nest: Nest, site: AllocationSite) -> _Request:
+Layouts = Mapping[str, tuple[tuple[int | None, ...], StoredLayout]]
+"""The layouts of buffers by name, with the extents of the matrix of each."""
+
+
+def _layouts(machine: Machine, func: PrimFunc) -> Layouts:
+    """Returns the layouts that TileLang's compiler chooses on a machine whose matrix unit it knows."""
+    found: dict[Buffer, StoredLayout] = {}
+    for engine in machine.engines:
+        if isinstance(engine, MatrixEngine) and engine.tile_language:
+            found = stored_layouts(func, engine.tile_language)
+    names = Counter(buffer.name for buffer in found)
+    return {
+        b.name: (tuple(map(build.int_value, b.shape[-2:])), layout) for b, layout in found.items() if names[b.name] == 1
+    }
+
+
+def _request(machine: Machine, nest: Nest, site: AllocationSite, layouts: Layouts) -> _Request:
     buffer = site.buffer
     memory = memory_of(machine, buffer, nest)
     shape = constant_shape(buffer)
@@ -174,7 +202,15 @@ def _request(machine: Machine, nest: Nest, site: AllocationSite) -> _Request:
     parts = prod(shape[int(site.indexed) : lead])
     part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
     part_bytes *= prod(loop.extent for loop in site.threads)
-    return _Request(site, memory, parts, part_bytes, _blocks(site, memory, parts))
+    matrix, stored = layouts.get(buffer.name, ((), ROW_MAJOR))
+    order: tuple[int, Values] | None = None
+    if len(shape) - lead >= 2 and matrix == shape[-2:] and not buffer.strides:
+        places = stored.order(shape[-2], shape[-1], dt.bits(buffer.dtype))
+        order = None if places is None else (shape[-2] * stored.row_elements(shape[-1]), places)
+        part_bytes = part_bytes // shape[-1] * stored.row_elements(shape[-1])
+    elif stored.kind not in ("row-major", "unknown"):
+        stored = StoredLayout("unknown", reason="only a part of it is in use")
+    return _Request(site, memory, parts, part_bytes, _blocks(site, memory, parts), stored, order)
 
 
 def _blocks(site: AllocationSite, memory: Memory, parts: int) -> tuple[int, ...]:
@@ -199,8 +235,9 @@ def _placement(request: _Request, spots: Mapping[int, ChunkSpot], first_cell: in
         before[block] += 1
     banks = tuple(spots[block].block for block in request.blocks)
     return Placement(
-        request.site, is_param, request.memory, request.parts, request.part_bytes, first_cell, banks, tuple(addresses)
-    )
+        request.site, is_param, request.memory, request.parts, request.part_bytes, first_cell, banks, tuple(addresses),
+        request.stored, request.order,
+    )  # fmt: skip
 
 
 def _use(chunks: Mapping[Part, Chunk], spots: Mapping[Part, ChunkSpot]) -> MemoryUse:

@@ -204,7 +204,7 @@ def _work(engine: Engine, measured: Measured, where: TaskDomain, descriptor: Des
 
 
 def _conflicts(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> tuple[BankConflict, ...]:
-    if isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows == "banked":
+    if isinstance(engine, MatrixEngine | SystolicEngine) and engine.operand_rows != "ideal":
         return row_conflicts(engine, measured.work, measured.layouts, where, places)
     if not isinstance(engine, VectorEngine):
         return ()

@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from ...ir import Var
-from ..access.bank_conflicts import banking
+from ..access.bank_conflicts import AccessedElements, BankConflicts, Banking, banking, listed_conflicts
+from ..access.byte_addresses import byte_addresses
 from ..access.lanes import LaneAccess, Lanes, PieceIterations
-from ..access.placement import Places
+from ..access.placement import Places, constant_shape
 from ..access.vectors import BankConflict, conflict_of
 from ..machine.parts import MatrixEngine, SystolicEngine
-from ..tasks.geometry import Layout, TaskDomain, without_loops
+from ..tasks.geometry import Layout, TaskDomain, listed, without_loops
+from ..tasks.grid import UnknownValueError
 from ..tasks.product import indexing, product_of
-from ..tasks.work import Work
+from ..tasks.work import Work, element_bytes
 from .operand_traffic import operand_traffic
 
+LOAD_ROWS, LOAD_BYTES = 8, 16
+"""A piece of a matrix that ldmatrix loads at once."""
 Axis = str
 """An axis of a product: "rows", "columns" or "depth"."""
 
@@ -50,16 +55,39 @@ def row_conflicts(
         if rule is None:
             continue
         once = without_loops(where, [v for v in where.extents if v not in moving])
+        side = LaneAccess(access, layout, written)
+        if engine.operand_rows == "loads_8x16":
+            conflicts = _load_conflicts(rule, side, once, places)
+            if conflicts is not None:
+                found.append(conflict_of([side], memory, conflicts, times=elements // max(once.iterations, 1)))
+            continue
         strides = layout.strides or {}
         inner_first = [v for v in reversed(once.active) if v in axes[row.axis] and once.active[v] > 1]
         along = sorted(inner_first, key=lambda v: abs(strides.get(v, 0)))
-        side = LaneAccess(access, layout, written)
         conflicts = PieceIterations(work, [layout], once, places).in_lanes(
             rule, [side], Lanes(tuple(along), row.elements), layout
         )
         if conflicts is not None:
             found.append(conflict_of([side], memory, conflicts, times=elements // max(once.iterations, 1)))
     return tuple(found)
+
+
+def _load_conflicts(rule: Banking, side: LaneAccess, where: TaskDomain, places: Places) -> BankConflicts | None:
+    """Returns the conflicts of loading each element once, in pieces of LOAD_ROWS rows of LOAD_BYTES; None if its places depend on data."""
+    placement, size = places.by_buffer[side.access.buffer], element_bytes(side.access)
+    try:
+        (places_of,) = listed([side.layout], where)
+    except UnknownValueError:
+        return None
+    columns, width = constant_shape(placement.buffer)[-1], max(1, LOAD_BYTES // size)
+    row, column = np.divmod(places_of, columns)
+    row = row - row.min(initial=0)
+    access = row // LOAD_ROWS * -(-columns // width) + column // width
+    lane = row % LOAD_ROWS * width + column % width
+    order = np.lexsort((lane, access))
+    addresses = byte_addresses(placement, places_of, where.outer)
+    elements = AccessedElements(access[order], addresses[order], size, side.written)
+    return listed_conflicts(rule, [elements], lane[order])
 
 
 def _axes(work: Work, where: TaskDomain) -> Mapping[Axis, set[Var]]:

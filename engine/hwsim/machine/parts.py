@@ -263,6 +263,13 @@ OPERAND_ROWS = (
 )
 
 
+MATRIX_ROWS = (
+    OPERAND_ROWS
+    + ' With "loads_8x16" operands are loaded in pieces of 8 rows of 16 bytes, as ldmatrix does, and the unit waits for the '
+    "conflicts of each."
+)
+
+
 class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="matrix"):
     """Multiplies and accumulates tiles; a tile at the edge lasts as long as a whole one."""
 
@@ -273,9 +280,15 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
     element_bytes: Annotated[Positive, described(PASSES)]
     energy_pj_per_operation: Annotated[Energy, described(PER_OPERATION)] = 0.0
     operand_rows: Annotated[
-        Literal["ideal", "banked"],
-        described(OPERAND_ROWS),
+        Literal["ideal", "banked", "loads_8x16"],
+        described(MATRIX_ROWS),
     ] = "ideal"
+    tile_language: Annotated[
+        Literal["", "mma", "wgmma"],
+        described(
+            "The instructions for which TileLang's compiler chooses the layouts of shared buffers: those of sm_80, or those of sm_90."
+        ),
+    ] = ""
     register_rows: Annotated[
         Positive,
         described(

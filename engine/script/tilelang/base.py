@@ -44,6 +44,8 @@ class TileBase(StatementReader):
     def begin_function(self) -> None:
         super().begin_function()
         self.axes: set[Var] = set()  # those of all operations
+        self.layouts: dict[str, str] = {}  # those that the text gives to buffers, by the names of their variables
+        self.allocated: dict[str, Buffer] = {}  # the buffers of a kernel, by the names of their variables
         self.launch: Annotations = ()  # the number of threads of the printed kernel that is read
         self.following: list[list[ast.stmt]] = []  # the bodies around the statement that is read
         self.at: ast.stmt | None = None
@@ -64,7 +66,8 @@ class TileBase(StatementReader):
     # --- blocks
 
     def block(
-        self, hint: str, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (), sums: bool = False, each: bool = False
+        self, hint: str, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (), sums: bool = False, each: bool = False,
+        notes: Annotations = (),
     ) -> Stmt:  # fmt: skip
         """Return the block of an operation in its loops. It runs once, unless it concerns single threads or runs in `each` of them."""
         name = unique_name(hint, self.block_names)
@@ -80,7 +83,7 @@ class TileBase(StatementReader):
             axes = [*mine, *axes]
         body, conditions = _under(body, conditions)
         self.axes |= {a.var for a in axes}
-        return block(name, self.loops, axes, body, conditions=conditions, sums=sums)
+        return block(name, self.loops, axes, body, conditions=conditions, sums=sums, notes=notes)
 
     def declared(
         self, hint: str, body: Stmt, reads: Sequence[BufferRegion], writes: Sequence[BufferRegion]

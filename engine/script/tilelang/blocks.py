@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...analysis import accessed_regions
 from ...arith import bounds, prove, simplify
 from ...ir import (
+    Annotations,
     Block,
     BlockRealize,
     Buffer,
@@ -70,7 +71,7 @@ def axes_of(extents: Iterable[Expr]) -> tuple[list[Axis], list[Expr]]:
 
 def block(
     name: str, around: Loops, axes: Sequence[Axis], body: Stmt, *, conditions: Sequence[Expr] = (),
-    sums: bool = False, loop_kind: ForKind = "serial", regions: Regions | None = None,
+    sums: bool = False, loop_kind: ForKind = "serial", regions: Regions | None = None, notes: Annotations = (),
 ) -> Stmt:  # fmt: skip
     """Return a block in loops of its `axes`, which runs if all `conditions` hold. It reads and writes what its body does, or the given
     `regions`.
@@ -103,7 +104,7 @@ def block(
     else:
         reads, writes = (tuple(substitute(region, iterators) for region in side) for side in regions)
     predicate = substitute(build.logical_and(*conditions), fresh)
-    realize = BlockRealize(values, predicate, Block(name, tuple(iter_vars), reads, writes, inside))
+    realize = BlockRealize(values, predicate, Block(name, tuple(iter_vars), reads, writes, inside, annotations=notes))
     return build.nest(
         [replace(loop, loop_var=fresh[var], extent=substitute(loop.extent, fresh)) for var, loop in own.items()],
         realize,

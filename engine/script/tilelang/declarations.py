@@ -28,6 +28,7 @@ from ..reading.reader import Item, Wrapper, compose
 from ..subset.scope import Value
 from .ascend.memories import ALLOCATIONS
 from .expressions import Barrier, TileExpressions
+from .names import THREADS
 from .persistent import PersistentReader
 from .schedulers import Scheduler
 
@@ -49,7 +50,6 @@ _BARRIERS = (
     "alloc_wgmma_desc",
     "alloc_tcgen05_smem_desc",
 )
-THREADS = "tl.launch_threads"
 
 
 class DeclarationReader(PersistentReader):
@@ -155,6 +155,7 @@ class DeclarationReader(PersistentReader):
         if self.lanes is not None and self.is_private(buffer):
             made = self.private[buffer] = self.lanes.wide(buffer)
         self.frame.alloc_buffers.append(made)
+        self.allocated[name.id] = buffer
         self.exprs.define(name.id, buffer, name)
 
     def shape(self, node: ast.expr) -> tuple[Expr, ...]:
@@ -208,10 +209,12 @@ class DeclarationReader(PersistentReader):
         data = next((k.value for k in call.keywords if k.arg == "data"), None)
         address = None if data is None or function == "T.match_buffer" else self.exprs.value(data)
         if isinstance(address, Var) and function == "T.sblock_alloc_buffer":
-            kept = [
-                k for k in call.keywords if k.arg != "data"
-            ]  # a name for the address of the memory that is allocated here
-            return self._declare(name, ast.copy_location(ast.Call(call.func, call.args, kept), call), function)
+            # A name for the address of the memory that is allocated here.
+            kept = [k for k in call.keywords if k.arg != "data"]
+            made = self._declare(name, ast.copy_location(ast.Call(call.func, call.args, kept), call), function)
+            if isinstance(data, ast.Name) and name.id in self.allocated:
+                self.allocated[data.id] = self.allocated[name.id]
+            return made
         if isinstance(address, BufferData):
             declared = declaration(self.exprs, call)
             declared.arguments.pop("data")
@@ -418,4 +421,4 @@ def tensor(reader: TileExpressions, name: str, node: ast.expr) -> Buffer | None:
 
 TENSORS = ("T.Tensor", "T.Buffer", "T.StridedTensor", "T.FragmentBuffer", "T.SharedBuffer", "T.LocalBuffer")
 
-__all__ = ["TENSORS", "THREADS", "DeclarationReader", "tensor"]
+__all__ = ["TENSORS", "DeclarationReader", "tensor"]

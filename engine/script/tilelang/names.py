@@ -6,6 +6,14 @@ import re
 
 from ...ir import dtype as dt
 
+THREADS = "tl.launch_threads"
+"""The annotation of a loop of the grid with the threads of a block along each axis."""
+GEMM = "tl.gemm"
+"""The annotation of the block of `T.gemm`: rows, columns, depth, whether each operand is transposed, and the number of the policy."""
+COPY = "tl.copy"
+"""The annotation of the block of `T.copy`: the extents of its target."""
+LAYOUTS = "tl.layouts"
+"""The annotation of a loop of the grid with the layouts that the text gives: pairs of a buffer's name and a layout's."""
 TYPE_PARTS = ("bits", "bytes")
 _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 
@@ -50,4 +58,15 @@ def own_name(name: str) -> str:
     return _LANGUAGE.sub("", name)
 
 
-__all__ = ["TYPE_PARTS", "is_of_language", "own_name", "type_alias", "type_named", "type_part"]
+__all__ = [
+    "COPY",
+    "GEMM",
+    "LAYOUTS",
+    "THREADS",
+    "TYPE_PARTS",
+    "is_of_language",
+    "own_name",
+    "type_alias",
+    "type_named",
+    "type_part",
+]

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...arith import prove_equal
-from ...ir import Buffer, BufferLoad, BufferRegion, BufferStore, Expr, IntImm, Stmt, build
+from ...ir import Annotations, Buffer, BufferLoad, BufferRegion, BufferStore, Expr, IntImm, Stmt, build
 from ...ir import dtype as dt
 from ..reading.intrinsics import absolute, parameters
 from ..reading.operators import bitwise
 from .blocks import Axis, axes_of, axis, outside, ranges_of
+from .names import COPY, GEMM
 from .regions import Tile, paired, read_tile
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _IGNORED = (
     "nan_propagate", "return_prev", "policy", "k_pack", "wg_wait", "size", "use_tma", "barrier", "mbar", "prefer_async", "is_tcgen05",
 )  # fmt: skip
 """Options that say how an operation is done, not what it means."""
+_POLICIES = ("Square", "FullRow", "FullCol")
+"""How `T.GemmWarpPolicy` divides a product among the warps."""
 
 
 def arguments(reader: TileBase, node: ast.Call, names: Sequence[str], required: int) -> list[ast.expr | None]:
@@ -55,11 +58,31 @@ def _copy(reader: TileBase, node: ast.Call) -> Stmt:
     first, second = arguments(reader, node, ("src", "dst"), 2)
     assert first is not None and second is not None
     source, target = paired(reader.exprs, node, read_tile(reader.exprs, first), read_tile(reader.exprs, second))
-    return _moved(reader, node, source, target, f"{target.buffer.name}_copy", None)
+    return _moved(
+        reader,
+        node,
+        source,
+        target,
+        f"{target.buffer.name}_copy",
+        None,
+        notes=_in_bulk(reader, node, target, default=True),
+    )
+
+
+def _in_bulk(reader: TileBase, node: ast.Call, target: Tile, *, default: bool) -> Annotations:
+    """Return the annotation of a copy that may be a bulk copy, which options forbid or demand."""
+    given = {k.arg: k.value for k in node.keywords}
+    wanted = given.get("prefer_instruction")
+    is_bulk = flag(reader, given.get("use_tma"), default=default) and not flag(
+        reader, given.get("disable_tma"), default=False
+    )
+    is_other = isinstance(wanted, ast.Constant) and wanted.value in ("sync", "cp_async")
+    return ((COPY, target.shape),) if is_bulk and not is_other else ()
 
 
 def _moved(
-    reader: TileBase, node: ast.Call, source: Tile, target: Tile, name: str, combine: Callable[[Expr, Expr], Expr] | None
+    reader: TileBase, node: ast.Call, source: Tile, target: Tile, name: str, combine: Callable[[Expr, Expr], Expr] | None,
+    notes: Annotations = (),
 ) -> Stmt:  # fmt: skip
     """Store the elements of one tile in another, or combine them with those there."""
     axes, there = axes_of(target.shape)
@@ -78,7 +101,9 @@ def _moved(
     inside = outside(source.buffer, read, ranges)
     if inside:
         value = build.if_then_else(build.logical_and(*inside), value, reader.safe_value(source.buffer))
-    return _stored(reader, name, target.buffer, written, value, axes, combine, outside(target.buffer, written, ranges))
+    return _stored(
+        reader, name, target.buffer, written, value, axes, combine, outside(target.buffer, written, ranges), notes
+    )
 
 
 def moved_by(start: Sequence[Expr], position: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -87,14 +112,20 @@ def moved_by(start: Sequence[Expr], position: Sequence[Expr]) -> tuple[Expr, ...
 
 def _stored(
     reader: TileBase, name: str, buffer: Buffer, at: tuple[Expr, ...], value: Expr, axes: Sequence[Axis],
-    combine: Callable[[Expr, Expr], Expr] | None = None, conditions: Sequence[Expr] = (),
+    combine: Callable[[Expr, Expr], Expr] | None = None, conditions: Sequence[Expr] = (), notes: Annotations = (),
 ) -> Stmt:  # fmt: skip
     value = build.cast(value, buffer.dtype)
     if combine is not None:
         value = combine(BufferLoad(buffer, at), value)
     is_scalar = combine is not None and not axes
     return reader.block(
-        name, axes, BufferStore(buffer, value, at), conditions=conditions, sums=combine is not None, each=is_scalar
+        name,
+        axes,
+        BufferStore(buffer, value, at),
+        conditions=conditions,
+        sums=combine is not None,
+        each=is_scalar,
+        notes=notes,
     )
 
 
@@ -179,7 +210,7 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
                 reader, name, target.buffer, target.start, reader.exprs.as_expr(value, second), (), combine, kept
             )
         source, target = paired(reader.exprs, node, read_tile(reader.exprs, second), target)
-        return _moved(reader, node, source, target, name, combine)
+        return _moved(reader, node, source, target, name, combine, _in_bulk(reader, node, target, default=False))
 
     return read
 
@@ -222,11 +253,33 @@ def _gemm(reader: TileBase, node: ast.Call) -> Stmt:
     found: dict[str, ast.expr | None] = dict(zip(names, arguments(reader, node, names, 3), strict=True))
     operands = [whole(reader, found[name]) for name in "ABC"]
     turned = [flag(reader, found[f"transpose_{name}"], default=False) for name in "AB"]
-    return product(reader, node, operands, turned, found.get("clear_accum"))
+    rows, columns = operands[2].shape[-2:]
+    depth = operands[0].shape[-2 if turned[0] else -1]
+    policy = IntImm(_policy(reader, found.get("policy")))
+    notes: Annotations = ((GEMM, (rows, columns, depth, *(IntImm(int(t)) for t in turned), policy)),)
+    return product(reader, node, operands, turned, found.get("clear_accum"), notes)
+
+
+def _policy(reader: TileBase, node: ast.expr | None) -> int:
+    """Return the number of a `T.GemmWarpPolicy`, -1 for one that is not known."""
+    match node:
+        case None:
+            return 0
+        case ast.Attribute(attr=name) if name in _POLICIES:
+            return _POLICIES.index(name)
+        case ast.Constant(value=int(number)):
+            return number
+        case _:
+            return -1
 
 
 def product(
-    reader: TileBase, node: ast.Call, operands: Sequence[Tile], turned: Sequence[bool], cleared: ast.expr | None
+    reader: TileBase,
+    node: ast.Call,
+    operands: Sequence[Tile],
+    turned: Sequence[bool],
+    cleared: ast.expr | None,
+    notes: Annotations = (),
 ) -> Stmt:
     """Return the product that adds to its result, which is zero before if it is `cleared`; `turned` operands are transposed."""
     left, right, result = matrices(reader, node, operands)
@@ -244,7 +297,7 @@ def product(
     factors = build.mul(build.cast(BufferLoad(left.buffer, _at(left, *_turned(i.var, k.var, turned[0]))), dtype),
                         build.cast(BufferLoad(right.buffer, _at(right, *_turned(k.var, j.var, turned[1]))), dtype))  # fmt: skip
     store = BufferStore(result.buffer, build.add(BufferLoad(result.buffer, at), factors), at)
-    made = reader.block("gemm", (i, j, k), store, sums=True)
+    made = reader.block("gemm", (i, j, k), store, sums=True, notes=notes)
     if cleared is None:
         return made
     axes, there = axes_of(result.shape)

@@ -23,6 +23,7 @@ from ...ir import (
     NodeAttr,
     SeqStmt,
     Stmt,
+    StringImm,
     Var,
     build,
     walk,
@@ -36,7 +37,7 @@ from ..reading.reader import Item
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
 from .ascend.order import sync_of
-from .declarations import THREADS
+from .names import LAYOUTS, THREADS
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
@@ -49,7 +50,7 @@ _LOOPS: dict[str, ForKind] = {
     "vectorized": "vectorized", "Vectorized": "vectorized",
 }  # fmt: skip
 _HINTS = (
-    "use_swizzle", "annotate_layout", "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
+    "use_swizzle", "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
     "inc_max_nreg", "no_set_max_nreg", "sync_threads", "sync_warp", "device_assert", "print", "import_source", "pdl_sync", "pdl_trigger",
     "annotate_padding", "fence_proxy_async", "annotate_restrict_buffers", "annotate_compile_flags", "annotate_producer_reg_dealloc",
     "annotate_consumer_reg_alloc", "assume", "ptx_fence_barrier_init", "barrier_init", "mbarrier_wait_parity", "mbarrier_arrive",
@@ -151,6 +152,8 @@ class TileReader(CoreReader):
             body = self.nested_body(node.body)
             body = self.leave_core(body) if is_core else body
             self.lanes, self.exprs.threads = outer, ()
+        if loops:
+            loops[-1] = replace(loops[-1], annotations=(*loops[-1].annotations, *self._taken_layouts()))
         for loop in loops:
             del self.loops[loop.loop_var]
         made = build.nest(loops, body)
@@ -186,7 +189,10 @@ class TileReader(CoreReader):
         if function in ("reads", "writes") or (function == "attr" and _is_none(node.value)):
             return None
         printed = launched(node.value)
-        if printed is not None:
+        lost = noted(node.value, "layout_map")
+        if printed is not None or lost is not None:
+            names = [_owner(key) for key in (lost.keys if isinstance(lost, ast.Dict) else ()) if key is not None]
+            self.layouts.update((name.id, "") for name in names if isinstance(name, ast.Name))
             self.launch = self.threads_of(printed)
             return None
         if self.on_core and isinstance(node.value, ast.Call):
@@ -201,6 +207,9 @@ class TileReader(CoreReader):
             return None if made is None else self.placed(made, self.source.place(node))
         if function == "annotate_safe_value":
             self._safe_values(node.value)
+            return None
+        if function == "annotate_layout":
+            self._layouts(node.value)
             return None
         if function in _HINTS or self._is_output(node.value):
             return None
@@ -240,6 +249,33 @@ class TileReader(CoreReader):
             if not isinstance(buffer, Buffer):
                 raise self.source.error(call, "wrong-type", "a safe value needs a buffer", expected="{A: 0}")
             self.safe[buffer] = build.cast(self.exprs.expr(value), buffer.dtype)
+
+    def _layouts(self, call: ast.expr) -> None:
+        """Read `T.annotate_layout({A: make_swizzled_layout(A)})`: names of buffers and of layouts, "" for a layout that is not known."""
+        found = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        for key, value in zip(found.keys, found.values, strict=True) if isinstance(found, ast.Dict) else ():
+            buffer = self.exprs.value(key) if key is not None else None
+            if isinstance(buffer, Buffer):
+                self.allocated[buffer.name] = buffer
+                self.layouts[buffer.name] = self._layout(value)
+
+    def _taken_layouts(self) -> Annotations:
+        """Return the layouts that the text gives as an annotation of the kernel; they are taken once."""
+        given = {self.allocated[name].name: layout for name, layout in self.layouts.items() if name in self.allocated}
+        self.layouts = {}
+        return (
+            ((LAYOUTS, tuple((StringImm(name), StringImm(layout)) for name, layout in given.items())),) if given else ()
+        )
+
+    def _layout(self, node: ast.expr) -> str:
+        match node:
+            case ast.Call(func=ast.Name() | ast.Attribute() as func, args=[_], keywords=[]):
+                name = func.id if isinstance(func, ast.Name) else func.attr
+                is_own = isinstance(func, ast.Attribute) or not isinstance(self.exprs.scope.get(name), Function)
+                is_layout = name.startswith("make_") and name.endswith("_layout")
+                return name.removeprefix("make_").removesuffix("_layout") if is_own and is_layout else ""
+            case _:
+                return ""
 
     def _called_macro(self, node: ast.Expr) -> Function | None:
         """Return the macro that a call of another value calls, such as one that a function of the text returns."""
@@ -295,8 +331,9 @@ class TileReader(CoreReader):
             if len(found) == 1 and (step is not None or self.differs(found[0].min) or self.differs(found[0].extent)):
                 return self.own_loop(node, found[0], step)
         made = super()._for(node)
-        if self.launch and isinstance(made, For) and made.thread_tag is not None:
-            made, self.launch = replace(made, annotations=(*made.annotations, *self.launch)), ()
+        if (self.launch or self.layouts) and isinstance(made, For) and made.thread_tag is not None:
+            notes, self.launch = (*self.launch, *self._taken_layouts()), ()
+            made = replace(made, annotations=(*made.annotations, *notes))
             self.mark(made, self.source.header(node))
             self.lanes = None
         if isinstance(made, For) and made.annotations:
@@ -415,14 +452,23 @@ def numbers(note: Annotation) -> list[int]:
 
 def launched(node: ast.AST) -> ast.expr | None:
     """Return the numbers of threads in `T.sblock_attr({"tl.launch_threads": [128, 1, 1]})` of the printed IR; None for other code."""
+    return noted(node, THREADS)
+
+
+def noted(node: ast.AST, key: str) -> ast.expr | None:
+    """Return the value of a key in `T.sblock_attr({"key": value})` of the printed IR; None for other code."""
     match node:
         case ast.Call(func=ast.Attribute(attr="sblock_attr"), args=[ast.Dict(keys=keys, values=values)]):
             return next(
-                (v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant) and k.value == THREADS),
-                None,
+                (v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant) and k.value == key), None
             )
         case _:
             return None
+
+
+def _owner(node: ast.expr) -> ast.expr:
+    """Return the buffer of `A.data`, or of `A`."""
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -6,14 +6,19 @@ Needs an environment with tilelang, which Tilewright does not need (`pip install
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import tilelang
 from tilelang import tvm
+from tilelang.cuda import pipeline
+from tilelang.ir import GemmWarpPolicy
 from tvm import tirx
 from tvm.tirx.stmt_functor import post_order_visit
 
@@ -22,6 +27,16 @@ PASSES = (
     "CanonicalizeLegacyReducer", "VerifyReducerEpoch", "VerifyBufferInit", "IfStmtBinding", "UnrollLoop", "Simplify", "PipelinePlanning",
 )  # fmt: skip
 """TileLang's passes up to the planning of pipelines (`tilelang/cuda/pipeline.py`)."""
+INFERRED = (
+    "IfStmtBinding",
+    "UnrollLoop",
+    "Simplify",
+    "PipelinePlanning",
+    "InjectSoftwarePipeline",
+    "Simplify",
+    "LayoutInference",
+)
+"""The passes after the specialisation of warps, up to the inference of layouts."""
 ROOM = Path(__file__).parents[2] / "engine" / "script" / "tilelang"
 CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("gemm", "product", {"M": 50, "N": 41, "K": 27}),
@@ -33,6 +48,14 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("threads", "product", {"N": 13, "K": 40}),
     ("branch", "sparse", {"M": 40, "N": 64, "K": 96}),
     ("indices", "paged", {"pages": 10, "width": 6, "taken": 11}),
+    *(("layouts", "product", {"block_M": m, "block_N": n, "block_K": k, "turned": turned, "dtype": dtype, "policy": policy})
+      for m, n, k, turned, dtype, policy in (
+          (128, 128, 32, False, "float16", 0), (64, 128, 64, True, "bfloat16", 1), (128, 64, 16, False, "float16", 2),
+          (32, 32, 16, True, "float16", 0), (64, 64, 64, True, "int8", 0), (128, 96, 64, False, "float16", 1),
+          (64, 64, 32, True, "float64", 0))),
+    ("layouts", "transposed", {"layout": "none"}),
+    ("layouts", "transposed", {"layout": "swizzled"}),
+    ("layouts", "transposed", {"layout": "linear"}),
 )  # fmt: skip
 """The file, the function, and the values of its parameters."""
 
@@ -72,6 +95,54 @@ def _pipelines(func: Any) -> dict[str, Any]:
     return {"pipelines": found, "slots": slots}
 
 
+def _layouts(func: Any, arch: str) -> dict[str, Any] | None:
+    """Return the layouts that TileLang infers for shared buffers: the indices of an element as text, and a digest of the place of each.
+    None if TileLang refuses the kernel."""
+    target = tvm.target.Target({"kind": "cuda", "arch": arch}, tvm.target.Target({"kind": "c"}))
+    module = tvm.IRModule({func.attrs["global_symbol"]: func})
+    found: dict[str, Any] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tirx.SBlock) and "layout_map" in node.annotations:
+            for buffer, layout in node.annotations["layout_map"].items():
+                if buffer.scope().startswith("shared"):
+                    found[buffer.name] = _described(layout)
+
+    with target:
+        module = tirx.transform.BindTarget(target)(module)
+        module = tilelang.transform.MaterializeKernelLaunch()(module)
+        module = tilelang.cuda.transform.AnnotateDeviceBoundTmaCopies()(module)
+        for name in PASSES[1:8]:
+            module = getattr(tilelang.transform, name)()(module)
+        if pipeline.allow_warp_specialized(target=target):
+            module = tilelang.cuda.transform.MaterializeWSSchedule()(module)
+            module = tilelang.cuda.transform.ProducerConsumerWarpSpecialized()(module)
+        try:
+            for name in INFERRED:
+                module = getattr(tilelang.transform, name)()(module)
+        except tvm.error.InternalError:
+            return None
+    for inferred in module.functions.values():
+        post_order_visit(inferred.body, visit)
+    return found
+
+
+def _described(layout: Any) -> dict[str, Any]:
+    shape = [int(n) for n in layout.get_input_shape()]
+    names = dict(zip(("_i", "_j", "_k", "_l"), np.indices(shape), strict=False))
+    index = [str(e) for e in layout.get_forward_index()]
+    place = np.zeros(shape, np.int64)
+    for text, extent in zip(index, layout.get_output_shape(), strict=True):
+        place = place * int(extent) + eval(text, {"T": _Operators}, names)
+    return {"shape": shape, "index": index, "digest": hashlib.sha1(place.tobytes()).hexdigest()}
+
+
+class _Operators:
+    """The functions in the text of an index."""
+
+    bitwise_xor = staticmethod(np.bitwise_xor)
+
+
 def _shapes(module: Any) -> dict[str, list[Any]]:
     """Return the shapes of the buffers that a kernel allocates."""
     found: dict[str, list[Any]] = {}
@@ -85,11 +156,37 @@ def _shapes(module: Any) -> dict[str, list[Any]]:
     return found
 
 
+def _warps() -> list[list[Any]]:
+    """Return TileLang's partitions of products: rows, columns, threads, policy, instruction, and the warps along both, None if refused."""
+    found: list[list[Any]] = []
+    for unit, arch in (("mma", "sm_80"), ("wgmma", "sm_90")):
+        target = tvm.target.Target({"kind": "cuda", "arch": arch}, tvm.target.Target({"kind": "c"}))
+        for rows, columns, threads, policy in product(
+            (16, 64, 96, 128, 256), (8, 16, 64, 128, 192), (128, 256, 384), range(3)
+        ):
+            warps = GemmWarpPolicy(policy_type=policy, m_warp=0, n_warp=0)
+            try:
+                pair = [int(n) for n in warps.compute_warp_partition(rows, columns, threads, target, f"cuda.{unit}")]
+            except tvm.error.InternalError:
+                pair = None
+            found.append([rows, columns, threads, policy, unit, pair])
+    return found
+
+
 def main() -> None:
+    (ROOM / "warps.json").write_text("[\n" + ",\n".join(map(json.dumps, _warps())) + "\n]\n")
     found: list[dict[str, Any]] = []
     for name, function, given in CALLS:
         func = getattr(_module(name), function).get_tir(**given)
-        found.append({"file": name, "given": given, **_pipelines(func), "text": func.script()})
+        found.append(
+            {
+                "file": name,
+                "given": given,
+                **_pipelines(func),
+                "layouts": {arch: _layouts(func, arch) for arch in ("sm_80", "sm_90")},
+                "text": func.script(),
+            }
+        )
     (ROOM / "printed.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -1,0 +1,136 @@
+"""The layouts of shared buffers are those that TileLang infers, and the simulator counts bank conflicts with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from math import prod
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from support.tile_kernels import kernel
+
+from tilewright.engine.hwsim import load_machine, placement_of, simulate
+from tilewright.engine.hwsim.tile_layouts import Unit, instruction, products_of, stored_layouts, warp_partition
+from tilewright.engine.hwsim.tile_layouts.products import POLICIES
+from tilewright.engine.hwsim.tile_layouts.stored import ROW_MAJOR
+from tilewright.engine.ir import Buffer, PrimFunc, allocated_buffers, build
+from tilewright.engine.ir import dtype as dt
+from tilewright.engine.script import parse
+
+RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
+"""Made by `tests/support/record/tile_ir.py`."""
+ARCHITECTURES: dict[Unit, str] = {"mma": "sm_80", "wgmma": "sm_90"}
+NAMED = pytest.mark.parametrize(
+    "record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}"
+)
+ANNOTATED = [r for r in RECORDED if r["given"].get("layout", "none") != "none"]
+
+
+def function_of(record: dict[str, Any]) -> str:
+    return "transposed" if "layout" in record["given"] else ""
+
+
+def places(func: PrimFunc, unit: Unit, slots: dict[str, int]) -> dict[str, list[int]]:
+    """The place of each element of the shared buffers, slot by slot."""
+    stored = stored_layouts(func, unit)
+    found: dict[str, list[int]] = {}
+    for buffer in allocated_buffers(func.body):
+        if buffer.scope.startswith("shared") and buffer in stored:
+            shape = [build.int_value(e) or 0 for e in buffer.shape]
+            layout = stored[buffer]
+            order = layout.order(shape[-2], shape[-1], dt.bits(buffer.dtype)) if len(shape) > 1 else None
+            size = prod(shape) if order is None else shape[-2] * layout.row_elements(shape[-1])
+            order = np.arange(prod(shape)) if order is None else order
+            count = slots.get(buffer.name, 1) * prod(shape) // len(order)
+            found[buffer.name] = (np.arange(count)[:, None] * size + order).reshape(-1).tolist()
+    return found
+
+
+def expected(record: dict[str, Any], unit: Unit, name: str) -> str:
+    layouts = record["layouts"][ARCHITECTURES[unit]]
+    return "" if name not in layouts else str(layouts[name]["digest"])
+
+
+@pytest.mark.parametrize("unit", get_args(Unit))
+@NAMED
+def test_the_places_of_all_elements_are_those_of_tilelang(record: dict[str, Any], unit: Unit) -> None:
+    inferred = record["layouts"][ARCHITECTURES[unit]]
+    if inferred is None:
+        pytest.skip("TileLang refuses the kernel")
+    source = kernel(record["file"], function_of(record), **record["given"])
+    printed = parse(record["text"]).program
+    assert isinstance(printed, PrimFunc)
+    for func in (source,) if record in ANNOTATED else (source, printed):
+        names = {b.name for b in allocated_buffers(func.body)}
+        ours = places(func, unit, {})
+        for name in names & inferred.keys():
+            shape = inferred[name]["shape"]
+            buffer = next(b for b in allocated_buffers(func.body) if b.name == name)
+            count = prod(shape) // prod(build.int_value(e) or 1 for e in buffer.shape)
+            found = places(func, unit, {name: count}).get(name, list(range(prod(shape))))
+            digest = hashlib.sha1(np.array(found, np.int64).tobytes()).hexdigest()
+            assert digest == inferred[name]["digest"], f"{name}: {inferred[name]['index']}"
+        assert all(not_inferred_is_row_major(ours[name]) for name in ours.keys() - inferred.keys())
+
+
+def not_inferred_is_row_major(found: list[int]) -> bool:
+    return found == list(range(len(found)))
+
+
+def test_the_printed_form_has_lost_the_layouts_of_the_text() -> None:
+    printed = parse(ANNOTATED[0]["text"]).program
+    assert isinstance(printed, PrimFunc)
+    layouts = {buffer.name: layout for buffer, layout in stored_layouts(printed, "mma").items()}
+    assert layouts["tile_1"].kind == "unknown"
+
+
+def test_warps_divide_products_as_tilelang_divides_them() -> None:
+    base = products_of(kernel("layouts", "product"))[0]
+    rows: list[list[Any]] = json.loads((Path(__file__).parent / "warps.json").read_text())
+    for m, n, threads, policy, unit, warps in rows:
+        product = replace(base, rows=m, columns=n, threads=threads, policy=POLICIES[policy])
+        if unit == instruction(product, unit):
+            assert warp_partition(product, unit) == (None if warps is None else tuple(warps)), (
+                m,
+                n,
+                threads,
+                policy,
+                unit,
+            )
+
+
+def test_the_policy_of_a_product_is_read() -> None:
+    assert [products_of(kernel("layouts", "product", policy=n))[0].policy for n in range(3)] == list(POLICIES)
+
+
+def test_a_swizzle_saves_bank_conflicts_of_a_transposed_copy() -> None:
+    plain, swizzled = (
+        simulate(kernel("layouts", "transposed", layout=x), load_machine("sm80")) for x in ("none", "swizzled")
+    )
+    assert [max(c.degree for c in r.conflicts if "tile" in c.buffers) for r in (plain, swizzled)] == [63, 7]
+    assert swizzled.cycles < plain.cycles
+
+
+def test_operands_of_a_product_have_no_conflicts_with_the_layout_of_the_compiler() -> None:
+    func, machine = kernel("layouts", "product"), load_machine("sm80")
+    report, row_major = simulate(func, machine), simulate(func, machine.replace("engines.tensor.tile_language", ""))
+    of_operands = [{b for c in r.conflicts for b in c.buffers} & {"A_shared", "B_shared"} for r in (report, row_major)]
+    assert of_operands == [set(), {"A_shared", "B_shared"}]
+    buffer = next(b for b in report.program.places.by_buffer if b.name == "A_shared")
+    placement = placement_of(report.program, buffer)
+    assert placement is not None
+    assert placement.placement.stored.title == "swizzle of 64 bytes"
+    rows = np.arange(8)
+    units = placement.addresses((np.zeros(8, np.int64), rows, np.zeros(8, np.int64))).unit
+    assert len(set(units.tolist())) == 8
+
+
+def test_other_programs_and_machines_have_no_such_layouts() -> None:
+    func = kernel("layouts", "product")
+    assert all(isinstance(b, Buffer) for b in stored_layouts(func, "mma"))
+    plain = simulate(func, load_machine("sm80").replace("engines.tensor.tile_language", ""))
+    assert all(p.stored == ROW_MAJOR for p in plain.program.places.placements)
