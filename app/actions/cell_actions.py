@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from ...engine.adopt import is_carrier
@@ -16,7 +17,7 @@ from ..document.editing.branches import add_branch, delete_branch, rename_branch
 from ..document.editing.cells import delete_cell, insert_cell, move_cell
 from ..document.editing.conflicts import failed_step, put_back, repaired, skip_conflicts, stop_at
 from ..document.editing.suggestions import suggestion, with_suggestion
-from ..document.items import move_item, move_item_into, remove_item, switch_off, switch_on
+from ..document.items import move_item, move_item_into, remove_item, switch_off, switch_on, with_comment
 from ..limits import LIMITS
 from ..state.intents import ACTIONS, Intent, Message, Whole
 from ..state.model import State
@@ -53,6 +54,13 @@ class RemoveItem(Message, frozen=True, tag="remove_item"):
     """Remove schedule line `item` from the text; the later lines are applied again."""
 
     item: Whole
+
+
+class CommentItem(Message, frozen=True, tag="comment_item"):
+    """Change the comment above schedule line `item`; an empty `text` removes it."""
+
+    item: Whole
+    text: Annotated[str, Meta(max_length=2_000)]
 
 
 class MoveItem(Message, frozen=True, tag="move_item"):
@@ -235,6 +243,7 @@ _edits(RemoveCell)(lambda document, intent: delete_cell(document, intent.cell))
 _edits(MoveCell)(lambda document, intent: move_cell(document, intent.cell, intent.to))
 _edits(SwitchItem)(lambda document, intent: (switch_on if intent.on else switch_off)(document, intent.item))
 _edits(RemoveItem)(lambda document, intent: remove_item(document, intent.item))
+_edits(CommentItem)(lambda document, intent: with_comment(document, intent.item, intent.text))
 _edits(MoveItem)(lambda document, intent: move_item(document, intent.item, intent.target, after=intent.after))
 _edits(MoveItemInto)(lambda document, intent: move_item_into(document, intent.item, intent.cell))
 _edits(AddBranch)(lambda document, intent: add_branch(document, intent.name, intent.steps))

@@ -23,13 +23,15 @@ OFF = "# off: "
 MOST_LINES = 64
 """The most lines of a disabled statement; a longer one is treated as a plain comment."""
 
+_CELL = re.compile(r"#[ \t]*%%")
 _OFF_LINE = re.compile(r"#[ \t]*off:[ ]?")
 
 
 class Item(msgspec.Struct, frozen=True, eq=False):
     """An enabled or disabled step, in the file's order. `index` counts all items from 0, `step` only enabled ones (None: disabled).
 
-    `text` is the statement, a call of `method`; `place` is its range in the file, for a disabled step its full lines.
+    `text` is the statement, a call of `method`; `place` is its range in the file, for a disabled step its full lines. `note` is the comment
+    directly above it, which begins on `first_line`.
     """
 
     index: int
@@ -37,6 +39,8 @@ class Item(msgspec.Struct, frozen=True, eq=False):
     method: str
     place: Place
     step: int | None
+    first_line: int
+    note: str
 
     @property
     def on(self) -> bool:
@@ -54,9 +58,11 @@ def schedule_items(document: Document) -> tuple[Item, ...]:
         found += ((place, call, False) for place, call in _switched_off(cell, taken) if place.line > first)
     found.sort(key=lambda item: (item[0].line, item[0].column))
     items: list[Item] = []
-    step = 0
+    step, lines = 0, lines_of(document.text)
     for index, (place, call, on) in enumerate(found):
-        items.append(Item(index, call.text, call.method, place, step if on else None))
+        start = _first_line(lines, place, _cell_at(document, place.line).body_line)
+        note = "\n".join(line.strip()[1:].strip() for line in lines[start - 1 : place.line - 1])
+        items.append(Item(index, call.text, call.method, place, step if on else None, start, note))
         step += on
     return tuple(items)
 
@@ -76,10 +82,46 @@ def switch_on(document: Document, index: int) -> Document:
     return _with_lines(document, item, [_OFF_LINE.sub("", line, count=1) for line in _lines_of(document, item)])
 
 
-def remove_item(document: Document, index: int) -> Document:
-    """The document without a step, enabled or disabled."""
+def with_comment(document: Document, index: int, text: str) -> Document:
+    """The document with `text` as the comment above a step; without text it has none. Raises DocumentError "bad-comment" for a line that
+    would be a disabled step or a cell."""
+    document = _alone(document, index)
     item = item_of(document, index)
-    return _with_lines(document, item, []) if item.step is None else remove_call(document, item.step)
+    written = [f"# {line.strip()}" for line in text.splitlines() if line.strip()]
+    for line in written:
+        if not _is_comment(line):
+            message = "a comment of a step cannot begin with off: or %%"
+            raise DocumentError(Refusal("bad-comment", message, found=line[:80]))
+    lines = lines_of(document.text)
+    first = item.first_line - 1
+    added = [line + document.newline for line in written]
+    return read_document("".join([*lines[:first], *added, *lines[item.place.line - 1 :]]), document.path)
+
+
+def _first_line(lines: Sequence[str], place: Place, top: int) -> int:
+    """The line in the file where a step begins with the comment above it; `top` is the first line of its cell's text."""
+    first = place.line
+    if lines[first - 1][: place.column - 1].strip():
+        return first  # behind another statement
+    while first > top and _is_comment(lines[first - 2]):
+        first -= 1
+    return first
+
+
+def _is_comment(line: str) -> bool:
+    text = line.strip()
+    return text.startswith("#") and bool(text.strip("# \t")) and not _OFF_LINE.match(text) and not _CELL.match(text)
+
+
+def remove_item(document: Document, index: int) -> Document:
+    """The document without a step, enabled or disabled, and without its comment."""
+    item = item_of(document, index)
+    removed = _with_lines(document, item, []) if item.step is None else remove_call(document, item.step)
+    if not item.note:
+        return removed
+    lines = lines_of(removed.text)
+    del lines[item.first_line - 1 : item.place.line - 1]
+    return read_document("".join(lines), document.path)
 
 
 def replace_item(document: Document, index: int, text: str) -> Document:
@@ -97,11 +139,13 @@ def insert_item(document: Document, index: int, text: str) -> Document:
     document = _alone(document, index)
     item = item_of(document, index)
     added = lines_of(whole_lines(text, document.newline))
-    return _with_lines(document, item, [*added, *_lines_of(document, item)])
+    lines = lines_of(document.text)
+    first = item.first_line - 1
+    return read_document("".join([*lines[:first], *added, *lines[first:]]), document.path)
 
 
 def move_item(document: Document, index: int, target: int, *, after: bool = False) -> Document:
-    """The document with an item moved before (or with `after`, behind) item `target`. A trailing comment moves with it."""
+    """The document with an item moved before (or with `after`, behind) item `target`. Its comments move with it."""
     if target == index or target == (index - 1 if after else index + 1):
         # The item is already there, unless a cell boundary lies between.
         near, item = item_of(document, target), item_of(document, index)
@@ -110,7 +154,7 @@ def move_item(document: Document, index: int, target: int, *, after: bool = Fals
     for other in sorted((index, target), reverse=True):
         document = _alone(document, other)
     item, near = item_of(document, index), item_of(document, target)
-    return _moved(document, item, near.place.end_line if after else near.place.line - 1)
+    return _moved(document, item, near.place.end_line if after else near.first_line - 1)
 
 
 def takes_steps(document: Document, cell: Cell) -> bool:
@@ -229,8 +273,9 @@ def _moved(document: Document, item: Item, at: int) -> Document:
     lines = lines_of(document.text)
     ended = document.text.endswith(("\n", "\r"))
     lines[-1] += "" if ended else document.newline
-    moved = lines[item.place.line - 1 : item.place.end_line]
-    rest = lines[: item.place.line - 1] + [""] * len(moved) + lines[item.place.end_line :]
+    first = item.first_line - 1
+    moved = lines[first : item.place.end_line]
+    rest = lines[:first] + [""] * len(moved) + lines[item.place.end_line :]
     text = "".join([*rest[:at], *moved, *rest[at:]])
     return read_document(text if ended else text.removesuffix(document.newline), document.path)
 
@@ -254,4 +299,5 @@ __all__ = [
     "switch_off",
     "switch_on",
     "takes_steps",
+    "with_comment",
 ]

@@ -10,6 +10,7 @@ export type Message =
   | CancelWork
   | ChooseBranch
   | FindCommands
+  | CommentItem
   | CompareSides
   | CompareWithText
   | DeleteBranch
@@ -172,6 +173,14 @@ export interface ChooseBranch {
 /** The commands of the palette. */
 export interface FindCommands {
   kind: "commands";
+  base?: number | null;
+}
+
+/** Change the comment above schedule line `item`; an empty `text` removes it. */
+export interface CommentItem {
+  kind: "comment_item";
+  item: number;
+  text: string;
   base?: number | null;
 }
 

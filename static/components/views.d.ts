@@ -1560,13 +1560,14 @@ export interface RunningJobs {
   doing: JobStatus[];
 }
 
-/** A line of the schedule, or a disabled one ("off"). `item` is its number among all lines, `line` that in the file, `index` that among the enabled lines, `number` that of the step, `count` the number of lines up to it; `comment` stands behind it, `query`: it changes nothing; `underline` is the part of the text that the error is about. The chosen step has `details`, the one that does not apply a `conflict`. */
+/** A line of the schedule, or a disabled one ("off"). `item` is its number among all lines, `line` that in the file, `index` that among the enabled lines, `number` that of the step, `count` the number of lines up to it; `comment` stands behind it, `note` above it, `query`: it changes nothing; `underline` is the part of the text that the error is about. The chosen step has `details`, the one that does not apply a `conflict`. */
 export interface ScheduleLine {
   kind: "step" | "off";
   text: string;
   item: number;
   line: number;
   comment: string;
+  note: string;
   hole: StepHole | null;
   index: number;
   number: number;
@@ -1582,7 +1583,7 @@ export interface ScheduleLine {
   conflict: StepConflict | null;
 }
 
-/** A comment between the lines of the schedule. */
+/** A comment between the lines of the schedule that belongs to none of them. */
 export interface ScheduleNote {
   text: string;
   kind: "note";

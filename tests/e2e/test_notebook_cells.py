@@ -179,6 +179,22 @@ def test_a_draft_is_shown_discarded_and_fixed(page: Page, app_url: str) -> None:
     expect(page.get_by_label("Undo (Ctrl+Z)")).to_be_disabled()
 
 
+def test_a_step_is_commented_with_a_key(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "place_the_copies")
+    page.locator(".step .step-text").nth(3).focus()
+    page.keyboard.press("#")
+    page.get_by_label("Comment of the step").last.fill("Tiles of 16\nin one bank")
+    page.keyboard.press("Enter")
+    note = page.locator("button.note-line")
+    expect(note).to_have_text("Tiles of 16\nin one bank")
+    page.keyboard.press("Control+z")
+    expect(note).to_have_count(0)
+    page.keyboard.press("Control+Shift+Z")
+    note.click()
+    expect(page.get_by_label("Comment of the step").last).to_have_value("Tiles of 16\nin one bank")
+    page.get_by_role("button", name="Cancel").click()
+
+
 class SlowConnection:
     """The messages of the server to a page, delayed while the connection is held."""
 

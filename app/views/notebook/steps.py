@@ -74,7 +74,7 @@ class StepConflict(Value, frozen=True, kw_only=True):
 
 
 class ScheduleNote(Value, frozen=True):
-    """A comment between the lines of the schedule."""
+    """A comment between the lines of the schedule that belongs to none of them."""
 
     text: str
     kind: Literal["note"] = "note"
@@ -83,7 +83,7 @@ class ScheduleNote(Value, frozen=True):
 class ScheduleLine(Value, frozen=True, kw_only=True):
     """A line of the schedule, or a disabled one ("off"). `item` is its number among all lines, `line` that in the
     file, `index` that among the enabled lines, `number` that of the step, `count` the number of lines up to it;
-    `comment` stands behind it, `query`: it changes nothing; `underline` is the part of the text that the error is
+    `comment` stands behind it, `note` above it, `query`: it changes nothing; `underline` is the part of the text that the error is
     about. The chosen step has `details`, the one that does not apply a `conflict`."""
 
     kind: Literal["step", "off"]
@@ -91,6 +91,7 @@ class ScheduleLine(Value, frozen=True, kw_only=True):
     item: int
     line: int
     comment: str
+    note: str
     hole: StepHole | None = None
     index: int = 0
     number: int = 0
@@ -213,7 +214,9 @@ def _short(text: str) -> str:
 
 def _row(item: Item, lines: list[str], notebook: Notebook, numbers: Mapping[int, int]) -> ScheduleLine:
     comment = _comment(item, lines)
-    row = ScheduleLine(kind="off", item=item.index, line=item.place.line, text=item.text, comment=comment)
+    row = ScheduleLine(
+        kind="off", item=item.index, line=item.place.line, text=item.text, comment=comment, note=item.note
+    )
     if item.step is None:
         return row
     # Without a program there are lines, but no steps.
@@ -281,9 +284,9 @@ def _is_shown(row: ScheduleLine, state: State) -> bool:
 
 
 def _notes(cell: Cell, items: list[Item], notebook: Notebook) -> Iterator[tuple[int, ScheduleNote]]:
-    """The comments between the lines; those of several lines as one."""
+    """The comments between the lines that are above none of them."""
     document: Document = notebook.document
-    taken = {line for item in items for line in range(item.place.line, item.place.end_line + 1)}
+    taken = {line for item in items for line in range(item.first_line, item.place.end_line + 1)}
     for number, line in enumerate(lines_of(document.text)[cell.body_line - 1 : _end_line(cell) - 1], cell.body_line):
         text = line.strip()
         if number not in taken and text.startswith("#") and text.strip("# \t"):

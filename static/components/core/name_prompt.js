@@ -1,4 +1,4 @@
-// A small form below an element that asks for a name.
+// A small form below an element that asks for a name or a comment.
 
 import { h } from "./dom.js";
 
@@ -13,13 +13,15 @@ import { h } from "./dom.js";
  * @param {string} options.value The name at first.
  * @param {string} options.action The text of the button.
  * @param {number} [options.most] The largest number of characters.
+ * @param {number} [options.lines] The lines of a text, which may be empty; 0: a name.
  * @param {HTMLElement | (() => HTMLElement | null | undefined) | null} [options.back] Gets the focus when the form closes.
  * @param {(name: string) => void} done
  */
-export function promptName(popup, anchor, { title, value, action, most = 100, back = anchor }, done) {
-  const input = h("input", {
+export function promptName(popup, anchor, { title, value, action, most = 100, lines = 0, back = anchor }, done) {
+  /** @type {HTMLInputElement | HTMLTextAreaElement} */
+  const input = h(lines ? "textarea" : "input", {
     class: "ask-name",
-    type: "text",
+    ...(lines ? { rows: String(lines) } : { type: "text" }),
     maxlength: String(most),
     "aria-label": title,
     value,
@@ -31,7 +33,7 @@ export function promptName(popup, anchor, { title, value, action, most = 100, ba
     (typeof back === "function" ? back() : back)?.focus({ preventScroll: true });
   };
   const apply = () => {
-    if (!input.value.trim()) return;
+    if (!input.value.trim() && !lines) return;
     close();
     done(input.value);
   };
@@ -50,7 +52,7 @@ export function promptName(popup, anchor, { title, value, action, most = 100, ba
   form.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape") close();
-    if (event.key === "Enter" && event.target === input) {
+    if (event.key === "Enter" && event.target === input && (!lines || !event.shiftKey)) {
       event.preventDefault(); // it would press the element that has the focus after `apply`
       apply();
     }

@@ -5,6 +5,7 @@ import { follow, h, icon, keepScroll } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
 import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
+import { promptName } from "../core/name_prompt.js";
 import { importText } from "../core/import_text.js";
 import { CellEditor } from "./cell_editor.js";
 import { branchItems, cellItems, nameBranch, newCellItems, stepItems } from "./menus.js";
@@ -648,12 +649,24 @@ export class Notebook {
       edit,
       toggle: (line) => this.toggle(line),
       menu: (line, anchor) => this.menu(anchor, line.text, stepItems(this, cell, line)),
+      comment: (line, anchor) => this.comment(line, anchor),
       key: (event, line) => this.stepKey(event, cell, line),
       choice: (choice, line) => {
         if (choice.message.kind === "edit") edit(line);
         else this.send(/** @type {Message} */ (choice.message));
       },
     };
+  }
+
+  /**
+   * Ask for the comment above a step.
+   * @param {Step} line
+   * @param {HTMLElement} anchor
+   */
+  comment(line, anchor) {
+    const back = () => this.focusable(`item-${line.item}`);
+    const options = { title: "Comment of the step", value: line.note, action: "Save", most: 2000, lines: 3, back };
+    promptName(this.popup, anchor, options, (text) => this.send({ kind: "comment_item", item: line.item, text }));
   }
 
   /** @param {Step} line */
@@ -711,6 +724,7 @@ export class Notebook {
       this.pendingFocus = `item-${line.item}`;
       this.send({ kind: "remove_item", item: line.item });
     } else if (event.key === "/" && control) this.toggle(line);
+    else if (event.key === "#" && !control) this.comment(line, target);
     else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))
       this.menu(target, line.text, stepItems(this, cell, line));
     else return;

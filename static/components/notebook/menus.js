@@ -100,6 +100,12 @@ export function stepItems(notebook, cell, line) {
       key: "e",
       run: () => notebook.edit({ cell: cell.index, item: line.item, text: line.text, line: line.line }),
     },
+    {
+      label: line.note ? "Change the comment…" : "Comment…",
+      key: "m",
+      help: "The comment above the step in the text (#)",
+      run: () => notebook.comment(line, notebook.rowOf(line)),
+    },
     { label: off ? "Enable" : "Disable", key: "o", run: () => notebook.toggle(line) },
     {
       label: "Move up",

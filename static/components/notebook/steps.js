@@ -16,6 +16,7 @@ import { highlighted } from "../core/python_text.js";
  * @property {(line: Step) => void} edit
  * @property {(line: Step) => void} toggle
  * @property {(line: Step, anchor: HTMLElement) => void} menu
+ * @property {(line: Step, anchor: HTMLElement) => void} comment
  * @property {(event: KeyboardEvent, line: Step) => void} key
  * @property {(choice: Choice, line: Step) => void} choice
  */
@@ -259,6 +260,19 @@ export function stepRow(line, view, act) {
         act.menu(line, /** @type {HTMLElement} */ (event.currentTarget));
       },
     },
+    line.note
+      ? h(
+          "button",
+          {
+            class: "note-line",
+            type: "button",
+            "aria-label": `Comment of step ${line.text}: ${line.note}`,
+            title: "The comment of this step; a click changes it",
+            onclick: (event) => act.comment(line, /** @type {HTMLElement} */ (event.currentTarget)),
+          },
+          line.note,
+        )
+      : null,
     h("span", { class: "grip", "aria-hidden": "true", title: "Drag to another place" }, "⠿"),
     h(
       "button",
@@ -267,11 +281,11 @@ export function stepRow(line, view, act) {
         type: "button",
         "data-focus": `item-${line.item}`,
         "aria-current": view.chosen ? "step" : null,
-        "aria-keyshortcuts": "F2 Delete Alt+ArrowUp Alt+ArrowDown Control+/",
+        "aria-keyshortcuts": "F2 Delete Alt+ArrowUp Alt+ArrowDown Control+/ #",
         title: off
           ? "Disabled: a comment in the text"
           : (line.error ??
-            "Show the program after this step (F2 edits, Ctrl+/ disables, Alt+arrows move, Delete removes)"),
+            "Show the program after this step (F2 edits, # comments, Ctrl+/ disables, Alt+arrows move, Delete removes)"),
         onclick: () => (off ? act.toggle(line) : act.view(line)),
         ondblclick: () => act.edit(line),
         onkeydown: (event) => act.key(event, line),

@@ -21,6 +21,7 @@ from tilewright.app.document.items import (
     switch_off,
     switch_on,
     takes_steps,
+    with_comment,
 )
 
 STATEMENTS = [
@@ -136,15 +137,35 @@ def test_no_step_moves_into_an_empty_cell_before_the_schedule() -> None:
 
 
 @given(documents(), st.data())
-def test_a_removed_line_takes_nothing_along(document: Document, data: st.DataObject) -> None:
+def test_a_removed_line_takes_only_its_comment_along(document: Document, data: st.DataObject) -> None:
     before = texts(document)
     index = data.draw(st.integers(0, len(before) - 1))
     removed = remove_item(document, index)
     assert texts(removed) == before[:index] + before[index + 1 :]
     item = schedule_items(document)[index]
     lines, left = lines_of(document.text), lines_of(removed.text)
-    assert left[: item.place.line - 1] == lines[: item.place.line - 1]
+    assert left[: item.first_line - 1] == lines[: item.first_line - 1]
     assert left[len(left) - (len(lines) - item.place.end_line) :] == lines[item.place.end_line :] or not left
+
+
+@given(documents(), st.data(), st.sampled_from(["", "why", "first\n second"]))
+def test_a_comment_is_kept_above_its_line(document: Document, data: st.DataObject, text: str) -> None:
+    before = texts(document)
+    index = data.draw(st.integers(0, len(before) - 1))
+    commented = with_comment(document, index, text)
+    assert texts(commented) == before
+    assert schedule_items(commented)[index].note == text.replace("\n ", "\n")
+    target = data.draw(st.integers(0, len(before) - 1))
+    moved = move_item(commented, index, target)
+    at = texts(moved).index(before[index]) if before.count(before[index]) == 1 else None
+    assert at is None or schedule_items(moved)[at].note == text.replace("\n ", "\n")
+
+
+@pytest.mark.parametrize("text", ["off: sch.vectorize(j)", "%% schedule", "fine\n%% x"])
+def test_a_comment_is_never_a_step_or_a_cell(text: str) -> None:
+    document = read_document(with_lines("sch.vectorize(j)"))
+    with pytest.raises(DocumentError, match="cannot begin with"):
+        with_comment(document, 0, text)
 
 
 @given(documents(), st.data(), st.sampled_from(["sch.parallel(i)", "sch.annotate(\n    i, 'x', 2)"]))

@@ -44,17 +44,20 @@ def row(state: State, text: str, changes: Any = None) -> dict[str, Any]:
 
 
 def test_steps_comments_and_disabled_lines_keep_their_order() -> None:
-    state = opened(with_lines("# words of mine", "# off: sch.unroll(ki)", "sch.parallel(i)"))
+    state = opened(
+        with_lines("# above", "# the line", "# off: sch.unroll(ki)", "sch.parallel(i)", "", "# words of mine")
+    )
     found = rows(state)
     assert [(r.kind, r.text.split("(")[0]) for r in found] == [
         ("step", "C = sch.get_block"),
         ("step", "i, j, k = sch.get_loops"),
         ("step", "ko, ki = sch.split"),
         ("step", "sch.reorder"),
-        ("note", "words of mine"),
         ("off", "sch.unroll"),
         ("step", "sch.parallel"),
+        ("note", "words of mine"),
     ]
+    assert found[4].note == "above\nthe line"
     assert [r.item for r in found if r.kind != "note"] == [0, 1, 2, 3, 4, 5]
     assert [r.number for r in found if r.kind == "step"] == [0, 0, 1, 2, 3]
     assert found[3].comment == "ki stays inside"
