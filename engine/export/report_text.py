@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..execute import Verdict
-from ..hwsim import MachineParameter, Report
+from ..hwsim import ChipReport, MachineParameter, Report
 
 MAX_BOUNDS = 5
 MAX_WAITS = 6
@@ -41,6 +41,7 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
     data = report.to_json()
     blocks = [
         headline(report, verdict),
+        *_chip(report.chip, report.cycles),
         _engines(data["engines"], data["cycles"]),
         _waits(data["engines"]),
         _critical_path(report),
@@ -54,6 +55,26 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
         _findings(data.get("findings", ())),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _chip(chip: ChipReport | None, cycles: int) -> list[str]:
+    """Return the cores with their blocks, the ports that they share, and the blocks that a core holds."""
+    if chip is None:
+        return []
+    rows = [("blocks", "grid", "waves", "last wave", "cores x blocks")]
+    for launch in chip.launches:
+        grid = " x ".join(map(str, launch.extents)) or "-"
+        cores = ", ".join(f"{c.count} x {c.blocks:,}" for c in launch.classes)
+        rows.append((f"{launch.blocks:,}", grid, f"{launch.waves:,}", f"{launch.last_blocks:,}", cores))
+    ports = [("shared by cores", "bytes", "busy", "share", "first core waits")]
+    for port in chip.ports:
+        waits = ", ".join(f"{engine} {count:,}" for engine, count in port.waited.items())
+        share = f"{100 * port.cycles / cycles:.0f} %" if cycles else "-"
+        ports.append((port.name, f"{port.bytes:,}", f"{port.cycles:,}", share, waits or "nothing"))
+    held = [("a core holds", "by", "one more needs")]
+    held += [(f"{n:,}", name, chip.occupancy.more.get(name, "")) for name, n in chip.occupancy.limits.items()]
+    found = table(rows, right=(0, 2, 3)), table(ports, right=(1, 2, 3)), table(held, right=(0,))
+    return [text for text, of in zip(found, (rows, ports, held), strict=True) if len(of) > 1]
 
 
 def _engines(engines: Mapping[str, Any], cycles: int) -> str:

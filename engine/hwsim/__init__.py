@@ -28,6 +28,7 @@ from .machine.parts import (
     Cache,
     DmaEngine,
     Engine,
+    Level,
     MatrixEngine,
     Memory,
     ScalarEngine,
@@ -40,6 +41,7 @@ from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
 from .replay.timeline import ReplayTimeline
 from .report.causes import DecisiveCause, decisive_causes
+from .report.chip import ChipReport
 from .report.critical_path import CriticalPath, PathPart
 from .report.metrics import operations_per_cycle
 from .report.model import (
@@ -82,6 +84,7 @@ __all__ = [
     "CacheRow",
     "CachedTask",
     "CellLife",
+    "ChipReport",
     "CostEstimate",
     "CriticalPath",
     "DecisiveCause",
@@ -94,6 +97,7 @@ __all__ = [
     "Finding",
     "Improvement",
     "Kind",
+    "Level",
     "Listing",
     "Lost",
     "LowerBound",

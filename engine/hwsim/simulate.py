@@ -13,11 +13,13 @@ from .access.placement import place
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .machine.model import Machine
+from .replay.chip import of_residents, replay_chip
 from .replay.steady import MAX_TASKS, WHOLE, replay_tasks
 from .replay.timeline import ReplayTimeline, require_countable, timeline_of
 from .report.metrics import report_of
 from .report.model import Report
 from .tasks.nest import read_nest
+from .tasks.residency import residency_of
 from .tasks.tree import TaskProgram, make_tasks
 
 EXAMPLE_SIZE = 256
@@ -67,13 +69,20 @@ def replayed(
     max_accesses: int = MAX_ACCESSES,
 ) -> tuple[TaskProgram, ReplayTimeline]:
     """Returns the tasks of a program and their timeline, the input of a report. Arguments and errors are those of `simulate`."""
-    program = tasks_of(func, machine, known_plan, max_accesses)
-    return program, timeline_of(program, replay_tasks(program, max_tasks, whole))
+    return _replayed(tasks_of(func, machine, known_plan, max_accesses), max_tasks, whole)
 
 
 def simulate_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, *, whole: int = WHOLE) -> Report:
     """Returns the report of tasks from `tasks_of`: the second half of `simulate`, for callers that check `lower_bound_of` in between."""
-    return report_of(program, timeline_of(program, replay_tasks(program, max_tasks, whole)))
+    return report_of(*_replayed(program, max_tasks, whole))
+
+
+def _replayed(program: TaskProgram, max_tasks: int, whole: int) -> tuple[TaskProgram, ReplayTimeline]:
+    if program.machine.core is None:
+        return program, timeline_of(program, replay_tasks(program, max_tasks, whole))
+    run = replay_chip(program, residency_of(program), max_tasks, whole)
+    program = of_residents(program, run.residents)
+    return program, timeline_of(program, run.simulated, run)
 
 
 # A simulation requires that all parts are known.

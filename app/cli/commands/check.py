@@ -218,7 +218,7 @@ def _known(check: Check, figure: str, report: Report) -> Check:
     unknown = report.unknown
     if unknown is None or figure not in unknown.figures:
         return check
-    is_decided = figure != "overlap" and check.passed == (unknown.limit == "upper")
+    is_decided = figure != "overlap" and unknown.limit != "estimate" and check.passed == (unknown.limit == "upper")
     about = f"{check.detail}; {unknown.reason}"
     return replace(
         check,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -14,11 +14,14 @@ from ..replay.clocks import Variant
 
 
 class PortSpec(msgspec.Struct, frozen=True):
-    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time, the duration of a whole burst."""
+    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time, the duration of a whole burst. Each instance of `level` has
+    one.
+    """
 
     name: str
     bytes_per_cycle: int
     burst_cycles: int
+    level: str = ""
 
 
 class PortUser(msgspec.Struct, frozen=True, eq=False):
@@ -44,39 +47,46 @@ class PortUser(msgspec.Struct, frozen=True, eq=False):
         return not all(map(self.excludes, others))
 
 
-def contended(tasks: Sequence[PortUser]) -> dict[PortSpec, tuple[int, ...]]:
-    """Returns the ports that tasks may request concurrently, with the numbers of all tasks that use them: each grant counts for turns."""
+def contended(tasks: Sequence[PortUser], shared: Collection[str] = ()) -> dict[PortSpec, tuple[int, ...]]:
+    """Returns the ports that tasks may request concurrently, with the numbers of all tasks that use them: each grant counts for turns.
+    Ports of the levels `shared` belong to several cores, which run the same tasks.
+    """
     users: dict[PortSpec, list[int]] = {}
     for number, port_user in enumerate(tasks):
         for port in port_user.ports:
             users.setdefault(port, []).append(number)
     found: dict[PortSpec, tuple[int, ...]] = {}
     for port, numbers in users.items():
-        if any(tasks[n].has_rival(tasks[m] for m in numbers) for n in numbers):
+        if port.level in shared or any(tasks[n].has_rival(tasks[m] for m in numbers) for n in numbers):
             found[port] = tuple(numbers)
     return found
 
 
-def holding_up(kinds: Sequence[Variant], bursts: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Returns the ports that can delay tasks of these kinds, each with the engines that request it.
+def holding_up(
+    kinds: Sequence[Variant], bursts: Sequence[int], crowds: Mapping[int, int] | None = None
+) -> dict[int, frozenset[int]]:
+    """Returns the ports that can delay tasks of these kinds, each with the engines that request it. `crowds` has the ports that several
+    cores share, with their number.
 
-    Before each burst of a task every other engine has at most one burst. A port is left out if each task's requests still complete within
-    its duration. Of several ports with equal requests only the last is kept.
+    Before each burst of a task every other engine has at most one burst; if cores share a port, each core has one for each of its engines.
+    A port is left out if each task's requests still complete within its duration. Of several ports with equal requests only the last is
+    kept.
     """
-    found: dict[tuple[int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
+    found: dict[tuple[int, int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
     for port, burst in enumerate(bursts):
         asked = [dict(kind.demands).get(port, 0) for kind in kinds]
         longest: dict[int, int] = {}
         for kind, cycles in zip(kinds, asked, strict=True):
             if cycles:
                 longest[kind.engine] = max(longest.get(kind.engine, 0), min(cycles, burst))
-        everyone = sum(longest.values())
+        cores = (crowds or {}).get(port, 1)
+        everyone = sum(longest.values()) if cores == 1 else cores * len(longest) * max(longest.values(), default=0)
         if any(
             kind.setup + cycles + -(-cycles // burst) * (everyone - longest[kind.engine]) > kind.duration
             for kind, cycles in zip(kinds, asked, strict=True)
             if cycles
         ):
-            found[burst, tuple(asked)] = port, frozenset(longest)
+            found[burst, cores, tuple(asked)] = port, frozenset(longest)
     return dict(found.values())
 
 
@@ -95,12 +105,12 @@ def _port(memory: Memory, name: str, parts: int, *, written: bool) -> PortSpec:
     width = (memory.write_bytes_per_cycle if written and not shared else memory.read_bytes_per_cycle) // parts
     side = "port" if shared else "write port" if written else "read port"
     burst = memory.interleave_bytes if parts > 1 and memory.has_bank_ports else memory.burst_bytes
-    return PortSpec(f"{name} {side}", width, over(burst, width))
+    return PortSpec(f"{name} {side}", width, over(burst, width), memory.level)
 
 
 def bus_port(bus: Bus) -> PortSpec:
     """Returns a bus as a port."""
-    return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle))
+    return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle), bus.level)
 
 
 def ports_of(

@@ -25,6 +25,7 @@ from .parts import (
     Cache,
     DmaEngine,
     Engine,
+    Level,
     MatrixEngine,
     Memory,
     ScalarEngine,
@@ -109,6 +110,7 @@ class _Reader:
         engines = self._sections(table, "engines")
         caches = self._sections(table, "caches") if "caches" in table else {}
         buses = self._sections(table, "buses") if "buses" in table else {}
+        levels = self._sections(table, "levels") if "levels" in table else {}
         head = self._convert(table | {group: [] for group in GROUPS}, Machine, ())
         machine = msgspec.structs.replace(
             head,
@@ -116,6 +118,7 @@ class _Reader:
             engines=tuple(self._engine(n, t) for n, t in engines.items()),
             caches=tuple(self._convert(t | {"name": n}, Cache, ("caches", n)) for n, t in caches.items()),
             buses=tuple(self._convert(t | {"name": n}, Bus, ("buses", n)) for n, t in buses.items()),
+            levels=tuple(self._convert(t | {"name": n}, Level, ("levels", n)) for n, t in levels.items()),
         )
         violation = find_violation(machine)
         if violation is not None:
@@ -183,7 +186,7 @@ class _Reader:
             )
         named = cast("dict[str, str]", sources)
         for key in named:
-            if key not in target.__struct_fields__:
+            if key not in target.__struct_encode_fields__:
                 raise self._placed(refuse("unknown-key", f"{where}: a source for {key!r}, which is not a parameter", found=f"source.{key}",
                                           expected=_keys(target)), section, f"source.{key}")  # fmt: skip
         try:
@@ -235,5 +238,5 @@ def _key_in(message: str) -> str:
 
 def _keys(target: type[msgspec.Struct]) -> str:
     groups = GROUPS if target is Machine else ()
-    fields = [f for f in target.__struct_fields__ if f not in ("name", "source", *groups)]
+    fields = [f for f in target.__struct_encode_fields__ if f not in ("name", "source", *groups)]
     return ", ".join(fields)

@@ -6,6 +6,7 @@ A machine is frozen and hashable. `replace` returns a modified machine that has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from .parts import (
     Cache,
     DmaEngine,
     Engine,
+    Level,
     Memory,
     Part,
     Positive,
@@ -38,6 +40,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engines: tuple[Engine, ...]
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
+    levels: tuple[Level, ...] = ()
     description: Annotated[str, described("One-line description.")] = ""
     source: Sources = ()
 
@@ -61,6 +64,29 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def engine(self, name: str) -> Engine:
         """Returns the engine called `name`. Raises KeyError."""
         return _named(self.engines, name)
+
+    @property
+    def core(self) -> Level | None:
+        """The innermost level; None if the machine has no levels and is one core."""
+        around = {level.within for level in self.levels}
+        return next((level for level in self.levels if level.name not in around), None)
+
+    @property
+    def cores(self) -> int:
+        """The number of cores."""
+        return prod(level.count for level in self.levels)
+
+    def cores_around(self, level: str) -> int:
+        """Returns the number of cores in one instance of a level; of the chip for ""."""
+        names, found = {lv.within: lv for lv in self.levels}, 1
+        while (inside := names.get(level)) is not None:
+            found, level = found * inside.count, inside.name
+        return found
+
+    @property
+    def shared_levels(self) -> frozenset[str]:
+        """The levels whose instances have several cores; "" is the chip."""
+        return frozenset(name for name in ("", *(level.name for level in self.levels)) if self.cores_around(name) > 1)
 
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]:
         """Returns the cache levels between an engine and a memory, the nearest to the engine first."""
@@ -139,7 +165,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return getattr(part, field)
 
     def parts(self, group: str) -> tuple[Part, ...]:
-        """Returns the memories, engines, caches or buses."""
+        """Returns the memories, engines, caches, buses or levels."""
         return cast("tuple[Part, ...]", getattr(self, group))
 
     def _part(self, owner: str, path: str) -> tuple[str, Part]:
@@ -181,7 +207,8 @@ def _by_channel(part: P, split: Split) -> P:
 def _rate(engine: DmaEngine, split: Split, memories: Sequence[Memory]) -> Bus:
     """Returns the copy rate of an engine as a bus: its channels are granted the largest burst of the memories that they reach."""
     burst = max(m.burst_bytes for m in memories if m.name in (*engine.reads, *engine.writes))
-    return Bus(f"{engine.name} channels", tuple(c.name for c in split[engine.name]), engine.bytes_per_cycle, burst)
+    channels = tuple(c.name for c in split[engine.name])
+    return Bus(f"{engine.name} channels", channels, engine.bytes_per_cycle, burst, engine.level)
 
 
 N = TypeVar("N", Memory, Engine)

@@ -35,6 +35,13 @@ RATED = ("cast", "div", "erf", "exp", "log", "max", "pow", "rsqrt", "shuffle", "
 """Operations that `rates` may name. "max" includes minima, "sin" all trigonometric functions, "shuffle" is a step of a row reduction."""
 
 
+MOST_INSTANCES = 1 << 16
+MOST_RESIDENTS = 1 << 8
+"""Limits on the instances of a level, and on the blocks that a core holds."""
+
+EACH = "The level whose instances have one each, by name; one on the chip by default."
+
+
 def described(text: str) -> Meta:
     """Annotates a key with its description, a sentence or two."""
     return Meta(description=text)
@@ -127,6 +134,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     block_scopes: Annotated[
         tuple[str, ...], described("Scopes of single physical blocks: the i-th scope is the i-th block.")
     ] = ()
+    level: Annotated[str, described(EACH)] = ""
     source: Sources = ()
 
     @property
@@ -189,6 +197,7 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         str,
         described("Engines of one unit share its hardware and its queue: they run one at a time, in program order."),
     ] = ""
+    level: Annotated[str, described("The level of the cores, if the machine has levels.")] = ""
     source: Sources = ()
 
 
@@ -472,9 +481,61 @@ class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engines: Annotated[tuple[str, ...], described("The engines that share it, by name.")]
     bytes_per_cycle: Annotated[Positive, described("Bandwidth.")]
     burst_bytes: Annotated[Positive, described("Unit of arbitration between its engines.")] = 1
+    level: Annotated[str, described(EACH)] = ""
     source: Sources = ()
 
 
-Part = Memory | Engine | Cache | Bus
-GROUPS = ("memories", "engines", "caches", "buses")
+class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"within": "in"}):
+    """A level of the chip, such as clusters and the cores in them. Parts with this `level` exist once in each of its instances, other parts
+    once on the chip.
+
+    The innermost level are the cores: the blocks of a program (loops bound to `blockIdx` or `core`) are handed out to them. The keys from
+    `dispatch` on say how, and how many blocks a core holds at the same time.
+    """
+
+    name: str
+    count: Annotated[
+        int, Meta(ge=1, le=MOST_INSTANCES), described("Number of instances in each instance of the level around.")
+    ]
+    within: Annotated[str, described("The level around, by name; the chip by default.")] = ""
+    dispatch: Annotated[
+        Literal["persistent", "round_robin", "static", "first_free"],
+        described(
+            'How blocks are handed out. "persistent": block i to core i modulo the number of cores, whose blocks follow each other like '
+            'iterations of a loop; "round_robin": the same, but a block starts when the one before it has ended; "static": to each core a '
+            'range of consecutive blocks; "first_free": the next block to the core that has ended first.'
+        ),
+    ] = "persistent"
+    start_cycles: Annotated[
+        Natural, described("Cycles until the first task of a block is issued; if blocks are persistent, of the first.")
+    ] = 0
+    blocks: Annotated[int, Meta(ge=1, le=MOST_RESIDENTS), described("Blocks that a core holds at most.")] = 1
+    threads: Annotated[Natural, described("Threads that a core holds at most. 0: any number.")] = 0
+    warp_threads: Annotated[Positive, described("Threads per warp: blocks are rounded up to whole warps.")] = 32
+    registers: Annotated[
+        Natural, described("Registers of 4 bytes of a core, for the buffers of `register_memories`. 0: any number.")
+    ] = 0
+    register_granule: Annotated[Positive, described("Registers of a warp are multiples of it.")] = 1
+    register_parts: Annotated[
+        Positive, described("Equal parts of the registers: the registers of a warp are in one of them.")
+    ] = 1
+    thread_registers: Annotated[
+        Natural, described("Registers that each thread needs beside its buffers, such as for addresses.")
+    ] = 0
+    register_memories: Annotated[
+        tuple[str, ...], described("The memories whose buffers are in registers, by name.")
+    ] = ()
+    shared_bytes: Annotated[
+        Natural, described("Bytes of a core for the buffers of blocks in `shared_memories`. 0: any number.")
+    ] = 0
+    shared_granule: Annotated[Positive, described("The bytes of a block are multiples of it.")] = 1
+    reserved_bytes: Annotated[Natural, described("Bytes that each block needs beside its buffers.")] = 0
+    shared_memories: Annotated[
+        tuple[str, ...], described("The memories whose buffers count against `shared_bytes`, by name.")
+    ] = ()
+    source: Sources = ()
+
+
+Part = Memory | Engine | Cache | Bus | Level
+GROUPS = ("memories", "engines", "caches", "buses", "levels")
 """The fields of a machine that hold its parts."""

@@ -9,7 +9,7 @@ import msgspec
 
 from ...ir import dtype as dt
 from ..errors import MachineError, refuse
-from .parts import RATED, Bus, Cache, DmaEngine, Engine, Memory, SystolicEngine
+from .parts import RATED, Bus, Cache, DmaEngine, Engine, Level, Memory, SystolicEngine
 
 TABLES = ("rates", "cycles_by_type", "passes_by_type", "lanes_by_type")
 
@@ -25,6 +25,10 @@ class Parted(Protocol):
     def caches(self) -> tuple[Cache, ...]: ...
     @property
     def buses(self) -> tuple[Bus, ...]: ...
+    @property
+    def levels(self) -> tuple[Level, ...]: ...
+    @property
+    def core(self) -> Level | None: ...
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]: ...
 
 
@@ -84,6 +88,9 @@ def find_violation(machine: Parted) -> Violation | None:
         violation = _cache_violation(cache, machine)
         if violation is not None:
             return violation
+    violation = _level_violation(machine)
+    if violation is not None:
+        return violation
     if not machine.engines:
         expected = "at least one [engines.NAME]"
         return Violation("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
@@ -233,4 +240,52 @@ def _cache_violation(cache: Cache, machine: Parted) -> Violation | None:
             )
             expected = f"a multiple of {inner[0].line_bytes}"
             return Violation("uneven-lines", message, section, "line_bytes", f"{cache.line_bytes} bytes", expected)
+    return None
+
+
+def _level_violation(machine: Parted) -> Violation | None:
+    """Checks that levels are nested in each other, and that engines belong to the cores."""
+    names = [level.name for level in machine.levels]
+    known = ", ".join(names) or "no level"
+    around: dict[str, str] = {}
+    for level in machine.levels:
+        section = ("levels", level.name)
+        if level.within and level.within not in names:
+            message = f"level {level.name!r} is in an unknown level {level.within!r}"
+            return Violation("unknown-level", message, section, "in", repr(level.within), known)
+        if level.within in around:
+            message = f"levels {around[level.within]!r} and {level.name!r} are both in {level.within or 'the chip'}"
+            return Violation(
+                "levels-apart", message, section, "in", repr(level.within), "levels that are nested in each other"
+            )
+        around[level.within] = level.name
+        for key in ("register_memories", "shared_memories"):
+            of_cores = [m.name for m in machine.memories if m.level == level.name]
+            for name in (n for n in getattr(level, key) if n not in of_cores):
+                message = f"{key} of level {level.name!r} names {name!r}, which is no memory of this level"
+                return Violation("unknown-memory", message, section, key, repr(name), ", ".join(of_cores))
+    nested, here = 0, ""
+    while (here := around.get(here, "")) and nested < len(names):
+        nested += 1
+    if nested < len(names):
+        section = ("levels", names[0])
+        return Violation(
+            "levels-apart", "levels are in each other", section, "in", known, "one level in the chip, others in it"
+        )
+    core = machine.core
+    for group in ("memories", "engines", "buses"):
+        for part in getattr(machine, group):
+            section = (group, part.name)
+            if part.level and part.level not in names:
+                message = f"{part.name!r} belongs to an unknown level {part.level!r}"
+                return Violation("unknown-level", message, section, "level", repr(part.level), known)
+            if group == "engines" and core is not None and part.level != core.name:
+                message = f"engine {part.name!r} does not belong to the cores"
+                found = repr(part.level) if part.level else "the chip"
+                return Violation("engine-level", message, section, "level", found, f'level = "{core.name}"')
+    if core is not None and machine.caches:
+        message = "the simulator has no caches that several cores share"
+        return Violation(
+            "caches-of-cores", message, ("caches", machine.caches[0].name), "", core.name, "no caches, or no levels"
+        )
     return None

@@ -12,7 +12,7 @@ determines the future: `key` returns that state.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -74,9 +74,7 @@ class Clocks:
     until it determines them, and it overrides the methods at the end.
     """
 
-    def __init__(
-        self, table: Sequence[Variant], queues: Sequence[int], cell_count: int, longest_preload: int = 0
-    ) -> None:
+    def __init__(self, table: list[Variant], queues: Sequence[int], cell_count: int, longest_preload: int = 0) -> None:
         engines = len(queues)
         self.starts: list[int] = []
         self.ends: list[int] = []
@@ -85,9 +83,14 @@ class Clocks:
         self.now = 0
         """The moment of the last issue."""
         self.free = [0] * engines
-        self._table = table
+        self.users: Mapping[int, Collection[int]] = {}
+        """The ports that can delay tasks, with the engines that request them."""
+        self.cores = 1
+        """The cores that run the tasks issued from now on, each its own; the tasks of one are replayed."""
+        self.table = table
         self._rows: list[Row] = []
-        self._queues = tuple(queues)
+        self.queues = tuple(queues)
+        self.cell_count = cell_count
         self._longest_preload = longest_preload
         # Start times of each engine's tasks that were in its queue at the last issue.
         self._waiting: list[deque[int]] = [deque() for _ in queues]
@@ -110,7 +113,7 @@ class Clocks:
         engine, duration, latency, reads, writes, demands, preloads = rows[number]
         ready, released = self._ready, self._released
         waiting = self._waiting[engine]
-        if len(waiting) == self._queues[engine]:
+        if len(waiting) == self.queues[engine]:
             taken = waiting.popleft()
             if taken > self.now:
                 self.now, self._blocker = taken, engine
@@ -153,7 +156,7 @@ class Clocks:
             ready[cell], self._writer[cell] = there, task
 
     def _learn(self) -> None:
-        self._rows.extend(map(self._row, self._table[len(self._rows) :]))
+        self._rows.extend(map(self._row, self.table[len(self._rows) :]))
 
     def _row(self, variant: Variant) -> Row:
         """Returns the data of a variant for `issue`."""
@@ -187,7 +190,7 @@ class Clocks:
 
     def skip(self, cycles: Mapping[int, int], number: int, since: int) -> None:
         """Skips repeat `number`: engines without a task since task `since` are idle. `cycles` are those of repeats that were skipped."""
-        busy = {self._table[number].engine for number in self.numbers[since:]}
+        busy = {self.table[number].engine for number in self.numbers[since:]}
         for engine, skipped in enumerate(self._skipped):
             for other in skipped:
                 skipped[other] = cycles.get(other, skipped[other])
@@ -197,7 +200,7 @@ class Clocks:
     @property
     def units(self) -> list[int]:
         """The engine of each issued task."""
-        return [self._table[number].engine for number in self.numbers]
+        return [self.table[number].engine for number in self.numbers]
 
     def over_by(self, tasks: int) -> int | None:
         """Returns when the first `tasks` tasks are complete, with their results; None if unknown."""
@@ -206,7 +209,7 @@ class Clocks:
         for task in range(len(over) - 1, tasks):
             if ends[task] >= NEVER:
                 return None
-            latest = max(latest, ends[task] + self._table[self.numbers[task]].latency)
+            latest = max(latest, ends[task] + self.table[self.numbers[task]].latency)
             over.append(latest)
         return over[tasks]
 
@@ -219,6 +222,10 @@ class Clocks:
         over = self.over_by(len(self.numbers))
         assert over is not None
         return over
+
+    def begin(self, cycles: int) -> None:
+        """Begins a block: the next task is issued as many cycles after all tasks are complete, with their results."""
+        self.now, self._blocker = self.finish() + cycles, NOBODY
 
     # Open times: where a law of ports comes in.
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from ..tasks.tree import TaskProgram
 from ..tasks.variants import TaskVariant
-from .steady import MAX_TASKS, replay_tasks
+from .chip import cycles_of
+from .steady import MAX_TASKS
 
 Change = Callable[[TaskVariant], TaskVariant]
 
@@ -35,8 +36,9 @@ class _Changed(Sequence[TaskVariant]):
 
 def cycles_without(program: TaskProgram, change: Change, max_tasks: int = MAX_TASKS) -> int:
     """Returns the makespan with changed tasks. Raises MachineError as `replay_tasks` does."""
+    program = program.base or program
     variants = cast("list[TaskVariant]", _Changed(program.variants, change))
-    return replay_tasks(replace(program, variants=variants), max_tasks, whole=0).cycles
+    return cycles_of(replace(program, variants=variants, counts={}), max_tasks, whole=0)
 
 
 def without_conflicts(template: int, buffers: tuple[str, ...]) -> Change:

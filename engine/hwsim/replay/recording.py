@@ -14,12 +14,22 @@ from .repeats import Place, Repeat, length_of
 
 
 class Recording(msgspec.Struct, eq=False):
-    """The clocks, and of each task its place; the repeats, inner before outer. `path` has the iterations of the loops around."""
+    """The clocks, and of each task its place; the repeats, inner before outer. `path` has the iterations of the loops around. A core holds
+    `residents` blocks, each with `cells` cells of its own.
+    """
 
     clocks: Clocks
     places: list[Place] = []
     repeats: list[Repeat] = []
     path: list[int] = []
+    residents: int = 1
+    cells: int = 0
+
+    def cells_of(self, node: TaskLoop) -> Sequence[int]:
+        """Returns the cells of a loop, of all blocks that the core holds."""
+        if self.residents == 1:
+            return node.cells
+        return [cell + n * self.cells for n in range(self.residents) for cell in node.cells]
 
     def mark(self) -> Mark:
         """Returns the progress."""
@@ -43,7 +53,7 @@ class Recording(msgspec.Struct, eq=False):
         return block_of(start, end, len(self.path) - 1, clocks.numbers, self.places, self.repeats, clocks.stalls)
 
     def repeat(self, node: TaskLoop, start: Mark, end: Mark, extra: int, period: int) -> None:
-        """Skips `extra` copies of the tasks between two marks."""
+        """Skips `extra` copies of the tasks between two marks, `period` iterations each."""
         repeat = self._add(node, start, end, extra, period)
         self.clocks.skip({repeat.number: repeat.omitted}, repeat.number, repeat.last)
         # The tasks replayed behind the repeat are those of the last iterations.

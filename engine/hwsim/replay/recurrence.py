@@ -32,29 +32,30 @@ class Recurrence(Protocol):
         ...
 
 
-def recurrence_of(recording: Recording, node: TaskLoop, run: Run) -> Recurrence:
-    """Returns the recurrence of a run of iterations."""
-    return (GrowingIterations if run.grows else EqualIterations)(recording, node, run)
+def recurrence_of(recording: Recording, node: TaskLoop, run: Run, step: int = 1) -> Recurrence:
+    """Returns the recurrence of a run of iterations; each stands for `step` of the loop's."""
+    return (GrowingIterations if run.grows else EqualIterations)(recording, node, run, step)
 
 
 class _Iterations:
     """The iterations of a run, with the marks before each since the last repeat."""
 
-    def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
-        self._recording, self._node, self._run = recording, node, run
+    def __init__(self, recording: Recording, node: TaskLoop, run: Run, step: int = 1) -> None:
+        self._recording, self._node, self._run, self._step = recording, node, run, step
         self._marks: list[Mark] = []
 
     def _state(self, i: int, *, idle: bool) -> Hashable:
         """Returns the state before iteration `i`; see `Clocks.key`."""
-        run, node = self._run, self._node
-        return (i - run.start) % run.period, *self._recording.clocks.key(node.engines, node.cells, idle=idle)
+        run, node, recording = self._run, self._node, self._recording
+        cells = recording.cells_of(node)
+        return (i - run.start) % run.period, *recording.clocks.key(node.engines, cells, idle=idle)
 
 
 class EqualIterations(_Iterations):
     """Iterations that are equal, or equal after a period."""
 
-    def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
-        super().__init__(recording, node, run)
+    def __init__(self, recording: Recording, node: TaskLoop, run: Run, step: int = 1) -> None:
+        super().__init__(recording, node, run, step)
         self._seen: dict[Hashable, int] = {}
         self._steady: tuple[int, int] | None = None
         """The mark at which the steady state begins, and its period in iterations."""
@@ -77,7 +78,7 @@ class EqualIterations(_Iterations):
         until = self._recording.settled(marks, first, period)
         if until is None:
             return 0
-        self._recording.repeat(self._node, marks[until - period], marks[until], extra, period)
+        self._recording.repeat(self._node, marks[until - period], marks[until], extra, period * self._step)
         marks.clear()
         return extra * period
 
@@ -85,8 +86,8 @@ class EqualIterations(_Iterations):
 class GrowingIterations(_Iterations):
     """Iterations whose inner loops get longer or shorter from each to the next."""
 
-    def __init__(self, recording: Recording, node: TaskLoop, run: Run) -> None:
-        super().__init__(recording, node, run)
+    def __init__(self, recording: Recording, node: TaskLoop, run: Run, step: int = 1) -> None:
+        super().__init__(recording, node, run, step)
         self._keys: list[Hashable] = []
 
     def skip(self, i: int) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .arbiter import Port
 from .clocks import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, TaskStall, Variant
+from .crowd import CrowdPort
 
 Wait = tuple[int, int, int, int]
 """A dependence of a task on another: (cause, cell, task, cycles from the end of that task to the start of this one)."""
@@ -54,17 +55,18 @@ class _Readers:
 
 class SharedClocks(Clocks):
     """Clocks with a law of ports; `bursts` has the cycles of a burst of each port, `users` the ports that matter, with the engines that
-    ever request each (default: all engines for all ports).
+    ever request each (default: all engines for all ports). `crowds` has the ports that equal cores share, with the number of cores.
     """
 
     def __init__(
         self,
-        table: Sequence[Variant],
+        table: list[Variant],
         queues: Sequence[int],
         cell_count: int,
         bursts: Sequence[int],
         users: Mapping[int, Collection[int]] | None = None,
         longest_preload: int = 0,
+        crowds: Mapping[int, int] | None = None,
     ) -> None:
         super().__init__(table, queues, cell_count, longest_preload)
         engines = range(len(queues))
@@ -77,8 +79,14 @@ class SharedClocks(Clocks):
         self._readers: dict[int, _Readers] = {}  # of cells with readers whose ends are unknown
         # The moment up to which ports are simulated.
         self._clock = 0
-        self._users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
-        self._ports = {number: Port(bursts[number]) for number in self._users}
+        self.users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
+        self._ports = {number: Port(bursts[number]) for number in self.users}
+        self._crowds = {n: CrowdPort(bursts[n], cores) for n, cores in (crowds or {}).items() if n in self.users}
+        self._ports.update(self._crowds)
+        # The cores that run each task which has not made its requests.
+        self._sharing: dict[int, int] = {}
+        self.dones: dict[int, int] = {}
+        """When the requests of each task at ports of several cores complete."""
         self._unsettled: set[int] = set()
         # The moment at which each engine's task requests its ports, or, after that, the known completion of its last request.
         self._moments = [NEVER] * len(engines)
@@ -91,9 +99,11 @@ class SharedClocks(Clocks):
         """Issues a task of variant `number`."""
         if number >= len(self._rows):
             self._learn()
+        if self._crowds:
+            self._sharing[len(self.numbers)] = self.cores
         engine = self._rows[number][0]
         queued = len(self._waiting[engine]) + len(self._pending[engine])
-        if self.free[engine] >= NEVER and queued == self._queues[engine]:
+        if self.free[engine] >= NEVER and queued == self.queues[engine]:
             self._make_room(engine)
         if self.free[engine] >= NEVER:
             self._issue_open(number)
@@ -101,7 +111,7 @@ class SharedClocks(Clocks):
             super().issue(number)
 
     def _demands(self, variant: Variant) -> Pairs:
-        return tuple(asked for asked in variant.demands if asked[0] in self._users)
+        return tuple(asked for asked in variant.demands if asked[0] in self.users)
 
     def _make_room(self, engine: int) -> None:
         """Advances until the queue has room, at the start of its first task."""
@@ -256,7 +266,7 @@ class SharedClocks(Clocks):
 
     def _begin(self, number: int, task: int, start: int) -> int:
         engine, duration, _, _, _, demands, _ = self._rows[number]
-        asks = start + self._table[number].setup
+        asks = start + self.table[number].setup
         running = self._running[engine] = _Running(task, start + duration, demands)
         self._moments[engine] = asks
         end = self._alone(engine, running)
@@ -271,9 +281,11 @@ class SharedClocks(Clocks):
         asks = self._moments[engine]
         for number, cycles in running.demands:
             done = asks + cycles
+            if number in self._crowds:
+                return NEVER
             if done > running.work or not self._ports[number].is_free(self._clock):
                 return NEVER
-            for other in self._users[number]:
+            for other in self.users[number]:
                 if other != engine and self._may_ask(other) < done:
                     return NEVER
         for number, _ in running.demands:
@@ -296,8 +308,12 @@ class SharedClocks(Clocks):
 
     def _ask(self, engine: int, running: _Running) -> None:
         self._moments[engine] = NEVER
+        cores = self._sharing.get(running.task, 1)
         for port, cycles in running.demands:
-            self._ports[port].request(engine, cycles, self._clock)
+            if port in self._crowds:
+                self._crowds[port].request_of(cores, engine, cycles, self._clock)
+            else:
+                self._ports[port].request(engine, cycles, self._clock)
             running.dones[port] = NEVER
             self._unsettled.add(port)
 
@@ -346,6 +362,10 @@ class SharedClocks(Clocks):
         """Ends a task whose last request completes now."""
         now, work = self._clock, running.work
         self._running[engine], self._moments[engine] = None, NEVER
+        if self._crowds:
+            crowded = [done for number, done in running.dones.items() if number in self._crowds]
+            self.dones[running.task] = max(crowded, default=0)
+            self._sharing.pop(running.task, None)
         if now > work:
             port = max(number for number, done in running.dones.items() if done == now)
             self.stalls.append(TaskStall(running.task, engine, "port", port, NOBODY, now - work))
@@ -375,7 +395,10 @@ class SharedClocks(Clocks):
             if engine in engines:
                 ahead = [start - now for start in self._waiting[engine] if start > now]
                 found += (len(ahead), *ahead)
-            found += [(task - first, numbers[task], self._seen(waits, first)) for task, _, _, waits in pending]
+            found += [
+                (task - first, numbers[task], self._sharing.get(task, 0), self._seen(waits, first))
+                for task, _, _, waits in pending
+            ]
         for cell in cells:
             if self._ready[cell] >= NEVER:
                 found.append((cell, self._writer[cell] - first))
@@ -411,3 +434,7 @@ class SharedClocks(Clocks):
         while any(self._pending) or any(r is not None for r in self._running):
             self._step()
         return super().finish()
+
+    def begin(self, cycles: int) -> None:
+        super().begin(cycles)
+        self._ahead = 0

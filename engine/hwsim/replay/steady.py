@@ -12,7 +12,7 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -53,30 +53,35 @@ class Simulated(msgspec.Struct, frozen=True, eq=False):
 def replay_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> Simulated:
     """Replays a program, up to `whole` tasks completely. Raises MachineError if more than `max_tasks` tasks have to be replayed."""
     # A complete replay compares no states.
-    replay = _Replay(program, max_tasks, watches=_most(program.tree) > whole)
-    replay.nodes(program.tree, {}, {})
-    found = replay.recording
-    skipped = sum(repeat.omitted for repeat in found.repeats)
-    return Simulated(found.clocks, found.places, tuple(found.repeats), found.clocks.finish() + skipped)
+    replay = Replay(program, clocks_of(program, [], max_tasks), max_tasks, watches=most_tasks(program.tree) > whole)
+    return replay.simulated()
 
 
-def clocks_of(program: TaskProgram, kinds: Sequence[Variant], max_tasks: int = MAX_TASKS) -> Clocks:
-    """Returns the clocks for tasks of these kinds, a list that may grow. They include only those ports of the program that can delay a
-    task.
+def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_TASKS, residents: int = 1) -> Clocks:
+    """Returns the clocks for tasks of these kinds, a list that may grow, of so many blocks at a time. They include only those ports of the
+    program that can delay a task.
     """
-    known = kinds, program.machine.queues, len(program.places.of_cell)
+    queues = tuple(residents * tasks for tasks in program.machine.queues)
+    known = kinds, queues, residents * len(program.places.of_cell)
     bursts = [port.burst_cycles for port in program.ports]
     preload = program.machine.longest_preload
     if not bursts:
         return Clocks(*known, preload)
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
-    late = holding_up(every, bursts)
-    return SharedClocks(*known, bursts, late, preload) if late else Clocks(*known, preload)
+    crowds = crowds_of(program)
+    late = holding_up(every, bursts, crowds)
+    return SharedClocks(*known, bursts, late, preload, crowds) if late else Clocks(*known, preload)
 
 
-def _most(nodes: tuple[TaskNode, ...]) -> int:
+def crowds_of(program: TaskProgram) -> dict[int, int]:
+    """Returns the ports that several cores share, by number, with the cores around one."""
+    around = {number: program.machine.cores_around(port.level) for number, port in enumerate(program.ports)}
+    return {number: cores for number, cores in around.items() if cores > 1}
+
+
+def most_tasks(nodes: tuple[TaskNode, ...]) -> int:
     """Returns the maximum number of tasks, including empty ones."""
-    return sum(n.extent * _most(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
+    return sum(n.extent * most_tasks(n.children) if isinstance(n, TaskLoop) else 1 for n in nodes)
 
 
 class _Body(msgspec.Struct, frozen=True, eq=False):
@@ -89,31 +94,44 @@ class _Body(msgspec.Struct, frozen=True, eq=False):
     like: dict[Var, int]
 
 
-class _Replay:
-    def __init__(self, program: TaskProgram, max_tasks: int, *, watches: bool) -> None:
-        self._kinds: list[Variant] = []
-        self._variants = program.variants
-        self.recording = Recording(clocks_of(program, self._kinds, max_tasks))
+class Replay:
+    """A replay of the tasks of a program, with these clocks."""
+
+    def __init__(self, program: TaskProgram, clocks: Clocks, max_tasks: int, *, watches: bool) -> None:
+        self.program = program
+        self.recording = Recording(clocks)
         self._max_tasks = max_tasks
         self._watches = watches
 
+    def simulated(self) -> Simulated:
+        """Replays all tasks."""
+        self.nodes(self.program.tree, {}, {})
+        found = self.recording
+        skipped = sum(repeat.omitted for repeat in found.repeats)
+        return Simulated(found.clocks, found.places, tuple(found.repeats), found.clocks.finish() + skipped)
+
     def nodes(self, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int]) -> None:
         """Replays the tasks with loops around at iterations `at`; they are equivalent to those at `like`."""
-        clocks, places, path = self.recording.clocks, self.recording.places, self.recording.path
+        places = self.recording.places
         for node in nodes:
             if isinstance(node, TaskLoop):
                 self._loop(node, at, like)
                 continue
             number = node.variants.at(like)
             if number != NOTHING:
-                if number >= len(self._kinds):
-                    self._kinds.extend(v.replay for v in self._variants[len(self._kinds) :])
-                clocks.issue(number)
-                places.append(tuple(path))
+                self._issue(number)
                 if len(places) > self._max_tasks:
                     raise refuse("too-many-tasks", f"the schedule creates more than {self._max_tasks} distinct tasks, too many to replay "
                                  "one by one", *node.blocks,
                                  expected="larger tiles, or factors that divide the extents")  # fmt: skip
+
+    def _issue(self, number: int) -> None:
+        """Issues a task of a variant."""
+        clocks, found = self.recording.clocks, self.recording
+        if number >= len(clocks.table):
+            clocks.table.extend(v.replay for v in self.program.variants[len(clocks.table) :])
+        clocks.issue(number)
+        found.places.append(tuple(found.path))
 
     def _loop(self, node: TaskLoop, at: Mapping[Var, int], like: Mapping[Var, int]) -> None:
         path = self.recording.path

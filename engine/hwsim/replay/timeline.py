@@ -15,6 +15,7 @@ from propcache.api import cached_property
 from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
+from .chip import ChipRun
 from .clocks import TaskStall
 from .repeats import Place, Repeat, weights
 from .series import Column, Copies
@@ -40,7 +41,7 @@ class ReplayTimeline(msgspec.Struct, frozen=True, eq=False, dict=True):
     number for engines that share a unit.
 
     `places` are the iterations of the loops around each, `instances` these as one number, row-major. `free` is when each unit of engines
-    completes its last task; `cycles` the makespan, in real cycles.
+    completes its last task; `cycles` the makespan, in real cycles. On a chip the tasks are those of the first core.
     """
 
     numbers: Column
@@ -56,6 +57,7 @@ class ReplayTimeline(msgspec.Struct, frozen=True, eq=False, dict=True):
     stalls: list[TaskStall]
     repeats: tuple[Repeat, ...]
     cycles: int
+    chip: ChipRun | None = None
 
     @property
     def length(self) -> int:
@@ -247,10 +249,11 @@ class _Walk:
                 yield copy
 
 
-def timeline_of(program: TaskProgram, simulated: Simulated) -> ReplayTimeline:
+def timeline_of(program: TaskProgram, simulated: Simulated, chip: ChipRun | None = None) -> ReplayTimeline:
     """Returns the columns of a replay. Raises MachineError if the program exceeds the limit on cycles."""
     clocks = simulated.clocks
-    require_countable("cycles", simulated.cycles)
+    cycles = simulated.cycles if chip is None else chip.cycles
+    require_countable("cycles", cycles)
     numbers = np.array(clocks.numbers, np.int64)
     variants = program.variants
     starts = np.array(clocks.starts, np.int64)
@@ -270,7 +273,8 @@ def timeline_of(program: TaskProgram, simulated: Simulated) -> ReplayTimeline:
         tuple(clocks.free),
         clocks.stalls,
         simulated.repeats,
-        simulated.cycles,
+        cycles,
+        chip,
     )
 
 

@@ -13,6 +13,7 @@ from ..machine.parts import DmaEngine, ScalarEngine
 from ..replay.occupancy import Column, Occupancy
 from ..replay.timeline import ReplayTimeline
 from ..tasks.tree import TaskProgram, Template
+from .chip import ChipReport, chip_findings
 from .finding import Finding, by_severity
 from .model import MemoryReport
 from .uncoalesced_finding import uncoalesced_findings
@@ -27,6 +28,7 @@ def find(
     counts: Mapping[int, int],
     memory: Mapping[str, MemoryReport],
     held: Occupancy,
+    chip: ChipReport | None = None,
 ) -> tuple[Finding, ...]:
     """Returns the findings that need no further replay, the worst first; `counts` is the number of runs of each variant."""
     found = [
@@ -40,6 +42,7 @@ def find(
         *_left_out(program),
         *_bounded(program, counts),
         *_assumed(program),
+        *(chip_findings(chip, timeline.cycles) if chip is not None else ()),
     ]
     return by_severity(found)
 

@@ -15,10 +15,11 @@ from ...ir import Buffer, build
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
-from ..replay.clocks import CAUSES, Cause
+from ..replay.clocks import CAUSES, NOBODY, Cause
 from ..replay.occupancy import Occupancy, occupancy
 from ..replay.timeline import ReplayTimeline, moments
 from ..tasks.tree import TaskProgram, Template
+from .chip import chip_report
 from .findings import find
 from .model import (
     Bound,
@@ -45,10 +46,15 @@ FLOAT_BYTES = 4
 def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
     """Returns the report of a replay."""
     machine = program.machine
-    counts = timeline.counts
+    counts = own = timeline.counts
+    if timeline.chip is not None:
+        # Those of all cores; the replayed tasks are those of the first.
+        counts = {number * timeline.chip.residents: count for number, count in timeline.chip.counts.items()}
     held = occupancy(program, timeline)
-    busy = busy_of(program, counts)
-    bounds = bounds_of(program, counts, busy)
+    busy = busy_of(program, own)
+    bounds = bounds_of(program, own, busy, counts)
+    engines = _engines(program, timeline, own, busy)
+    chip = None if timeline.chip is None else chip_report(program, timeline.chip, _port_waits(engines))
     both, dma = _overlap(program, timeline)
     traffic, accesses = traffic_of(program, counts)
     memory = _memory(program, timeline, held)
@@ -60,7 +66,7 @@ def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
         overlap=both / dma if dma else 0.0,
         overlap_cycles=both,
         dma_cycles=dma,
-        engines=_engines(program, timeline, counts, busy),
+        engines=engines,
         memory=memory,
         traffic=traffic,
         accesses=accesses,
@@ -68,13 +74,24 @@ def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
         bursts=_bursts(program, counts),
         energy=energy_of(program, counts),
         roofline=_roofline(program, counts, timeline.cycles),
-        observed=find(program, timeline, counts, memory, held),
-        tasks=_kinds(program, counts),
+        observed=find(program, timeline, counts, memory, held, chip),
+        tasks=_kinds(program, own),
         segments=Segments(program, timeline),
         occupancy=held,
         timeline=timeline,
         caches=program.cached.counts,
+        chip=chip,
     )
+
+
+def _port_waits(engines: Mapping[str, EngineReport]) -> dict[str, dict[str, int]]:
+    """Returns the cycles that engines waited for ports, by port and engine."""
+    found: dict[str, dict[str, int]] = {}
+    for name, engine in engines.items():
+        for wait in engine.waits:
+            if wait.cause == "port":
+                found.setdefault(wait.block, {})[name] = wait.cycles
+    return found
 
 
 def busy_of(program: TaskProgram, counts: Mapping[int, int]) -> list[int]:
@@ -130,6 +147,8 @@ def _stalled(timeline: ReplayTimeline) -> Counter[tuple[int, Cause, int, int]]:
 
 def _blamed(program: TaskProgram, cause: Cause, cell: int, by: int) -> tuple[str, str]:
     """Returns the buffer that an engine stalls on, and the block that holds it; or "" and the name of the queue or the port."""
+    if cause == "issue" and by == NOBODY:
+        return "", "start of a block"
     if cause == "issue":
         return "", f"queue of {program.machine.unit_names[by]}"
     if cause == "port":
@@ -269,12 +288,19 @@ def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, floa
     return {name: pj for name, pj in found.items() if pj}
 
 
-def bounds_of(program: TaskProgram, counts: Mapping[int, int], busy: list[int]) -> tuple[Bound, ...]:
-    """Returns the work of each engine, of engines that share a unit, and of each port and bus, in cycles, the longest first."""
+def bounds_of(
+    program: TaskProgram, counts: Mapping[int, int], busy: list[int], of_all: Mapping[int, int] | None = None
+) -> tuple[Bound, ...]:
+    """Returns the work of each engine, of engines that share a unit, and of each port and bus, in cycles, the longest first. On a chip
+    `counts` are the tasks of a core, and those `of_all` count for the ports of the chip.
+    """
     ports: Counter[str] = Counter()
-    for number, count in counts.items():
-        for port, cycles in program.variants[number].cost.demands:
-            ports[port.name] += cycles * count
+    shared = program.machine.shared_levels
+    for mine, tasks in ((True, counts), (False, of_all or {})):
+        for number, count in tasks.items():
+            for port, cycles in program.variants[number].cost.demands:
+                if (port.level not in shared) if mine else port.level in shared & {""}:
+                    ports[port.name] += cycles * count
     found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
     machine = program.machine
     for number, name in enumerate(machine.unit_names):
@@ -324,7 +350,8 @@ def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> R
         far_bytes = (t.size_bytes for t in variant.cost.touched if program.places.by_buffer[t.buffer].memory is far)
         moved += sum(far_bytes) * count
     width = far.read_bytes_per_cycle + (far.write_bytes_per_cycle if far.ports == "separate" else 0)
-    return Roofline(operations, moved, cycles, _peak(program), width)
+    width *= machine.cores // machine.cores_around(far.level)
+    return Roofline(operations, moved, cycles, machine.cores * _peak(program), width)
 
 
 def _peak(program: TaskProgram) -> float:

@@ -17,6 +17,7 @@ from ..replay.timeline import ReplayTimeline
 from ..tasks.nest import Loop
 from ..tasks.tree import TaskProgram
 from .bank_conflict_finding import conflict_findings
+from .chip import ChipReport
 from .critical_path import CriticalPath
 from .finding import Finding, by_severity
 
@@ -176,11 +177,11 @@ class EngineAccess(msgspec.Struct, frozen=True):
 
 
 class UnknownFigures(msgspec.Struct, frozen=True):
-    """Figures of a report that are not those of the run, and why: they are too low if they exclude a part of the cost ("lower"), or upper
-    bounds ("upper"). `words` name the relation after a number.
+    """Figures of a report that are not those of the run, and why: they are too low if they exclude a part of the cost ("lower"), upper
+    bounds ("upper"), or estimates. `words` name the relation after a number.
     """
 
-    limit: Literal["lower", "upper"]
+    limit: Literal["lower", "upper", "estimate"]
     figures: tuple[str, ...]
     words: str
     reason: str = ""
@@ -346,6 +347,7 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     occupancy: Occupancy
     timeline: ReplayTimeline
     caches: CacheCounts | None = None
+    chip: ChipReport | None = None
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -386,9 +388,10 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
         return max((b.cycles for b in self.bounds), default=0)
 
     @property
-    def promise(self) -> Literal["exact", "lower bound"]:
+    def promise(self) -> Literal["exact", "lower bound", "estimate"]:
         """What `cycles` are; see `cost.interface`."""
-        return "exact" if self.unknown is None else "lower bound"
+        unknown = self.unknown
+        return "exact" if unknown is None else "estimate" if unknown.limit == "estimate" else "lower bound"
 
     @property
     def cycles_by_block(self) -> dict[str, int]:
@@ -407,6 +410,9 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     def unknown(self) -> UnknownFigures | None:
         """The figures that are not known, such as cycles without the misses of caches; None if all are."""
         of = next((f for f in self.observed if f.code in UNKNOWN), None)
+        if of is None and self.chip is not None and self.chip.reasons:
+            words = f"estimated, {self.chip.least:,} to {self.chip.most:,}"
+            return UnknownFigures("estimate", ("cycles", "overlap"), words, "; ".join(self.chip.reasons))
         return None if of is None else replace(UNKNOWN[of.code], reason=of.message)
 
     @property
@@ -466,6 +472,7 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
                 name: {**msgspec.to_builtins(m), "fragmented_bytes": m.fragmented_bytes, "free_bytes": m.free_bytes}
                 for name, m in self.memory.items()
             },
+            "chip": None if self.chip is None else msgspec.to_builtins(self.chip),
             "caches": None if self.caches is None else msgspec.to_builtins(replace(self.caches, cycles=())),
             "traffic": msgspec.to_builtins(self.traffic, order=None),
             "accesses": msgspec.to_builtins(self.accesses),

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from ...ir import For, LaunchThread, build
+from ...ir import Expr, For, LaunchThread, Stmt, build
 from ..errors import refuse
 
 BLOCK = "blockIdx"
+CORE = "core"
+LAUNCHED = "tl.launch_threads"
+"""The annotation of a TileLang kernel's loop over blocks: its threads along each axis."""
 THREAD = "threadIdx"
+
+
+def threads_of(stmt: Stmt) -> dict[str, int]:
+    """Returns the threads of a block that a statement binds or notes, by axis."""
+    if isinstance(stmt, For | LaunchThread) and (stmt.thread_tag or "").startswith(THREAD):
+        return {(stmt.thread_tag or "")[-1]: build.int_value(stmt.extent) or 1}
+    notes = dict(stmt.annotations).get(LAUNCHED) if isinstance(stmt, For) else None
+    counts = notes if isinstance(notes, tuple) else ()
+    return {axis: build.int_value(n) or 1 for axis, n in zip("xyz", counts, strict=False) if isinstance(n, Expr)}
 
 
 def launched(stmt: LaunchThread) -> For:
@@ -15,8 +27,8 @@ def launched(stmt: LaunchThread) -> For:
 
 
 def is_grid(stmt: For) -> bool:
-    """Returns whether each iteration is a block of threads."""
-    return (stmt.thread_tag or "").startswith(BLOCK)
+    """Returns whether each iteration is a block, which a core runs."""
+    return (stmt.thread_tag or "").startswith(BLOCK) or stmt.thread_tag == CORE
 
 
 def is_threads(stmt: For) -> bool:

@@ -97,6 +97,11 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
         return prod(loop.extent for loop in self.loops)
 
     @property
+    def grid(self) -> bool:
+        """Whether the iterations are blocks."""
+        return self.loops[0].grid
+
+    @property
     def depth(self) -> int:
         """The number of nested loops from this one on."""
         return len(self.loops) + max((c.depth for c in self.children if isinstance(c, TaskLoop)), default=0)
@@ -156,7 +161,8 @@ TaskNode = TaskLoop | Template
 class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     """All tasks as a tree in program order. `variants` are the kinds of task found up to now: a replay adds more as it walks. `ports` are
     those that tasks may have to share, `counts` the tasks of each variant by the limit on distinct tasks, as `counts_of` found them.
-    `source` is the simulated program, `nest` that program after planning.
+    `source` is the simulated program, `nest` that program after planning. If a core holds several blocks, the variants are those of each,
+    and `base` has those of one.
     """
 
     source: PrimFunc
@@ -168,6 +174,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     ports: tuple[PortSpec, ...]
     cached: CacheResults = CacheResults()
     counts: dict[int, dict[int, int]] = msgspec.field(default_factory=dict[int, dict[int, int]])
+    base: TaskProgram | None = None
 
     @property
     def machine(self) -> Machine:
@@ -214,7 +221,11 @@ class _Builder:
         )
         used = iteration_class.variables()
         only = children[0] if len(children) == 1 else None
-        if isinstance(only, TaskLoop) and not used & {loop.var, *(inner.var for inner in only.loops)}:
+        if (
+            isinstance(only, TaskLoop)
+            and not used & {loop.var, *(inner.var for inner in only.loops)}
+            and (only.loops[0].grid == loop.grid or not self.places.machine.levels)
+        ):
             return msgspec.structs.replace(only, loops=(loop, *only.loops))
         return TaskLoop(
             (loop,),
@@ -247,7 +258,8 @@ class _Builder:
 
     def share(self) -> tuple[PortSpec, ...]:
         """Numbers the ports that tasks may have to share."""
-        found = contended([template.variants.port_user for template in self.templates])
+        users = [template.variants.port_user for template in self.templates]
+        found = contended(users, self.places.machine.shared_levels)
         for port, (spec, rivals) in enumerate(found.items()):
             for number in rivals:
                 self.shared[number][spec] = port

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from tilewright.app.actions.machine_parameters import meaning_of
-from tilewright.engine.hwsim import Bus, Cache, Machine, Memory, load_machine, preset_names
+from tilewright.engine.hwsim import Bus, Cache, Level, Machine, Memory, load_machine, preset_names
 from tilewright.engine.hwsim.machine.machine_file import ENGINE_TYPES
 from tilewright.engine.hwsim.machine.parts import GROUPS, MOST, AnyEngine, meanings
 
@@ -54,8 +54,8 @@ cycles_per_operation = 1
 HEAD = f"""\
 # The machine file
 
-A machine is a TOML file: memories, engines, and the caches and buses between them. `tilewright.machine("my.toml")` in a notebook,
-`tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter. An error names the line, the
+A machine is a TOML file: memories, engines, the caches and buses between them, and the levels of a chip of several cores.
+`tilewright.machine("my.toml")` in a notebook, `tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter. An error names the line, the
 expected value and, if known, the fix. [The simulator](simulator.md) describes how the figures become cycles, and
 [the machine's figures](guide/machine.md) how to change them in the app.
 
@@ -91,6 +91,7 @@ SECTIONS: tuple[tuple[str, str, type[msgspec.Struct]], ...] = (
     *(("###", f'`kind = "{kind}"`', part) for kind, part in ENGINE_TYPES.items()),
     ("##", "`[caches.NAME]`", Cache),
     ("##", "`[buses.NAME]`", Bus),
+    ("##", "`[levels.NAME]`", Level),
 )
 
 
@@ -119,7 +120,8 @@ def _section(level: str, title: str, part: type[msgspec.Struct]) -> str:
 
 def _row(part: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
     default = "needed" if field.required else f"`{json.dumps(field.default)}`"
-    return f"| `{field.name}` | {_kind(field)} | {default} | {_unit(field.name)} | {meanings(part)[field.name]} |\n"
+    meaning = meanings(part)[field.name]
+    return f"| `{field.encode_name}` | {_kind(field)} | {default} | {_unit(field.name)} | {meaning} |\n"
 
 
 def _unit(key: str) -> str:

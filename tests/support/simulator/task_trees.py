@@ -60,10 +60,10 @@ class Loop(TaskLoop, frozen=True):
 
 def task_program(rng: Random, *, ports: int = 0, demands: bool = True) -> Any:
     """A program for `steady.replay_tasks`, with all ports that its tasks request."""
-    return _Maker(rng, ports, demands=demands).program()
+    return TreeMaker(rng, ports, demands=demands).program()
 
 
-class _Maker:
+class TreeMaker:
     def __init__(self, rng: Random, ports: int, *, demands: bool) -> None:
         self.rng = rng
         self.ports = ports
@@ -77,17 +77,19 @@ class _Maker:
         self.variants: list[Any] = []
         self.numbers: dict[Variant, int] = {}
 
-    def program(self) -> Any:
+    def program(self, depth: int = 3) -> Any:
+        """Returns a program with up to so many nested loops."""
         return SimpleNamespace(
-            tree=tuple(self.nodes(3, [])),
+            tree=tuple(self.nodes(depth, [])),
             variants=self.variants,
             counts={},
             machine=SimpleNamespace(
                 queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines)),
                 longest_preload=self.longest,
+                cores_around=lambda _: 1,
             ),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
-            ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16])) for _ in range(self.ports)],
+            ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16]), level="") for _ in range(self.ports)],
         )
 
     def nodes(self, depth: int, outer: list[tuple[Any, int]], *, lone: bool = False) -> list[Any]:
@@ -101,7 +103,7 @@ class _Maker:
                 children = self.nodes(depth - 1, seen, lone=depth > 1 and self.rng.random() < 0.4)
                 engines = sorted({e for c in children for e in (c.engines if isinstance(c, Loop) else (c.engine,))})
                 cells = sorted({cell for c in children for cell in c.cells})
-                loop = (SimpleNamespace(var=var, extent=extent),)
+                loop = (SimpleNamespace(var=var, extent=extent, grid=False),)
                 only = children[0] if len(children) == 1 else None
                 if isinstance(only, Loop) and not {var, *(n.var for n in only.loops)} & only.used:
                     loop, children = (*loop, *only.loops), list(only.children)

@@ -47,6 +47,8 @@ class _Search:
         self._tree = RowTree(timeline.repeats, len(timeline.numbers))
         self._latest = _latest(timeline.there.tolist(), timeline.repeats)
         self._log = PathLog(timeline.repeats)
+        # The cycles from the end of a block to the first task of the next one.
+        self._lead = timeline.chip.start_cycles if timeline.chip is not None else 0
         self._tried: list[tuple[int, int]] = []
         self._variants: list[Variant] = [v.replay for v in program.variants]
         self._numbers: list[int] = timeline.numbers.tolist()
@@ -94,8 +96,9 @@ class _Search:
             checkpoint()
             start = self._start(task)
             port = self._port.get(task.row, 0) if cause != "issue" else 0
-            self._log.add(PathTask(task.row, time - start, cause, cell, port, tuple(self._tried)))
-            if start <= 0:
+            since = start if start > self._lead else 0
+            self._log.add(PathTask(task.row, time - since, cause, cell, port, tuple(self._tried)))
+            if start <= self._lead:
                 return Path(until, self._log.steps)
             self._tried.clear()
             task, cause, cell = self._awaited(task, start)
@@ -135,6 +138,8 @@ class _Search:
     def _of_stall(self, task: RunTask, stall: TaskStall, start: int) -> tuple[RunTask, str, int] | None:
         if stall.cause == "issue":
             found = self._first(task, self._rows("unit", stall.by), self._starts, start) if stall.by >= 0 else None
+            if stall.by < 0 and start > self._lead:
+                found = self._first(task, range(len(self._numbers)), self._there, start - self._lead)
         elif stall.cause == "data":
             early = dict(self._variants[self._numbers[task.row]].preloads).get(stall.cell, 0)
             found = next(self._tree.before(task, self._rows("writer", stall.cell)), None)

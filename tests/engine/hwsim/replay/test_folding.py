@@ -37,8 +37,7 @@ def density(simulated: Simulated) -> Density:
     """The busy cycles of each engine."""
     clocks = simulated.clocks
     starts, ends = (np.array(c, np.int64) for c in (clocks.starts, clocks.ends))
-    variants = clocks._table if hasattr(clocks, "_table") else []
-    engines = np.array([variants[n].engine for n in clocks.numbers], np.int64)
+    engines = np.array([clocks.table[n].engine for n in clocks.numbers], np.int64)
     folding = TimeMap(simulated.repeats, int(ends.max(initial=0)))
     return Density(starts, ends, engines, 4, folding)
 

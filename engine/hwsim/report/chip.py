@@ -1,0 +1,166 @@
+"""Report of a run on several cores: how many blocks each core runs, the ports that all share, and what follows for the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ..replay.chip import ChipRun
+from ..replay.waves import Launch
+from ..tasks.tree import TaskProgram
+from .finding import Finding
+
+SATURATED = 0.9
+"""A port that is busy for this part of the cycles limits the program."""
+
+EVEN = 0.95
+"""Blocks that fill this part of their waves leave no core idle for long."""
+
+
+class CoreClass(msgspec.Struct, frozen=True):
+    """`count` cores that run `blocks` blocks each."""
+
+    count: int
+    blocks: int
+
+
+class LaunchReport(msgspec.Struct, frozen=True):
+    """The blocks of a loop over blocks: its extents, and the waves in which cores run them. `filled` is the part of the blocks that as many
+    waves have room for. `classes` are the cores by their number of blocks, the most first.
+    """
+
+    extents: tuple[int, ...]
+    blocks: int
+    waves: int
+    last_blocks: int
+    filled: float
+    classes: tuple[CoreClass, ...]
+
+
+class SharedPort(msgspec.Struct, frozen=True):
+    """A port or bus of several cores: its bytes and busy cycles for all cores, and the cycles that the first core waited for bursts of
+    others there, by engine.
+    """
+
+    name: str
+    bytes: int
+    cycles: int
+    waited: dict[str, int]
+
+
+class OccupancyReport(msgspec.Struct, frozen=True):
+    """The blocks that a core holds at a time, by each limit. `limiters` are the lowest limits, `more` says what a block may need of each so
+    that the core holds one more.
+    """
+
+    blocks: int
+    limits: dict[str, int]
+    limiters: tuple[str, ...]
+    more: dict[str, str]
+    threads: int
+    thread_registers: int
+    shared_bytes: int
+
+
+class ChipReport(msgspec.Struct, frozen=True):
+    """A run on `cores` cores. Engines and the timeline are those of the first core; traffic and energy those of all. The chip takes at
+    least `least` and at most `most` cycles: the exact number, if there are no `reasons` why it is not known.
+    """
+
+    cores: int
+    level: str
+    dispatch: str
+    launches: tuple[LaunchReport, ...]
+    ports: tuple[SharedPort, ...]
+    occupancy: OccupancyReport
+    least: int
+    most: int
+    reasons: tuple[str, ...]
+
+
+def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> ChipReport:
+    """Returns the report of a chip. `waited` are the cycles that engines of the first core waited for ports, by port and engine."""
+    machine = program.machine
+    core, needs = machine.core, run.residency.needs
+    assert core is not None
+    occupancy = OccupancyReport(run.residency.blocks, run.residency.limits, run.residency.limiters, run.residency.more,
+                                needs.threads, needs.thread_registers, needs.shared_bytes)  # fmt: skip
+    launches = tuple(_launch(launch, machine.cores, run.residents, core.dispatch) for launch in run.launches)
+    return ChipReport(machine.cores, core.name, core.dispatch, launches, _ports(program, run, waited), occupancy, run.least, run.most,
+                      run.reasons)  # fmt: skip
+
+
+def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> LaunchReport:
+    waves = sum(wave.count for wave in launch.waves)
+    per_core = -(-launch.blocks // cores)
+    if dispatch == "static":
+        whole, rest = divmod(launch.blocks, per_core)
+        classes = (CoreClass(whole, per_core), CoreClass(min(rest, 1), rest))
+    else:
+        more = launch.blocks - (per_core - 1) * cores
+        classes = (CoreClass(more, per_core), CoreClass(cores - more if per_core > 1 else 0, per_core - 1))
+    classes = tuple(c for c in classes if c.count)
+    idle = cores - sum(c.count for c in classes)
+    last = sum(launch.waves[-1].cores) if launch.waves else 0
+    return LaunchReport(launch.extents, launch.blocks, waves, last, launch.blocks / (waves * residents * cores),
+                        (*classes, *([CoreClass(idle, 0)] if idle else [])))  # fmt: skip
+
+
+def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> tuple[SharedPort, ...]:
+    base = program.base or program
+    shared = program.machine.shared_levels
+    cycles: dict[tuple[str, int], int] = {}
+    for number, count in run.counts.items():
+        for port, busy in base.variants[number].cost.demands:
+            if port.level in shared:
+                key = port.name, port.bytes_per_cycle
+                cycles[key] = cycles.get(key, 0) + busy * count
+    return tuple(
+        SharedPort(name, busy * width, busy, dict(waited.get(name, {}))) for (name, width), busy in cycles.items()
+    )
+
+
+def chip_findings(chip: ChipReport, cycles: int) -> Iterator[Finding]:
+    """Yields what a schedule leaves of the cores."""
+    if chip.reasons:
+        yield Finding(
+            "cores-bounded", "warning",
+            f"the cycles of {chip.cores} cores are an estimate, between {chip.least:,} and {chip.most:,}: {'; '.join(chip.reasons)}",
+        )  # fmt: skip
+    if not chip.occupancy.blocks:
+        limits = ", ".join(chip.occupancy.limiters)
+        yield Finding("block-too-large", "error", f"a core has no room for one block: {limits}")
+    places = chip.cores * max(chip.occupancy.blocks, 1)
+    for launch in chip.launches:
+        if launch.blocks < chip.cores and launch.extents:
+            yield Finding(
+                "idle-cores", "warning",
+                f"{launch.blocks} blocks leave {chip.cores - launch.blocks} of {chip.cores} cores without work: smaller tiles, or a "
+                "split of the reduction, make more blocks",
+            )  # fmt: skip
+        elif not launch.extents:
+            yield Finding("idle-cores", "warning", f"work outside of loops over blocks runs on 1 of {chip.cores} cores")
+        elif launch.filled < EVEN:
+            yield Finding("uneven-tail", "info", _tail(launch, places))
+    for port in chip.ports:
+        if cycles and port.cycles >= SATURATED * cycles:
+            yield Finding(
+                "port-saturated", "info",
+                f"{port.name}, which {chip.cores} cores share, is busy for {100 * port.cycles / cycles:.0f} % of the cycles: fewer bytes "
+                "per operation (larger tiles) save time, more cores do not",
+            )  # fmt: skip
+
+
+def _tail(launch: LaunchReport, places: int) -> str:
+    grid = " x ".join(map(str, launch.extents))
+    full = (launch.waves - 1) * places
+    less = f"{full} blocks need {launch.waves - 1} waves" if full else ""
+    more = f"{launch.waves * places} blocks fill {launch.waves}"
+    return (
+        f"{launch.blocks} blocks ({grid}) take {launch.waves} waves of {places}, of which the last has {launch.last_blocks}: "
+        f"{100 * (1 - launch.filled):.0f} % of the core time is idle; {', '.join(filter(None, (less, more)))}"
+    )
+
+
+__all__ = ["ChipReport", "CoreClass", "LaunchReport", "OccupancyReport", "SharedPort", "chip_findings", "chip_report"]

@@ -1,0 +1,198 @@
+"""Random programs on random chips, folded and in full.
+
+PYTHONPATH=tests python -m support.simulator.chips --first 0 --count 3000
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+from support.simulator.chip_oracle import Block, Chip, Core
+from support.simulator.task_trees import Loop, Task, TreeMaker
+
+from tilewright.engine.hwsim.machine.parts import Level
+from tilewright.engine.hwsim.replay.chip import ChipRun, replay_chip
+from tilewright.engine.hwsim.replay.clocks import Variant
+from tilewright.engine.hwsim.tasks.residency import BlockNeeds, Residency
+from tilewright.engine.hwsim.tasks.variants import NOTHING
+
+MOST_TASKS = 400
+MOST_BLOCKS = 60
+
+
+class Case(msgspec.Struct):
+    """A program of equal blocks, and a chip."""
+
+    program: Any
+    blocks: int
+    cores: int
+    residents: int
+    level: Level
+
+    @property
+    def tasks(self) -> list[Variant]:
+        """The tasks of a block."""
+        return list(walk(self.program, self.program.tree[0].children, {}))
+
+
+def walk(program: Any, nodes: Sequence[Any], at: Mapping[Any, int]) -> list[Variant]:
+    """All tasks of a tree, iteration by iteration."""
+    found: list[Variant] = []
+    for node in nodes:
+        if isinstance(node, Task):
+            number = node.variants.at(at)
+            found += [] if number == NOTHING else [program.variants[number].replay]
+            continue
+        for i in range(node.extent):
+            here, rest = dict(at), i
+            for loop in reversed(node.loops):
+                rest, here[loop.var] = divmod(rest, loop.extent)
+            found += walk(program, node.children, here)
+            assert len(found) < MOST_TASKS * 50
+    return found
+
+
+def case_of(seed: int, *, lawful: bool) -> Case | None:
+    """A random case, or None if it is too long. A `lawful` one keeps the conditions of the folded replay."""
+    rng = Random(seed)
+    ports = rng.randint(0, 3)
+    maker = TreeMaker(rng, ports, demands=False)
+    maker.longest = rng.choice([5, 20, 60])
+    program = maker.program(depth=2)
+    cores = rng.choice([1, 2, 3, 4, 6, 8, 12, 16])
+    blocks = rng.choice([1, cores, cores + 1, rng.randint(1, MOST_BLOCKS), rng.randint(1, 4) * cores])
+    residents = rng.choice([1, 1, 1, 2, 3])
+    level = Level("core", cores, dispatch=rng.choice(["persistent", "round_robin", "static", "first_free"]),
+                  start_cycles=rng.choice([0, 0, rng.randint(1, 40)]), blocks=residents)  # fmt: skip
+    if level.dispatch == "first_free" and residents > 1:
+        return None
+    var = object()
+    engines = tuple(range(maker.engines))
+    cells = tuple(range(len(program.places.of_cell)))
+    loop = SimpleNamespace(var=var, extent=blocks, grid=True)
+    program.tree = (Loop((loop,), program.tree, engines, cells, None, (), None, {}),)  # type: ignore[arg-type]
+    try:
+        tasks = walk(program, program.tree[0].children, {})
+    except AssertionError:
+        return None
+    if not tasks or len(tasks) * min(blocks, 40) > MOST_TASKS * 4:
+        return None
+    # A task requests a port of several cores, or one of its own core.
+    burst = rng.choice([1, 2, 5])
+    owner = [rng.randrange(maker.engines) for _ in range(ports)]
+    is_shared = [lawful or rng.random() < 0.7 for _ in range(ports)]
+    bursts = [burst if lawful else rng.choice([1, 2, 5]) for _ in range(ports)]
+    often = rng.choice([0.3, 0.9])
+    for kind in program.variants:
+        v = kind.replay
+        demands: list[tuple[int, int]] = []
+        for port in range(ports):
+            if rng.random() < often and (not lawful or v.engine == owner[port]):
+                most = max(v.duration - v.setup, 1)
+                cycles = rng.randint(1, max(most // bursts[port], 1)) * bursts[port] if lawful else rng.randint(1, most)
+                demands.append((port, cycles))
+        longest = max((cycles for _, cycles in demands), default=0)
+        kind.replay = msgspec.structs.replace(v, demands=tuple(demands), duration=max(v.duration, v.setup + longest))
+    program.ports = [
+        SimpleNamespace(name=f"p{n}", burst_cycles=b, level="" if shared else "core")
+        for n, (b, shared) in enumerate(zip(bursts, is_shared, strict=True))
+    ]
+    program.machine.core, program.machine.cores = level, cores
+    program.machine.cores_around = lambda name: 1 if name == "core" else cores
+    every = Counter(map(program.variants.index, (next(k for k in program.variants if k.replay is v) for v in
+                        walk(program, program.tree[0].children, {}))))  # fmt: skip
+    program.counts = {10**6: {n: count * blocks for n, count in every.items()}}
+    return Case(program, blocks, cores, residents, level)
+
+
+def folded(case: Case, whole: int = 0) -> ChipRun:
+    case.program.counts = {k: dict(v) for k, v in case.program.counts.items()}
+    return replay_chip(case.program, Residency(BlockNeeds(), {"blocks": case.residents}), 10**6, whole)
+
+
+def in_full(case: Case) -> tuple[Chip, int]:
+    """Every task of every core."""
+    program = case.program
+    shared = {n: case.cores for n, port in enumerate(program.ports) if port.level == ""}
+    queues = [case.residents * tasks for tasks in program.machine.queues]
+    chip = Chip(case.cores, queues, [p.burst_cycles for p in program.ports], shared,
+                start_cycles=case.level.start_cycles)  # fmt: skip
+    block: Block = case.tasks
+    per_core = -(-case.blocks // case.cores)
+    left = [
+        (min(per_core, max(case.blocks - n * per_core, 0)) if case.level.dispatch == "static"
+         else len(range(n, case.blocks, case.cores)))
+        for n in range(case.cores)
+    ]  # fmt: skip
+    free = [case.blocks]
+
+    def take(core: Core, now: int) -> Sequence[Block]:
+        if case.level.dispatch == "first_free":
+            free[0] -= 1
+            return [block] if free[0] >= 0 else []
+        count = min(left[core.number], case.residents)
+        left[core.number] -= count
+        return [block] * count
+
+    return chip, chip.run(take, len(program.places.of_cell), waits=case.level.dispatch != "persistent")
+
+
+def differences(case: Case) -> tuple[str, ...]:
+    """What a folded replay gets wrong; and whether it says that it is exact."""
+    chip, cycles = in_full(case)
+    found: list[str] = []
+    for whole in (0, 10**9):
+        run = folded(case, whole)
+        if run.reasons:
+            if not run.least <= cycles <= run.most:
+                found.append(f"{cycles} cycles are not between {run.least} and {run.most}")
+            continue
+        if run.cycles != cycles:
+            found.append(f"{run.cycles} cycles are {cycles}")
+        clocks = run.simulated.clocks
+        if whole:
+            first = chip.cores[0].tasks
+            if clocks.starts != [t.start for t in first] or clocks.ends != [t.end for t in first]:
+                found.append("the tasks of the first core")
+    return tuple(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=3000)
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    for seed in range(options.first, options.first + options.count):
+        lawful = seed % 3 != 0
+        case = case_of(seed, lawful=lawful)
+        if case is None:
+            continue
+        run = folded(case)
+        counts["bounded" if run.reasons else "exact"] += 1
+        if not run.reasons and run.simulated.clocks.users:
+            counts["exact, and waits at shared ports"] += 1
+        wrong = differences(case)
+        if wrong:
+            counts["differ"] += 1
+            print(
+                seed,
+                lawful,
+                "bounded" if run.reasons else "exact",
+                case.cores,
+                case.blocks,
+                case.residents,
+                case.level.dispatch,
+                wrong[:2],
+            )
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()
