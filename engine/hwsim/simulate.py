@@ -13,13 +13,13 @@ from .access.placement import place
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .machine.model import Machine
-from .replay.chip import of_residents, replay_chip
+from .replay.cores.chip import of_residents, replay_chip
+from .replay.cores.residency import residency_of
 from .replay.steady import MAX_TASKS, WHOLE, replay_tasks
 from .replay.timeline import ReplayTimeline, require_countable, timeline_of
 from .report.metrics import report_of
 from .report.model import Report
 from .tasks.nest import read_nest
-from .tasks.residency import residency_of
 from .tasks.tree import TaskProgram, make_tasks
 
 EXAMPLE_SIZE = 256

@@ -489,7 +489,7 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"wi
     """A level of the chip, such as clusters and the cores in them. Parts with this `level` exist once in each of its instances, other parts
     once on the chip.
 
-    The innermost level are the cores: the blocks of a program (loops bound to `blockIdx` or `core`) are handed out to them. The keys from
+    The innermost level are the cores: the blocks of a program (loops bound to `blockIdx`) are handed out to them. The keys from
     `dispatch` on say how, and how many blocks a core holds at the same time.
     """
 

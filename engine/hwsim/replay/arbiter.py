@@ -21,7 +21,7 @@ class Port:
         self.burst = burst
         self.wants: dict[int, int] = {}
         self.holder = IDLE
-        self.until = 0
+        self.until: int = 0
         self.last = IDLE
         """The engine that was granted last: the round continues after it."""
 
@@ -30,6 +30,10 @@ class Port:
         if self.holder != IDLE:
             self.advance(now)
         self.wants[engine] = cycles
+
+    def pass_to(self, engine: int) -> None:
+        """Counts a grant to an engine that nobody else waits for."""
+        self.last = engine
 
     def settle(self, now: int) -> None:
         """Grants a request made by `now`, if the port is free."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..tasks.tree import TaskProgram
 from ..tasks.variants import TaskVariant
-from .chip import cycles_of
+from .cores.chip import cycles_of
 from .steady import MAX_TASKS
 
 Change = Callable[[TaskVariant], TaskVariant]

@@ -291,7 +291,7 @@ class SharedClocks(Clocks):
         for number, _ in running.demands:
             # Requests that complete by now precede its grant.
             self._ports[number].advance(self._clock)
-            self._ports[number].last = engine
+            self._ports[number].pass_to(engine)
         self._running[engine], self._moments[engine] = None, NEVER
         return running.work
 
@@ -304,7 +304,11 @@ class SharedClocks(Clocks):
             return self._begins(engine, pending[0])
         # Its last task may have ended at this moment.
         free = self.free[engine] if self.free[engine] < NEVER else self._last[engine]
-        return max(free, self.now, self._ahead)
+        return max(free, self._issued(engine), self._ahead)
+
+    def _issued(self, engine: int) -> int:
+        """Returns a time before which no further task is issued to an engine."""
+        return self.now
 
     def _ask(self, engine: int, running: _Running) -> None:
         self._moments[engine] = NEVER

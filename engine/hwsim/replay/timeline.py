@@ -15,8 +15,8 @@ from propcache.api import cached_property
 from ...cancellation import checkpoint
 from ..errors import refuse
 from ..tasks.tree import TaskProgram
-from .chip import ChipRun
 from .clocks import TaskStall
+from .cores.chip import ChipRun
 from .repeats import Place, Repeat, weights
 from .series import Column, Copies
 from .stall_cycles import stall_cycles

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ..replay.chip import ChipRun
-from ..replay.waves import Launch
+from ..replay.cores.chip import ChipRun
+from ..replay.cores.waves import Launch
 from ..tasks.tree import TaskProgram
 from .finding import Finding
 
@@ -131,6 +131,8 @@ def chip_findings(chip: ChipReport, cycles: int) -> Iterator[Finding]:
     if not chip.occupancy.blocks:
         limits = ", ".join(chip.occupancy.limiters)
         yield Finding("block-too-large", "error", f"a core has no room for one block: {limits}")
+    if chip.cores == 1:
+        return
     places = chip.cores * max(chip.occupancy.blocks, 1)
     for launch in chip.launches:
         if launch.blocks < chip.cores and launch.extents:

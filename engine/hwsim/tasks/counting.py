@@ -23,6 +23,11 @@ def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
     return program.counts[max_tasks]
 
 
+def block_counts(nodes: tuple[TaskNode, ...], at: Mapping[Var, int], max_tasks: int) -> dict[int, int]:
+    """Returns counts by variant with the loops around at iterations `at`. Raises MachineError as `counts_of` does."""
+    return _Counting(max_tasks).nodes(nodes, at, at)
+
+
 class _Counting:
     def __init__(self, max_tasks: int) -> None:
         self._left = max_tasks

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir import Expr, For, LaunchThread, Stmt, build
+from ...ir import For, LaunchThread, Stmt, build
 from ..errors import refuse
 
 BLOCK = "blockIdx"
-CORE = "core"
 LAUNCHED = "tl.launch_threads"
 """The annotation of a TileLang kernel's loop over blocks: its threads along each axis."""
 THREAD = "threadIdx"
@@ -18,7 +17,7 @@ def threads_of(stmt: Stmt) -> dict[str, int]:
         return {(stmt.thread_tag or "")[-1]: build.int_value(stmt.extent) or 1}
     notes = dict(stmt.annotations).get(LAUNCHED) if isinstance(stmt, For) else None
     counts = notes if isinstance(notes, tuple) else ()
-    return {axis: build.int_value(n) or 1 for axis, n in zip("xyz", counts, strict=False) if isinstance(n, Expr)}
+    return {axis: build.int_value(n) or 1 for axis, n in zip("xyz", counts, strict=False)}
 
 
 def launched(stmt: LaunchThread) -> For:
@@ -28,7 +27,7 @@ def launched(stmt: LaunchThread) -> For:
 
 def is_grid(stmt: For) -> bool:
     """Returns whether each iteration is a block, which a core runs."""
-    return (stmt.thread_tag or "").startswith(BLOCK) or stmt.thread_tag == CORE
+    return (stmt.thread_tag or "").startswith(BLOCK)
 
 
 def is_threads(stmt: For) -> bool:

@@ -55,9 +55,9 @@ HEAD = f"""\
 # The machine file
 
 A machine is a TOML file: memories, engines, the caches and buses between them, and the levels of a chip of several cores.
-`tilewright.machine("my.toml")` in a notebook, `tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter. An error names the line, the
-expected value and, if known, the fix. [The simulator](simulator.md) describes how the figures become cycles, and
-[the machine's figures](guide/machine.md) how to change them in the app.
+`tilewright.machine("my.toml")` in a notebook, `tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter.
+An error names the line, the expected value and, if known, the fix. [The simulator](simulator.md) describes how the figures become cycles,
+and [the machine's figures](guide/machine.md) how to change them in the app.
 
 `PYTHONPATH=tests python -m support.record.machine_file` generates this page from the types in `engine/hwsim/machine/parts.py`, and a test
 compares both. The smallest machine with on-chip memory:

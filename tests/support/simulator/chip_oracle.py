@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 
 from tilewright.engine.hwsim.replay.clocks import Variant
 
@@ -60,7 +61,8 @@ class Core:
 
     def add(self, wave: Sequence[Block], cells: int) -> None:
         """The tasks of blocks that are held at the same time: each task for one block after the other."""
-        tasks = [Task(block[n], place * cells) for n in range(len(wave[0])) for place, block in enumerate(wave)]
+        held = [[Task(variant, place * cells) for variant in block] for place, block in enumerate(wave)]
+        tasks = [task for tasks in zip_longest(*held) for task in tasks if task is not None]
         self.wave, self.begins, self.todo = tasks, None, list(tasks)
 
     def issue(self) -> bool:

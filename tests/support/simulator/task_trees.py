@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import lcm
 from random import Random
 from types import SimpleNamespace
@@ -77,10 +77,10 @@ class TreeMaker:
         self.variants: list[Any] = []
         self.numbers: dict[Variant, int] = {}
 
-    def program(self, depth: int = 3) -> Any:
-        """Returns a program with up to so many nested loops."""
+    def program(self, depth: int = 3, outer: Sequence[tuple[Any, int]] = ()) -> Any:
+        """Returns a program with up to so many nested loops, inside of the loops `outer`."""
         return SimpleNamespace(
-            tree=tuple(self.nodes(depth, [])),
+            tree=tuple(self.nodes(depth, [*outer])),
             variants=self.variants,
             counts={},
             machine=SimpleNamespace(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .clocks import Clocks, Pairs, Variant
-from .repeats import Repeat
-from .row_tree import RowPart, RowTree
+from ..clocks import Clocks, Pairs, Variant
+from ..repeats import Repeat
+from ..row_tree import RowPart, RowTree
 
 
 class LaterClocks(Clocks):

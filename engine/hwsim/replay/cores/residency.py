@@ -11,11 +11,11 @@ from math import prod
 
 import msgspec
 
-from ...ir import walk_stmts
-from ..access.placement import row_name
-from ..machine.parts import Level
-from .threads import threads_of
-from .tree import TaskProgram
+from ....ir import walk_stmts
+from ...access.placement import row_name
+from ...machine.parts import Level
+from ...tasks.threads import threads_of
+from ...tasks.tree import TaskProgram
 
 REGISTER_BYTES = 4
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tilewright.engine.hwsim.machine.parts import Level
-from tilewright.engine.hwsim.tasks.residency import BlockNeeds, residency
+from tilewright.engine.hwsim.replay.cores.residency import BlockNeeds, residency
 
 A100 = {"warps": 64, "blocks": 32, "registers": 65536, "shared": 167936, "parts": 4}
 H100 = {"warps": 64, "blocks": 32, "registers": 65536, "shared": 233472, "parts": 4}

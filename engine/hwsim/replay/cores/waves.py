@@ -22,15 +22,15 @@ from math import prod
 import msgspec
 from msgspec.structs import replace
 
-from ...ir import Var
-from ..machine.parts import Level
-from ..tasks.periodicity import Run
-from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
-from .clocks import NEVER, Clocks, Variant
+from ....ir import Var
+from ...machine.parts import Level
+from ...tasks.periodicity import Run
+from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
+from ..clocks import NEVER, Clocks, Variant
+from ..recurrence import recurrence_of
+from ..shared_ports import SharedClocks
+from ..steady import SHORT, Replay
 from .later_core import LaterClocks, LaterCore
-from .recurrence import recurrence_of
-from .shared_ports import SharedClocks
-from .steady import SHORT, Replay
 
 Change = Callable[[Variant], Variant]
 
@@ -67,6 +67,14 @@ def waves_of(blocks: int, cores: int, residents: int, dispatch: str) -> tuple[Wa
         found.append(Wave(first, low - first + 1, wave(first)))
         first = low + 1
     return tuple(found)
+
+
+def blocks_of_core(core: int, blocks: int, cores: int, dispatch: str) -> range:
+    """Returns the blocks that a core runs, if the order of dispatch is fixed."""
+    if dispatch == "static":
+        per_core = -(-blocks // cores)
+        return range(min(core * per_core, blocks), min((core + 1) * per_core, blocks))
+    return range(core, blocks, cores)
 
 
 def grid_of(node: TaskNode) -> tuple[int, ...]:
@@ -128,11 +136,11 @@ class WaveReplay(Replay):
             return
         # Outside of blocks: the work between loops over blocks is one block.
         for n, node in enumerate(nodes):
-            if isinstance(node, TaskLoop) and (node.grid or _has_grid(node)):
+            if isinstance(node, TaskLoop) and (node.grid or has_grid(node)):
                 self._loop(node, at, like)
-            elif n == 0 or (isinstance(nodes[n - 1], TaskLoop) and _has_grid(nodes[n - 1])):
+            elif n == 0 or (isinstance(nodes[n - 1], TaskLoop) and has_grid(nodes[n - 1])):
                 rest = nodes[n:]
-                until = next((i for i, other in enumerate(rest) if _has_grid(other)), len(rest))
+                until = next((i for i, other in enumerate(rest) if has_grid(other)), len(rest))
                 self._launch(Launch((), (Wave(0, 1, (1,)),)), rest[:until], at, like, None)
 
     def _loop(self, node: TaskLoop, at: Mapping[Var, int], like: Mapping[Var, int]) -> None:
@@ -229,8 +237,8 @@ class WaveReplay(Replay):
             found.places.append(tuple(found.path))
 
 
-def _has_grid(node: TaskNode) -> bool:
-    return isinstance(node, TaskLoop) and (node.grid or any(map(_has_grid, node.children)))
+def has_grid(node: TaskNode) -> bool:
+    return isinstance(node, TaskLoop) and (node.grid or any(map(has_grid, node.children)))
 
 
 def of_block(variant: Variant, cells: int) -> Variant:

@@ -1,0 +1,1 @@
+"""Replay of a program on the cores of a chip."""

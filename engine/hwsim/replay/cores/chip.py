@@ -1,0 +1,280 @@
+"""Replay of a program on the cores of a chip: of the first core if the law of `waves` holds, else bounds of the cycles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+from operator import add
+from typing import cast
+
+import msgspec
+from msgspec.structs import replace
+
+from ....ir import Var
+from ...access.placement import Placement
+from ...tasks.counting import block_counts, counts_of
+from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
+from ...tasks.variants import TaskVariant
+from ..clocks import Clocks, Variant
+from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, most_tasks, replay_tasks
+from .all_cores import MAX_OF_ALL, AllCores
+from .residency import Residency, residency_of
+from .waves import Change, Launch, WaveReplay, grid_of, has_equal_blocks, has_grid, of_block
+
+
+class ChipRun(msgspec.Struct, frozen=True, eq=False):
+    """The replay of the first core of a chip. `launches` are the loops over blocks, `counts` the tasks of each variant on all cores.
+
+    The chip takes `cycles`: exactly, if `reasons` is empty; else at least `least` and at most `most`, and the reasons say why it is not
+    known exactly.
+    """
+
+    simulated: Simulated
+    counts: Mapping[int, int]
+    residency: Residency
+    launches: tuple[Launch, ...]
+    cycles: int
+    least: int
+    most: int
+    start_cycles: int
+    reasons: tuple[str, ...]
+
+    @property
+    def residents(self) -> int:
+        """The blocks that a core holds; one that does not fit is replayed alone."""
+        return max(self.residency.blocks, 1)
+
+
+def cycles_of(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = WHOLE) -> int:
+    """Returns the cycles of a program on its machine. Raises MachineError as `replay_tasks` does."""
+    if program.machine.core is None:
+        return replay_tasks(program, max_tasks, whole).cycles
+    return replay_chip(program, residency_of(program), max_tasks, whole).cycles
+
+
+def replay_chip(
+    program: TaskProgram,
+    found: Residency,
+    max_tasks: int = MAX_TASKS,
+    whole: int = WHOLE,
+    most_of_all: int = MAX_OF_ALL,
+) -> ChipRun:
+    """Replays a program on a machine with levels; all cores, if the law does not hold and they have up to `most_of_all` tasks. Raises
+    MachineError if more than `max_tasks` tasks have to be replayed.
+    """
+    return _ChipReplay(program, found, max_tasks, whole).run(most_of_all)
+
+
+class _ChipReplay:
+    def __init__(self, program: TaskProgram, found: Residency, max_tasks: int, whole: int) -> None:
+        core = program.machine.core
+        assert core is not None
+        self._program, self._core, self._found, self._max_tasks = program, core, found, max_tasks
+        self._residents = max(found.blocks, 1)
+        self._watches = most_tasks(program.tree) > whole
+        self._clocks = clocks_of(program, [], max_tasks, self._residents)
+        self._counts = counts_of(program, max_tasks)
+
+    def run(self, most_of_all: int) -> ChipRun:
+        program = self._program
+        burst, reasons = law_of(program, self._clocks, self._max_tasks)
+        is_equal = all(map(_are_equal, program.tree))
+        if not is_equal:
+            reasons = (*reasons, "blocks differ")
+        node = program.tree[0] if len(program.tree) == 1 else None
+        is_small = isinstance(node, TaskLoop) and node.grid and sum(self._counts.values()) <= most_of_all
+        if reasons and is_small:
+            return self._all_cores()
+        replay, simulated = self._replayed(self._clocks, burst=0 if reasons else burst)
+        launches = tuple(replay.launches)
+        waves = [wave for launch in launches for wave in launch.waves]
+        if is_equal and all(cores == 1 for wave in waves for cores in wave.cores):
+            return self._result(simulated, launches, simulated.cycles)
+        if any(r.more for r in simulated.repeats) and burst:
+            reasons = (*reasons, "triangular loops")
+        if burst and any(len(set(wave.cores)) > 1 for wave in waves):
+            reasons = (*reasons, "the cores of the last wave hold different numbers of blocks")
+        if self._core.dispatch == "first_free" and (program.machine.cores - 1) * burst > replay.shortest:
+            reasons = (*reasons, "blocks are too short for a fixed order of the cores")
+        if not reasons:
+            return self._result(simulated, launches, simulated.cycles + replay.later)
+        if is_small:
+            return self._all_cores()
+        least, most = self._bounds(launches, is_equal=is_equal)
+        return self._result(simulated, launches, min(max(simulated.cycles, least), most), (least, most), reasons)
+
+    def _result(self, simulated: Simulated, launches: tuple[Launch, ...], cycles: int, bounds: tuple[int, int] | None = None,
+                reasons: tuple[str, ...] = ()) -> ChipRun:  # fmt: skip
+        least, most = bounds or (cycles, cycles)
+        return ChipRun(
+            simulated, self._counts, self._found, launches, cycles, least, most, self._core.start_cycles, reasons
+        )
+
+    def _replayed(
+        self, clocks: Clocks, *, burst: int = 0, least: bool = False, change: Change | None = None
+    ) -> tuple[WaveReplay, Simulated]:
+        replay = WaveReplay(self._program, clocks, self._max_tasks, watches=self._watches, core=self._core, residents=self._residents,
+                            burst=burst, least=least, change=change)  # fmt: skip
+        return replay, replay.simulated()
+
+    def _all_cores(self) -> ChipRun:
+        every = AllCores(self._program, self._residents, self._clocks.users)
+        cycles = every.run()
+        shown, places = every.result()
+        end = max(map(add, shown.ends, shown.latencies), default=0)
+        return self._result(Simulated(cast("Clocks", shown), places, (), end), every.launches, cycles)
+
+    def _bounds(self, launches: tuple[Launch, ...], *, is_equal: bool) -> tuple[int, int]:
+        """Returns bounds of the cycles: without waits at ports, and with a burst of every other engine before each burst."""
+        program, cores = self._program, self._program.machine.cores
+        crowded, busiest = _crowded(program, self._max_tasks), _busiest(program, self._counts)
+        # Cores that are not in step may leave one block more for the last.
+        free = 1 if self._core.dispatch == "first_free" else 0
+        if is_equal:
+            most = self._exclusive(crowded, least=False)
+            more = max(most // max(sum(w.count for w in launch.waves), 1) for launch in launches)
+            return max(busiest, self._exclusive(_alone, least=True)), most + free * more
+        serial = SerialWork(program, crowded, self._core.start_cycles, self._max_tasks)
+        return busiest, serial.most(program.tree, lambda blocks: -(-blocks // cores) + free)
+
+    def _exclusive(self, change: Change, *, least: bool) -> int:
+        """Returns the cycles of changed tasks, which share no ports."""
+        clocks = Clocks([], self._clocks.queues, self._clocks.cell_count, self._program.machine.longest_preload)
+        return self._replayed(clocks, least=least, change=change)[1].cycles
+
+
+class SerialWork:
+    """The cycles of blocks whose tasks run one after the other: an upper bound for blocks that differ."""
+
+    def __init__(self, program: TaskProgram, change: Change, start_cycles: int, max_tasks: int) -> None:
+        self._program, self._change, self._start, self._max_tasks = program, change, start_cycles, max_tasks
+
+    def most(
+        self, nodes: tuple[TaskNode, ...], per_core: Callable[[int], int], at: Mapping[Var, int] | None = None
+    ) -> int:
+        """Returns the cycles of a core that has `per_core` of so many blocks, if all of them are as long as the longest."""
+        found, at = 0, at or {}
+        for node in nodes:
+            if isinstance(node, TaskLoop) and node.grid:
+                longest = max(self._blocks(node, at), default=0)
+                found += per_core(prod(grid_of(node))) * (longest + self._start)
+            elif isinstance(node, TaskLoop) and has_grid(node):
+                found += sum(self.most(node.children, per_core, {**at, **node.place(i)}) for i in range(node.extent))
+            else:
+                found += self._work((node,), at)
+        return found
+
+    def _blocks(self, node: TaskLoop, at: Mapping[Var, int]) -> Iterator[int]:
+        """Yields the work of each kind of block."""
+        inner = [child for child in node.children if isinstance(child, TaskLoop) and child.grid]
+        for run in (run for piece in node.pieces(at) for run in piece.runs):
+            for i in range(
+                run.start, run.start + (run.stop - run.start if run.grows else min(run.period, run.stop - run.start))
+            ):
+                here = {**at, **node.place(i)}
+                own = self._work(tuple(child for child in node.children if child not in inner), here)
+                yield own + sum(max(self._blocks(child, here), default=0) for child in inner)
+
+    def _work(self, nodes: tuple[TaskNode, ...], at: Mapping[Var, int]) -> int:
+        found = 0
+        for number, count in block_counts(nodes, at, self._max_tasks).items():
+            kind = self._change(self._program.variants[number].replay)
+            found += count * (kind.duration + kind.latency + max((cycles for _, cycles in kind.preloads), default=0))
+        return found
+
+
+def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> tuple[int, tuple[str, ...]]:
+    """Returns the cycles of a burst at the ports that cores share, 0 if no port delays them; and why the law does not hold for them."""
+    crowds, ports = crowds_of(program), program.ports
+    shared = [port for port in clocks.users if port in crowds]
+    if not shared:
+        return 0, ()
+    reasons: list[str] = []
+    bursts = {ports[port].burst_cycles for port in shared}
+    if len(bursts) > 1:
+        names = ", ".join(f"{ports[port].name} {ports[port].burst_cycles}" for port in shared)
+        reasons.append(f"ports that cores share have bursts of different lengths in cycles: {names}")
+    demands = [d for n in counts_of(program, max_tasks) for d in program.variants[n].replay.demands if d[0] in shared]
+    cut = sorted({ports[port].name for port, cycles in demands if cycles % ports[port].burst_cycles})
+    if cut:
+        reasons.append(f"requests are no whole bursts: {', '.join(cut)}")
+    crossed = [ports[port].name for port in shared if len(clocks.users[port]) > 1]
+    if crossed:
+        reasons.append(f"several engines of a core share a port with other cores: {', '.join(crossed)}")
+    own = [ports[port].name for port in clocks.users if port not in crowds]
+    if own:
+        reasons.append(f"engines of a core wait for each other at its own ports: {', '.join(own)}")
+    cores = program.machine.cores
+    if any(crowds[port] < cores for port in shared):
+        reasons.append("groups of cores share ports")
+    return max(bursts), tuple(reasons)
+
+
+def _are_equal(node: TaskNode) -> bool:
+    if not isinstance(node, TaskLoop):
+        return True
+    return has_equal_blocks(node) if node.grid else all(map(_are_equal, node.children))
+
+
+def _alone(kind: Variant) -> Variant:
+    """Returns the task as it is if no other task requests a port."""
+    return replace(kind, demands=())
+
+
+def _crowded(program: TaskProgram, max_tasks: int) -> Change:
+    """Returns the change of tasks to those that wait for a burst of every other engine before each of their own."""
+    crowds = crowds_of(program)
+    every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
+    turns: dict[int, int] = {}
+    for port, spec in enumerate(program.ports):
+        users = {kind.engine for kind in every if port in dict(kind.demands)}
+        turns[port] = len(users) * crowds.get(port, 1) * spec.burst_cycles
+
+    def change(kind: Variant) -> Variant:
+        waits = (-(-cycles // program.ports[port].burst_cycles) * turns[port] for port, cycles in kind.demands)
+        duration = max([kind.duration, *(kind.setup + cycles for cycles in waits)])
+        return replace(kind, duration=duration, demands=())
+
+    return change
+
+
+def _busiest(program: TaskProgram, counts: Mapping[int, int]) -> int:
+    """Returns the cycles of the busiest port that all cores share, or of an engine, if all cores have equal work for it."""
+    ports: Counter[int] = Counter()
+    engines: Counter[int] = Counter()
+    for number, count in counts.items():
+        kind = program.variants[number].replay
+        engines[kind.engine] += kind.duration * count
+        for port, cycles in kind.demands:
+            if program.ports[port].level == "":
+                ports[port] += cycles * count
+    return max([0, *ports.values(), *(-(-busy // program.machine.cores) for busy in engines.values())])
+
+
+def of_residents(program: TaskProgram, residents: int) -> TaskProgram:
+    """Returns the program with the variants and the cells of each block that a core holds, after a replay."""
+    if residents == 1:
+        return program
+    places, count = program.places, len(program.places.of_cell)
+    level = program.machine.core.name if program.machine.core else ""
+
+    def moved(placement: Placement, by: int) -> Placement:
+        # What is outside of the core exists once.
+        size = placement.part_bytes if placement.memory.level == level else 0
+        return replace(placement, first_cell=placement.first_cell + by, part_bytes=size)
+
+    copies = [{p: moved(p, n * count) for p in places.placements} for n in range(1, residents)]
+    of_cell = (*places.of_cell, *(of[p] for of in copies for p in places.of_cell))
+    variants = [variant_of(v, n * count) for v in program.variants for n in range(residents)]
+    return replace(program, places=replace(places, of_cell=of_cell), variants=variants, base=program)
+
+
+def variant_of(variant: TaskVariant, cells: int) -> TaskVariant:
+    """Returns the variant of another block, whose cells are so many later."""
+    replay = of_block(variant.replay, cells)
+    updates, destroyed = (tuple(c + cells for c in of) for of in (variant.updates, variant.destroyed))
+    return replace(variant, replay=replay, updates=updates, destroyed=destroyed)
+
+
+__all__ = ["ChipRun", "cycles_of", "law_of", "of_residents", "replay_chip"]

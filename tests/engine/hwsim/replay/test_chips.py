@@ -1,0 +1,138 @@
+"""Programs on several cores: the folded replay against one of every task of every core, and what must hold for each chip."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from support.profile import samples
+from support.simulator.chip_machines import chip_of, staged_copy
+from support.simulator.chips import case_of, differences, folded
+from support.simulator.machines import roomy
+
+from tilewright.app.document import evaluate, load_document
+from tilewright.engine.hwsim import Machine, Report, simulate
+from tilewright.engine.hwsim.replay.cores.waves import Wave, blocks_of_core, waves_of
+
+EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
+
+
+def figures(report: Report) -> dict[str, Any]:
+    """All figures of a report but those that name the cores."""
+    found = report.to_json()
+    for key in ("machine", "chip"):
+        del found[key]
+    return json.loads(json.dumps(found, default=str))
+
+
+@pytest.mark.parametrize("seed", samples(list(range(400)), *range(12)))
+def test_law_a_folded_replay_is_that_of_every_core(seed: int):
+    """Equal in each task of the first core and in the makespan where it says so, else within its bounds."""
+    case = case_of(seed, lawful=seed % 3 != 0)
+    if case is not None:
+        assert differences(case) == ()
+
+
+def test_the_random_cases_wait_at_shared_ports_and_fold():
+    runs = [folded(case, most_of_all=0) for seed in range(40) if (case := case_of(seed, lawful=True)) is not None]
+    assert sum(not run.reasons and bool(run.simulated.clocks.users) for run in runs) >= 8
+
+
+@pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "tilelang_gemm", "vta_gemm"))
+def test_law_a_chip_of_one_core_is_that_core(name: str):
+    notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
+    assert notebook.schedule is not None and notebook.machine is not None
+    machine = replace(notebook.machine, caches=())
+    func = notebook.schedule.func
+    assert figures(simulate(func, chip_of(machine, 1))) == figures(simulate(func, machine))
+
+
+def narrow(bytes_per_cycle: int) -> Machine:
+    """A machine with this rate of its largest memory, in bursts of a cycle."""
+    machine = roomy()
+    for key in ("read_bytes_per_cycle", "write_bytes_per_cycle", "burst_bytes"):
+        machine = machine.replace(f"memories.{machine.far.name}.{key}", bytes_per_cycle)
+    return machine
+
+
+def test_law_cores_with_private_memories_take_as_long_as_one_core():
+    alone = simulate(staged_copy(3), roomy()).cycles
+    for cores in (2, 7):
+        report = simulate(staged_copy(3 * cores), chip_of(roomy(), cores, private=True))
+        assert (report.cycles, report.unknown) == (alone, None)
+
+
+def test_law_ports_that_delay_nobody_leave_the_cycles_of_one_core():
+    wide = narrow(1 << 20)
+    report = simulate(staged_copy(24), chip_of(wide, 8))
+    assert report.cycles == simulate(staged_copy(3), wide).cycles and report.unknown is None
+    assert report.engines["dma"].stall["port"] == 0
+
+
+def test_cores_that_share_a_port_take_as_long_as_the_port_needs():
+    report = simulate(staged_copy(64), chip_of(narrow(16), 16))
+    assert report.chip is not None and report.unknown is None
+    port = next(p for p in report.chip.ports if "read" in p.name)
+    assert port.bytes == 64 * 8 * 256 * 4
+    # The one engine of a core loads, then stores: one of both ports is busy.
+    assert report.bound == port.cycles and 2 * port.cycles <= report.cycles < 2.1 * port.cycles
+    assert port.waited["dma"] > 0
+
+
+def test_the_cost_does_not_grow_with_cores_or_blocks():
+    few = simulate(staged_copy(4 * 16), chip_of(narrow(16), 16), whole=0)
+    many = simulate(staged_copy(4 * 128), chip_of(narrow(16), 128), whole=0)
+    long = simulate(staged_copy(40_000), chip_of(narrow(16), 16), whole=0)
+    assert len(many.segments) <= 2 * len(few.segments)
+    assert len(long.segments) <= 60
+    assert many.unknown is None and long.unknown is None
+
+
+def test_blocks_of_an_uneven_edge_are_replayed_on_every_core():
+    text = staged_copy(5)
+    report = simulate(text, chip_of(narrow(16), 3, dispatch="round_robin"))
+    assert report.chip is not None and report.unknown is None
+    (launch,) = report.chip.launches
+    assert [(c.count, c.blocks) for c in launch.classes] == [(2, 2), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "cores", "residents", "dispatch", "expected"),
+    [
+        (8, 4, 1, "persistent", [Wave(0, 2, (4,))]),
+        (9, 4, 1, "round_robin", [Wave(0, 2, (4,)), Wave(2, 1, (1,))]),
+        (9, 4, 1, "static", [Wave(0, 3, (3,))]),
+        (10, 4, 1, "static", [Wave(0, 1, (4,)), Wave(1, 2, (3,))]),
+        (10, 4, 2, "first_free", [Wave(0, 1, (4, 4)), Wave(1, 1, (2,))]),
+        (3, 4, 2, "first_free", [Wave(0, 1, (3,))]),
+        (1_000_000, 132, 1, "first_free", [Wave(0, 7575, (132,)), Wave(7575, 1, (100,))]),
+    ],
+)
+def test_waves_of_blocks(blocks: int, cores: int, residents: int, dispatch: str, expected: list[Wave]):
+    found = waves_of(blocks, cores, residents, dispatch)
+    assert list(found) == expected
+    assert sum(w.count * sum(w.cores) for w in found) == blocks
+    assert sorted(
+        b for c in range(min(cores, 8)) for b in blocks_of_core(c, min(blocks, 10), min(cores, 8), dispatch)
+    ) == [*range(min(blocks, 10))]
+
+
+def test_few_blocks_and_an_uneven_tail_are_findings():
+    chip = chip_of(narrow(64), 16, dispatch="round_robin", start_cycles=100)
+    few, tail, even = (simulate(staged_copy(blocks), chip) for blocks in (5, 17, 32))
+    assert "idle-cores" in {f.code for f in few.findings}
+    assert "uneven-tail" in {f.code for f in tail.findings}
+    assert not {"idle-cores", "uneven-tail"} & {f.code for f in even.findings}
+    (message,) = (f.message for f in tail.findings if f.code == "uneven-tail")
+    assert (
+        "17 blocks (17) take 2 waves of 16, of which the last has 1" in message and "16 blocks need 1 waves" in message
+    )
+
+
+def test_the_start_of_a_block_is_on_the_critical_path():
+    report = simulate(staged_copy(32), chip_of(narrow(64), 16, dispatch="round_robin", start_cycles=100))
+    assert sum(part.cycles for part in report.critical_path.parts) <= report.cycles
+    assert any(w.block == "start of a block" for w in report.engines["dma"].waits)
