@@ -21,7 +21,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from support.programs.layers import Layer  # noqa: E402
 from tilewright.engine.adopt import from_tvm_trace  # noqa: E402
 from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
 from tilewright.engine.ir import IRModule, PrimFunc, build  # noqa: E402
+from tilewright.engine.measure import kendall_tau  # noqa: E402
 from tilewright.engine.script import parse, to_script  # noqa: E402
 
 RECORDED = HERE.parent / "tests" / "conformance" / "recorded" / "rank_cpu.json"
@@ -45,19 +45,6 @@ CANDIDATES = 24
 ROUNDS = 21
 MACHINE = "cpu-core"
 MAX_ACCESSES = 1 << 24
-
-
-def tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's tau-b: 1 for equal rankings, -1 for reversed ones."""
-    agree = ties_first = ties_second = 0
-    pairs = list(combinations(zip(first, second, strict=True), 2))
-    for (a, x), (b, y) in pairs:
-        sign = (a > b) - (a < b), (x > y) - (x < y)
-        agree += sign[0] * sign[1]
-        ties_first += sign[0] == 0
-        ties_second += sign[1] == 0
-    most = ((len(pairs) - ties_first) * (len(pairs) - ties_second)) ** 0.5
-    return agree / most if most else 0.0
 
 
 def predicted(script: str) -> dict[str, Any]:
@@ -203,9 +190,9 @@ def table(programs: list[dict[str, Any]]) -> str:
     for program in programs:
         rows = program["rows"]
         median, least = ([row[key] for row in rows] for key in ("median_us", "least_us"))
-        taus = [tau([row[key] for row in rows], median) for key in ("cycles", "work", "full_lanes")]
+        taus = [kendall_tau([row[key] for row in rows], median) for key in ("cycles", "work", "full_lanes")]
         first = min(rows, key=lambda row: row["cycles"])["median_us"]
-        cells = [program["program"], str(len(rows)), *(f"{t:.2f}" for t in (*taus, tau(median, least)))]
+        cells = [program["program"], str(len(rows)), *(f"{t:.2f}" for t in (*taus, kendall_tau(median, least)))]
         lines.append(f"| {' | '.join(cells)} | {sorted(median).index(first) + 1}, {first / min(median):.2f} |")
     return "\n".join(lines)
 

@@ -28,9 +28,21 @@ from .engine.export import chrome_trace, report_text
 from .engine.hwsim import Machine, MachineParameter, Report
 from .engine.hwsim import load_machine as machine
 from .engine.hwsim import preset_names as machines
-from .engine.ir import AXIS_SEPARATOR, IndexMap, IRModule, Network, Place, PrimFunc, Refusal, TilewrightError
+from .engine.ir import (
+    AXIS_SEPARATOR,
+    IndexMap,
+    IRModule,
+    Network,
+    Place,
+    PrimFunc,
+    Refusal,
+    TilewrightError,
+    structural_equal,
+)
 from .engine.lint import LintFinding
 from .engine.lower import sizes_of_arrays, with_sizes
+from .engine.measure import Candidate, Measured
+from .engine.measure import measure as _measure
 from .engine.network import NetworkReport, NetworkStudy, explore_network, run_network, simulate_network
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
@@ -56,6 +68,7 @@ __all__ = [
     "LoopTree",
     "Machine",
     "MachineParameter",
+    "Measured",
     "Network",
     "NetworkNotebook",
     "NetworkReport",
@@ -95,6 +108,7 @@ __all__ = [
     "load_network",
     "machine",
     "machines",
+    "measure",
     "parse",
     "parse_network",
     "prove",
@@ -277,6 +291,32 @@ def sensitivity(
     Arguments and errors are those of `simulate`.
     """
     return _hwsim.sensitivity(*_on_machine(program, machine, sizes))
+
+
+def measure(
+    programs: Scheduled | Mapping[str, Scheduled],
+    *,
+    sizes: Mapping[str, int] | None = None,
+    seconds: float = 10.0,
+    cpu: str = "",
+) -> Measured:
+    """Build programs with TVM for LLVM and run them on this computer, in one thread: `.rows[…].warm.median` in microseconds, `.host`.
+
+    A mapping names the programs, which compute the same: the results of each are compared with those of the first
+    (`.rows[…].difference`). For one schedule the program before it is measured too, as "start". `seconds` is the time of all runs without
+    building; `cpu` is the processor to build for by LLVM's name, by default this one. The programs run in a confined process. Raises
+    TilewrightError "no-tvm" without the extra `tvm`, "cannot-measure" if the first program is not for a processor core.
+    """
+    if not isinstance(programs, Mapping):
+        found = schedule_of(programs)
+        start = Schedule(found.original)
+        programs = {"start": start} if structural_equal(start.func, found.func) else {"start": start, "schedule": found}
+    return _measure([_candidate(name, program, sizes) for name, program in programs.items()], seconds=seconds, cpu=cpu)
+
+
+def _candidate(name: str, program: Scheduled, sizes: Mapping[str, int] | None) -> Candidate:
+    schedule = schedule_of(program)
+    return Candidate(name, with_sizes(schedule.func, _sizes_of(program, sizes)).func, schedule.layouts)
 
 
 def lint(

@@ -43,6 +43,10 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("serve", "serve notebooks to the browser"),
     Command("run", "apply, verify and simulate a notebook's schedule, and print the report"),
+    Command(
+        "measure",
+        "build schedules with TVM, run them on this computer, and print their times beside the predicted ones",
+    ),
     Command("check", "verify schedules and compare them with budgets, for continuous integration"),
     Command("lint", "report errors and inefficiencies of a notebook's schedule, with fixes"),
     Command("next", "list calls that improve a notebook's schedule, with their predicted cycles"),

@@ -86,7 +86,7 @@ class Expectation:
             return self._fault
         try:
             meant = {name: laid_out(name, outcome, layouts) for name, outcome in self._expected.items()}
-            given = {name: _given(name, array, layouts) for name, array in self._inputs.items()}
+            given = {name: given_in_layout(name, array, layouts) for name, array in self._inputs.items()}
         except ExecuteError as error:
             return _not_executed(error)
         try:
@@ -98,7 +98,7 @@ class Expectation:
             return Verdict("failed", f"the parameters are {', '.join(found)}, not {', '.join(self._expected)}")
         worst = 0.0
         for name, (outcome, known) in meant.items():
-            error, fault = _compare(name, _where_known(found[name], outcome, known), outcome)
+            error, fault = compared(name, _where_known(found[name], outcome, known), outcome)
             if fault is not None:
                 return Verdict("failed", fault, error)
             worst = max(worst, error)
@@ -113,7 +113,7 @@ def _not_executed(error: ExecuteError) -> Verdict:
     return Verdict("unknown", detail, is_too_costly=error.code == "too-costly")
 
 
-def _given(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:
+def given_in_layout(name: str, array: Array, layouts: Sequence[ParameterLayout]) -> Array:
     """An input in the layout of the scheduled program."""
     laid, _ = laid_out(name, BufferContents(array, np.ones(array.shape, bool)), layouts)
     return laid.values
@@ -155,8 +155,8 @@ def _run_with(func: PrimFunc, seed: int, limit: int, trips: int) -> tuple[dict[s
     raise first
 
 
-def _compare(name: str, found: BufferContents, expected: BufferContents) -> tuple[float, str | None]:
-    """(largest difference, description of the mismatch or None)."""
+def compared(name: str, found: BufferContents, expected: BufferContents) -> tuple[float, str | None]:
+    """Return the largest difference of the contents of a buffer, and the description of a mismatch or None. See `verify`."""
     ours, theirs = found.values.reshape(-1), expected.values.reshape(-1)
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return 0.0, f"{name} is {ours.dtype}[{ours.size}], not {theirs.dtype}[{theirs.size}]"

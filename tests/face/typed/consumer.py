@@ -54,6 +54,7 @@ def simulations(schedule: tilewright.Schedule) -> tilewright.Report:
     assert_type(tilewright.report_text(report), str)
     assert_type(tilewright.chrome_trace(report), str)
     assert_type(tilewright.sensitivity(schedule, machine), tuple[tilewright.MachineParameter, ...])
+    assert_type(tilewright.measure({"one": schedule}, sizes={"M": 8}), tilewright.Measured)
     assert_type(tilewright.lint(schedule, machine), tuple[tilewright.LintFinding, ...])
     return report
 
