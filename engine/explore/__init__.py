@@ -17,6 +17,7 @@ from .space.model import Point, Space, SpaceError, space_of, with_kernel
 from .space.pins import Pins, is_pin, pinned, pins_of
 from .space.tiling_target import TilingTargetError
 from .trials.evaluator import EvaluationLimits, EvaluationRequest, Evaluator
+from .trials.measured import MeasuredTrials, measured_trials
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
 from .trials.study import Method, Progress, Settings, Study, StudyCandidate, Trial, Verifier
 from .trials.study_store import StoreError
@@ -42,6 +43,7 @@ __all__ = [
     "Hole",
     "HoleError",
     "InProcess",
+    "MeasuredTrials",
     "Method",
     "ObjectiveError",
     "Outcome",
@@ -74,6 +76,7 @@ __all__ = [
     "dominates",
     "explore",
     "is_pin",
+    "measured_trials",
     "offers_of",
     "pinned",
     "pins_of",

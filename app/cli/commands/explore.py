@@ -20,12 +20,15 @@ from ....engine.explore import (
     DerivedSpace,
     DerivedStart,
     Figures,
+    MeasuredTrials,
     Progress,
     Settings,
     Space,
     Status,
     Study,
     StudyCandidate,
+    Trial,
+    measured_trials,
     pinned,
     pins_of,
     search_from,
@@ -37,6 +40,7 @@ from ...document.holes import branch_at, derived_start, notebook_space, with_der
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
+from ..measured_table import measured_json, measured_text
 from ..opened import data_of, notebook_file, require_whole, written_back
 from ..output import print_json, print_line, report_problem, working
 from ..usage import Parser, takes_json
@@ -93,6 +97,10 @@ def add_arguments(parser: Parser) -> None:
         help="values of a TileLang kernel to search, and no others: num_stages=1,2,3; repeatable (default: its stages, threads and tiles)",
     )  # fmt: skip
     _add_effort(parser)
+    parser.add_argument(
+        "--measure", metavar="N", type=_count, default=0,
+        help="build the best N candidates with TVM, run them on this computer, and choose the fastest",
+    )  # fmt: skip
     takes_database(parser)
     _add_outputs(parser)
 
@@ -188,16 +196,26 @@ def run(arguments: Namespace) -> int:
     derived = None if start is None else start.space
     if study.warm_start.problem is not None:
         report_problem(study.warm_start.text)
-    if arguments.write and study.offers:
-        document = branch_at(notebook.document, space, study.offers[0].trial.point, arguments.write)
-        save_document(document, output)
-    elif arguments.output and study.offers:
-        save_document(with_point(notebook.document, space, study.offers[0].trial.point), output)
+    timed: MeasuredTrials | None = None
+    if arguments.measure and study.offers:
+        with working(arguments, "building and running"):
+            timed = measured_trials(study, arguments.measure)
+    best = _best(study, timed)
+    if best is not None and arguments.write:
+        save_document(branch_at(notebook.document, space, best.point, arguments.write), output)
+    elif best is not None and arguments.output:
+        save_document(with_point(notebook.document, space, best.point), output)
     if arguments.json:
-        print_json(_as_json(study, derived))
+        print_json(_as_json(study, derived, timed))
     else:
-        print_line(_text(study, arguments, derived))
+        print_line(_text(study, arguments, derived, timed))
     return EXIT_OK if study.offers else REFUSED
+
+
+def _best(study: Study, timed: MeasuredTrials | None) -> Trial | None:
+    """The candidate to write: the fastest that was measured, else the best by its predicted figures."""
+    fastest = None if timed is None else timed.fastest
+    return fastest or (study.offers[0].trial if study.offers else None)
 
 
 def _space(notebook: Notebook, arguments: Namespace) -> Space:
@@ -222,7 +240,7 @@ def _so_far(progress: Progress, settings: Settings) -> str:
     return f"{progress.done:,} of {progress.total:,} evaluated; {said}"
 
 
-def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> str:
+def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None, timed: MeasuredTrials | None) -> str:
     counts = study.counts
     outcomes = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
     how = "all" if study.method == "exhaustive" else f"{study.method}, seed {study.settings.seed}"
@@ -243,13 +261,15 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None) -> s
         lines += ["", *_offer_lines(study, offer)]
     if arguments.value and len(study.trials) <= MOST_ROWS:
         lines += ["", *_table(study)]
+    if timed is not None:
+        lines += ["", measured_text(timed.compared)]
+    best = _best(study, timed)
+    assert best is not None
     if arguments.write:
-        lines += [
-            "",
-            f"#{study.offers[0].trial.number} was written to {arguments.output or arguments.file} as branch {arguments.write!r}",
-        ]
+        target = arguments.output or arguments.file
+        lines += ["", f"#{best.number} was written to {target} as branch {arguments.write!r}"]
     elif arguments.output:
-        lines += ["", f"#{study.offers[0].trial.number} was written to {arguments.output}"]
+        lines += ["", f"#{best.number} was written to {arguments.output}"]
     return "\n".join(lines)
 
 
@@ -301,7 +321,7 @@ def _figure(figures: Figures, name: str) -> str:
     return f"{said}{value:,.0f} {UNITS[kind]}"
 
 
-def _as_json(study: Study, derived: DerivedSpace | None) -> dict[str, Any]:
+def _as_json(study: Study, derived: DerivedSpace | None, timed: MeasuredTrials | None) -> dict[str, Any]:
     explained = {} if derived is None else {"decisions": list(derived.decisions), "left_out": list(derived.left_out)}
     return {
         **explained,
@@ -331,6 +351,7 @@ def _as_json(study: Study, derived: DerivedSpace | None) -> dict[str, Any]:
             }
             for offer in study.offers
         ],
+        **({} if timed is None else {"measured": measured_json(timed.compared)}),
         "trials": [msgspec.to_builtins(trial) for trial in study.trials],
     }
 

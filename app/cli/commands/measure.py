@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
-
-from ....engine.export.report_text import table
 from ....engine.hwsim import Machine, load_machine
 from ....engine.ir import TilewrightError, structural_equal
 from ....engine.lower import with_sizes
-from ....engine.measure import Candidate, Measured, Measurement, Spread, kendall_tau, measure, time_text
+from ....engine.measure import Candidate, Compared, measure
 from ...document import branches
 from ...storage.measurements import keep_measured
 from ..arguments import seconds, takes_file, takes_setting
 from ..exit_codes import EXIT_OK, REFUSED, RefusedError
+from ..measured_table import measured_json, measured_text
 from ..opened import Opened, opened, path_of, require_whole, simulated
 from ..output import print_json, print_line, report_problem, working
 from ..usage import Parser, takes_json
@@ -29,23 +26,6 @@ EXAMPLES = (
 )
 
 MACHINE = "cpu-core"
-
-MOST_BUSY = 1.2
-"""Elapsed time in units of processor time beyond which other work is reported: it also costs caches and clock."""
-
-
-class Row(NamedTuple):
-    """A schedule with its predicted cycles and time on the machine, None where the simulation has none."""
-
-    measured: Measurement
-    cycles: int | None
-    microseconds: float | None
-
-    @property
-    def ratio(self) -> float | None:
-        """Predicted time in units of the measured one."""
-        warm = self.measured.warm
-        return None if warm is None or self.microseconds is None else self.microseconds / warm.median
 
 
 def add_arguments(parser: Parser) -> None:
@@ -74,14 +54,15 @@ def run(arguments: Namespace) -> int:
     with working(arguments, "building and running"):
         measured = measure(candidates, seconds=arguments.seconds, cpu=arguments.cpu)
     with working(arguments, f"simulating on {machine.name}"):
-        rows = [_row(candidate, row, machine) for candidate, row in zip(candidates, measured.rows, strict=True)]
+        cycles = tuple(_cycles(candidate, machine) for candidate in candidates)
+    compared = Compared(measured, machine.name, machine.clock_hz, cycles)
     path = Path(path_of(arguments.file))
     if path.is_file():
         keep_measured(path, [c.func for c in candidates], measured)
     if arguments.json:
-        print_json(_as_json(rows, measured, machine))
+        print_json(measured_json(compared))
     else:
-        print_line(_text(rows, measured, machine))
+        print_line(measured_text(compared))
     for row in measured.rows:
         if row.difference:
             report_problem(f"{row.name} has other results than {measured.rows[0].name}: {row.difference}")
@@ -122,65 +103,11 @@ def _candidate(name: str, found: Opened, count: int | None) -> Candidate:
     return Candidate(name, with_sizes(schedule.func, found.sizes).func, schedule.layouts)
 
 
-def _row(candidate: Candidate, measured: Measurement, machine: Machine) -> Row:
+def _cycles(candidate: Candidate, machine: Machine) -> int | None:
     try:
-        cycles = simulated(candidate.func, machine).cycles
+        return simulated(candidate.func, machine).cycles
     except (RefusedError, TilewrightError):
-        return Row(measured, None, None)
-    return Row(measured, cycles, cycles / machine.clock_hz * 1e6 if machine.clock_hz else None)
-
-
-def _order(rows: Sequence[Row]) -> float | None:
-    """Kendall's tau of predicted and measured times, with at least three schedules."""
-    pairs = [(row.cycles, row.measured.warm.median) for row in rows if row.cycles is not None and row.measured.warm]
-    return kendall_tau([c for c, _ in pairs], [w for _, w in pairs]) if len(pairs) > 2 else None
-
-
-def _as_json(rows: Sequence[Row], measured: Measured, machine: Machine) -> dict[str, object]:
-    return {
-        "host": msgspec.to_builtins(measured.host),
-        "machine": machine.name,
-        "busy": measured.busy,
-        "kendall_tau": _order(rows),
-        "schedules": [_row_as_json(row) for row in rows],
-    }
-
-
-def _row_as_json(row: Row) -> dict[str, object]:
-    predicted = {"cycles": row.cycles, "predicted_us": row.microseconds, "predicted_to_measured": row.ratio}
-    return {**msgspec.to_builtins(row.measured), **predicted}
-
-
-def _text(rows: Sequence[Row], measured: Measured, machine: Machine) -> str:
-    host = measured.host
-    lines = [["", f"{machine.name} predicts", "measured", "middle 80 %", "first run", "predicted / measured", ""]]
-    for row in rows:
-        warm, cold = row.measured.warm, row.measured.cold
-        lines.append(
-            [
-                row.measured.name, _time_of(row.microseconds), _time_of(warm and warm.median), _range(warm),
-                _time_of(cold and cold.median), "" if row.ratio is None else f"{row.ratio:.2f}", row.measured.refusal,
-            ]
-        )  # fmt: skip
-    text = [
-        f"{host.processor}, {host.system}, {host.compiler}, {host.flags}",
-        "processor time of one thread; first run: after the caches were overwritten\n",
-        table(lines, right=(1, 2, 3, 4, 5)),
-    ]
-    order = _order(rows)
-    if order is not None:
-        text.append(f"\nKendall's tau of the predicted and the measured order: {order:.2f}")
-    if measured.busy > MOST_BUSY:
-        text.append(f"other work ran beside it ({measured.busy:.2f} times the processor time elapsed)")
-    return "\n".join(text)
-
-
-def _time_of(microseconds: float | None) -> str:
-    return "" if microseconds is None else time_text(microseconds)
-
-
-def _range(spread: Spread | None) -> str:
-    return "" if spread is None else f"{time_text(spread.low)} to {time_text(spread.high)}"
+        return None
 
 
 __all__ = ["EXAMPLES", "add_arguments", "run"]

@@ -87,3 +87,33 @@ def test_a_schedule_for_threads_has_its_reason_in_place_of_a_time(
     )
     assert main(["measure", str(file), "--seconds", "0.05"]) == 1
     assert "loops are bound to threadIdx.x" in capsys.readouterr().out
+
+
+HOLES = (
+    NOTEBOOK[: NOTEBOOK.index("# %% branch: wide")]
+    + """# %% schedule
+sch = tilewright.Schedule(scale)
+i, j = sch.get_loops("b")
+rows = tilewright.choose("rows", [2, 4])
+i0, i1 = sch.split(i, [None, rows])
+sch.vectorize(j)
+"""
+)
+
+
+def test_a_search_writes_the_fastest_of_the_measured_candidates(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(HOLES)
+    best = tmp_path / "best.py"
+    options = ["--machine", "cpu-core", "--workers", "0", "--measure", "5", "--json", "-o", str(best)]
+    assert main(["explore", str(file), *options]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    program, *timed = printed["measured"]["schedules"]
+    assert program["name"] == "start" and program["cycles"] is None
+    assert {row["name"] for row in timed} == {"#0", "#1"} and all(row["difference"] == "" for row in timed)
+    assert [row["cycles"] for row in timed] == sorted(row["cycles"] for row in timed)
+    fastest = min(timed, key=lambda row: row["warm"]["median"])
+    values = {trial["number"]: trial["point"] for trial in printed["trials"]}
+    rows = [2, 4][values[int(fastest["name"].removeprefix("#"))][0]]
+    assert f"rows = {rows}\n" in best.read_text()

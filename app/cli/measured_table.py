@@ -1,0 +1,67 @@
+"""Measured times beside predicted ones, as text and as JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...engine.export.report_text import table
+from ...engine.measure import Compared, Spread, time_text
+
+MOST_BUSY = 1.2
+"""Elapsed time in units of processor time beyond which other work is reported: it also costs caches and clock."""
+
+
+def measured_text(compared: Compared) -> str:
+    """The host, a table of the programs, and how well the two orders agree."""
+    measured = compared.measured
+    host = measured.host
+    lines = [["", f"{compared.machine} predicts", "measured", "middle 80 %", "first run", "predicted / measured", ""]]
+    for row in compared.rows:
+        warm, cold = row.times.warm, row.times.cold
+        ratio = row.predicted_to_measured
+        lines.append(
+            [
+                row.times.name, _time_of(row.predicted_us), _time_of(warm and warm.median), _range(warm),
+                _time_of(cold and cold.median), "" if ratio is None else f"{ratio:.2f}", row.times.refusal,
+            ]
+        )  # fmt: skip
+    text = [
+        f"{host.processor}, {host.system}, {host.compiler}, {host.flags}",
+        "processor time of one thread; first run: after the caches were overwritten\n",
+        table(lines, right=(1, 2, 3, 4, 5)),
+    ]
+    if compared.order is not None:
+        text.append(f"\nKendall's tau of the predicted and the measured order: {compared.order:.2f}")
+    if measured.busy > MOST_BUSY:
+        text.append(f"other work ran beside it ({measured.busy:.2f} times the processor time elapsed)")
+    return "\n".join(text)
+
+
+def measured_json(compared: Compared) -> dict[str, object]:
+    """The same as data, times in microseconds."""
+    return {
+        "host": msgspec.to_builtins(compared.measured.host),
+        "machine": compared.machine,
+        "busy": compared.measured.busy,
+        "kendall_tau": compared.order,
+        "schedules": [
+            {
+                **msgspec.to_builtins(row.times),
+                "cycles": row.cycles,
+                "predicted_us": row.predicted_us,
+                "predicted_to_measured": row.predicted_to_measured,
+            }
+            for row in compared.rows
+        ],
+    }
+
+
+def _time_of(microseconds: float | None) -> str:
+    return "" if microseconds is None else time_text(microseconds)
+
+
+def _range(spread: Spread | None) -> str:
+    return "" if spread is None else f"{time_text(spread.low)} to {time_text(spread.high)}"
+
+
+__all__ = ["measured_json", "measured_text"]
