@@ -34,6 +34,12 @@ class ResetParameter(Message, frozen=True, tag="reset_parameter"):
     path: str | None = None
 
 
+class MeasureHere(Message, frozen=True, tag="measure"):
+    """Build the displayed program, and that before the schedule, with TVM, and run them on the server's computer."""
+
+    is_quick = keeps_draft = True
+
+
 @ACTIONS(PickMachine)
 def _pick_machine(state: State, intent: PickMachine) -> State:
     notebook = open_notebook(state)
@@ -72,4 +78,10 @@ def _reset_parameter(state: State, intent: ResetParameter) -> State:
     return edited(state, evaluate(without_parameters(notebook.document, machine, intent.path), notebook))
 
 
-__all__ = ["PickMachine", "ResetParameter", "SetParameter"]
+@ACTIONS(MeasureHere)
+def _measure_here(state: State, intent: MeasureHere) -> State:
+    open_notebook(state)
+    return replace(state, pane="machine", measured=None if state.moment is None else state.moment.schedule.func)
+
+
+__all__ = ["MeasureHere", "PickMachine", "ResetParameter", "SetParameter"]

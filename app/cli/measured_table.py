@@ -7,9 +7,6 @@ import msgspec
 from ...engine.export.report_text import table
 from ...engine.measure import Compared, Spread, time_text
 
-MOST_BUSY = 1.2
-"""Elapsed time in units of processor time beyond which other work is reported: it also costs caches and clock."""
-
 
 def measured_text(compared: Compared) -> str:
     """The host, a table of the programs, and how well the two orders agree."""
@@ -32,8 +29,8 @@ def measured_text(compared: Compared) -> str:
     ]
     if compared.order is not None:
         text.append(f"\nKendall's tau of the predicted and the measured order: {compared.order:.2f}")
-    if measured.busy > MOST_BUSY:
-        text.append(f"other work ran beside it ({measured.busy:.2f} times the processor time elapsed)")
+    if measured.disturbance:
+        text.append(measured.disturbance)
     return "\n".join(text)
 
 

@@ -16,7 +16,7 @@ from .analyses.candidate import trial_analysis
 from .analyses.comparison import comparison_analysis
 from .analyses.export_review import review_analysis
 from .analyses.layouts import layout_analysis
-from .analyses.machine import sensitivity_analysis
+from .analyses.machine import measurement_analysis, sensitivity_analysis
 from .analyses.model import model_analysis
 from .analyses.next_steps import lint_analysis, remedy_analysis, suggestion_analysis
 from .background_job import BackgroundJob, JobStatus
@@ -140,6 +140,7 @@ ANALYSES = (
     layout_analysis,
     remedy_analysis,
     comparison_analysis,
+    measurement_analysis,
     sensitivity_analysis,
     trial_analysis,
     review_analysis,

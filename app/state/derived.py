@@ -16,6 +16,7 @@ from ...engine.hwsim import MAX_TASKS as ALL_TASKS
 from ...engine.hwsim import Machine, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal, TilewrightError
 from ...engine.lower import Plan, RewriteResult, planned, with_sizes
+from ...engine.measure import Compared
 from ...engine.processes import here_or_isolated
 from ...engine.schedule import Schedule
 from ...engine.script import Printed, print_program
@@ -45,6 +46,9 @@ PLAN = Derived[Plan | TilewrightError]("plan")
 
 VERDICT = Derived[Verdict]("verdict")
 """Whether a program is equivalent to its original at the given sizes."""
+
+MEASURED = Derived[Compared | TilewrightError]("measured")
+"""The times of a scheduled program and of that before the schedule, with the sizes and the machine that predicts."""
 
 _MACHINE = Derived[Machine]("machine")
 _SCRIPT = Derived[Printed]("script")

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from ...engine.explore import DerivedStart, Settings, Space
 from ...engine.hwsim import Machine
-from ...engine.ir import Refusal
+from ...engine.ir import PrimFunc, Refusal
 from ...engine.script import Note
 from ..document import Notebook
 from ..document import State as Moment
@@ -221,8 +221,9 @@ class State(msgspec.Struct, frozen=True, eq=False):
     `comparison` replaces tree and timeline. `blamed` is the wait that is selected on the timeline, until another selection. `file` is the
     file that edits are saved to, None for a notebook without one; `looked_back` are the file's earlier versions, while they are shown;
     `folder` is the folder for new files, "" for none. `exploration` is the last search, independent of later edits; `derivation` runs
-    before a search. `export_review` is the kind of the export whose losses are shown, "" for none. `address` is the page's; None leaves
-    the browser's address unchanged: it is a link that carries the notebook itself.
+    before a search. `measured` is the program whose time on this computer was requested. `export_review` is the kind of the export whose
+    losses are shown, "" for none. `address` is the page's; None leaves the browser's address unchanged: it is a link that carries the
+    notebook itself.
 
     `model` is the model that is open, and `kernel` the name of its kernel whose notebook is shown, "" while the model itself is.
     """
@@ -252,6 +253,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     exploration: Exploration | None = None
     derivation: Derivation | None = None
     export_review: str = ""
+    measured: PrimFunc | None = None
     address: Address | None = Address()
     model: OpenModel | None = None
     kernel: str = ""

@@ -55,6 +55,16 @@ class Measured(msgspec.Struct, frozen=True):
     rows: tuple[Measurement, ...]
     busy: float
 
+    @property
+    def disturbance(self) -> str:
+        """A sentence if other work disturbed the measurement; empty if none did."""
+        much = f"{self.busy:.1f} times the processor time elapsed"
+        return f"other work ran beside it: {much}" if self.busy > MOST_BUSY else ""
+
+
+MOST_BUSY = 1.2
+"""Elapsed time in units of processor time beyond which other work is reported: it also costs caches and clock."""
+
 
 def time_text(microseconds: float) -> str:
     """A time with a unit of its size: 12.3 us, 4.56 ms, 1.2 s."""

@@ -18,10 +18,14 @@ from pathlib import Path
 
 import msgspec
 
+from ..cancellation import checkpoint
 from ..ir import Refusal, TilewrightError
 from .confined import ConfinedAnswer, ConfinedRequest
 
 MEBI = 1 << 20
+
+CHECK_SECONDS = 0.2
+"""Time between two checks of whether the caller is cancelled, which ends the process."""
 
 INHERITED = (
     "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TVM_LIBRARY_PATH", "TZ",
@@ -115,7 +119,11 @@ def _received(process: subprocess.Popen[bytes], file: Path, limits: SandboxLimit
     parts: list[bytes] = []
     size_bytes = 0
     while True:
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+        checkpoint()
+        left = deadline - time.monotonic()
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, min(left, CHECK_SECONDS)))
+        if not ready and left > 0:
+            continue
         if not ready:
             raise _refused("too-slow", file, f"more than {limits.seconds:g} s")
         part = os.read(process.stdout.fileno(), MEBI)

@@ -40,6 +40,7 @@ export type Message =
   | ListDrafts
   | PickMachine
   | MakeFast
+  | MeasureHere
   | FindMenu
   | ShowModel
   | ChangeModelSizes
@@ -397,6 +398,12 @@ export interface MakeFast {
   kind: "make_fast";
   seconds?: number;
   keep_tiles?: boolean;
+  base?: number | null;
+}
+
+/** Build the displayed program, and that before the schedule, with TVM, and run them on the server's computer. */
+export interface MeasureHere {
+  kind: "measure";
   base?: number | null;
 }
 

@@ -1048,12 +1048,32 @@ export interface MachinePanel {
   limit: MachineLimit | null;
   sensitivities: SensitiveParameter[];
   parts: PartPanel[];
+  measured: MeasuredTimes;
 }
 
 /** A problem of a row. */
 export interface MarkText {
   severity: "error" | "warning" | "info";
   text: string;
+}
+
+/** A program: its name, the predicted and the measured time, the spread of the samples, their ratio, and what is wrong with it. */
+export interface MeasuredRow {
+  name: string;
+  predicted: string;
+  measured: string;
+  spread: string;
+  ratio: string;
+  problem: string;
+}
+
+/** The measured times, the computer and compiler (`host`), the machine that predicts, and why there are no times (`problem`). `is_running`: they were asked for and are not known yet. */
+export interface MeasuredTimes {
+  rows: MeasuredRow[];
+  host: string;
+  machine: string;
+  problem: string;
+  is_running: boolean;
 }
 
 /** A physical block of a memory: its peak and its capacity, and the `share` of the capacity from 0 to 1. */

@@ -1,16 +1,21 @@
-"""The gain from each machine parameter: each is made twice as good, and the program is simulated again."""
+"""The gain from each machine parameter, which is made twice as good, and the times of the program on this computer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ....engine.hwsim import Improvement, Machine, MachineParameter, Report, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
-from ....engine.lower import Plan
-from ...state.derived import MAX_TASKS, REPORT, Store, attempt
+from ....engine.lower import Plan, with_sizes
+from ....engine.measure import Candidate, Compared, measure
+from ....engine.schedule import Schedule
+from ...state.derived import MAX_TASKS, MEASURED, REPORT, Store, attempt, report_of, sizes_of
 from ...state.model import State
 from ...views.machine.sensitivity import SensitivityProgress, sensitivity_entry
 from .analysis import Analysis
+
+MEASURE_SECONDS = 3.0
+"""Processor time of the runs of a measurement."""
 
 
 def sensitivity_analysis(state: State, store: Store) -> Analysis | None:
@@ -42,3 +47,37 @@ def trying(func: PrimFunc, machine: Machine, report: Report, plan: Plan) -> Iter
         if isinstance(parameter, MachineParameter):
             found.append(parameter)
         yield SensitivityProgress(ranked(found), done, len(todo))
+
+
+def measurement_analysis(state: State, store: Store) -> Analysis | None:
+    """The times of the displayed program on this computer, if they were asked for."""
+    if state.pane != "machine" or state.shown is None or state.moment is None:
+        return None
+    schedule, machine = state.moment.schedule, store.machine(state)
+    if state.measured is not schedule.func or isinstance(machine, TilewrightError):
+        return None
+    sizes = sizes_of(state, schedule.func)
+    entry = MEASURED(schedule.func, sizes, machine)
+    if store.has(entry):
+        return None
+    start = state.shown.states[0].schedule
+
+    def pieces() -> Iterator[Compared | TilewrightError]:
+        yield timed(start, schedule, sizes, machine)
+
+    return Analysis(entry, pieces, "pane-machine", "Building and running with TVM")
+
+
+def timed(
+    start: Schedule, schedule: Schedule, sizes: Mapping[str, int], machine: Machine
+) -> Compared | TilewrightError:
+    """The times of a program before and after a schedule beside those that the machine predicts, or why there are none."""
+    named = {"start": start} if schedule.func is start.func else {"start": start, "now": schedule}
+    try:
+        candidates = [Candidate(name, with_sizes(s.func, sizes).func, s.layouts) for name, s in named.items()]
+        measured = measure(candidates, seconds=MEASURE_SECONDS)
+    except TilewrightError as error:
+        return error
+    reports = [report_of(candidate.func, machine) for candidate in candidates]
+    cycles = tuple(report.cycles if isinstance(report, Report) else None for report in reports)
+    return Compared(measured, machine.name, machine.clock_hz, cycles)

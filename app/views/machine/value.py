@@ -20,6 +20,7 @@ from ...state.entries import Derived
 from ...state.model import State
 from ..labels.values import Value
 from .capacities import offers
+from .measured import MeasuredTimes, measured_value
 from .parameters import figure_text, steps
 from .sensitivity import (
     MachineLimit,
@@ -84,6 +85,7 @@ class MachinePanel(Value, frozen=True, kw_only=True):
     limit: MachineLimit | None = None
     sensitivities: Sequence[SensitiveParameter] = ()
     parts: Sequence[PartPanel] = ()
+    measured: MeasuredTimes = MeasuredTimes()
 
 
 FIXED = frozenset(
@@ -127,6 +129,7 @@ def machine_value(state: State, store: Store) -> MachinePanel:
         changed=len(overridden_paths(state.notebook.document, machine)),
         limit=limit_value(found, report),
         sensitivities=sensitivities(found, report),
+        measured=measured_value(state, store),
         parts=[
             replace(
                 part,

@@ -1,5 +1,6 @@
 // The parameters of the machine, each with its unit, its source, a stepper and a field, and the gain if it were twice as good.
 
+import { subscribe } from "../core/bus.js";
 import { bringIntoView, focusIn, follow, h, icon, keepScroll } from "../core/dom.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
@@ -268,6 +269,75 @@ function sensitivities(data, reach) {
   );
 }
 
+/** @param {PayloadModel} model */
+const measure = (model) => model.send_msg({ kind: "measure" });
+
+/**
+ * The times of the program on the server's computer, and the button that measures them.
+ * @param {PayloadModel} model
+ * @param {MachineData["measured"]} times
+ */
+function measured(model, times) {
+  const columns = [
+    ["", ""],
+    ["predicted", `By ${times.machine} at its clock`],
+    ["measured", "Median of the samples"],
+    ["eight of ten", "The samples between which the middle eight tenths lie"],
+    ["ratio", "Predicted time in units of the measured one"],
+  ];
+  return h(
+    "section",
+    { class: "measured", "aria-label": "Times on this computer" },
+    h(
+      "div",
+      { class: "measured-head" },
+      h("b", {}, "On this computer"),
+      h("span", { class: "quiet", title: times.host }, times.host || "not measured"),
+      h(
+        "button",
+        {
+          class: "tool small",
+          "data-key": "measure",
+          disabled: times.is_running,
+          title: "Build the program with TVM for this processor, run it, and compare the time with the prediction",
+          onclick: () => measure(model),
+        },
+        times.is_running ? "Measuring…" : "Measure",
+      ),
+    ),
+    times.rows.length
+      ? h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              columns.map(([text, title]) => h("th", { scope: "col", title }, text)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            times.rows.map((row) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, row.name),
+                row.problem
+                  ? h("td", { colspan: "4", class: "problem" }, row.problem)
+                  : [row.predicted, row.measured, row.spread, row.ratio].map((text) => h("td", {}, text)),
+              ),
+            ),
+          ),
+        )
+      : null,
+    times.problem ? h("p", { class: "problem", role: "status" }, times.problem) : null,
+  );
+}
+
 /**
  * @param {PayloadModel} model
  * @param {MachineData} data
@@ -279,6 +349,7 @@ function head(model, data, reach) {
     { class: "machine-head" },
     limit(data),
     sensitivities(data, reach),
+    measured(model, data.measured),
     h(
       "div",
       { class: "machine-about" },
@@ -341,6 +412,11 @@ export function render({ model }) {
     );
   }
 
+  subscribe("commands", (list) => {
+    if (document.documentElement.dataset.screen !== "notebook") return;
+    const help = "the time of the program, built with TVM for this processor";
+    list.push({ label: "Measure on this computer", group: "The notebook", help, run: () => measure(model) });
+  });
   follow(model, (/** @type {MachineData} */ data) => {
     if (name !== data.name) opened.clear();
     name = data.name;

@@ -182,7 +182,7 @@ MESSAGES: tuple[Any, ...] = (
     {"kind": "pane", "pane": "machine"}, {"kind": "compare", "a": "now", "b": "step:1"}, {"kind": "end_compare"}, {"kind": "show_span",
     "start": 0, "end": 3},
     {"kind": "set_parameter", "path": "memories.vtcm.banks", "value": "4"},
-    {"kind": "reset_parameter", "path": "memories.vtcm.banks"}, {"kind": "dismiss"},
+    {"kind": "reset_parameter", "path": "memories.vtcm.banks"}, {"kind": "measure"}, {"kind": "dismiss"},
     {"kind": "draft_cell", "cell": 2, "text": "y = 2"}, {"kind": "draft_item", "item": 1, "text": "sch.unroll(ki)"}, {"kind": "drop_draft"},
     {"kind": "edit_prose", "cell": 0, "text": "# words"}, {"kind": "edit_item", "item": 1, "text": "sch.unroll(ki)"},
     {"kind": "insert_cell", "cell": 1, "cell_kind": "markdown"}, {"kind": "remove_cell", "cell": 1}, {"kind": "move_cell", "cell": 1,

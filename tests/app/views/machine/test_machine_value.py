@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from support.sessions.pages import machine_now, opened_example, report_now
 
-from tilewright.app.actions.machine_actions import PickMachine, SetParameter
+from tilewright.app.actions.machine_actions import MeasureHere, PickMachine, SetParameter
 from tilewright.app.actions.machine_parameters import MEANINGS, figure_value
-from tilewright.app.actions.table import ShowPane, act
+from tilewright.app.actions.table import ShowPane, ViewStep, act
 from tilewright.app.actions.text_edits import DraftCell
-from tilewright.app.jobs.analyses.machine import sensitivity_analysis
+from tilewright.app.jobs.analyses.machine import measurement_analysis, sensitivity_analysis
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.machine.capacities import offers, real_sizes
@@ -161,3 +161,28 @@ def test_an_unfinished_machine_cell_keeps_the_shown_machine() -> None:
     value = machine_value(typed, Store())
     assert value.name == "gemmini" and value.parts
     assert not any(figure.changed for part in value.parts for figure in part.figures)
+
+
+def test_the_program_is_measured_on_request() -> None:
+    pytest.importorskip("tvm")
+    state, store = act(opened_example("box_blur"), ShowPane("machine")), Store()
+    assert measurement_analysis(state, store) is None and not machine_value(state, store).measured.rows
+    asked = act(act(state, ShowPane("script")), MeasureHere())
+    assert asked.pane == "machine" and machine_value(asked, store).measured.is_running
+    analysis = measurement_analysis(asked, store)
+    assert analysis is not None and analysis.area == "pane-machine"
+    analysis.run(store)
+    found = machine_value(asked, store).measured
+    assert [row.name for row in found.rows] == ["start", "now"] and "LLVM" in found.host and not found.is_running
+    assert all(row.predicted and row.measured and row.ratio and not row.problem for row in found.rows)
+    assert measurement_analysis(asked, store) is None
+    assert not machine_value(act(asked, ViewStep(1)), store).measured.is_running, "another program"
+
+
+def test_a_program_for_threads_says_why_it_is_not_measured() -> None:
+    pytest.importorskip("tvm")
+    state, store = act(opened_example("tilelang_gemm"), MeasureHere()), Store()
+    analysis = measurement_analysis(state, store)
+    assert analysis is not None
+    analysis.run(store)
+    assert "blockIdx" in machine_value(state, store).measured.problem
