@@ -66,11 +66,14 @@ def find_conflicts(index: ProgramIndex, top: For, moving: Sequence[Var]) -> Iter
 
 
 def find_carried(
-    index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var]
+    index: ProgramIndex, first: BlockRealize, second: BlockRealize, moving: Sequence[Var], below: Var | None = None
 ) -> DependenceConflict | None:
-    """A buffer, written by one block, whose elements both may access in different iterations of `moving` loops; None if provably none."""
+    """A buffer, written by one block, whose elements both may access in different iterations of `moving` loops; None if provably none.
+
+    The iterations are in the same iteration of the loops outside of the moving ones, or of those outside of loop `below`.
+    """
     for buffer in shared_buffers(first.block, second.block):
-        apart = _never_carried(index, first, second, buffer, moving)
+        apart = _never_carried(index, first, second, buffer, moving, below)
         if not apart:
             return DependenceConflict(first, second, buffer, apart.detail)
     return None
@@ -94,7 +97,12 @@ def _is_private(index: ProgramIndex, first: BlockRealize, second: BlockRealize, 
 
 
 def _never_carried(
-    index: ProgramIndex, first: BlockRealize, second: BlockRealize, buffer: Buffer, moving: Sequence[Var]
+    index: ProgramIndex,
+    first: BlockRealize,
+    second: BlockRealize,
+    buffer: Buffer,
+    moving: Sequence[Var],
+    below: Var | None = None,
 ) -> Decision:
     """Whether accesses to `buffer` never meet in two iterations that differ in a `moving` loop."""
     common = common_loops(index, first, second)
@@ -109,7 +117,8 @@ def _never_carried(
         if not mine or not other or wanted <= separated_loops(mine.region, other.region, loops):
             continue
         left, right = _elements(index, first, buffer, mine_writes), _elements(index, second, buffer, other_writes)
-        apart = never_meet(left, right, min(places), places)
+        same = min(places) if below is None else list(loops).index(below)
+        apart = never_meet(left, right, same, places)
         if not apart:
             return apart
     return HOLDS

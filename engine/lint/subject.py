@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Protocol
 
@@ -20,7 +21,11 @@ from .revisions import Chain, Revision, last_move, other_call, other_placements,
 class Simulate(Protocol):
     """`hwsim.simulate`, possibly with limits."""
 
-    def __call__(self, func: PrimFunc, machine: Machine) -> Report: ...
+    def __call__(self, func: PrimFunc, machine: Machine, max_tasks: int = ...) -> Report: ...
+
+
+TRIAL_TASKS = 20_000
+"""The limit on distinct tasks of a trial: about a second of simulation. What needs more is seldom a good schedule."""
 
 
 class Subject:
@@ -41,6 +46,7 @@ class Subject:
         self.machine = machine
         self.sizes = sizes
         self._simulate = simulate
+        self._trial = partial(simulate, max_tasks=TRIAL_TASKS)
         self._known = report
         self.revision = revision
 
@@ -82,7 +88,7 @@ class Subject:
             return None
         if trial.func is self.schedule.func:
             return None
-        return Subject(trial, self.machine, self.sizes, self._simulate)
+        return Subject(trial, self.machine, self.sizes, self._trial)
 
     def other_placements(self, block: str) -> Iterator[Subject]:
         """Yields variants: the call that placed a block with other loops, and the schedule without that call."""
@@ -116,7 +122,7 @@ class Subject:
         for other in found:
             if other is not None:
                 schedule, revision = other
-                yield Subject(schedule, self.machine, self.sizes, self._simulate, revision=revision)
+                yield Subject(schedule, self.machine, self.sizes, self._trial, revision=revision)
 
     # Facts.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from ....engine.hwsim import Machine, Report, simulate
+from ....engine.hwsim import simulate
 from ...state.derived import MAX_TASKS, Store
 from ...state.entries import Entry
 
@@ -41,9 +42,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False):
             store.keep(self.entry, piece)
 
 
-def simulated(func: Any, machine: Machine) -> Report:
-    """The report of a trial, with the limit on tasks of the page."""
-    return simulate(func, machine, MAX_TASKS)
+simulated = partial(simulate, max_tasks=MAX_TASKS)
+"""The simulator with the limit on tasks of the page."""
 
 
 __all__ = ["Analysis", "simulated"]

@@ -15,6 +15,9 @@ from .variants import NOTHING
 
 Counts = Counter[int]
 
+NEW_COST = 50
+"""A task whose cost was not computed before counts as so many tasks: it takes so much longer."""
+
 
 def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:
     """Returns counts by variant. Raises MachineError if more than `max_tasks` tasks differ."""
@@ -40,11 +43,12 @@ class _Counting:
                 for run, same, around in node.paired(at, like):
                     found.update(self._run(node, run, same, at, around))
                 continue
-            self._left -= 1
+            known = node.variants.costs
+            number = node.variants.at(like)
+            self._left -= 1 + NEW_COST * (node.variants.costs - known)
             if self._left < 0:
                 raise refuse("too-many-tasks", "the schedule creates too many distinct tasks", *node.blocks,
                              expected="larger tiles, or factors that divide the extents")  # fmt: skip
-            number = node.variants.at(like)
             if number != NOTHING:
                 found[number] += 1
         return found

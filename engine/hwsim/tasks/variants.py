@@ -185,6 +185,11 @@ class Variants:
         return self._pieces
 
     @property
+    def costs(self) -> int:
+        """How many costs were computed so far."""
+        return len(self._costs)
+
+    @property
     def cells(self) -> tuple[int, ...]:
         """All cells that any variant may access or destroy."""
         accessed = self._accessed(None)

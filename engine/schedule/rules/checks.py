@@ -78,6 +78,8 @@ def require_order_free(
     """
     top = chain[0]
     require_in_blocks(ctx, top, what)
+    if order and _keeps_order_within_slices(ctx, chain, moving, order):
+        return
     for realize in ctx.index.child_blocks(top):
         require_free_block(
             ctx, realize, {f.loop_var: Range(f.min, f.extent) for f in chain if f.loop_var in moving}, what
@@ -150,6 +152,30 @@ def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
         "opaque-access", f"{buffer.name!r}, an output of block {realize.block.name!r}, is also accessed outside of blocks", realize,
         expected="a buffer that is only accessed in blocks",
     )  # fmt: skip
+
+
+# Iterations that differ in a loop of `apart` access other elements, so only the order of the iterations that agree in these loops matters.
+def _keeps_order_within_slices(ctx: Context, chain: Sequence[For], moving: Sequence[Var], order: Sequence[For]) -> bool:
+    """Whether the blocks below consist of independent slices, each of which keeps its order: the rows of a scan."""
+    blocks = ctx.index.child_blocks(chain[0])
+    if not all(_is_plain_spatial(realize) for realize in blocks):
+        return False
+    if all(ctx.index.fact(updates_only_own_element, realize.block) for realize in blocks):
+        return False  # the usual case, which other rules decide with better explanations
+    pairs = [(one, other) for n, one in enumerate(blocks) for other in blocks[n:]]
+    top = chain[0].loop_var
+    apart = [v for v in moving if all(find_carried(ctx.index, *pair, [v], top) is None for pair in pairs)]
+    before, after = ([f.loop_var for f in loops if f.loop_var not in apart] for loops in (chain, order))
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(chain[0]))
+    return bool(apart) and before == after and not any(w.buffer in loose for r in blocks for w in r.block.writes)
+
+
+def _is_plain_spatial(realize: BlockRealize) -> bool:
+    """Whether the block has only spatial iterators, and its accesses are those that it declares."""
+    block = realize.block
+    hidden = block.match_buffers or addressed_buffers(block)
+    nested = any(isinstance(node, BlockRealize) for node in walk(block.body))
+    return all(iv.iter_type == "spatial" for iv in block.iter_vars) and block.init is None and not hidden and not nested
 
 
 # A block is free in its order if its spatial iterators write distinct elements, it reads none of its output but the element that it

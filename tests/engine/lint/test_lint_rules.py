@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.engine.hwsim import Machine, Report, load_machine, simulate
+from tilewright.engine.hwsim import MAX_TASKS, Machine, Report, load_machine, simulate
 from tilewright.engine.ir import PrimFunc, replay
 from tilewright.engine.lint import LINTS, Fix, LintFinding, lint, linting, simulator_findings
 from tilewright.engine.lint.capacity import overflow_fixes
@@ -442,9 +442,9 @@ def test_findings_of_a_report_are_available_at_once(name: str):
 def test_a_stop_ends_further_trials():
     tried: list[str] = []
 
-    def counted(func, machine):
+    def counted(func, machine, max_tasks=MAX_TASKS):
         tried.append(func.name)
-        return simulate(func, machine)
+        return simulate(func, machine, max_tasks)
 
     pieces = linting(staged(a="", b=""), load_machine(NPU), simulate=counted)
     next(pieces)
@@ -515,9 +515,9 @@ def test_work_does_not_grow_with_the_stages_of_a_program(on_chip: bool):
             ]
         sch, tried = schedule(HEAD + "\n".join(lines)), list[str]()
 
-        def counted(func, machine):
+        def counted(func, machine, max_tasks=MAX_TASKS):
             tried.append(func.name)
-            return simulate(func, machine)
+            return simulate(func, machine, max_tasks)
 
         lint(sch, load_machine(ASCEND), simulate=counted)
         return len(tried)

@@ -19,6 +19,39 @@ def scan(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 17), "float32")):
             B[vi, vj + 1] = B[vi, vj] + A[vi, vj]
 """
 
+WAVEFRONT = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def wavefront(A: T.Buffer((8, 16), "float32"), B: T.Buffer((9, 17), "float32")):
+    for i, j in T.grid(8, 16):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi + 1, vj] = B[vi, vj + 1] + A[vi, vj]
+"""
+
+DOUBLED = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def doubled(X: T.Buffer((8, 16), "float32"), Y: T.Buffer((8, 16), "float32")):
+    S = T.sblock_alloc_buffer((2, 8, 16), "float32")
+    for i, j in T.grid(8, 16):
+        with T.sblock("load"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[0, vi, vj] = X[vi, vj]
+    for d, i, j in T.grid(4, 8, 16):
+        with T.sblock("step"):
+            vd, vi, vj = T.axis.remap("SSS", [d, i, j])
+            S[(vd + 1) % 2, vi, vj] = T.if_then_else(
+                vj >= T.shift_left(1, vd),
+                S[vd % 2, vi, vj] + S[vd % 2, vi, vj - T.shift_left(1, vd)],
+                S[vd % 2, vi, vj],
+            )
+    for i, j in T.grid(8, 16):
+        with T.sblock("store"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = S[0, vi, vj]
+"""
+
 SHIFTED = """from tvm.script import tirx as T
 
 @T.prim_func(s_tir=True)
@@ -113,7 +146,8 @@ REFUSALS = {
         "not-one-chain",
         lambda s: s.reorder(s.get_loops("B")[0], s.get_loops("C")[1]),
     ),
-    "reorder a scan": (SCAN, "order-dependent", lambda s: s.reorder("j", "i")),
+    "reorder a wavefront": (WAVEFRONT, "order-dependent", lambda s: s.reorder("j", "i")),
+    "reorder the steps of a scan": (DOUBLED, "order-dependent", lambda s: s.reorder(*reversed(s.get_loops("step")))),
     "parallel scan": (SCAN, "order-dependent", lambda s: s.parallel("j")),
     "reorder what feeds the next row": (SHIFTED, "order-dependent", lambda s: s.reorder("j", "i")),
     "parallel over rows that feed each other": (SHIFTED, "order-dependent", lambda s: s.parallel("i")),
@@ -141,6 +175,14 @@ def test_an_illegal_call_is_refused_with_its_code(name):
         calls(sch)
     assert refused.value.code == code
     assert sch.verify().status == "tested"
+
+
+@pytest.mark.parametrize("text", [SCAN, DOUBLED])
+def test_independent_rows_of_a_scan_move_outside_of_its_steps(text):
+    sch = schedule(text)
+    outer, inner, *_ = sch.get_loops("B" if text is SCAN else "step")
+    sch.reorder(inner, outer)
+    assert sch.verify().status in {"proved", "tested"}
 
 
 def test_reorder_accepts_conflicts_within_an_iteration():
