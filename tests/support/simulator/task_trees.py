@@ -25,7 +25,7 @@ class Task:
         self.blocks = ()
         self.turns: list[tuple[Any, int]] = []
         self.edges: list[Any] = []
-        self.variants = SimpleNamespace(at=find)
+        self.variants = SimpleNamespace(at=find, costs=0)
 
 
 class Loop(TaskLoop, frozen=True):
