@@ -11,6 +11,7 @@ from ...engine.adopt import call_of
 from ...engine.ir import PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ...engine.schedule import Schedule
 from ..document import Notebook, apply_call
+from ..document.editing.kernel_edits import KERNEL_EDITS, kernel_edited
 from ..document.editing.rename import renamed
 from ..document.editing.revisions.placement import PLACES
 from ..state.intents import ACTIONS, Intent, Message, Texts
@@ -104,6 +105,14 @@ class MakeCalls(Predictable, frozen=True, eq=False):
     calls: tuple[ScheduleCall, ...]
 
 
+class EditKernel(Predictable, frozen=True, eq=False):
+    """An edit of a TileLang kernel's own text, with a handle of the visible program."""
+
+    method: str
+    handle: Var | str
+    arguments: dict[str, Any]
+
+
 class RepairCall(Intent, frozen=True, eq=False):
     """Add a refused call after the calls that make it legal: all of them or none."""
 
@@ -128,6 +137,8 @@ def resolved(intent: Intent, state: State) -> Intent:
     match intent:
         case RepairOnRow():
             return RepairCall(requested_call(intent, state))
+        case CallOnRow(method=method, target=row, arguments=arguments) if method in KERNEL_EDITS:
+            return EditKernel(method, handle_of(row_ids(func_of(state)), row), arguments)
         case Reorder() | CallOnRow():
             return MakeCall(requested_call(intent, state))
         case Move():
@@ -210,6 +221,13 @@ def _call(state: State, intent: MakeCall) -> State:
 def _calls(state: State, intent: MakeCalls) -> State:
     notebook = latest(state)
     return edited(state, intent.made or _with_calls(notebook, intent.calls))
+
+
+@ACTIONS(EditKernel)
+def _edit_kernel(state: State, intent: EditKernel) -> State:
+    notebook = latest(state)
+    made = intent.made or kernel_edited(notebook, intent.method, intent.handle, intent.arguments)
+    return edited(state, made)
 
 
 @ACTIONS(RepairCall)

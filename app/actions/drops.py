@@ -11,6 +11,7 @@ import msgspec
 from ...engine.adopt import call_of, make_call
 from ...engine.ir import PrimFunc, Refusal, ScheduleCall, TilewrightError, Var
 from ..document import DocumentError, Notebook, apply_call
+from ..document.editing.kernel_edits import is_kernel_text, kernel_moved
 from ..document.editing.revisions.placement import PLACES, Method
 from ..document.editing.revisions.relocation import Relocation, Repair
 from ..document.editing.revisions.revise import revise
@@ -162,6 +163,8 @@ def _drop(state: State, intent: Drop) -> State:
     notebook = latest(state)
     if intent.made is not None:
         return edited(state, intent.made)
+    if is_kernel_text(notebook):
+        return edited(state, kernel_moved(notebook, intent.block, intent.loop))
     relocation = relocation_of(state, intent)
     if relocation.unplaced and not intent.repair:
         return edited(state, apply_call(notebook, call_of(intent.method, (intent.block, intent.loop))))

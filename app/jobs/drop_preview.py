@@ -24,6 +24,7 @@ from ..actions.call_arguments import handle_of
 from ..actions.calls import MakeCall, MakeCalls, moved
 from ..actions.drops import METHODS, Drop, DropSeveral, Predictable
 from ..document import Notebook
+from ..document.editing.kernel_edits import is_kernel_text
 from ..document.editing.revisions.placement import moved_blocks
 from ..document.editing.revisions.relocation import Relocation
 from ..state.derived import PLAN, REPORT, Store, attempt
@@ -34,7 +35,7 @@ from ..state.row_ids import row_ids
 from ..views.tree.predictions import PredictedDrop, Prediction, RefusedCall, prediction_value
 from ..views.tree.targets import DropTarget
 from .background_job import BackgroundJob
-from .drop_targets import targets_of
+from .drop_targets import kernel_targets, targets_of
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
 from .tried_move import TriedMove, move_key, present_report, refused_value, try_move
@@ -151,6 +152,8 @@ def targets(state: State, store: Store, rows: Sequence[str]) -> list[DropTarget]
     schedule = state.moment.schedule
 
     def compute() -> list[DropTarget]:
+        if is_kernel_text(notebook):
+            return kernel_targets(notebook, rows)
         return targets_of(schedule, rows, lambda blocks: Relocation(notebook, count, blocks))
 
     found = store.remember(_TARGETS(rows, state.moment), lambda: attempt("targets", compute))

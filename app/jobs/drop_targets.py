@@ -21,9 +21,12 @@ from ...engine.ir import (
     child_stmts,
     dtype,
     uses_var,
+    walk,
 )
 from ...engine.schedule import Schedule, Target
 from ..actions.calls import moves_of
+from ..document import Notebook
+from ..document.editing.kernel_edits import statements_of
 from ..document.editing.revisions.placement import MoveVerdict, StepPlacement
 from ..document.editing.revisions.relocation import Relocation
 from ..state.row_ids import RowIds, row_ids
@@ -85,6 +88,24 @@ def targets_of(
             return _targets_of_relocation(schedule, ids, relocation, placements)
         return _targets_of_several(schedule, ids, blocks)
     return loop_targets(schedule, loops) if len(loops) == len(rows) else []
+
+
+def kernel_targets(notebook: Notebook, rows: Sequence[str]) -> list[DropTarget]:
+    """Drop targets of a block of a TileLang kernel, whose statement moves in the kernel's text: an entry for each loop."""
+    schedule = notebook.states[-1].schedule
+    ids, statements = row_ids(schedule.func), statements_of(notebook)
+    block = ids[rows[0]] if len(rows) == 1 and rows[0] in ids else None
+    if not isinstance(block, str):
+        return []
+    entries: list[DropTarget] = []
+    for number, loop in enumerate(node.loop_var for node in walk(schedule.func.body) if isinstance(node, For)):
+        try:
+            statements.moved_to(block, number)
+        except TilewrightError as error:
+            entries.append(_answer(ids, loop, "compute_at", _reason(error.refusal), error.refusal))
+        else:
+            entries.append(_answer(ids, loop, "compute_at", "its statement moves in the kernel's text"))
+    return entries
 
 
 def _targets_of_relocation(

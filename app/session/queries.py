@@ -13,6 +13,8 @@ from ..actions.calls import CallOnRow, CallOnRows, Rename
 from ..actions.cell_actions import func_of
 from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.table import SelectStall
+from ..document.editing.kernel_edits import is_kernel_text
+from ..document.holes import kernel_of
 from ..jobs.drop_preview import DropPreview, targets
 from ..links import fragment_of
 from ..protocol.messages import (
@@ -103,12 +105,13 @@ def menu(state: State, store: Store, row: str) -> list[Entry]:
     if state.moment is None:
         return []
     schedule, machine = state.moment.schedule, store.machine(state)
-    names = schedule.intrinsics
+    names, shown = schedule.intrinsics, state.shown
 
     def facts() -> Facts:
+        kernel = kernel_of(shown.document) if shown is not None and is_kernel_text(shown) else None
         if isinstance(machine, TilewrightError):
-            return Facts(schedule.func, SCOPES, None, names)
-        return Facts(schedule.func, scopes_of(machine), machine, names)
+            return Facts(schedule.func, SCOPES, None, names, kernel)
+        return Facts(schedule.func, scopes_of(machine), machine, names, kernel)
 
     known = store.remember(_FACTS(names, schedule.func, machine), facts)
     if row not in known.ids:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ....engine.adopt import KernelText
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine
 from ....engine.ir import For, PrimFunc, SeqStmt, Var, build, structural_equal
@@ -37,14 +38,20 @@ def scopes_of(machine: Machine) -> tuple[str, ...]:
 
 
 class Facts:
-    """The program with its row ids and index, scopes, machine and intrinsics."""
+    """The program with its row ids and index, scopes, machine and intrinsics; the TileLang kernel whose text calls edit."""
 
     def __init__(
-        self, func: PrimFunc, scopes: Sequence[str], machine: Machine | None, intrinsics: Sequence[str]
+        self,
+        func: PrimFunc,
+        scopes: Sequence[str],
+        machine: Machine | None,
+        intrinsics: Sequence[str],
+        kernel: KernelText | None = None,
     ) -> None:
         self.scopes = scopes
         self.machine = machine
         self.intrinsics = intrinsics
+        self.kernel = kernel
         self.ids = row_ids(func)
         self.index = ProgramIndex(func)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....engine.hwsim import Machine
 from ....engine.ir import PrimFunc, Var
-from . import copies, layouts, loops, notes, reductions
+from . import copies, kernels, layouts, loops, notes, reductions
 from .entry import Entry, MenuGroup, MenuItem, entries, never, no_fields
 from .facts import SCOPES, Facts
 
@@ -135,5 +135,7 @@ def menu_of(facts: Facts, row: str) -> list[Entry]:
     """The entries of one row, as in `row_menus`."""
     handle = facts.ids[row]
     if isinstance(handle, Var):
-        return entries(LOOP_MENU, facts, facts.index.loop(handle))
-    return entries(BLOCK_MENU, facts, facts.index.block(handle))
+        groups = LOOP_MENU if facts.kernel is None else (kernels.LOOP_GROUP, *LOOP_MENU)
+        return entries(groups, facts, facts.index.loop(handle))
+    groups = BLOCK_MENU if facts.kernel is None else (kernels.BLOCK_GROUP, *BLOCK_MENU)
+    return entries(groups, facts, facts.index.block(handle))

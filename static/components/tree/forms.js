@@ -150,16 +150,18 @@ function controlFor(field) {
 /**
  * A value to choose with a press, with a place for its effect.
  * @param {{ label: string, value: string }} chip
+ * @param {Field} field
  * @param {FieldControl} control
  */
-function chipOf({ label, value }, control) {
+function chipOf({ label, value }, field, control) {
   const effect = h("span", { class: "chip-effect" });
   const choose = () => {
     control.value = value;
     control.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const element = h("button", { class: "chip", type: "button", onclick: choose }, h("b", {}, label), effect);
-  return { control, element, effect, factors: READERS.ints(value) };
+  const chosen = readField(field, { value }) ?? null;
+  return { control, element, effect, sets: { [field.name]: chosen } };
 }
 
 /**
@@ -171,6 +173,15 @@ function pythonText(value) {
   if (Array.isArray(value)) return `[${value.map(pythonText).join(", ")}]`;
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
+
+/**
+ * Whether an entry edits the text of a TileLang kernel, in place of a schedule call.
+ * @param {MenuEntry} entry
+ */
+const editsText = (entry) => entry.method.startsWith("kernel_");
+
+/** @param {MenuEntry} entry */
+const titleOf = (entry) => (editsText(entry) ? entry.label.replace("…", "") : entry.method);
 
 /**
  * The text of the call; loops are names, and an index map is its source.
@@ -190,7 +201,7 @@ function preview(entry, target, values) {
       if (name === "buffer" && Array.isArray(value)) return `${name}=(${value.map(pythonText).join(", ")})`;
       return `${name}=${pythonText(value)}`;
     });
-  if (entry.revises) return parts.join(", ");
+  if (entry.revises || editsText(entry)) return parts.join(", ");
   const first = entry.fields.some((f) => f.name === "loops") ? [] : [target];
   return `sch.${entry.method}(${[...first, ...parts].join(", ")})`;
 }
@@ -211,7 +222,9 @@ export function formBody(entry, target, submit, cancel) {
   const error = h("div", { class: "form-error", role: "alert" });
   const apply = h("button", { class: "tw-button tw-button--primary", type: "submit" }, "Apply");
   const prediction = h("div", { class: "form-effect", "aria-live": "polite" });
-  const chips = controls.flatMap(({ field, control }) => (field.chips ?? []).map((chip) => chipOf(chip, control)));
+  const chips = controls.flatMap(({ field, control }) =>
+    (field.chips ?? []).map((chip) => chipOf(chip, field, control)),
+  );
 
   /** @returns {Reading} */
   function read() {
@@ -274,7 +287,7 @@ export function formBody(entry, target, submit, cancel) {
   const form = h(
     "form",
     { class: "form" },
-    h("div", { class: "form-head" }, h("strong", {}, entry.method), h("span", { class: "tw-mono" }, target)),
+    h("div", { class: "form-head" }, h("strong", {}, titleOf(entry)), h("span", { class: "tw-mono" }, target)),
     h("div", { class: "form-help" }, entry.help),
     ...controls.map(({ field, id, control, extra }) =>
       h(
@@ -334,7 +347,7 @@ export function formBody(entry, target, submit, cancel) {
   refresh();
   const first = controls[0]?.control ?? apply;
   // A form cannot be a dialog itself.
-  const dialog = h("div", { role: "dialog", "aria-label": `${entry.method} ${target}` }, form);
+  const dialog = h("div", { role: "dialog", "aria-label": `${titleOf(entry)} ${target}` }, form);
   /** @type {CallForm} */
   const body = {
     element: dialog,
@@ -347,7 +360,7 @@ export function formBody(entry, target, submit, cancel) {
       const reading = read();
       if ("problem" in reading) return [];
       const { names: _, ...values } = reading.values;
-      return [values, ...chips.map(({ factors }) => ({ ...values, factors }))];
+      return [values, ...chips.map(({ sets }) => ({ ...values, ...sets }))];
     },
     showEffect(index, effect) {
       const place = index ? chips[index - 1]?.effect : prediction;

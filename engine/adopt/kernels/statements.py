@@ -1,0 +1,441 @@
+"""Edits of the statements of a TileLang kernel: each writes a minimal change into the person's text, which is read again and compared.
+
+An edit of stages, threads, memory or policy keeps every block of the program; a statement that moves keeps what the kernel computes, by the
+buffers that it and the statements that it passes read and write.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ...ir import (
+    BlockRealize,
+    BufferLoad,
+    For,
+    Node,
+    PrimFunc,
+    Refusal,
+    allocated_buffers,
+    build,
+    first_difference,
+    replace_buffers,
+    rewrite,
+    walk,
+)
+from ...script import Parsed, find_tree, parse
+from ...script.language import called_name
+from ...script.tilelang.declarations import THREADS
+from ...script.tilelang.pipelines import ORDER, STAGE
+from .edits import KernelError, TextEdit, TextSpans, with_edits
+from .literals import KernelValue, kernel_text
+
+PLANNED = (THREADS, STAGE, ORDER, "num_stages")
+"""Annotations that follow from stages and threads."""
+ALLOCATIONS: Mapping[str, str] = {
+    "shared.dyn": "alloc_shared",
+    "shared": "alloc_shared",
+    "local.fragment": "alloc_fragment",
+    "local": "alloc_local",
+}
+POLICIES = ("Square", "FullRow", "FullCol")
+Side: TypeAlias = Literal["earlier", "later"]
+_ORDERED = ("sync", "barrier", "fence", "wait", "arrive", "flag", "print", "commit")
+"""Parts of names of statements that no other statement passes."""
+
+
+class Effects(msgspec.Struct, frozen=True, eq=False):
+    """The buffers that a statement reads and writes, by name, and those that it only overwrites."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+
+    def meets(self, other: Effects) -> str:
+        """Return a buffer because of which two statements must keep their order; "" if there is none."""
+        both = (self.writes & (other.reads | other.writes)) | (self.reads & other.writes)
+        return min(both, default="")
+
+
+class KernelStatements:
+    """The statements of a kernel's text and the blocks and loops that they became. Raises ParseError."""
+
+    def __init__(self, text: str) -> None:
+        tree = find_tree(text)
+        assert tree is not None
+        self.text, self.tree, self.spans = text, tree, TextSpans(text)
+        self.parsed: Parsed = parse(text)
+        program = self.parsed.program
+        self.func = program if isinstance(program, PrimFunc) else program.functions[0]
+        self.loops = [node for node in walk(self.func.body) if isinstance(node, For)]
+        self.bodies: dict[ast.stmt, tuple[ast.AST, list[ast.stmt]]] = {}
+        self._at: dict[tuple[int, int], ast.stmt] = {}
+        for node in ast.walk(tree):
+            for field in ("body", "orelse"):
+                body: list[ast.stmt] | ast.expr | None = getattr(node, field, None)
+                if isinstance(body, list):
+                    for stmt in body:
+                        self.bodies[stmt] = node, body
+                        self._at[stmt.lineno, stmt.col_offset + 1] = stmt
+        self._effects = self._all_effects()
+
+    # --- statements
+
+    def statement(self, node: Node) -> ast.stmt:
+        """Return the statement that became a block or a loop. Raises KernelError "no-statement"."""
+        for place in self.parsed.positions.get(node, ()):
+            found = self._at.get((place.line, place.column))
+            if found is not None:
+                return found
+        raise KernelError(Refusal("no-statement", "this is no statement of its own in the kernel's text"))
+
+    def of_block(self, name: str) -> ast.stmt:
+        """Return the statement of a block."""
+        realize = next((n for n in walk(self.func.body) if isinstance(n, BlockRealize) and n.block.name == name), None)
+        if realize is None:
+            raise KernelError(Refusal("no-statement", f"there is no block {name!r} in the kernel"))
+        return self.statement(realize)
+
+    def of_loop(self, number: int) -> ast.For | ast.With:
+        """Return the statement of a loop by its number: a `for`, or the launch of the grid."""
+        loop = self.loops[number]
+        found = self.statement(loop)
+        is_own = isinstance(found, ast.For | ast.With)
+        if not is_own:
+            name = loop.loop_var.name
+            raise KernelError(
+                Refusal("no-statement", f"{name} is a loop of an operation, not one of the kernel's text")
+            )
+        assert isinstance(found, ast.For | ast.With)
+        return found
+
+    def _unit(self, stmt: ast.stmt) -> ast.stmt:
+        """Return the loops of T.Parallel around a statement, which move with it."""
+        owner = self.bodies[stmt][0]
+        while isinstance(owner, ast.For) and isinstance(owner.iter, ast.Call) and called_name(owner.iter) == "Parallel":
+            stmt, owner = owner, self.bodies[owner][0]
+        return stmt
+
+    def buffers(self, block: str) -> list[str]:
+        """Return the names of the buffers that a block writes."""
+        return sorted(self._of(self.of_block(block)).writes)
+
+    def _all_effects(self) -> dict[ast.stmt, Effects]:
+        found: dict[ast.stmt, list[BlockRealize]] = {}
+        for node in walk(self.func.body):
+            if isinstance(node, BlockRealize) and node is not self.func.body:
+                for place in self.parsed.positions.get(node, ())[:1]:
+                    stmt = self._at.get((place.line, place.column))
+                    if stmt is not None:
+                        found.setdefault(stmt, []).append(node)
+        return {stmt: _effects(nodes) for stmt, nodes in found.items()}
+
+    def _of(self, stmt: ast.stmt) -> Effects:
+        """Return the effects of a statement with those inside it."""
+        inside = [self._effects[s] for s in ast.walk(stmt) if isinstance(s, ast.stmt) and s in self._effects]
+        reads = {name for effects in inside for name in effects.reads}
+        return Effects(frozenset(reads), frozenset(name for effects in inside for name in effects.writes))
+
+    # --- edits of values
+
+    def with_stages(self, loop: int, stages: int) -> str:
+        """Return the text with another number of stages of a pipelined loop. Raises KernelError."""
+        stmt = self.of_loop(loop)
+        if isinstance(stmt, ast.For) and isinstance(stmt.iter, ast.Call) and called_name(stmt.iter) == "Pipelined":
+            value = self._value(stmt.iter, "stages")
+            if value is not None:
+                return self._accepted([value.edit(str(stages))])
+        raise KernelError(Refusal("no-stages", "the stages of this loop are not one number of the text",
+                                  expected="for k in T.Pipelined(n, num_stages=2)"))  # fmt: skip
+
+    def with_value(self, name: str, text: str) -> str:
+        """Return the text with another value of a literal that feeds stages, threads or tiles, or of a parameter of the call."""
+        kernel = kernel_text(self.text, {name: (text,)})
+        assert kernel is not None
+        return self._accepted([kernel.values[0].edit(text)], keeps="operations")
+
+    def _value(self, call: ast.Call, role: str) -> KernelValue | None:
+        """Return the literal that feeds the stages or threads of a call."""
+        kernel = kernel_text(self.text)
+        assert kernel is not None
+        first, last = self.spans.span(call)
+        values = [v for v in kernel.values if v.role == role]
+        inside = [v for v in values if first <= v.first <= last]
+        named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
+        found = inside or [v for v in values if v.name in named]
+        return found[0] if len(found) == 1 or inside else values[0] if len(values) == 1 else None
+
+    def with_policy(self, block: str, policy: str) -> str:
+        """Return the text with another partition of a product among warps. Raises KernelError."""
+        stmt = self.of_block(block)
+        call = stmt.value if isinstance(stmt, ast.Expr) else None
+        if not isinstance(call, ast.Call) or called_name(call) != "gemm" or policy not in POLICIES:
+            raise KernelError(
+                Refusal("no-policy", "only T.gemm has a policy", found=policy, expected=", ".join(POLICIES))
+            )
+        given = next((k.value for k in call.keywords if k.arg == "policy"), None)
+        name = f"{self.spans.of(call.func).rpartition('.')[0]}.GemmWarpPolicy.{policy}"
+        edit = self.spans.with_argument(call, f"policy={name}") if given is None else self.spans.replaced(given, name)
+        return self._accepted([edit])
+
+    def with_panel(self, panel: int) -> str:
+        """Return the text with panels of this many blocks (rasterisation). Raises KernelError."""
+        calls = [n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and called_name(n) == "use_swizzle"]
+        if calls and calls[0].args and isinstance(calls[0].args[0], ast.Constant):
+            return self._accepted([self.spans.replaced(calls[0].args[0], str(panel))])
+        launch = next((n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n)), None)
+        if launch is None or calls:
+            raise KernelError(Refusal("no-panel", "the panel of this kernel is not a number of the text",
+                                      expected="T.use_swizzle(10)"))  # fmt: skip
+        call = launch.items[0].context_expr
+        assert isinstance(call, ast.Call)
+        owner = self.spans.of(call.func).rpartition(".")[0]
+        return self._accepted([self._insertion(launch.body[0], f"{owner}.use_swizzle({panel})")])
+
+    def with_scope(self, block: str, scope: str) -> str:
+        """Return the text with the buffer that a block writes in another memory. Raises KernelError."""
+        name = ALLOCATIONS.get(scope)
+        (buffer, *others) = self.buffers(block)
+        made = [
+            n.value.func
+            for n in ast.walk(self.tree)
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and n.targets[0].id == buffer
+            and isinstance(n.value, ast.Call) and isinstance(n.value.func, ast.Attribute) and n.value.func.attr in ALLOCATIONS.values()
+        ]  # fmt: skip
+        if name is None or others or len(made) != 1:
+            raise KernelError(Refusal("no-scope", f"{buffer} has no allocation of its own in the text that can be in {scope}",
+                                      expected=", ".join(ALLOCATIONS)))  # fmt: skip
+        self._require_operands(buffer, name)
+        last = self.spans.span(made[0])[1]
+        return self._accepted([TextEdit(last - len(made[0].attr), last, name)], moved=buffer)
+
+    # T.gemm reads its second operand from shared memory, and adds in fragments.
+    def _require_operands(self, buffer: str, allocation: str) -> None:
+        for call in ast.walk(self.tree):
+            if isinstance(call, ast.Call) and called_name(call) == "gemm" and len(call.args) > 2:
+                for n, needs in ((1, "alloc_shared"), (2, "alloc_fragment")):
+                    if self.spans.of(call.args[n]).partition("[")[0] == buffer and allocation != needs:
+                        operand = ("the second operand", "the result")[n - 1]
+                        raise KernelError(
+                            Refusal("bad-operand", f"{buffer} is {operand} of T.gemm", found=allocation, expected=needs)
+                        )
+
+    # --- edits of order
+
+    def moved(self, block: str, side: Side) -> str:
+        """Return the text with a statement before the one above it, or after the one below. Raises KernelError."""
+        stmt = self._unit(self.of_block(block))
+        _, body = self.bodies[stmt]
+        at = body.index(stmt) + (-1 if side == "earlier" else 1)
+        if not 0 <= at < len(body):
+            raise KernelError(
+                Refusal("no-neighbour", f"there is no statement {'above' if side == 'earlier' else 'below'}")
+            )
+        self._require_passes(stmt, [body[at]])
+        target = body[at] if side == "earlier" else body[at + 1] if at + 1 < len(body) else None
+        return self._with_move(stmt, target, body[-1])
+
+    def moved_to(self, block: str, loop: int) -> str:
+        """Return the text with a statement in another loop: in front of the first statement there that needs it. Raises KernelError."""
+        stmt, target = self._unit(self.of_block(block)), self.of_loop(loop)
+        body = self.bodies[stmt][1]
+        if body is target.body:
+            raise KernelError(Refusal("already-there", "the statement is in this loop already"))
+        if target in body:
+            return self._into(stmt, target, body)
+        return self._out_of(stmt, target)
+
+    def _into(self, stmt: ast.stmt, target: ast.For | ast.With, body: list[ast.stmt]) -> str:
+        """Return the text with a statement in a loop below it."""
+        own, first, last = self._of(stmt), body.index(stmt), body.index(target)
+        if first > last:
+            raise KernelError(
+                Refusal("not-reachable", "this loop ends before the statement", expected="a loop below the statement")
+            )
+        self._require_passes(stmt, body[first + 1 : last])
+        self._require_repeatable(stmt, target.body)
+        self._require_runs(target)
+        after = next((s for s in target.body if self._of(s).reads & own.writes), target.body[0])
+        self._require_free(stmt, target.body[: target.body.index(after)])
+        return self._with_move(stmt, after, target.body[-1])
+
+    def _out_of(self, stmt: ast.stmt, target: ast.For | ast.With) -> str:
+        """Return the text with a statement in a loop around its own one."""
+        here = stmt
+        while self.bodies[here][1] is not target.body:
+            owner, body = self.bodies[here]
+            if not isinstance(owner, ast.For) or owner not in self.bodies:
+                raise KernelError(Refusal("not-reachable", "this loop is neither beside the statement nor around it",
+                                          expected="a loop beside the statement, or around it"))  # fmt: skip
+            names = {n.id for n in ast.walk(owner.target) if isinstance(n, ast.Name)}
+            used = names & {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+            if used:
+                raise KernelError(
+                    Refusal(
+                        "depends-on-loop",
+                        f"the statement uses {min(used)}",
+                        expected="a statement that is the same in each iteration",
+                    )
+                )
+            self._require_runs(owner)
+            others = [s for s in body if s is not here]
+            self._require_repeatable(stmt, others)
+            before = body[: body.index(here)]
+            self._require_passes(stmt, before)
+            here = owner
+        return self._with_move(stmt, here, target.body[-1])
+
+    # The statement must have the same effect however often it runs, and nothing else in the loop may change it.
+    def _require_repeatable(self, stmt: ast.stmt, others: Sequence[ast.stmt]) -> None:
+        own = self._of(stmt)
+        if own.reads & own.writes:
+            raise KernelError(Refusal("not-repeatable", f"the statement reads {min(own.reads & own.writes)} and changes it",
+                                      expected="a statement with the same effect however often it runs"))  # fmt: skip
+        for other in others:
+            known = self._of(other)
+            meets = (own.writes & known.writes) | (own.reads & known.writes)
+            if meets:
+                raise self._conflict(stmt, other, min(meets))
+
+    # A loop that may have no iteration does not run the statement.
+    def _require_runs(self, owner: ast.For | ast.With) -> None:
+        loop = next((n for n in self.loops if owner is self._at.get(_start(self.parsed, n))), None)
+        extent = None if loop is None else build.int_value(loop.extent)
+        if not extent:
+            raise KernelError(
+                Refusal("may-not-run", "the loop may have no iteration", expected="a loop of known length")
+            )
+
+    def _require_free(self, stmt: ast.stmt, passed: Sequence[ast.stmt]) -> None:
+        names = {n.id for s in passed for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        used = names & {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+        if used:
+            raise KernelError(Refusal("needs-name", f"the statement uses {min(used)}, which is set in between"))
+
+    def _require_passes(self, stmt: ast.stmt, passed: Sequence[ast.stmt]) -> None:
+        self._require_free(stmt, passed)
+        own = self._of(stmt)
+        if not own.reads | own.writes:
+            raise KernelError(Refusal("no-effect", "what the statement reads and writes is not known"))
+        for other in passed:
+            buffer = own.meets(self._of(other))
+            if buffer:
+                raise self._conflict(stmt, other, buffer)
+            calls = [called_name(n) for n in ast.walk(other) if isinstance(n, ast.Call)]
+            if other not in self._effects and any(part in name for name in calls for part in _ORDERED):
+                raise KernelError(Refusal("passes-barrier", f"no statement passes {calls[0]}"))
+
+    def _conflict(self, stmt: ast.stmt, other: ast.stmt, buffer: str) -> KernelError:
+        line = self.spans.of(other).split("\n")[0]
+        found = f"{buffer}, in line {other.lineno}: {line}"
+        return KernelError(Refusal("dependence", f"both statements use {buffer}, and one of them writes it", found,
+                                   "statements without a dependence between them"))  # fmt: skip
+
+    def _with_move(self, stmt: ast.stmt, before: ast.stmt | None, last: ast.stmt) -> str:
+        """Return the text with the lines of a statement in front of another one, or after the last one of its body."""
+        assert stmt.end_lineno is not None and last.end_lineno is not None
+        lines = self.text.split("\n")
+        first = stmt.lineno
+        while (
+            lines[first - 2].lstrip().startswith("#") and first > 1 and not lines[first - 2].lstrip().startswith("# %%")
+        ):
+            first -= 1
+        start, end = self.spans.lines(first, stmt.end_lineno)
+        others = [s for s in self._at.values() if s is not stmt and stmt not in ast.walk(s) and s not in ast.walk(stmt)]
+        if any(s.lineno <= stmt.end_lineno and (s.end_lineno or 0) >= stmt.lineno for s in others):
+            raise KernelError(
+                Refusal("shared-line", "another statement stands on the same line", expected="a line of its own")
+            )
+        moved = self.text[start:end]
+        moved = moved if moved.endswith("\n") else f"{moved}\n"
+        column = (before or last).col_offset
+        moved = _indented(moved, stmt.col_offset, column)
+        if before is None:
+            at = self.spans.lines(last.lineno, last.end_lineno)[1]
+        else:
+            at = self.spans.lines(self._first_line(before, lines), before.lineno)[0]
+        inserted = TextEdit(at, at, moved)
+        return self._accepted([TextEdit(start, end, ""), inserted], keeps="operations")
+
+    def _first_line(self, stmt: ast.stmt, lines: list[str]) -> int:
+        first = stmt.lineno
+        while first > 1 and lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+        return first
+
+    def _insertion(self, before: ast.stmt, text: str) -> TextEdit:
+        at = self.spans.lines(before.lineno, before.lineno)[0]
+        return TextEdit(at, at, f"{' ' * before.col_offset}{text}\n")
+
+    # --- comparison
+
+    def _accepted(self, edits: Sequence[TextEdit], *, keeps: str = "structure", moved: str = "") -> str:
+        """Return the text with edits, if it reads as the program that the edit means. Raises KernelError "reads-otherwise"."""
+        text = with_edits(self.text, edits)
+        found = parse(text).program
+        found = found if isinstance(found, PrimFunc) else found.functions[0]
+        if keeps == "structure":
+            difference = first_difference(_plain(self.func, moved), _plain(found, moved))
+            why = "" if difference is None else str(difference)
+        else:
+            old, new = (_operations(func) for func in (self.func, found))
+            missing = [*((old - new).keys()), *((new - old).keys())]
+            why = f"operations on {missing[0]}" if missing else ""
+        if why:
+            raise KernelError(Refusal("reads-otherwise", "the edited text reads as another program", why[:200]))
+        return text
+
+
+def _effects(blocks: Sequence[BlockRealize]) -> Effects:
+    """Return the effects of blocks. A sum reads the buffer that it adds to, which its declared reads leave out."""
+    reads = {region.buffer.name for realize in blocks for region in realize.block.reads}
+    loads = {
+        node.buffer.name for realize in blocks for node in walk(realize.block.body) if isinstance(node, BufferLoad)
+    }
+    writes = {region.buffer.name for realize in blocks for region in realize.block.writes}
+    return Effects(frozenset(reads | loads), frozenset(writes))
+
+
+def _start(parsed: Parsed, node: Node) -> tuple[int, int]:
+    place = next(iter(parsed.positions.get(node, ())), None)
+    return (0, 0) if place is None else (place.line, place.column)
+
+
+def _launches(node: ast.With) -> bool:
+    call = node.items[0].context_expr
+    return isinstance(call, ast.Call) and called_name(call) == "Kernel"
+
+
+def _indented(lines: str, old: int, new: int) -> str:
+    if old == new:
+        return lines
+    kept = [line[min(old, len(line) - len(line.lstrip())) :] for line in lines.split("\n")]
+    return "\n".join(f"{' ' * new}{line}" if line else line for line in kept)
+
+
+def _plain(func: PrimFunc, moved: str) -> PrimFunc:
+    """Return a function without what follows from stages and threads, and with the buffer that moved in one memory for all scopes."""
+
+    def leave(node: Node) -> Node:
+        assert isinstance(node, For)
+        kept = tuple(note for note in node.annotations if note[0] not in PLANNED)
+        return node if len(kept) == len(node.annotations) else replace(node, annotations=kept)
+
+    buffers = {b: replace(b, scope="shared") for b in allocated_buffers(func.body) if b.name == moved}
+    return replace_buffers(rewrite(func, leave, kinds={For}), buffers) if buffers else rewrite(func, leave, kinds={For})
+
+
+def _operations(func: PrimFunc) -> Counter[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the buffers that the blocks of a function read and write, by name, with the count of such blocks."""
+    return Counter(
+        (tuple(sorted(r.buffer.name for r in n.block.reads)), tuple(sorted(r.buffer.name for r in n.block.writes)))
+        for n in walk(func.body)
+        if isinstance(n, BlockRealize)
+    )
+
+
+__all__ = ["ALLOCATIONS", "POLICIES", "KernelStatements", "Side"]

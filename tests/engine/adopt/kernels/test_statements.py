@@ -1,0 +1,158 @@
+"""Edits of the statements of a TileLang kernel in its own text."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilewright.engine.adopt import KernelError, KernelStatements
+from tilewright.engine.execute import verify
+from tilewright.engine.ir import BlockRealize, TilewrightError, walk
+
+EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
+
+
+def workload(name: str) -> str:
+    return (EXAMPLES / f"{name}.py").read_text().split("# %% workload\n")[1].split("# %% schedule")[0]
+
+
+GEMM = workload("tilelang_gemm").replace("M=512, N=512, K=1024", "M=128, N=128, K=64")
+ATTENTION = workload("tilelang_attention").replace("heads=4, seq=512, dim=64", "heads=1, seq=64, dim=32, block_N=32")
+NOTED = GEMM.replace("                T.copy(B[", "                # the columns\n                T.copy(  B[")
+
+
+def loop_of(statements: KernelStatements, name: str) -> int:
+    return next(n for n, loop in enumerate(statements.loops) if loop.loop_var.name == name)
+
+
+def changed(old: str, new: str) -> list[str]:
+    lines = difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="")
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+
+def test_stages_are_the_literal_that_feeds_them() -> None:
+    statements = KernelStatements(GEMM)
+    assert changed(GEMM, statements.with_stages(loop_of(statements, "k"), 2)) == [
+        "-main = gemm(M=128, N=128, K=64, num_stages=3)",
+        "+main = gemm(M=128, N=128, K=64, num_stages=2)",
+    ]
+    direct = GEMM.replace("num_stages=num_stages", "num_stages=3")
+    made = KernelStatements(direct).with_stages(loop_of(statements, "k"), 1)
+    assert made == direct.replace("K, block_K), num_stages=3", "K, block_K), num_stages=1")
+
+
+def test_a_statement_moves_with_its_comment_and_its_spacing() -> None:
+    made = KernelStatements(NOTED).moved("B_shared_copy", "earlier")
+    lines = made.split("\n")
+    at = lines.index("                # the columns")
+    assert lines[at + 1].startswith("                T.copy(  B[") and lines[at + 2].startswith(
+        "                T.copy(A["
+    )
+    assert sorted(lines) == sorted(NOTED.split("\n"))
+    assert KernelStatements(made).moved("B_shared_copy", "later") == NOTED
+
+
+def test_a_copy_moves_into_a_loop_and_out_of_it() -> None:
+    statements = KernelStatements(ATTENTION)
+    inside = statements.moved_to("Q_shared_copy", loop_of(statements, "k"))
+    assert changed(ATTENTION, inside) == [
+        "-            T.copy(Q[by, bx * block_M, 0], Q_shared)",
+        "+                T.copy(Q[by, bx * block_M, 0], Q_shared)",
+    ]
+    again = KernelStatements(inside)
+    assert verify(again.func, statements.func).status == "tested"
+    outside = again.moved_to("Q_shared_copy", loop_of(again, "by"))
+    assert changed(inside, outside)[0].startswith("+            T.copy(Q[")
+    assert verify(KernelStatements(outside).func, statements.func).status == "tested"
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "code"),
+    [
+        (ATTENTION, lambda s: s.moved_to("K_shared_copy", loop_of(s, "by")), "depends-on-loop"),
+        (ATTENTION, lambda s: s.moved_to("out_fill", loop_of(s, "k")), "dependence"),
+        (ATTENTION, lambda s: s.moved_to("O_copy", loop_of(s, "k")), "not-reachable"),
+        (ATTENTION, lambda s: s.moved_to("total", loop_of(s, "by")), "not-repeatable"),
+        (ATTENTION, lambda s: s.moved("largest_max", "earlier"), "dependence"),
+        (GEMM, lambda s: s.moved("A_shared_copy", "earlier"), "no-neighbour"),
+        (GEMM, lambda s: s.moved_to("A_shared_copy", 6), "no-statement"),
+        (GEMM, lambda s: s.with_scope("B_shared_copy", "local.fragment"), "bad-operand"),
+        (GEMM, lambda s: s.with_scope("C_copy", "shared.dyn"), "no-scope"),
+        (GEMM, lambda s: s.with_stages(0, 2), "no-stages"),
+        (GEMM, lambda s: s.with_policy("A_shared_copy", "FullRow"), "no-policy"),
+        (GEMM, lambda s: s.with_value("tile", "2"), "no-such-parameter"),
+        (GEMM, lambda s: s.moved("none", "later"), "no-statement"),
+    ],
+)  # fmt: skip
+def test_what_an_edit_may_not_do_is_refused(text: str, edit: Callable[[KernelStatements], str], code: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        edit(KernelStatements(text))
+    assert caught.value.code == code
+
+
+def test_small_edits_change_one_place() -> None:
+    statements = KernelStatements(GEMM)
+    assert changed(GEMM, statements.with_panel(8)) == ["+            T.use_swizzle(8)"]
+    assert KernelStatements(statements.with_panel(8)).with_panel(4) == statements.with_panel(4)
+    assert changed(GEMM, statements.with_scope("A_shared_copy", "local.fragment"))[1].endswith(
+        "A_shared = T.alloc_fragment((block_M, block_K), dtype)"
+    )
+    policy = statements.with_policy("gemm", "FullRow")
+    assert changed(GEMM, policy)[1].endswith("T.gemm(A_shared, B_shared, C_local, policy=T.GemmWarpPolicy.FullRow)")
+    assert KernelStatements(policy).with_policy("gemm", "Square").count("policy=") == 1
+    assert changed(GEMM, statements.with_value("threads", "256"))[1].endswith("threads=256) as (bx, by):")
+
+
+EDITS = st.tuples(
+    st.sampled_from(["stages", "earlier", "later", "into", "scope", "panel", "policy", "threads", "block_N"]),
+    st.integers(0, 99),
+    st.integers(0, 4),
+)
+
+
+def edited(statements: KernelStatements, kind: str, row: int, value: int) -> str:
+    names = [n.block.name for n in walk(statements.func.body) if isinstance(n, BlockRealize)]
+    block, loop = names[row % len(names)], row % len(statements.loops)
+    match kind:
+        case "stages":
+            return statements.with_stages(loop, value)
+        case "earlier" | "later":
+            return statements.moved(block, kind)
+        case "into":
+            return statements.moved_to(block, (row + 7 * value) % len(statements.loops))
+        case "scope":
+            return statements.with_scope(block, ("local.fragment", "shared.dyn")[value % 2])
+        case "panel":
+            return statements.with_panel(value + 1)
+        case "policy":
+            return statements.with_policy(block, ("Square", "FullRow", "FullCol")[value % 3])
+        case name:
+            return statements.with_value(name, str(32 << value % 3))
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.sampled_from([GEMM, ATTENTION, NOTED]), st.lists(EDITS, min_size=4, max_size=12))
+def test_any_sequence_of_accepted_edits_keeps_the_results_and_the_other_text(
+    text: str, edits: list[tuple[str, int, int]]
+) -> None:
+    first = KernelStatements(text)
+    statements = first
+    for kind, row, value in edits:
+        try:
+            made = edited(statements, kind, row, value)
+        except TilewrightError:
+            continue
+        lines = changed(statements.text, made)
+        assert len(lines) <= 8, lines
+        if kind in ("earlier", "later", "into"):
+            assert sorted(line.strip() for line in made.split("\n")) == sorted(
+                line.strip() for line in statements.text.split("\n")
+            )
+        statements = KernelStatements(made)
+    verdict = verify(statements.func, first.func)
+    assert verdict.status == "tested", verdict.detail
