@@ -18,6 +18,7 @@ from ...ir import (
     BlockRealize,
     BufferLoad,
     For,
+    IRModule,
     Node,
     PrimFunc,
     Refusal,
@@ -28,6 +29,7 @@ from ...ir import (
     rewrite,
     walk,
 )
+from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
 from ...script.tilelang.declarations import THREADS
@@ -69,8 +71,7 @@ class KernelStatements:
         assert tree is not None
         self.text, self.tree, self.spans = text, tree, TextSpans(text)
         self.parsed: Parsed = parse(text)
-        program = self.parsed.program
-        self.func = program if isinstance(program, PrimFunc) else program.functions[0]
+        self.func = _function(self.parsed.program)
         self.loops = [node for node in walk(self.func.body) if isinstance(node, For)]
         self.bodies: dict[ast.stmt, tuple[ast.AST, list[ast.stmt]]] = {}
         self._at: dict[tuple[int, int], ast.stmt] = {}
@@ -156,7 +157,14 @@ class KernelStatements:
         """Return the text with another value of a literal that feeds stages, threads or tiles, or of a parameter of the call."""
         kernel = kernel_text(self.text, {name: (text,)})
         assert kernel is not None
-        return self._accepted([kernel.values[0].edit(text)], keeps="operations")
+        (value,) = kernel.values
+        made = self._accepted([value.edit(text)], keeps="operations")
+        if value.role == "tile":
+            verdict = tested(_function(parse(made).program), self.func, ())
+            if verdict.status == "failed":
+                raise KernelError(Refusal("other-results", f"the kernel computes something else with {name} = {text}", verdict.detail,
+                                          "a value that divides the sizes"))  # fmt: skip
+        return made
 
     def _value(self, call: ast.Call, role: str) -> KernelValue | None:
         """Return the literal that feeds the stages or threads of a call."""
@@ -376,8 +384,7 @@ class KernelStatements:
     def _accepted(self, edits: Sequence[TextEdit], *, keeps: str = "structure", moved: str = "") -> str:
         """Return the text with edits, if it reads as the program that the edit means. Raises KernelError "reads-otherwise"."""
         text = with_edits(self.text, edits)
-        found = parse(text).program
-        found = found if isinstance(found, PrimFunc) else found.functions[0]
+        found = _function(parse(text).program)
         if keeps == "structure":
             difference = first_difference(_plain(self.func, moved), _plain(found, moved))
             why = "" if difference is None else str(difference)
@@ -388,6 +395,10 @@ class KernelStatements:
         if why:
             raise KernelError(Refusal("reads-otherwise", "the edited text reads as another program", why[:200]))
         return text
+
+
+def _function(program: IRModule | PrimFunc) -> PrimFunc:
+    return program if isinstance(program, PrimFunc) else program.functions[0]
 
 
 def _effects(blocks: Sequence[BlockRealize]) -> Effects:

@@ -86,6 +86,7 @@ def test_a_copy_moves_into_a_loop_and_out_of_it() -> None:
         (GEMM, lambda s: s.with_stages(0, 2), "no-stages"),
         (GEMM, lambda s: s.with_policy("A_shared_copy", "FullRow"), "no-policy"),
         (GEMM, lambda s: s.with_value("tile", "2"), "no-such-parameter"),
+        (ATTENTION, lambda s: s.with_value("block_N", "128"), "other-results"),
         (GEMM, lambda s: s.moved("none", "later"), "no-statement"),
     ],
 )  # fmt: skip
