@@ -7,7 +7,7 @@ from math import prod
 
 from ...ir import For, IntImm, IRModule, PrimFunc, Refusal, allocated_buffers, build, walk
 from ...ir import dtype as dt
-from ...script.tilelang.declarations import THREADS
+from ...script.tilelang.names import THREADS
 from .edits import KernelError
 
 REGISTER_BYTES = 255 * 4

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...ir import (
+    Block,
     BlockRealize,
     BufferLoad,
     For,
@@ -32,13 +33,13 @@ from ...ir import (
 from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
-from ...script.tilelang.declarations import THREADS
+from ...script.tilelang.names import COPY, GEMM, THREADS
 from ...script.tilelang.pipelines import ORDER, STAGE
 from .edits import KernelError, TextEdit, TextSpans, with_edits
 from .literals import KernelValue, kernel_text
 
-PLANNED = (THREADS, STAGE, ORDER, "num_stages")
-"""Annotations that follow from stages and threads."""
+PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY)
+"""Annotations that follow from stages, threads, policies and tiles."""
 ALLOCATIONS: Mapping[str, str] = {
     "shared.dyn": "alloc_shared",
     "shared": "alloc_shared",
@@ -432,12 +433,16 @@ def _plain(func: PrimFunc, moved: str) -> PrimFunc:
     """Return a function without what follows from stages and threads, and with the buffer that moved in one memory for all scopes."""
 
     def leave(node: Node) -> Node:
-        assert isinstance(node, For)
+        assert isinstance(node, For | Block)
         kept = tuple(note for note in node.annotations if note[0] not in PLANNED)
         return node if len(kept) == len(node.annotations) else replace(node, annotations=kept)
 
     buffers = {b: replace(b, scope="shared") for b in allocated_buffers(func.body) if b.name == moved}
-    return replace_buffers(rewrite(func, leave, kinds={For}), buffers) if buffers else rewrite(func, leave, kinds={For})
+    return (
+        replace_buffers(rewrite(func, leave, kinds={For, Block}), buffers)
+        if buffers
+        else rewrite(func, leave, kinds={For, Block})
+    )
 
 
 def _operations(func: PrimFunc) -> Counter[tuple[tuple[str, ...], tuple[str, ...]]]:
