@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pace", type=float, default=ACTS_PER_MINUTE, help="drops and undos of a person in a minute")
-    parser.add_argument("--heavy", action="store_true", help="somebody else reads a text that takes seconds")
+    parser.add_argument("--heavy", action="store_true", help="beside another session that reads a text for seconds")
     parser.add_argument("--each", action="store_true", help="the figures of every page")
     parser.add_argument("--url", help="the address that a running server printed, with its token")
     arguments = parser.parse_args()

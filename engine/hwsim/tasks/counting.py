@@ -16,7 +16,7 @@ from .variants import NOTHING
 Counts = Counter[int]
 
 NEW_COST = 50
-"""A task whose cost was not computed before counts as so many tasks: it takes so much longer."""
+"""A task whose cost is not cached counts as this many tasks, since computing a cost takes as long."""
 
 
 def counts_of(program: TaskProgram, max_tasks: int) -> dict[int, int]:

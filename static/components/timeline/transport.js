@@ -42,7 +42,7 @@ export class Transport {
   template = 0;
   /** @type {LoopSlider[]} */
   sliders = [];
-  /** What the sliders are made of. */
+  /** The loops of the sliders and their positions. */
   sliderKey = "";
   /** Whether a search for the chosen iterations is under way; the sliders then do not follow the playhead. */
   isChoosing = false;

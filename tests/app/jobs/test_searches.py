@@ -217,7 +217,7 @@ def test_results_of_a_search_survive_reopening_the_file(tmp_path: Path) -> None:
     open_files.close()
     assert second.state.notebook is not None
     back = load_search(second.state.notebook)
-    assert back is not None and found.offers, "what the checks came to is there again too"
+    assert back is not None and found.offers, "the verdicts are restored too"
     assert (back[1].status, back[1].front, back[1].offers) == ("ended", found.front, found.offers)
     state = act(State(), OpenDocument(HOLES.replace("[64, 32]", "[32]"), path=str(file)))
     assert state.notebook is not None

@@ -124,7 +124,7 @@ def test_calls_that_make_a_refused_call_legal_are_proposed(name):
     assert [str(call) for call in refusal.repair] == expected
     assert all(f"first:    {line}" in str(refused.value) for line in expected)
     assert refusal.to_json()["repair"] == expected
-    assert not set(expected) & set(refusal.fix), "what makes it legal is said once"
+    assert not set(expected) & set(refusal.fix), "the fix is named once"
 
 
 def test_no_proposal_for_an_impossible_call():

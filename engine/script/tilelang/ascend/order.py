@@ -432,7 +432,7 @@ def _as_long(a: Stmt, b: Stmt) -> bool:
 
 
 def _without_plan(notes: Annotations) -> Annotations:
-    """Return annotations without the stages and orders of statements, which no longer stand where they stood."""
+    """Return annotations without the stages and orders of statements, whose positions have changed."""
     return tuple(note for note in notes if note[0] not in (STAGE, ORDER))
 
 
