@@ -51,6 +51,7 @@ from .engine.script.relax import parse_network
 from .engine.te import TEProgram, read_te
 from .engine.te import parse as _parse
 from .ipython import load_ipython_extension
+from .kernel import Kernel
 
 if TYPE_CHECKING:
     from .app.jupyter import LayoutPicker, LoopTree, ScheduleNotebook, Timeline
@@ -63,6 +64,7 @@ __all__ = [
     "DocumentError",
     "IRModule",
     "IndexMap",
+    "Kernel",
     "LayoutPicker",
     "LintFinding",
     "LoopTree",

@@ -150,3 +150,10 @@ def decorated() -> None:
     assert_type(graph(), int)
     assert_type(Module, tilewright.IRModule)
     assert_type(tilewright.__version__, str)
+
+
+def kernels(text: str) -> None:
+    kernel = tilewright.Kernel(text, M=64)
+    assert_type(kernel.simulate("sm80"), tilewright.Report)
+    assert_type(kernel.check(), tilewright.Verdict)
+    assert_type(kernel.show(), tilewright.ScheduleNotebook)
