@@ -16,6 +16,7 @@ from ...engine.hwsim import Machine, Report
 from ...engine.ir import Refusal, TilewrightError
 from ...engine.lower import with_sizes
 from ..document.editing.from_schedule import notebook_of_schedule
+from ..document.workload import is_kernel, workload_cell
 from ..state.derived import REPORT, VERDICT, Store, sizes_of
 from ..state.model import State
 from ..views.drawings import Theme, timeline_svg, tree_svg
@@ -110,6 +111,18 @@ def _tilewright(subject: ExportSubject) -> str:
     return notebook_of_schedule(state.moment.schedule, named, state.shown.sizes).document.text
 
 
+def _tilelang(subject: ExportSubject) -> str:
+    """The text of a TileLang kernel, without the notebook around it."""
+    assert subject.state.shown is not None
+    document = subject.state.shown.document
+    cell = workload_cell(document)
+    if cell is None or not is_kernel(document):
+        raise TilewrightError(
+            Refusal("no-kernel", "the program is no TileLang kernel", expected="another export format")
+        )
+    return cell.body.strip() + "\n"
+
+
 def _script(subject: ExportSubject) -> str:
     assert subject.state.moment is not None
     return subject.store.script(subject.state.moment.schedule)
@@ -153,6 +166,7 @@ EXPORTS: Mapping[str, ExportKind] = {kind.key: kind for kind in EXPORT_KINDS}
 _MAKERS: Mapping[str, Callable[[ExportSubject], str | bytes]] = {
     **{key: _tvm(key) for key in TVM_VERSIONS},
     "tilewright": _tilewright,
+    "tilelang": _tilelang,
     "tvmscript": _script,
     "c": _c,
     "replay": _replay,

@@ -29,6 +29,7 @@ EXPORT_KINDS: tuple[ExportKind, ...] = (
         "tvm-0.23", "Python for TVM 0.23 or older", "with the names before s_tir", CODE, ".py", "schedule_tvm_0_23"
     ),
     ExportKind("tilewright", "Tilewright Python", "the notebook as executable Python", CODE, ".py"),
+    ExportKind("tilelang", "TileLang", "the text of a TileLang kernel with its edits", CODE, "_kernel.py"),
     ExportKind("tvmscript", "TVMScript", "the scheduled program", CODE, "_scheduled.py"),
     ExportKind("c", "C", "the scheduled program as one function", CODE, ".c"),
     ExportKind("replay", "Replay as a web page", "tree, code and timeline in one file, without a server", RUN, ".html"),

@@ -12,6 +12,7 @@ from ....engine.hwsim import Report, preset_names
 from ....engine.ir import TilewrightError
 from ...document import DEFAULT_MACHINE
 from ...document.editing.machine_parameters import overridden_paths
+from ...document.workload import is_kernel
 from ...state.baselines import ORIGINAL, baselines
 from ...state.derived import CHECK_STOPPED, Store, attempt
 from ...state.model import State, Theme
@@ -83,6 +84,8 @@ class Headline(Value, frozen=True, kw_only=True):
 
 
 MENU = [ExportEntry(k.key, k.label, k.help, k.group) for k in EXPORT_KINDS]
+PROGRAM_MENU = [entry for entry in MENU if entry.key != "tilelang"]
+"""The formats of a program that is no TileLang kernel."""
 
 
 def headline_value(state: State, store: Store) -> Headline:
@@ -105,7 +108,7 @@ def headline_value(state: State, store: Store) -> Headline:
         unsaved=state.unsaved,
         saves=state.unsaved or state.is_draft,
         leaving=state.loses_work,
-        exports=MENU,
+        exports=MENU if state.shown is not None and is_kernel(state.shown.document) else PROGRAM_MENU,
         review=export_review_value(state, store),
         file=file_value(state),
     )

@@ -123,7 +123,7 @@ def test_a_replay_escapes_markup_in_names() -> None:
 def test_the_command_line_writes_each_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "notebook.py"
     file.write_text(MATMUL_NOTEBOOK, encoding="utf-8")
-    for key in EXPORTS:
+    for key in EXPORTS.keys() - {"tilelang"}:
         out = tmp_path / f"out-{key}"
         assert main(["export", str(file), "--to", key, "-o", str(out), "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)

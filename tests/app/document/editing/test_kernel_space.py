@@ -111,3 +111,11 @@ def test_explore_lists_given_values_and_writes_the_best(tmp_path: Path, capsys: 
     assert len([line for line in best.read_text().split("\n") if line not in TEXT.split("\n")]) == 1
     assert main([*words, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["trials"]) == 6
+
+
+def test_the_edited_text_is_an_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gemm.py"
+    path.write_text(TEXT)
+    assert main(["export", str(path), "--to", "tilelang"]) == 0
+    assert capsys.readouterr().out.strip() == TEXT.split("# %% workload\n")[1].split("# %% schedule")[0].strip()
+    assert main(["export", str(FOLDER / "box_blur.py"), "--to", "tilelang"]) != 0
