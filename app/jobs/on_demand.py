@@ -18,7 +18,7 @@ from .analyses.export_review import review_analysis
 from .analyses.layouts import layout_analysis
 from .analyses.machine import measurement_analysis, sensitivity_analysis
 from .analyses.model import model_analysis
-from .analyses.next_steps import lint_analysis, remedy_analysis, suggestion_analysis
+from .analyses.next_steps import lint_analysis, remedy_analysis, slots_analysis, suggestion_analysis
 from .background_job import BackgroundJob, JobStatus
 from .event_loop import EventLoop
 from .fair_scheduler import FairScheduler
@@ -138,6 +138,7 @@ class OnDemandAnalyses:
 ANALYSES = (
     model_analysis,
     layout_analysis,
+    slots_analysis,
     remedy_analysis,
     comparison_analysis,
     measurement_analysis,

@@ -40,7 +40,7 @@ from .replay.repeats import Repeat
 from .replay.steady import MAX_TASKS
 from .replay.time_map import Density, TimeMap
 from .replay.timeline import ReplayTimeline
-from .report.causes import DecisiveCause, decisive_causes
+from .report.causes import DecisiveCause, decisive_causes, saved_by_slots
 from .report.chip import ChipReport
 from .report.critical_path import CriticalPath, PathPart
 from .report.metrics import operations_per_cycle
@@ -152,6 +152,7 @@ __all__ = [
     "ranked",
     "read_machine",
     "row_name",
+    "saved_by_slots",
     "sensitivity",
     "simulate",
     "simulate_tasks",

@@ -121,7 +121,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
         worse = _worse(before.report, after.report, any_price=finding.severity == "error")
         if worse is not None:
             return worse
-        if self.requires_speedup and not _is_improvement(before, after):
+        if (self.requires_speedup or finding.saved) and not _is_improvement(before, after):
             return "slower"
         return fix_between(before, after)
 

@@ -21,7 +21,7 @@ from .revisions import Chain, Revision, last_move, other_call, other_placements,
 class Simulate(Protocol):
     """`hwsim.simulate`, possibly with limits."""
 
-    def __call__(self, func: PrimFunc, machine: Machine, max_tasks: int = ...) -> Report: ...
+    def __call__(self, func: PrimFunc, machine: Machine, *, max_tasks: int = ...) -> Report: ...
 
 
 TRIAL_TASKS = 20_000

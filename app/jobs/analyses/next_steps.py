@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from ....engine.explore import program_bound
-from ....engine.hwsim import DecisiveCause, Machine, Report, decisive_causes
+from ....engine.hwsim import DecisiveCause, Machine, Report, decisive_causes, saved_by_slots
 from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
 from ....engine.schedule import Schedule
 from ....engine.suggest import suggesting
@@ -15,7 +15,7 @@ from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...views.next.suggestions import CAUSES, Suggested, bound_entry, suggested_entry
 from ...views.problems.lints import Linted, lints_entry
-from ...views.timeline.remedy import remedy_entry, stall_of
+from ...views.timeline.remedy import UNKNOWN, remedy_entry, slots_entry, stall_of
 from .analysis import Analysis, simulated
 
 Found = TypeVar("Found")
@@ -39,6 +39,15 @@ def remedy_analysis(state: State, store: Store) -> Analysis | None:
         return None
     stall = stall_of(state)
     return Analysis(entry, lambda: _ending(visible, stall), "area-timeline", "Trying to end the stall")
+
+
+def slots_analysis(state: State, store: Store) -> Analysis | None:
+    """What free slots of the buffer that the selected stall waits for would save."""
+    report, entry = store.known_report(state), slots_entry(state, store)
+    if entry is None or not isinstance(report, Report) or store.has(entry):
+        return None
+    stall = stall_of(state)
+    return Analysis(entry, lambda: _freeing(report, stall.buffer), "area-timeline", "Replaying with free slots")
 
 
 def suggestion_analysis(state: State, store: Store) -> Analysis | None:
@@ -110,6 +119,13 @@ def _deciding(report: Report) -> Iterator[tuple[DecisiveCause, ...]]:
         yield ()
 
 
+def _freeing(report: Report, buffer: str) -> Iterator[int]:
+    try:
+        yield saved_by_slots(report, buffer)
+    except Exception:  # the page names no cause after an internal error
+        yield UNKNOWN
+
+
 def _bounding(visible: _Visible) -> Iterator[int]:
     try:
         yield program_bound(visible.schedule.original, visible.machine, visible.sizes).cycles
@@ -117,4 +133,4 @@ def _bounding(visible: _Visible) -> Iterator[int]:
         yield 0
 
 
-__all__ = ["lint_analysis", "remedy_analysis", "suggestion_analysis"]
+__all__ = ["lint_analysis", "remedy_analysis", "slots_analysis", "suggestion_analysis"]

@@ -150,6 +150,8 @@ def causes_text(report: Report, causes: Sequence[DecisiveCause]) -> str:
 def _without(cause: DecisiveCause) -> str:
     if cause.kind == "ports":
         return "with a port for each engine"
+    if cause.kind == "slots":
+        return f"with free slots of {cause.name}"
     return f"without the work of {cause.name}"
 
 

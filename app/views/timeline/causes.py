@@ -27,18 +27,25 @@ HATCHES = {
 
 
 class StallCause(NamedTuple):
-    """A word for labels, a title for tables, and a hatching, so that colour is never the only sign."""
+    """A word for labels, a title for tables, a hatching, so that colour is never the only sign, and the reason: `{block}` holds `{what}`,
+    the awaited slot, port, queue or engine."""
 
     word: str
     title: str
     hatch: str
+    why: str = ""
+
+    def reason(self, what: str, block: str) -> str:
+        """A sentence without its full stop."""
+        title = self.title.capitalize()
+        return f"{title}: {self.why.format(what=what, block=block)}" if self.why else title
 
 
 CAUSES: dict[str, StallCause] = {
-    "data": StallCause("operand", "operand not ready", "forward"),
-    "slot": StallCause("slot", "no free slot", "back"),
-    "port": StallCause("port", "port contention", "dots"),
-    "issue": StallCause("queue", "queue full", "upright"),
-    "unit": StallCause("unit", "unit busy", "level"),
+    "data": StallCause("operand", "operand not ready", "forward", "{block} is still filling {what}"),
+    "slot": StallCause("slot", "no free slot", "back", "{block} still uses {what}"),
+    "port": StallCause("port", "port contention", "dots", "other engines transfer bursts through the {what}"),
+    "issue": StallCause("queue", "queue full", "upright", "the task could not be issued to the {what}"),
+    "unit": StallCause("unit", "unit busy", "level", "{what} runs on the same unit"),
     "idle": StallCause("done", "no further tasks", "sparse"),
 }

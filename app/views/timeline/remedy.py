@@ -7,7 +7,7 @@ from ....engine.lint import Fix, Stall, reason
 from ...state.derived import Store
 from ...state.entries import Derived, Entry
 from ...state.model import State
-from ..labels.numbers import grouped
+from ..labels.numbers import grouped, percent_text
 from ..labels.values import Answer, Value
 from ..problems.lints import Linted, of_the_program
 
@@ -29,6 +29,10 @@ class Remedy(Answer, frozen=True, tag="remedy"):
 
 
 _REMEDY = Derived[Linted]("remedy")
+_SLOTS = Derived[int]("saved by free slots")
+
+UNKNOWN = -1
+"""The cycles that free slots save, if they could not be computed."""
 
 
 def remedy_value(state: State, store: Store) -> Remedy:
@@ -39,7 +43,19 @@ def remedy_value(state: State, store: Store) -> Remedy:
     linted = store.known(entry)
     fixes = fixes_now(state, store)
     looking = linted is None or not linted.is_complete
-    return Remedy(f"{reason(report, stall_of(state))}.", looking, _fix(fixes[0]) if fixes else None)
+    why = f"{reason(report, stall_of(state))}.{_slots_text(state, store, report)}"
+    return Remedy(why, looking, _fix(fixes[0]) if fixes else None)
+
+
+def _slots_text(state: State, store: Store, report: Report) -> str:
+    """Whether the slots are the cause of a stall on a slot: what free ones would save."""
+    saved = store.known(slots_entry(state, store))
+    if saved is None or saved == UNKNOWN:
+        return ""
+    buffer = stall_of(state).buffer
+    if saved <= 0:
+        return f" Free slots of {buffer} would not change the cycles: other work takes as long."
+    return f" With free slots of {buffer} the program takes {grouped(saved)} cycles less ({percent_text(saved / report.cycles)})."
 
 
 def fixes_now(state: State, store: Store) -> tuple[Fix, ...]:
@@ -57,6 +73,15 @@ def stall_of(state: State) -> Stall:
     """The selected stall."""
     assert state.blamed is not None
     return Stall(state.blamed.engine, state.blamed.cause, state.blamed.buffer, state.blamed.block)
+
+
+def slots_entry(state: State, store: Store) -> Entry[int] | None:
+    """The entry of the cycles that free slots of the awaited buffer would save; None if no stall on a slot is selected."""
+    report = store.known_report(state)
+    if state.blamed is None or state.chosen_step is not None or not isinstance(report, Report):
+        return None
+    stall = stall_of(state)
+    return _SLOTS(report, stall.buffer) if stall.cause == "slot" and stall.buffer else None
 
 
 def remedy_entry(state: State, store: Store) -> Entry[Linted] | None:

@@ -94,15 +94,8 @@ def blame_section(state: State, report: Report) -> Section | None:
 
 def _explanation(wait: Wait, made: Mapping[str, int], steps: Sequence[NotebookStep]) -> str:
     block, buffer = wait.block, wait.buffer
-    why = {
-        "data": f"{block} is still filling {buffer}",
-        "slot": f"{block} still uses {buffer}",
-        "issue": f"the task could not be issued to the {block}",
-        "unit": f"{block} runs on the same unit",
-        "port": f"other engines transfer bursts through the {block}",
-    }[wait.cause]
     step = step_of(made, buffer, block) or 0
-    said = f"{CAUSES[wait.cause].title.capitalize()}: {why}"
+    said = CAUSES[wait.cause].reason(buffer or block, block)
     if not 0 < step <= len(steps):
         return said
     return f"{said}. Introduced by step {step}: {steps[step - 1].text}"

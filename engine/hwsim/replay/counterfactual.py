@@ -41,6 +41,23 @@ def cycles_without(program: TaskProgram, change: Change, max_tasks: int = MAX_TA
     return cycles_of(replace(program, variants=variants, counts={}), max_tasks, whole=0)
 
 
+def with_free_slots(cells: frozenset[int]) -> Change:
+    """Returns the change of tasks to those whose reads of these cells let the next write begin at once, as if there were more slots."""
+
+    def change(variant: TaskVariant) -> TaskVariant:
+        timed = variant.replay
+        freed = tuple(cell for cell in timed.reads if cell in cells)
+        if not freed:
+            return variant
+        # A preload waits for the data of a cell and does not occupy it.
+        early = {cell for cell, _ in timed.preloads}
+        preloads = (*timed.preloads, *((cell, 0) for cell in freed if cell not in early))
+        reads = tuple(cell for cell in timed.reads if cell not in cells)
+        return replace(variant, replay=replace(timed, reads=reads, preloads=preloads))
+
+    return change
+
+
 def without_conflicts(template: int, buffers: tuple[str, ...]) -> Change:
     """Returns the change of tasks to those without the bank conflicts of a block on these buffers."""
 

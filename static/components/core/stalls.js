@@ -1,12 +1,12 @@
 // The causes of stalls and the hatchings, made of app/views/timeline/causes.py by tests/support/record/messages.py.
 
 export const CAUSES = {
-  data: { word: "operand", hatch: "forward" },
-  slot: { word: "slot", hatch: "back" },
-  port: { word: "port", hatch: "dots" },
-  issue: { word: "queue", hatch: "upright" },
-  unit: { word: "unit", hatch: "level" },
-  idle: { word: "done", hatch: "sparse" },
+  data: { word: "operand", hatch: "forward", reason: "Operand not ready: {block} is still filling {what}" },
+  slot: { word: "slot", hatch: "back", reason: "No free slot: {block} still uses {what}" },
+  port: { word: "port", hatch: "dots", reason: "Port contention: other engines transfer bursts through the {what}" },
+  issue: { word: "queue", hatch: "upright", reason: "Queue full: the task could not be issued to the {what}" },
+  unit: { word: "unit", hatch: "level", reason: "Unit busy: {what} runs on the same unit" },
+  idle: { word: "done", hatch: "sparse", reason: "No further tasks" },
 };
 
 /** @type {Record<string, { path: string, width: number }>} */

@@ -11,22 +11,12 @@ import { runsOf } from "./time_map.js";
 /** @import { Band } from "./windows.js" */
 /** @import { StallKind as WaitKind, Timeline as TimelineData } from "../views.js" */
 
-/** @type {Record<Cause, (wait: WaitKind) => string>} */
-const REASONS = {
-  data: (wait) => `Operand not ready: ${wait.block} is still filling ${wait.what}`,
-  slot: (wait) => `No free slot: ${wait.block} still uses ${wait.what}`,
-  issue: (wait) => `Queue full: the task could not be issued to the ${wait.what}`,
-  unit: (wait) => `Unit busy: ${wait.what} runs on the same unit`,
-  port: (wait) => `Port contention: other engines transfer bursts through the ${wait.what}`,
-  idle: () => "The engine has no further tasks",
-};
-
 /**
  * Why an engine stalls, as a sentence.
  * @param {WaitKind} wait
  */
 export function stallReason(wait) {
-  return `${REASONS[wait.cause](wait)}.`;
+  return `${CAUSES[wait.cause].reason.replace("{block}", wait.block).replace("{what}", wait.what)}.`;
 }
 
 /**

@@ -12,7 +12,7 @@ from support.simulator.every_law.cases.machines import random_machine
 from support.simulator.every_law.cases.programs import random_program
 
 import tilewright
-from tilewright.engine.hwsim import MachineError, decisive_causes, load_machine, simulate
+from tilewright.engine.hwsim import MachineError, decisive_causes, load_machine, saved_by_slots, simulate
 from tilewright.engine.hwsim.replay.counterfactual import cycles_without, without_conflicts
 from tilewright.engine.lint import lint
 from tilewright.engine.lint.banks import find_one_bank
@@ -62,6 +62,18 @@ def test_the_causes_of_the_finished_first_example_are_proved_by_replays() -> Non
     assert (first.kind, first.name) == ("engine", "dma")
     assert all(0 < cause.saved <= first.saved < report.cycles for cause in rest)
     assert first.saved > report.cycles // 4
+
+
+def test_free_slots_of_a_buffer_save_what_a_second_slot_saves() -> None:
+    machine = load_machine("dual-bank-npu")
+    report = simulate(start_here(doubled=False).func, machine)
+    for copy in ("A_local.vtcm", "B_local.vtcm"):
+        after = start_here(doubled=False)
+        after.double_buffer(copy)
+        assert saved_by_slots(report, copy) == report.cycles - simulate(after.func, machine).cycles
+    assert [c.name for c in decisive_causes(report) if c.kind == "slots"] == ["A_local.vtcm"]
+    finished = simulate(start_here(doubled=True).func, machine)
+    assert not [c for c in decisive_causes(finished) if c.kind == "slots"], "the DMA is the limit"
 
 
 def test_an_engine_that_alone_works_saves_nearly_all() -> None:

@@ -69,7 +69,10 @@ def stall_tables() -> str:
     head = "// The causes of stalls and the hatchings, made of app/views/timeline/causes.py by tests/support/record/messages.py.\n"
     fields = ("path", "width")
     hatches = {name: {field: getattr(hatch, field) for field in fields} for name, hatch in HATCHES.items()}
-    causes = {name: {"word": cause.word, "hatch": cause.hatch} for name, cause in CAUSES.items()}
+    causes = {
+        name: {"word": cause.word, "hatch": cause.hatch, "reason": cause.reason("{what}", "{block}")}
+        for name, cause in CAUSES.items()
+    }
     hatch_type = "/** @type {Record<string, { path: string, width: number }>} */"
     return "\n".join([head, _table("CAUSES", causes), hatch_type, _table("HATCHES", hatches)])
 
