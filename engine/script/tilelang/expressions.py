@@ -367,6 +367,7 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     **dict.fromkeys(("dynamic", "symbolic"), _dynamic),
     "const": _const,
     "tvm.DataType": _dtype,
+    "tilelang.DataType": _dtype,
     "reinterpret": _reinterpret,
     "clamp": _clamp,
     "max": _many(build.maximum),

@@ -27,6 +27,7 @@ _HELPERS = (
     "tilelang.math.next_power_of_2",
     "tilelang.math.cdiv",
     "tvm.DataType",
+    "tilelang.DataType",
 )
 
 

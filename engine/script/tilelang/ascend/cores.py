@@ -24,6 +24,7 @@ from ...reading.reader import Item
 from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader
+from .addresses import overwritten
 from .memories import ALLOCATIONS, CUBE, L0A, L0B, L0C, L1, UB
 from .order import CUBE_SIDE, SIDE, VECTOR_SIDE, Order, UnknownOrderError, sync
 from .table import OPERATIONS
@@ -47,6 +48,7 @@ class CoreReader(DeclarationReader):
         self.on_core = False  # whether the kernel that is read is one for AI cores
         self.scopes: dict[str, str] = {}  # memories of buffers by name that follow from their use
         self.has_cube = False
+        self.addresses: dict[Buffer, int] = {}  # those that the text gives to buffers, in bytes
         self.unordered = ""  # why the order of statements is not known
 
     def is_core(self, call: ast.Call) -> bool:
@@ -70,6 +72,12 @@ class CoreReader(DeclarationReader):
         """Return the statements of the kernel in one order, or only to be read if it is not known."""
         order = Order(self.positions, frozenset(CUBE), UB, frozenset(self.axes))
         self.on_core = False
+        lost = overwritten(body, self.addresses, VECTOR_CORES)
+        if lost is not None:
+            first, other = (buffer.name for buffer in lost)
+            self.unordered = (
+                self.unordered or f"{first} and {other} share addresses, and {first} is read after {other} is written"
+            )
         if not self.unordered:
             try:
                 return order.annotated(order.ordered(body))
@@ -199,6 +207,9 @@ class CoreReader(DeclarationReader):
         read = OPERATIONS.get(function)
         if read is not None:
             return True, read(self, call)
+        if function == "annotate_address":
+            self._addresses(call)
+            return True, None
         text = f"{function}({', '.join(map(ast.unparse, [*call.args, *(k.value for k in call.keywords)]))})"
         if function in ("set_cross_flag", "wait_cross_flag"):
             return True, self._cross_flag(function, call, text)
@@ -206,6 +217,18 @@ class CoreReader(DeclarationReader):
             self.unordered = self.unordered or "sync_all waits for the other blocks of the grid"
             return True, sync(text)
         return function in _SYNC, sync(text) if function in _SYNC else None
+
+    def _addresses(self, call: ast.Call) -> None:
+        """Read `T.annotate_address({A: 0, B: 32768})`, in bytes."""
+        found = call.args[0] if call.args else None
+        for key, value in zip(found.keys, found.values, strict=True) if isinstance(found, ast.Dict) else ():
+            buffer = self.exprs.value(key) if key is not None else None
+            address = self.exprs.value(value)
+            address = address.value if isinstance(address, IntImm) else address
+            if isinstance(buffer, Buffer) and isinstance(address, int):
+                self.addresses[self.private.get(buffer, buffer)] = address
+            else:
+                self.unordered = self.unordered or f"the address of {ast.unparse(key or value)} is not known"
 
     def _cross_flag(self, function: str, call: ast.Call, text: str) -> Stmt:
         """Read `T.set_cross_flag("FIX", 0)`, `T.wait_cross_flag(0)`: flags between the cube core and the vector cores."""

@@ -57,7 +57,7 @@ def _opaque(written: int = 1) -> ReadOperation:
 
 
 def _without_effect(reader: TileBase, node: ast.Call) -> None:
-    """Output, and what a kernel says about addresses and caches."""
+    """Output, and what a kernel says about caches."""
 
 
 OPERATIONS: Mapping[str, ReadOperation] = {
@@ -74,7 +74,7 @@ OPERATIONS: Mapping[str, ReadOperation] = {
     ),
     "shmem_ub_put_nbi": _opaque(0),
     **dict.fromkeys(
-        ("printf", "dump_tensor", "tile.datacachecleanandinvalid_experiment", "set_deq_scale", "annotate_address"), _without_effect
+        ("printf", "dump_tensor", "tile.datacachecleanandinvalid_experiment", "set_deq_scale"), _without_effect
     ),
 }  # fmt: skip
 """Readers of the operations of a kernel for an AI core by name."""

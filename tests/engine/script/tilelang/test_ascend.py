@@ -8,7 +8,7 @@ from support.tile_kernels import KERNELS, kernel, numbers
 
 from tilewright.engine.adopt import programs_in, read_nested_program
 from tilewright.engine.execute import ExecuteError, run
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.ir import NodeAttr, PrimFunc, StringImm, walk
 
 
 @pytest.mark.parametrize("turned", [0, 1])
@@ -82,3 +82,24 @@ def test_loop_of_a_length_that_differs_between_vector_cores() -> None:
     several = lengths[:, None]
     wanted = np.where(several > 1, wanted * 2, wanted + 1) * np.where(several == 3, 4, 1)
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("second", "tail"), [(0, 0), (1024, 0), (4096, 1)])
+def test_buffers_may_share_addresses_while_none_is_read_after_the_other_is_written(second: int, tail: int) -> None:
+    x = numbers(64, 16, dtype="float32")
+    found = run(kernel("ascend_addresses", M=64, N=16, second=second, tail=tail), {"X": x})["Y"]
+    np.testing.assert_allclose(found, 4 * x * x + tail * x, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("second", "tail", "lost"), [(0, 1, "x and z"), (1020, 1, "x and z"), (2044, 0, None)])
+def test_a_read_of_memory_that_another_buffer_overwrote_is_refused(second: int, tail: int, lost: str | None) -> None:
+    program = kernel("ascend_addresses", M=64, N=16, second=second, tail=tail)
+    notes = [
+        node.node.value for node in walk(program) if isinstance(node, NodeAttr) and isinstance(node.node, StringImm)
+    ]
+    if lost is None:
+        assert not notes
+    else:
+        assert notes == [f"{lost} share addresses, and x is read after z is written"]
+        with pytest.raises(ExecuteError):
+            run(program, {"X": numbers(64, 16, dtype="float32")})
