@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from ..hwsim import Placement
+from ..hwsim.tile_layouts import MOST_REGISTERS, matrix_unit, products_of
 from ..ir import Var, build
 from .finding import LintFinding, bytes_text, lint_finding
 from .rule import overflow_bytes
@@ -52,6 +53,21 @@ def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...
     tiles = [(name, p.part_bytes * p.cells) for name in buffers if (p := subject.placement(name)) is not None]
     largest = ", ".join(f"{name} {bytes_text(size)}" for name, size in tiles)
     return f"{needs}{f'; largest: {largest}' if largest else ''}"
+
+
+def find_register_overflows(subject: Subject) -> Iterator[LintFinding]:
+    """The result of a product of a TileLang kernel needs more registers than a thread can have. The compiler moves the rest to memory, and
+    each use of it waits; the cycles assume that there is room."""
+    if matrix_unit(subject.machine) is None:
+        return
+    for product in products_of(subject.func):
+        needed = product.result_registers
+        if needed is not None and needed > MOST_REGISTERS:
+            yield LintFinding(
+                "register-overflow", "warning",
+                f"{product.c.name} of {product.block} takes {needed} registers of each of {product.threads} threads, which have at most "
+                f"{MOST_REGISTERS}", (product.block,), buffers=(product.c.name,),
+            )  # fmt: skip
 
 
 def overflow_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

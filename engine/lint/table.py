@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
 from .banks import bank_conflict_fixes, find_bank_conflicts, find_one_bank, one_bank_fixes
-from .capacity import find_overflows, overflow_fixes
+from .capacity import find_overflows, find_register_overflows, overflow_fixes
 from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_runs_fixes
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
@@ -31,6 +31,14 @@ from .unused import find_unused_blocks, find_unused_buffers
 LINTS: tuple[Lint, ...] = (
     Lint("refused", "error", "Program cannot run on the machine", find_refused, reach_fixes),
     Lint("capacity-overflow", "error", "Memory capacity exceeded", find_overflows, overflow_fixes, from_report=True),
+    Lint(
+        "register-overflow",
+        "warning",
+        "Registers of a thread exceeded",
+        find_register_overflows,
+        from_report=True,
+        no_fix="More threads or a smaller tile need fewer registers: values of the kernel, which no schedule call changes",
+    ),
     Lint("round-trip", "warning", "Off-chip round trip", find_round_trips, round_trip_fixes, from_report=True),
     Lint(
         "scalar-engine", "warning", "Heavy work on the scalar engine", find_scalar_work, reach_fixes, from_report=True

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Machine, Report
+from ....engine.hwsim.tile_layouts import MOST_REGISTERS, instruction, matrix_unit, products_of, warp_partition
 from ....engine.ir import Block, BlockRealize, Buffer, BufferRegion, For, PrimFunc, TilewrightError, Var, build
 from ....engine.lower import Allocation, allocations
+from ....engine.script.tilelang.names import COPY, GEMM
 from ...state.derived import Store, attempt
 from ...state.entries import Derived
 from ...state.model import State
@@ -180,11 +182,38 @@ def _block_sections(
     rows.append(("feeds", ", ".join(index.consumers(name)) or "the result", "Blocks that read its output"))
     rows += [("writes", _region_text(region), "Written region, in terms of its iterators") for region in block.writes]
     rows += [("reads", _region_text(region), "Read region, in terms of its iterators") for region in block.reads]
-    rows += [(key, value, "Annotation") for key, value in _annotations(block)]
+    rows += _warp_rows(index.func, name, report)
+    rows += [(key, value, "Annotation") for key, value in _annotations(block) if key not in (GEMM, COPY)]
     names = {buffer: name for name, buffer in buffer_ids(index.func).items()}
     buffers = dict.fromkeys(region.buffer for region in (*block.writes, *block.reads))
     found = [section, *(_engine(report, name) if report is not None else ())]
     return [*found, *(_buffer_section(b, held.get(b), colours, names.get(b, "")) for b in buffers)]
+
+
+def _warp_rows(func: PrimFunc, name: str, report: Report | None) -> list[tuple[str, str, str]]:
+    """How the threads of a TileLang kernel share a product, on a machine for which its compiler is known."""
+    unit = None if report is None else matrix_unit(report.program.machine)
+    product = None if unit is None else next((p for p in products_of(func) if p.block == name), None)
+    if unit is None or product is None:
+        return []
+    partition, used = warp_partition(product, unit), instruction(product, unit)
+    rows = [("threads", grouped(product.threads), "Threads of a block, in warps of 32")]
+    if partition is None:
+        reason = (
+            f"{product.policy} has no partition, which TileLang refuses"
+            if product.policy
+            else "The policy is not known"
+        )
+        return [*rows, ("warps", "none" if product.policy else "not known", reason)]
+    tile = f"{product.rows // partition[0]} × {product.columns // partition[1]}"
+    hint = f"Policy {product.policy}, {used}: each warp has {tile} of {product.c.name}"
+    rows.append(("warps", f"{partition[0]} × {partition[1]}", hint))
+    if product.result_registers is not None:
+        hint = (
+            f"32-bit registers of each thread for its part of {product.c.name}; a thread has at most {MOST_REGISTERS}"
+        )
+        rows.append(("registers", grouped(product.result_registers), hint))
+    return rows
 
 
 def _engine(report: Report, name: str) -> list[Section]:

@@ -19,10 +19,11 @@ from ...ir import Buffer, PrimFunc, build
 from ...ir import dtype as dt
 from ..errors import refuse
 from ..machine.model import Machine
-from ..machine.parts import MatrixEngine, Memory
+from ..machine.parts import Memory
 from ..tasks.grid import Values
 from ..tasks.lifetimes import lifetimes_of
 from ..tasks.nest import AllocationSite, Nest
+from ..tile_layouts.products import matrix_unit
 from ..tile_layouts.stored import ROW_MAJOR, StoredLayout, stored_layouts
 from .allocation import ANY, Chunk, ChunkSpot, allocate, largest_live
 
@@ -184,10 +185,8 @@ Layouts = Mapping[str, tuple[tuple[int | None, ...], StoredLayout]]
 
 def _layouts(machine: Machine, func: PrimFunc) -> Layouts:
     """Returns the layouts that TileLang's compiler chooses on a machine whose matrix unit it knows."""
-    found: dict[Buffer, StoredLayout] = {}
-    for engine in machine.engines:
-        if isinstance(engine, MatrixEngine) and engine.tile_language:
-            found = stored_layouts(func, engine.tile_language)
+    unit = matrix_unit(machine)
+    found = {} if unit is None else stored_layouts(func, unit)
     names = Counter(buffer.name for buffer in found)
     return {
         b.name: (tuple(map(build.int_value, b.shape[-2:])), layout) for b, layout in found.items() if names[b.name] == 1

@@ -12,9 +12,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ...ir import Annotation, Block, Buffer, BufferLoad, BufferStore, For, IntImm, PrimFunc, walk
+from ...ir import Annotation, Block, Buffer, BufferLoad, BufferStore, For, IntImm, NodeAttr, PrimFunc, walk
 from ...ir import dtype as dt
-from ...script.tilelang.names import GEMM, THREADS
+from ...script.tilelang.names import GEMM, THREADS, WARP_GROUP
+from ..machine.model import Machine
+from ..machine.parts import MatrixEngine
 
 Unit = Literal["mma", "wgmma"]
 """The matrix unit of a machine: that of sm_80, or that of sm_90, which has both instructions."""
@@ -22,6 +24,8 @@ ROWS, COLUMNS, GROUP = 16, 8, 4
 """A warp has a multiple of these rows and columns; wgmma takes warps in groups of four."""
 DEFAULT_THREADS = 128
 POLICIES = ("Square", "FullRow", "FullCol")
+MOST_REGISTERS = 255
+"""The 32-bit registers that a thread can have (CUDA C programming guide, compute capabilities 8.0 and 9.0)."""
 
 
 class Product(msgspec.Struct, frozen=True, eq=False):
@@ -44,6 +48,19 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     def warps(self) -> int:
         return self.threads // 32
 
+    @property
+    def result_registers(self) -> int | None:
+        """The registers of each thread that hold the result in a fragment, which is divided among all threads. None elsewhere."""
+        if self.c.scope != "local.fragment":
+            return None
+        return -(-self.rows * self.columns * element_bits(self.c) // (32 * self.threads))
+
+
+def matrix_unit(machine: Machine | None) -> Unit | None:
+    """Returns the matrix unit of a machine, if TileLang's compiler is known for it."""
+    engines = () if machine is None else machine.engines
+    return next((e.tile_language for e in engines if isinstance(e, MatrixEngine) and e.tile_language), None)
+
 
 def integers(note: Annotation | None) -> list[int]:
     """Returns the integers of an annotation that is a list."""
@@ -63,7 +80,9 @@ def threads_of_kernel(func: PrimFunc) -> int | None:
 
 
 def products_of(func: PrimFunc) -> tuple[Product, ...]:
-    """Returns the products of a TileLang kernel, in text order."""
+    """Returns the products of a TileLang kernel, in text order; none for a kernel with groups of warps, which divide its threads."""
+    if any(isinstance(node, NodeAttr) and node.key == WARP_GROUP for node in walk(func.body)):
+        return ()
     return tuple(_products(func, threads_of_kernel(func) or DEFAULT_THREADS))
 
 

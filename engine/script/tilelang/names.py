@@ -8,6 +8,8 @@ from ...ir import dtype as dt
 
 THREADS = "tl.launch_threads"
 """The annotation of a loop of the grid with the threads of a block along each axis."""
+WARP_GROUP = "tl.warp_group"
+"""The key of the statement of `T.ws`."""
 GEMM = "tl.gemm"
 """The annotation of the block of `T.gemm`: rows, columns, depth, whether each operand is transposed, and the number of the policy."""
 COPY = "tl.copy"
@@ -65,6 +67,7 @@ __all__ = [
     "LAYOUTS",
     "THREADS",
     "TYPE_PARTS",
+    "WARP_GROUP",
     "is_of_language",
     "own_name",
     "type_alias",

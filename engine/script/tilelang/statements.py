@@ -37,13 +37,13 @@ from ..reading.reader import Item
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
 from .ascend.order import sync_of
-from .names import LAYOUTS, THREADS
+from .names import LAYOUTS, THREADS, WARP_GROUP
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
-from .threads import GRID, WARP_GROUP, bound_axis
+from .threads import GRID, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",

@@ -40,10 +40,10 @@ from ..reading.loops import header
 from .base import TileBase
 from .blocks import Axis, Lanes, axis
 from .divergence import code_of, divergent_names, names_threads, updates_in_each
+from .names import WARP_GROUP
 
 WARP = 32
 GRID = ("x", "y", "z")
-WARP_GROUP = "tl.warp_group"
 """The key of the attribute around statements of some threads that wait for others."""
 _FEW = 4
 """The largest number of units whose values are compared one by one."""
@@ -315,4 +315,4 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
         yield condition
 
 
-__all__ = ["GRID", "WARP", "WARP_GROUP", "ThreadReader", "bound_axis"]
+__all__ = ["GRID", "WARP", "ThreadReader", "bound_axis"]

@@ -96,7 +96,8 @@ def _pipelines(func: Any) -> dict[str, Any]:
 
 
 def _layouts(func: Any, arch: str) -> dict[str, Any] | None:
-    """Return the layouts that TileLang infers for shared buffers: the indices of an element as text, and a digest of the place of each.
+    """Return the layouts that TileLang infers: for shared buffers the indices of an element as text, and a digest of the place of each; for
+    fragments the elements of each thread.
     None if TileLang refuses the kernel."""
     target = tvm.target.Target({"kind": "cuda", "arch": arch}, tvm.target.Target({"kind": "c"}))
     module = tvm.IRModule({func.attrs["global_symbol"]: func})
@@ -107,6 +108,8 @@ def _layouts(func: Any, arch: str) -> dict[str, Any] | None:
             for buffer, layout in node.annotations["layout_map"].items():
                 if buffer.scope().startswith("shared"):
                     found[buffer.name] = _described(layout)
+                else:
+                    found[buffer.name] = {"elements": int(np.prod([int(n) for n in layout.get_output_shape()]))}
 
     with target:
         module = tirx.transform.BindTarget(target)(module)

@@ -1,4 +1,4 @@
-"""Addresses that a kernel gives to its buffers (`T.annotate_address`): buffers may share memory, but each has memory of its own here. That is
+"""Addresses that a kernel gives to its buffers (`T.annotate_address`): they may share memory, but each has memory of its own here. This is
 the same while no buffer is read after another has overwritten it."""
 
 from __future__ import annotations

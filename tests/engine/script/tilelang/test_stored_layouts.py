@@ -19,6 +19,8 @@ from tilewright.engine.hwsim.tile_layouts.products import POLICIES
 from tilewright.engine.hwsim.tile_layouts.stored import ROW_MAJOR
 from tilewright.engine.ir import Buffer, PrimFunc, allocated_buffers, build
 from tilewright.engine.ir import dtype as dt
+from tilewright.engine.lint import lint
+from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
 RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
@@ -58,9 +60,10 @@ def expected(record: dict[str, Any], unit: Unit, name: str) -> str:
 @pytest.mark.parametrize("unit", get_args(Unit))
 @NAMED
 def test_the_places_of_all_elements_are_those_of_tilelang(record: dict[str, Any], unit: Unit) -> None:
-    inferred = record["layouts"][ARCHITECTURES[unit]]
-    if inferred is None:
+    every = record["layouts"][ARCHITECTURES[unit]]
+    if every is None:
         pytest.skip("TileLang refuses the kernel")
+    inferred = {name: layout for name, layout in every.items() if "digest" in layout}
     source = kernel(record["file"], function_of(record), **record["given"])
     printed = parse(record["text"]).program
     assert isinstance(printed, PrimFunc)
@@ -134,3 +137,21 @@ def test_other_programs_and_machines_have_no_such_layouts() -> None:
     assert all(isinstance(b, Buffer) for b in stored_layouts(func, "mma"))
     plain = simulate(func, load_machine("sm80").replace("engines.tensor.tile_language", ""))
     assert all(p.stored == ROW_MAJOR for p in plain.program.places.placements)
+
+
+@pytest.mark.parametrize("unit", get_args(Unit))
+@NAMED
+def test_each_thread_has_its_part_of_a_result(record: dict[str, Any], unit: Unit) -> None:
+    inferred = record["layouts"][ARCHITECTURES[unit]] or {}
+    for product in products_of(kernel(record["file"], function_of(record), **record["given"])):
+        if product.c.name in inferred:
+            registers = inferred[product.c.name]["elements"] * dt.bits(product.c.dtype) // 32
+            assert product.result_registers == registers
+
+
+def test_a_result_of_more_registers_than_a_thread_has_is_a_finding() -> None:
+    found = [
+        lint(Schedule(kernel("layouts", "product", block_M=m, block_N=256)), load_machine("sm80")) for m in (64, 256)
+    ]
+    messages = [[f.message for f in findings if f.code == "register-overflow"] for findings in found]
+    assert messages == [[], ["C_local of gemm takes 512 registers of each of 128 threads, which have at most 255"]]
