@@ -30,6 +30,7 @@ from ....engine.ir import (
     walk,
 )
 from ....engine.lower import BANKS_KEY, DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
+from ....engine.script.tilelang.names import COPY, GEMM
 from ...document import State as Moment
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -326,7 +327,7 @@ def _block_badges(realize: BlockRealize) -> Iterator[Badge]:
     if not build.is_true(realize.predicate):
         yield Badge("if", "warn", f"only where {plain_text(realize.predicate)}")
     yield from (_slots_badge(slots.count) for slots in marks_of(realize.block).values())
-    shown = (note for note in realize.block.annotations if note[0] not in (DOUBLE_BUFFER_KEY, SLOTS_KEY))
+    shown = (note for note in realize.block.annotations if note[0] not in (DOUBLE_BUFFER_KEY, SLOTS_KEY, COPY, GEMM))
     yield from (_annotation_badge(key, value) for key, value in shown)
 
 

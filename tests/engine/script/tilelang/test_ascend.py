@@ -87,13 +87,13 @@ def test_loop_of_a_length_that_differs_between_vector_cores() -> None:
 @pytest.mark.parametrize(("second", "tail"), [(0, 0), (1024, 0), (4096, 1)])
 def test_buffers_may_share_addresses_while_none_is_read_after_the_other_is_written(second: int, tail: int) -> None:
     x = numbers(64, 16, dtype="float32")
-    found = run(kernel("ascend_addresses", M=64, N=16, second=second, tail=tail), {"X": x})["Y"]
+    found = run(kernel("ascend_rows", "chain", M=64, N=16, second=second, tail=tail), {"X": x})["Y"]
     np.testing.assert_allclose(found, 4 * x * x + tail * x, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("second", "tail", "lost"), [(0, 1, "x and z"), (1020, 1, "x and z"), (2044, 0, None)])
 def test_a_read_of_memory_that_another_buffer_overwrote_is_refused(second: int, tail: int, lost: str | None) -> None:
-    program = kernel("ascend_addresses", M=64, N=16, second=second, tail=tail)
+    program = kernel("ascend_rows", "chain", M=64, N=16, second=second, tail=tail)
     notes = [
         node.node.value for node in walk(program) if isinstance(node, NodeAttr) and isinstance(node.node, StringImm)
     ]
