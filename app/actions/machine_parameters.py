@@ -82,6 +82,19 @@ MEANINGS: dict[str, Meaning] = {
     "prefetcher": Meaning("prefetcher"),
     "prefetch_lines": Meaning("prefetched lines", "lines", by_one=True),
     "prefetch_distance": Meaning("prefetch distance", "lines", by_one=True),
+    "count": Meaning("instances", by_one=True),
+    "dispatch": Meaning("dispatch of blocks"),
+    "start_cycles": Meaning("start of a block", "cycles"),
+    "blocks": Meaning("blocks held", "blocks", by_one=True),
+    "threads": Meaning("threads held (0: any)", "threads"),
+    "warp_threads": Meaning("threads per warp", "threads"),
+    "registers": Meaning("registers (0: any)", "registers"),
+    "register_granule": Meaning("registers of a warp", "registers"),
+    "register_parts": Meaning("parts of the registers", by_one=True),
+    "thread_registers": Meaning("registers beside buffers", "registers"),
+    "shared_bytes": Meaning("shared memory (0: any)", scale="bytes"),
+    "shared_granule": Meaning("granule of shared memory", "B"),
+    "reserved_bytes": Meaning("reserved for a block", scale="bytes"),
 }
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -97,6 +110,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "prefetcher": ("next-line", "stride"),
     "operand_rows": ("ideal", "banked"),
     "accumulate_in": ("registers", "memory"),
+    "dispatch": ("persistent", "round_robin", "static", "first_free"),
 }
 
 MOST_DIGITS = 18

@@ -161,7 +161,7 @@ def _tail(launch: LaunchReport, places: int) -> str:
     more = f"{launch.waves * places} blocks fill {launch.waves}"
     return (
         f"{launch.blocks} blocks ({grid}) take {launch.waves} waves of {places}, of which the last has {launch.last_blocks}: "
-        f"{100 * (1 - launch.filled):.0f} % of the core time is idle; {', '.join(filter(None, (less, more)))}"
+        f"{100 * (1 - launch.filled):.0f} % of the places for blocks stay empty; {', '.join(filter(None, (less, more)))}"
     )
 
 

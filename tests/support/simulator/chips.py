@@ -113,7 +113,7 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
     return Case(program, blocks, cores, residents, level)
 
 
-def folded(case: Case, whole: int = 0, most_of_all: int = 10**6) -> ChipRun:
+def folded(case: Case, whole: int = 0, most_of_all: int = 10**9) -> ChipRun:
     return replay_chip(case.program, Residency(BlockNeeds(), {"blocks": case.residents}), 10**6, whole, most_of_all)
 
 

@@ -21,12 +21,12 @@ from ..clocks import NEVER, NOBODY, TaskStall, Variant
 from ..repeats import Place
 from ..shared_ports import SharedClocks
 from ..steady import crowds_of
-from .waves import Launch, Wave, blocks_of_core, grid_of, of_block, waves_of
+from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, of_block, waves_of
 
 BEGIN, TAKE = -1, -2
 
-MAX_OF_ALL = 200_000
-"""Limit on the tasks of all cores."""
+MAX_OF_ALL = 400_000
+"""Limit on the tasks of all cores times the cores that have work: each event concerns all of them."""
 
 
 class CorePort(Port):
@@ -197,11 +197,12 @@ class AllCores:
         self._blocks = [list(self._block(b)) for b in range(prod(self._extents))]
         # The next block, if cores take blocks as they become free.
         self._next = 0 if core.dispatch == "first_free" and residents == 1 else None
-        self.streams = [self._waves_of(c) for c in range(machine.cores)]
+        working = busy_cores(len(self._blocks), machine.cores, core.dispatch)
+        self.streams = [self._waves_of(c) for c in range(working)]
         kinds = [of_block(v.replay, n * self._cells) for v in program.variants for n in range(residents)]
         bursts = [port.burst_cycles for port in program.ports]
         queues = [residents * tasks for tasks in machine.queues]
-        self.clocks = StreamClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users, machine.cores,
+        self.clocks = StreamClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users, working,
                                    machine.longest_preload)  # fmt: skip
 
     def _waves_of(self, core: int) -> list[list[CoreTask]]:

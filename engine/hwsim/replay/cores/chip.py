@@ -20,7 +20,7 @@ from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
 from .residency import Residency, residency_of
-from .waves import Change, Launch, WaveReplay, grid_of, has_equal_blocks, has_grid, of_block
+from .waves import Change, Launch, WaveReplay, busy_cores, grid_of, has_equal_blocks, has_grid, of_block
 
 
 class ChipRun(msgspec.Struct, frozen=True, eq=False):
@@ -60,8 +60,8 @@ def replay_chip(
     whole: int = WHOLE,
     most_of_all: int = MAX_OF_ALL,
 ) -> ChipRun:
-    """Replays a program on a machine with levels; all cores, if the law does not hold and they have up to `most_of_all` tasks. Raises
-    MachineError if more than `max_tasks` tasks have to be replayed.
+    """Replays a program on a machine with levels; all cores, if the law does not hold and their tasks times the cores are up to
+    `most_of_all`. Raises MachineError if more than `max_tasks` tasks have to be replayed.
     """
     return _ChipReplay(program, found, max_tasks, whole).run(most_of_all)
 
@@ -83,7 +83,9 @@ class _ChipReplay:
         if not is_equal:
             reasons = (*reasons, "blocks differ")
         node = program.tree[0] if len(program.tree) == 1 else None
-        is_small = isinstance(node, TaskLoop) and node.grid and sum(self._counts.values()) <= most_of_all
+        blocks = prod(grid_of(node)) if isinstance(node, TaskLoop) and node.grid else 0
+        working = busy_cores(blocks, program.machine.cores, self._core.dispatch) if blocks else 0
+        is_small = 0 < working * sum(self._counts.values()) <= most_of_all
         if reasons and is_small:
             return self._all_cores()
         replay, simulated = self._replayed(self._clocks, burst=0 if reasons else burst)

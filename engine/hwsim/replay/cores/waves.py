@@ -77,6 +77,11 @@ def blocks_of_core(core: int, blocks: int, cores: int, dispatch: str) -> range:
     return range(core, blocks, cores)
 
 
+def busy_cores(blocks: int, cores: int, dispatch: str) -> int:
+    """Returns the cores that have blocks: the first ones."""
+    return -(-blocks // -(-blocks // cores)) if dispatch == "static" else min(cores, blocks)
+
+
 def grid_of(node: TaskNode) -> tuple[int, ...]:
     """Returns the extents of the loops over blocks from a node on, outermost first."""
     if not isinstance(node, TaskLoop) or not node.grid:

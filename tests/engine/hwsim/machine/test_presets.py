@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.schedules.published import tpu_layer
 
 from tilewright import static
+from tilewright.app.document import evaluate, load_document
 from tilewright.engine.hwsim import load_machine, preset_names, simulate
 from tilewright.engine.hwsim.cost.model import Cost
 from tilewright.engine.hwsim.simulate import replayed
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
+EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
+
 PRESETS = (
+    "a100",
     "ascend-910b",
+    "ascend-910b-24",
     "cpu-core",
     "dual-bank-npu",
     "gemmini",
     "gpu-sm",
+    "h100",
     "matrix-vector-npu",
     "sm80",
     "sm90",
@@ -29,10 +37,12 @@ PRESETS = (
     "vta",
 )
 
-NO_FIGURES = {"name", "description", "source", "kind", "scopes", "memory", "reads", "writes"}
+NO_FIGURES = {
+    "name", "description", "source", "kind", "scopes", "memory", "reads", "writes", "level", "register_memories", "shared_memories",
+}  # fmt: skip
 """The machine's structure: names and connections."""
 
-GROUPS = ("memories", "engines", "caches", "buses")
+GROUPS = ("memories", "engines", "caches", "buses", "levels")
 
 
 def sections(name: str) -> dict[str, dict[str, Any]]:
@@ -235,3 +245,30 @@ def test_cpu_transpose_uses_vectors_and_three_cache_levels():
     engine, cost = costs(sch, "cpu-core")["B"]
     # 1 024 floats, 16 lanes: 64 operations at least.
     assert engine == "simd" and cost.operations == 1024 and cost.duration >= 64
+
+
+@pytest.mark.parametrize(
+    ("chip", "core", "cores"), [("a100", "sm80", 108), ("h100", "sm90", 132), ("ascend-910b-24", "ascend-910b", 24)]
+)
+def test_a_chip_has_the_core_of_the_preset_of_one_core(chip: str, core: str, cores: int):
+    machine, alone = load_machine(chip), load_machine(core)
+    assert machine.core is not None and machine.cores == machine.core.count == cores
+    assert [replace(e, level="") for e in machine.engines] == list(alone.engines)
+    private = {m.name: replace(m, level="") for m in machine.memories if m.level}
+    assert private == {m.name: m for m in alone.memories if m is not alone.far}
+    # A burst at a port of the chip takes a cycle, so equal cores fold.
+    assert machine.far.burst_bytes <= min(machine.far.read_bytes_per_cycle, machine.far.write_bytes_per_cycle)
+
+
+def test_products_of_a_fixed_core_on_ascend_take_the_cycles_of_the_cube():
+    """Two tiles of 128 x 256 x 1024 on each of 20 cores: 16 products of 128 x 256 x 64, 21 cycles and 512 each."""
+    notebook = evaluate(load_document(EXAMPLES / "ascend_gemm_cores.py"))
+    assert notebook.schedule is not None
+    machine = (
+        load_machine("ascend-910b-24").replace("levels.core.count", 64).replace("levels.core.dispatch", "persistent")
+    )
+    report = simulate(notebook.schedule.func, machine)
+    fill = 21 + 128 * 256 // 256
+    # The sums are filled on the cube, too, in each block once.
+    assert report.engines["cube"].busy - 2 * 16 * (21 + 512) == pytest.approx(2 * fill, abs=2 * 300)
+    assert report.unknown is None

@@ -20,11 +20,14 @@ from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
 SCOPES = {
+    "a100": ("shared", "shared", "local.fragment"),
     "ascend-910b": ("shared.l1", "shared.l1", "wmma.accumulator"),
+    "ascend-910b-24": ("shared.l1", "shared.l1", "wmma.accumulator"),
     "cpu-core": (),
     "dual-bank-npu": ("local.vtcm", "local.vtcm", "local.acc"),
     "gemmini": ("local.scratchpad", "local.scratchpad", "local.accumulator"),
     "gpu-sm": ("shared", "shared", "local"),
+    "h100": ("shared", "shared", "local.fragment"),
     "matrix-vector-npu": ("local", "local", "local"),
     "sm80": ("shared", "shared", "local.fragment"),
     "sm90": ("shared", "shared", "local.fragment"),
