@@ -1,7 +1,7 @@
 """Time of a report: against SCALE-Sim and ZigZag on the same GEMMs, from 10^3 to 10^12 tiles, from 512^3 to 4096^3 and stage by stage, for
 the examples, for matmuls behind caches; and the tasks per second of a replay that skips nothing.
 
-    python bench/simulate.py [beside] [growth] [cubes] [examples] [caches] [replay]
+    python bench/simulate.py [beside] [growth] [cubes] [examples] [caches] [chips] [replay]
     python bench/simulate.py beside --scalesim scalesim/bin/python --zigzag zigzag/bin/python --size 512
 
 The other tools are timed in this run if their Pythons are given (`record_scalesim.py` and `record_zigzag.py` explain their setup);
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import tilewright
+from tilewright.app.document import evaluate, read_document
 from tilewright.engine.hwsim import MAX_TASKS, Machine, MachineError, load_machine, read_machine, simulate
 from tilewright.engine.hwsim.access.bank_conflicts import cached_conflicts
 from tilewright.engine.hwsim.access.placement import place
@@ -249,6 +250,34 @@ def caches() -> None:
             print(f"{n:5} {tile or '':5} {found.accesses:14,} {found.simulated:10,}{cells} {seconds:9.2f}", flush=True)
 
 
+def chips() -> None:
+    """A GEMM in tiles of 128 x 128 x 32 on chips with SMs of an A100, as `tilelang_gemm_a100`: cost by cores, with 9 blocks each, and by
+    blocks on 108 cores. The bandwidth grows with the cores."""
+    text = (EXAMPLES / "tilelang_gemm_a100.py").read_text(encoding="utf-8")
+    print("  cores     blocks         cycles  replayed  exact   seconds  times the first")
+    first = 0.0
+    for cores, blocks in (
+        (1, 9),
+        (16, 16 * 9),
+        (132, 132 * 9),
+        (1024, 1024 * 9),
+        (108, 10**3),
+        (108, 10**4),
+        (108, 10**6),
+    ):
+        document = read_document(text.replace("M=4096, N=4096", f"M=128, N={128 * blocks}"))
+        schedule = evaluate(document).schedule
+        assert schedule is not None
+        machine = load_machine("a100").replace("levels.sm.count", cores)
+        for key in ("read_bytes_per_cycle", "write_bytes_per_cycle"):
+            machine = machine.replace(f"memories.hbm.{key}", 47 * cores)
+        plan = planned(schedule.func)
+        report, seconds = timed(partial(simulate, schedule.func, machine, known_plan=plan, whole=0), rounds=ROUNDS)
+        first = first or seconds
+        found = f"{report.cycles:14,} {len(report.segments):9,}  {'no' if report.unknown else 'yes':5}"
+        print(f"{cores:7,} {blocks:10,} {found} {seconds:9.4f} {seconds / first:8.2f}", flush=True)
+
+
 def timed_cold(function: Callable[[], object]) -> float:
     cached_conflicts.cache_clear()
     return timed(function, rounds=1)[1]
@@ -292,14 +321,16 @@ def played(clocks: Clocks, numbers: list[int]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "tables", nargs="*", help="beside, growth, cubes, examples, caches, replay; all of them when none is named"
+        "tables",
+        nargs="*",
+        help="beside, growth, cubes, examples, caches, chips, replay; all of them when none is named",
     )
     parser.add_argument("--scalesim", metavar="PYTHON", help="the Python of an environment with SCALE-Sim")
     parser.add_argument("--zigzag", metavar="PYTHON", help="the Python of an environment with ZigZag")
     parser.add_argument("--size", type=int, nargs="*", default=[512, 1024], help="n of the GEMMs beside SCALE-Sim")
     parser.add_argument("--most", type=int, default=12, help="growth: the largest power of ten")
     args = parser.parse_args()
-    tables = args.tables or ["beside", "growth", "cubes", "examples", "caches", "replay"]
+    tables = args.tables or ["beside", "growth", "cubes", "examples", "caches", "chips", "replay"]
     if "beside" in tables:
         beside(args.size, args.scalesim, args.zigzag)
     if "growth" in tables:
@@ -310,6 +341,8 @@ def main() -> None:
         examples()
     if "caches" in tables:
         caches()
+    if "chips" in tables:
+        chips()
     if "replay" in tables:
         replay()
 

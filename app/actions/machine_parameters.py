@@ -58,6 +58,7 @@ MEANINGS: dict[str, Meaning] = {
     "register_rows": Meaning("register block rows", "tiles"),
     "register_columns": Meaning("register block columns", "tiles"),
     "accumulate_in": Meaning("sums accumulate in"),
+    "tile_language": Meaning("layouts of TileLang"),
     "cycles_per_tile": Meaning("cycles per tile", "cycles"),
     "element_bytes": Meaning("element", "B"),
     "energy_pj_per_operation": Meaning("energy", "pJ/op"),
@@ -110,6 +111,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "prefetcher": ("next-line", "stride"),
     "operand_rows": ("ideal", "banked"),
     "accumulate_in": ("registers", "memory"),
+    "tile_language": ("", "mma", "wgmma"),
     "dispatch": ("persistent", "round_robin", "static", "first_free"),
 }
 

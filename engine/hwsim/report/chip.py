@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from ..access.ports import memory_port
 from ..replay.cores.chip import ChipRun
 from ..replay.cores.waves import Launch
 from ..tasks.tree import TaskProgram
@@ -39,8 +41,8 @@ class LaunchReport(msgspec.Struct, frozen=True):
 
 
 class SharedPort(msgspec.Struct, frozen=True):
-    """A port or bus of several cores: its bytes and busy cycles for all cores, and the cycles that the first core waited for bursts of
-    others there, by engine.
+    """A port or bus of several cores: its bytes (0 for a bus) and busy cycles for all cores, and the cycles that the first core waited for
+    bursts of others there, by engine.
     """
 
     name: str
@@ -108,17 +110,19 @@ def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> Launch
 
 
 def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> tuple[SharedPort, ...]:
-    base = program.base or program
+    base, places = program.base or program, program.places
     shared = program.machine.shared_levels
-    cycles: dict[tuple[str, int], int] = {}
+    cycles: Counter[str] = Counter()
+    moved: Counter[str] = Counter()
     for number, count in run.counts.items():
-        for port, busy in base.variants[number].cost.demands:
+        cost = base.variants[number].cost
+        for port, busy in cost.demands:
             if port.level in shared:
-                key = port.name, port.bytes_per_cycle
-                cycles[key] = cycles.get(key, 0) + busy * count
-    return tuple(
-        SharedPort(name, busy * width, busy, dict(waited.get(name, {}))) for (name, width), busy in cycles.items()
-    )
+                cycles[port.name] += busy * count
+        for touched in cost.touched:
+            memory = places.by_buffer[touched.buffer].memory
+            moved[memory_port(memory, written=touched.written).name] += touched.size_bytes * count
+    return tuple(SharedPort(name, moved[name], busy, dict(waited.get(name, {}))) for name, busy in cycles.items())
 
 
 def chip_findings(chip: ChipReport, cycles: int) -> Iterator[Finding]:
