@@ -21,7 +21,7 @@ from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
 from .kernels.edits import KernelError
 from .kernels.literals import KernelText, KernelValue, find_kernel_call, kernel_text
 from .kernels.registers import require_registers
-from .kernels.statements import KernelStatements
+from .kernels.statements import KernelStatements, read_statements
 from .lines import LineState, TriedCall, after_line, arguments_of
 from .methods import QUERIES, LineError, call_of, make_call
 from .pasted import Snippet, is_post, read_as_far_as_possible, read_pasted, with_trace
@@ -84,6 +84,7 @@ __all__ = [
     "read_nested_program",
     "read_pasted",
     "read_program",
+    "read_statements",
     "records_of",
     "require_registers",
     "unread_lines",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....engine.adopt import KernelError, KernelStatements
+from ....engine.adopt import KernelError, KernelStatements, read_statements
 from ....engine.ir import For, Refusal, Var, walk
 from ..evaluate import evaluate
 from ..notebook import Handle, Notebook
@@ -26,7 +26,7 @@ def statements_of(notebook: Notebook) -> KernelStatements:
     cell = workload_cell(notebook.document)
     if cell is None or not is_kernel_text(notebook):
         raise KernelError(Refusal("not-a-kernel", "the program is no TileLang kernel without schedule calls"))
-    return KernelStatements(cell.body.replace("\r\n", "\n"))
+    return read_statements(cell.body.replace("\r\n", "\n"))
 
 
 def loop_number(notebook: Notebook, loop: Var) -> int:

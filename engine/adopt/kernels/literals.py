@@ -139,6 +139,7 @@ class _Literals:
         self.spans, self.tree = TextSpans(text), tree
         self.around: dict[ast.AST, tuple[ast.AST, ...]] = {}
         self._visit(tree, (tree,))
+        self.bound: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
         self.calls = [node for node in self.around if isinstance(node, ast.Call)]
         self.call = find_kernel_call(tree)
 
@@ -217,7 +218,9 @@ class _Literals:
     def _of_name(self, name: str, around: Sequence[ast.AST], known: frozenset[str]) -> Iterator[Origin]:
         for depth in range(len(around) - 1, -1, -1):
             scope, outer = around[depth], around[: depth + 1]
-            bound = [value for node in _own(scope) for value in _assigned(node, name)]
+            if scope not in self.bound:
+                self.bound[scope] = _bound(scope)
+            bound = self.bound[scope].get(name)
             if bound:
                 if len(bound) == 1 and bound[0] is not None:
                     yield from self._from(bound[0], name, outer, known)
@@ -283,19 +286,33 @@ def _own(scope: ast.AST) -> Iterator[ast.stmt]:
                 yield from _own(node)
 
 
-def _assigned(node: ast.stmt, name: str) -> Iterator[ast.expr | None]:
-    """Yield the value that a statement gives a variable, None if it is not one expression."""
+def _bound(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
+    """Return the values that the statements of a scope give each variable, None for one that is not one expression."""
+    found: dict[str, list[ast.expr | None]] = {}
+    for node in _own(scope):
+        for name, value in _assigned(node):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield the variables that a statement itself binds, without those inside it, with their values."""
+    targets: list[ast.expr] = []
     match node:
-        case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
-            yield node.value
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
-            yield from (v for t, v in zip(targets, values, strict=True) if isinstance(t, ast.Name) and t.id == name)
-        case ast.FunctionDef():
-            return
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            yield name, node.value
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+            yield from ((n.id, v) for n, v in zip(names, values, strict=True) if isinstance(n, ast.Name))
+        case ast.Assign():
+            targets = node.targets
+        case ast.AugAssign() | ast.AnnAssign() | ast.For():
+            targets = [node.target]
+        case ast.With():
+            targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
         case _:
-            targets = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-            if not isinstance(node, ast.With | ast.If | ast.For | ast.While) and any(t.id == name for t in targets):
-                yield None
+            pass
+    for target in targets:
+        yield from ((n.id, None) for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _is_whole(value: ast.expr) -> bool:

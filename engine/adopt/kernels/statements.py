@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -161,7 +162,7 @@ class KernelStatements:
         (value,) = kernel.values
         made = self._accepted([value.edit(text)], keeps="operations")
         if value.role == "tile":
-            verdict = tested(_function(parse(made).program), self.func, ())
+            verdict = tested(read_statements(made).func, self.func, ())
             if verdict.status == "failed":
                 raise KernelError(Refusal("other-results", f"the kernel computes something else with {name} = {text}", verdict.detail,
                                           "a value that divides the sizes"))  # fmt: skip
@@ -385,7 +386,7 @@ class KernelStatements:
     def _accepted(self, edits: Sequence[TextEdit], *, keeps: str = "structure", moved: str = "") -> str:
         """Return the text with edits, if it reads as the program that the edit means. Raises KernelError "reads-otherwise"."""
         text = with_edits(self.text, edits)
-        found = _function(parse(text).program)
+        found = read_statements(text).func
         if keeps == "structure":
             difference = first_difference(_plain(self.func, moved), _plain(found, moved))
             why = "" if difference is None else str(difference)
@@ -396,6 +397,12 @@ class KernelStatements:
         if why:
             raise KernelError(Refusal("reads-otherwise", "the edited text reads as another program", why[:200]))
         return text
+
+
+@lru_cache(maxsize=8)
+def read_statements(text: str) -> KernelStatements:
+    """Return the statements of a text. Cached, because the targets of a drag, the drop and the next edit read the same texts."""
+    return KernelStatements(text)
 
 
 def _function(program: IRModule | PrimFunc) -> PrimFunc:
@@ -454,4 +461,4 @@ def _operations(func: PrimFunc) -> Counter[tuple[tuple[str, ...], tuple[str, ...
     )
 
 
-__all__ = ["ALLOCATIONS", "POLICIES", "KernelStatements", "Side"]
+__all__ = ["ALLOCATIONS", "POLICIES", "KernelStatements", "Side", "read_statements"]
