@@ -62,6 +62,13 @@ def test_costs_of_a_loop_are_those_of_its_tasks() -> None:
     assert sections(value)["ko", "loop"]["inside"] == "mo > no"
 
 
+def test_a_product_of_a_tile_kernel_shows_its_warps_and_registers() -> None:
+    state, store = painted(act(example("tilelang_gemm"), SelectRow("gemm")))
+    rows = sections(inspector_value(state, store))["gemm", "block"]
+    assert [rows[name] for name in ("threads", "warps", "registers")] == ["128", "2 × 2", "128"]
+    assert not {"tl.gemm", "tl.copy"} & rows.keys()
+
+
 def test_a_block_shows_its_engine_reason_and_buffers() -> None:
     value = inspector_value(*painted(act(example("vtcm_double_buffer"), SelectRow("C"))))
     assert value.kind == "block"

@@ -434,3 +434,9 @@ def test_axes_have_the_names_of_the_program_and_every_order_of_an_image_is_offer
     value = value_of(act(example("box_blur", "x_blur"), ViewStep(3)), Store())
     assert value.grid.axes == ("y", "x", "c")
     assert "order x, c, y" in [c.title for c in value.cards]
+
+
+def test_a_shared_buffer_of_a_tile_kernel_shows_the_layout_of_the_compiler() -> None:
+    value = value_of(*painted(example("tilelang_gemm", "B_shared")))
+    facts = {name: (text, about) for name, text, about in value.facts}
+    assert facts["stored"] == ("swizzle of 128 bytes", "TileLang's layout: operand of mma")
