@@ -76,7 +76,7 @@ def _prose_of(document: Document) -> str:
 
 def _calls_in(text: str) -> frozenset[str]:
     """The primitives that a text names: names with an underscore anywhere, others as calls of a method."""
-    return frozenset(a or b for a, b in _NAME.findall(text) if (a or b) in PRIMITIVES)
+    return frozenset(a or b for a, b in _NAME.findall(text.lower()) if (a or b) in PRIMITIVES)
 
 
 __all__ = ["EXAMPLES", "related_examples"]

@@ -60,7 +60,7 @@ export interface Badge {
   revises?: string;
 }
 
-/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. `links` are worked examples. */
+/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. `links` are worked examples, `calls` primitives of a post, whose documentation is offered. */
 export interface Banner {
   kind: string;
   text: string;
@@ -68,6 +68,7 @@ export interface Banner {
   others?: OtherProgram[];
   model?: boolean;
   links?: ExampleLink[];
+  calls?: string[];
 }
 
 /** A window with too many tasks, as bins. */

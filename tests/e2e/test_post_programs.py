@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser.page import go_to_gallery, steps
+from support.browser.page import go_to_gallery, open_text, steps
 
 SCALE = """
 A = te.placeholder((64, 64), name="A")
@@ -89,3 +89,12 @@ def test_many_programs_are_in_a_list_with_a_small_bar(
     others.select_option(index=2)
     expect(bar).to_contain_text("This is B, lines 19–22.")
     assert "sch.parallel" in steps(page)[-1]
+
+
+def test_the_calls_of_a_post_open_their_documentation(page: Page, app_url: str) -> None:
+    open_text(page, app_url, f"Compute_at vs set_scope\n\nWhat is the difference between them?\n{SCALE}")
+    page.locator(".banner.is-related").get_by_role("button", name="set_scope?").click()
+    reference = page.get_by_role("dialog", name="Reference of primitives")
+    expect(reference.get_by_role("heading", name="set_scope")).to_be_visible()
+    reference.get_by_role("button", name="Close").click()
+    expect(page.locator(".banner.is-related").get_by_role("button", name="what moves what")).to_be_visible()

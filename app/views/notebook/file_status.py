@@ -56,7 +56,7 @@ class ExampleLink(Value, frozen=True):
 
 class Banner(Value, frozen=True, omit_defaults=True):
     """A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph
-    can be opened as a model. `links` are worked examples."""
+    can be opened as a model. `links` are worked examples, `calls` primitives of a post, whose documentation is offered."""
 
     kind: str
     text: str
@@ -64,6 +64,7 @@ class Banner(Value, frozen=True, omit_defaults=True):
     others: tuple[OtherProgram, ...] = ()
     model: bool = False
     links: tuple[ExampleLink, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 class ConflictPlace(msgspec.Struct, frozen=True):

@@ -26,6 +26,9 @@ from .steps import ScheduleLine, ScheduleNote, items_of, schedule_rows
 __all__ = ["known_changes", "notebook_value"]
 
 
+MOST_CALLS = 3
+"""The calls of a post whose documentation is offered."""
+
 _BRANCHES = Derived["list[NotebookBranch]"]("branches")
 
 
@@ -138,13 +141,13 @@ def _banners(state: State) -> list[Banner]:
 
 def _related_banner(related: Sequence[RelatedExample]) -> Banner:
     """The worked examples about the calls of the post."""
+    calls = tuple(dict.fromkeys(call for example in related for call in example.calls))
     if related[0].is_answer:
         text = "A worked example answers this post."
     else:
-        calls = dict.fromkeys(call for example in related for call in example.calls)
         text = f"Worked examples with {', '.join(calls)}."
     links = tuple(ExampleLink(Address("example", one.name).path, one.title) for one in related)
-    return Banner("related", text, None, links=links)
+    return Banner("related", text, None, links=links, calls=calls[:MOST_CALLS])
 
 
 def _choice_banner(post: Post) -> Banner:

@@ -20,6 +20,7 @@
  * @property {Moment | null} moment The timeline's playhead is at this state; null without a playhead.
  * @property {{ row?: string, back?: () => void }} problem Show the problems of a row, or all; Escape calls `back`.
  * @property {undefined} save-as Ask for the name of a new file.
+ * @property {string} reference Open the documentation of a primitive.
  * @property {string} selected The selected row of the tree; "" for none.
  * @property {number} step Highlight a step of the schedule, counted from 1.
  * @property {Theme} theme The reader chose a theme.

@@ -328,7 +328,7 @@ export class Notebook {
   }
 
   /** @param {Banner} banner */
-  banner({ kind, text, count, others = [], model = false, links = [] }) {
+  banner({ kind, text, count, others = [], model = false, links = [], calls = [] }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
     const event = (/** @type {string} */ words, /** @type {"save-as" | "decide"} */ name) =>
@@ -364,7 +364,10 @@ export class Notebook {
           : others.map(({ number, label }) => tool(`Open ${label}`, { kind: "open_program", number }))),
         ...(model ? [tool("Open as a model", { kind: "open_as_model" })] : []),
       ],
-      related: links.map(({ path, title }) => tool(title, { kind: "go", path })),
+      related: [
+        ...links.map(({ path, title }) => tool(title, { kind: "go", path })),
+        ...calls.map((name) => this.referenceButton(name)),
+      ],
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
     const tools = files[kind] ?? (kind === "back" ? [branch, now] : this.data.draft ? [] : [show, undo]);
@@ -373,6 +376,16 @@ export class Notebook {
       { class: `banner is-${kind}`, role: kind === "unsaved" || kind === "conflict" ? "alert" : "status" },
       h("span", {}, text),
       h("span", { class: "banner-tools" }, tools),
+    );
+  }
+
+  /** @param {string} name Of a primitive. */
+  referenceButton(name) {
+    const open = () => publish("reference", name);
+    return h(
+      "button",
+      { class: "tool small", type: "button", title: `Documentation of ${name}`, onclick: open },
+      `${name}?`,
     );
   }
 

@@ -22,6 +22,7 @@ export class Help {
     this.anchor = null;
     this.popup = new Popup(host, "sheet", { role: "dialog", "aria-label": "Help" });
     this.reference = new Reference(host);
+    subscribe("reference", (name) => this.reference.open(name));
     subscribe("help", (button) => (this.popup.shown ? this.close(true) : this.open(button)));
     window.addEventListener(
       "pointerdown",
@@ -133,12 +134,13 @@ class Reference {
     host.append(this.dialog);
   }
 
-  open() {
+  /** @param {string} [name] The primitive to begin with. */
+  open(name) {
     allPages((pages) => {
       this.pages = pages;
       this.field.value = "";
       this.narrow();
-      this.choose(pages[0].name);
+      this.choose(name ?? pages[0].name);
       this.dialog.showModal();
       this.field.focus();
     });

@@ -28,6 +28,7 @@ def test_a_post_that_an_example_quotes_is_offered_that_example() -> None:
     (banner,) = (b for b in notebook_value(state, Store(), {}).banners if b.kind == "related")
     assert banner.text == "A worked example answers this post."
     assert banner.links[0].path == "/example/what_moves_what"
+    assert set(banner.calls) == {"compute_at", "set_scope"}
 
 
 def test_another_post_is_offered_examples_with_its_calls() -> None:
