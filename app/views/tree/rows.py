@@ -30,7 +30,7 @@ from ....engine.ir import (
     walk,
 )
 from ....engine.lower import BANKS_KEY, DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
-from ....engine.script.tilelang.names import COPY, GEMM
+from ....engine.script.tilelang.names import COPY, GEMM, THREADS
 from ...document import State as Moment
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -143,6 +143,7 @@ class _Rows:
         self.made = made_by_calls(moment)
         self.variables = variables_of(moment)
         self.revisions = revisions_of(moment)
+        self.is_unscheduled = moment is not None and not moment.schedule.trace.steps
 
     def below(self, node: Node, parent: str, depth: int) -> Iterator[Row]:
         """The rows below `node`."""
@@ -159,7 +160,9 @@ class _Rows:
     def _row(self, node: Node, parent: str, depth: int) -> Row | None:
         if isinstance(node, For):
             said = self._said(node, None, lambda: self._loop(node))
-            return self._placed(said, node.loop_var, parent, depth)
+            row = self._placed(said, node.loop_var, parent, depth)
+            forms = tuple(KERNEL_FORMS[key] for key, _ in node.annotations if key in KERNEL_FORMS)
+            return replace(row, revises=(*row.revises, *forms)) if forms and self.is_unscheduled else row
         if isinstance(node, BlockRealize):
             block = node.block
             held = [self.live_bytes.get(b) for b in _buffers((*block.writes, *block.reads))]
@@ -344,6 +347,9 @@ SHORT_KEYS = {
 }
 """The names of annotations on badges; others lose what is before their last dot."""
 
+KERNEL_FORMS = {"num_stages": "kernel_stages", THREADS: "kernel_value"}
+"""The edits of a TileLang kernel's text that change an annotation."""
+
 MOST_LETTERS = 24
 """The length of a badge; the rest is in its tip."""
 
@@ -355,7 +361,7 @@ def _annotation_badge(key: str, value: Annotation) -> Badge:
     listed = " ".join(map(annotation_text, value)) if isinstance(value, tuple) else text
     written = short if text in ("1", "True", "T.bool(True)") else f"{short} {listed}"
     written = written if len(written) <= MOST_LETTERS else f"{written[: MOST_LETTERS - 1]}…"
-    return Badge(written, "", f"{key} = {text}")
+    return Badge(written, "", f"{key} = {text}", KERNEL_FORMS.get(key, ""))
 
 
 def _region_text(region: BufferRegion) -> str:

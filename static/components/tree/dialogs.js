@@ -170,7 +170,9 @@ export class Dialogs {
   revise(id, method, anchor) {
     this.tree.drag.cancel();
     this.whenKnown([id], () => {
-      const entry = this.entries(id)?.find((item) => item.revises && item.method === method);
+      const entry = this.entries(id)?.find(
+        (item) => item.method === method && (item.revises || method.startsWith("kernel_")),
+      );
       if (entry) this.call([id], entry, anchor);
     });
   }

@@ -164,7 +164,7 @@ function badge(item, row) {
       revises,
       `tw-badge tw-badge--${item.tone}`,
       item.text,
-      `${item.tip}; change the slots of ${row.name}`,
+      `${item.tip}; change ${revises.startsWith("kernel_") ? "it in the text" : `the slots of ${row.name}`}`,
     );
   return h("span", { class: `tw-badge ${item.tone ? `tw-badge--${item.tone}` : ""}`, title: item.tip }, item.text);
 }

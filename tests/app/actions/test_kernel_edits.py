@@ -13,6 +13,7 @@ from tilewright.app.session.queries import menu
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import FOLDER
+from tilewright.app.views.tree.rows import tree_rows
 
 GEMM = (FOLDER / "tilelang_gemm.py").read_text()
 ATTENTION = (FOLDER / "tilelang_attention.py").read_text()
@@ -82,3 +83,15 @@ def test_the_menus_of_a_kernel_have_its_edits_first() -> None:
     assert [e.label for e in menu(none, Store(), "k") if e.group == "Kernel text" and not e.disabled] == ["Stages…"]
     scheduled = act(state, CallOnRow("unroll", "ax0", {}))
     assert all(e.group != "Kernel text" for e in menu(scheduled, Store(), "k"))
+
+
+def test_the_badges_of_stages_and_threads_open_their_forms() -> None:
+    state = act(State(), OpenText(GEMM))
+    assert state.moment is not None
+    rows = {row.id: row for row in tree_rows(state.moment.schedule.func, moment=state.moment)}
+    assert rows["k"].revises == ("kernel_stages",) and rows["by"].revises == ("kernel_value",)
+    assert rows["k"].badges[0].revises == "kernel_stages"
+    scheduled = act(state, CallOnRow("unroll", "ax0", {}))
+    assert scheduled.moment is not None
+    again = {row.id: row for row in tree_rows(scheduled.moment.schedule.func, moment=scheduled.moment)}
+    assert again["k"].revises == ()
