@@ -4,6 +4,7 @@
 # make check  ruff, basedpyright, prettier, eslint, tsc, node's tests, the repository as a whole
 # make components  bundle the JavaScript components that changed
 # make seeds  write docs/seeds.md, the five discussions as this version reads and simulates them
+# make film   film strips of the ways in, into artefacts/films (ARGS='--posts FOLDER')
 # make clean  remove what the others made
 
 VENV := .venv
@@ -16,7 +17,7 @@ PYTEST ?=
 export PYTHONDONTWRITEBYTECODE :=
 COMPONENTS := $(PY) static/bundling/backend.py
 
-.PHONY: run test test-deep check components format seeds clean environment help
+.PHONY: run test test-deep check components format seeds film clean environment help
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -56,6 +57,10 @@ format: $(VENV)/.installed-dev
 
 seeds: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PY) -m support.record.seeds docs/seeds.md
+
+film: $(VENV)/.installed-dev
+	@$(COMPONENTS)
+	PYTHONPATH=tests $(PY) bench/films.py $(ARGS)
 
 environment: $(VENV)/.installed-dev
 

@@ -22,6 +22,7 @@ from ....engine.network import (
     network_text,
     network_tvm_python,
     network_tvm_script,
+    open_sizes,
     simulate_network,
 )
 from ....engine.schedule import Schedule
@@ -174,11 +175,23 @@ def save_on_chip(path: str | Path, scopes: Mapping[str, str]) -> None:
 
 
 def save_sizes(path: str | Path, sizes: Mapping[str, int]) -> None:
-    """Write the sizes that the model at `path` leaves open into its file, beside its other sizes."""
+    """Write the sizes that the model at `path` leaves open into its file, beside its other sizes, and those of its kernels into theirs. A
+    kernel with several sizes gets those of its first call. Raises MissingValuesError."""
     path = model_file(path)
-    document = load_document(path)
-    known = stamp_of(path)
-    replace_text(path.resolve(), with_sizes_line(document, _sizes_line(sizes)).text, known, temporary_name(path))
+    found = read_network(path, sizes)
+    kernels = distinct_kernels(found.network, found.sizes)
+    _rewrite(path, sizes)
+    for kernel in reversed(kernels):
+        if kernel.sizes:
+            _rewrite(path.parent / KERNELS / f"{kernel.name}.py", kernel.sizes)
+
+
+def _rewrite(path: Path, sizes: Mapping[str, int]) -> None:
+    """Write sizes into the machine cell of a file."""
+    document, known = load_document(path), stamp_of(path)
+    text = with_sizes_line(document, _sizes_line(sizes)).text
+    if text != document.text:
+        replace_text(path.resolve(), text, known, temporary_name(path))
 
 
 def _sizes_line(sizes: Mapping[str, int]) -> str:
@@ -206,8 +219,11 @@ def create_network(
     for kernel in whole.kernels:
         made = notebook_of_schedule(Schedule(kernel), machine).document
         save_document(made, str(target / KERNELS / f"{kernel.name}.py"))
-    document = read_document(_model_text(whole, title, machine, origin), str(path))
-    save_document(with_sizes_line(document, _sizes_line(sizes)) if sizes else document, str(path))
+    save_document(read_document(_model_text(whole, title, machine, origin), str(path)), str(path))
+    if sizes and not set(open_sizes(whole)) - sizes.keys():
+        save_sizes(path, sizes)
+    elif sizes:
+        _rewrite(path, sizes)
     return path
 
 

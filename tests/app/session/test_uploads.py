@@ -139,6 +139,10 @@ def test_the_open_sizes_of_a_model_file_are_asked_for_and_kept_in_its_file(
     loop.run_until(lambda: not session.queue.busy)
     assert session.state.model is not None and session.state.model.sizes == {"n": 64}
     assert 'sizes = {"n": 64}' in (drafts / "tiny" / "model.py").read_text()
+    session.receive({"kind": "open_kernel", "kernel": "relu"})
+    loop.run_until(lambda: not session.queue.busy and session.state.notebook is not None)
+    assert session.state.notebook is not None and session.state.notebook.sizes == {"m": 64}
+    session.receive({"kind": "model"})
     session.receive({"kind": "model_sizes", "values": {"n": "32"}})
     loop.run_until(lambda: not session.queue.busy)
     page = model_value(session.state, session.store)

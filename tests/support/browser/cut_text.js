@@ -79,6 +79,9 @@
             found.push(`cut control ${JSON.stringify(node.getAttribute("aria-label") ?? node.textContent.trim().slice(0, 40))} in ${name(node)}, by ${name(part.by)}`);
           }
         }
+        if (node.matches("button") && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).overflowX === "visible" && node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !hidden(node)) {
+          found.push(`text wider than its button ${JSON.stringify(node.textContent.trim().slice(0, 40))} in ${name(node)}`);
+        }
         if (node.matches("input:not([type=checkbox], [type=radio], [type=range], [type=color])") && node.checkVisibility({ visibilityProperty: true }) && !node.value && node.placeholder) {
           const s = styleOf(node);
           const pen = document.createElement("canvas").getContext("2d");

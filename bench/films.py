@@ -1,0 +1,204 @@
+"""Film strips of the ways in: one picture after each gesture, at 1280x720, side by side in one PNG for each strip.
+
+*Start here* with its drops, a kernel of one's own, an ONNX file with an open size, and posts that are pasted as they are. The strips are
+written to artefacts/films, which is not committed; they are for looking at.
+
+Run: `make film`, or `PYTHONPATH=tests python bench/films.py [--posts FOLDER] [NAME …]`. The posts are the .txt files of FOLDER, else those
+of the tests. Needs playwright, Pillow and a Chromium ($TILEWRIGHT_CHROMIUM, or on the PATH), and onnx for its strip.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from drop import FLAGS, chromium, server
+from PIL import Image
+from playwright.sync_api import Error, Page, expect, sync_playwright
+from support.browser.page import choose, drag
+from support.browser.screens import CONVOLUTION
+from support.pasted.posts import EARLY_MATMUL_POST, RELAX_SCHEDULED_POST, SEPARATED_POST
+
+FOLDER = Path(__file__).parents[1] / "artefacts" / "films"
+SIZE = (1280, 720)
+COLUMNS = 3
+SLOW = 90_000
+
+Film = Callable[[Page], Iterator[str]]
+"""Drives a page that shows the start screen; a picture is taken at each yield, which says what was done."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--posts", type=Path, help="a folder with posts as .txt files")
+    arguments = parser.parse_args()
+    films = all_films(arguments.posts)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    with server() as served, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, "--force-color-profile=srgb"])
+        for name in arguments.names or films:
+            context = browser.new_context(viewport={"width": SIZE[0], "height": SIZE[1]}, reduced_motion="reduce")
+            page = context.new_page()
+            page.set_default_timeout(30_000)
+            page.goto(served.url)
+            page.locator(".card .thumb-block").first.wait_for()
+            frames: list[Image.Image] = []
+            try:
+                for gesture in films[name](page):
+                    frames.append(shot(page))
+                    print(f"{name} {len(frames)}: {gesture}", flush=True)
+            except (Error, AssertionError) as error:
+                failed += 1
+                frames.append(shot(page))
+                print(f"{name} failed: {str(error).splitlines()[0]}", flush=True)
+            strip_of(frames).save(FOLDER / f"{name}.png", optimize=True)
+            context.close()
+        browser.close()
+    return 1 if failed else 0
+
+
+def shot(page: Page) -> Image.Image:
+    page.mouse.move(2, 2)  # no tooltip
+    page.wait_for_timeout(900)  # colours fade, canvases paint
+    return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+
+
+def strip_of(frames: list[Image.Image]) -> Image.Image:
+    """The frames in rows."""
+    width, height = SIZE
+    rows = -(-len(frames) // COLUMNS)
+    strip = Image.new("RGB", (COLUMNS * (width + 8), rows * (height + 8)), "#888")
+    for at, frame in enumerate(frames):
+        strip.paste(frame, (at % COLUMNS * (width + 8), at // COLUMNS * (height + 8)))
+    return strip
+
+
+def all_films(posts: Path | None) -> dict[str, Film]:
+    texts = {path.stem: path.read_text() for path in sorted(posts.glob("*.txt"))} if posts else POSTS
+    pasted = {f"post_{name}": partial(post, text=text) for name, text in texts.items()}
+    return {"start_here": start_here, "own_kernel": own_kernel, "onnx_file": onnx_file, **pasted}
+
+
+POSTS = {"separated": SEPARATED_POST, "early": EARLY_MATMUL_POST, "relax": RELAX_SCHEDULED_POST}
+
+
+def simulated(page: Page) -> None:
+    """Wait for the tree, its costs, the verdict and the suggestions."""
+    page.get_by_role("treeitem").first.wait_for()
+    expect(page.locator('.headline [data-figure="Cycles"] b').locator("visible=true")).not_to_have_text(
+        "…", timeout=SLOW
+    )
+    page.wait_for_timeout(2_000)
+
+
+def start_here(page: Page) -> Iterator[str]:
+    yield "the start page"
+    page.locator('[data-example="place_the_copies"]').click()
+    simulated(page)
+    yield "Start here"
+    for block in ("A_local.vtcm", "B_local.vtcm"):
+        drag(page, block, "ko")
+        simulated(page)
+        yield f"{block} dropped on ko"
+    for block in ("A_local.vtcm", "B_local.vtcm"):
+        choose(page, block, "Double buffer")
+        simulated(page)
+    yield "both double buffered"
+    page.locator('[data-pane-tab="problems"]').click()
+    yield "the problems"
+    page.get_by_role("button", name="Export", exact=True).click()
+    yield "Export"
+
+
+def own_kernel(page: Page) -> Iterator[str]:
+    paste(page, CONVOLUTION)
+    yield "the text is pasted"
+    page.get_by_role("button", name="Open", exact=True).click()
+    simulated(page)
+    yield "Open"
+    page.locator(".next-steps > ol > li").first.wait_for(timeout=SLOW)
+    yield "the next steps"
+    page.locator(".next-steps > ol > li").first.get_by_role("button", name="Apply").click()
+    simulated(page)
+    yield "Apply"
+    page.get_by_role("button", name="Make it fast").first.click()
+    page.locator(".xp-film-frame b").wait_for(timeout=SLOW)
+    page.wait_for_timeout(8_000)
+    yield "Make it fast"
+
+
+def onnx_file(page: Page) -> Iterator[str]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "perceptron.onnx"
+        write_onnx(path)
+        page.get_by_label("A file", exact=True).set_input_files(path)
+        page.locator(".program-choice").wait_for(timeout=SLOW)
+        yield "the file is chosen"
+        page.get_by_label("batch (size)").fill("4")
+        page.get_by_role("button", name="Open with these values").click()
+        page.locator(".graph-node.is-call").first.wait_for(timeout=SLOW)
+        expect(page.locator(".status.is-pending")).to_have_count(0, timeout=SLOW)
+        yield "the model"
+        page.locator(".kernel-rows .kernel-row").first.click()
+        simulated(page)
+        yield "a kernel"
+        page.get_by_role("button", name="Model", exact=True).click()
+        page.get_by_role("button", name="Schedule all kernels").click()
+        page.wait_for_timeout(15_000)
+        yield "all kernels are scheduled"
+
+
+def write_onnx(path: Path) -> None:
+    """Two layers and a softmax, with an open batch."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    def weight(name: str, rows: int, columns: int) -> onnx.TensorProto:
+        values = [((n * 7) % 13) / 13 for n in range(rows * columns)]
+        return helper.make_tensor(name, TensorProto.FLOAT, (rows, columns), values)
+
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["h"]),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("MatMul", ["r", "w2"], ["s"]),
+        helper.make_node("Softmax", ["s"], ["y"], axis=-1),
+    ]
+    shapes = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", size]) for n, size in (("x", 64), ("y", 16))
+    ]
+    graph = helper.make_graph(
+        nodes, "perceptron", shapes[:1], shapes[1:], [weight("w1", 64, 128), weight("w2", 128, 16)]
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def post(page: Page, text: str) -> Iterator[str]:
+    paste(page, text)
+    yield "the post is pasted"
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.wait_for_timeout(3_000)
+    yield "Open"
+    if page.locator(".program-choice").is_visible():
+        return
+    simulated(page)
+    page.locator('[data-pane-tab="problems"]').click()
+    yield "the problems"
+    buffer = page.locator('.row-block [data-act="buffer"]').last
+    if buffer.is_visible():
+        buffer.click()
+        page.wait_for_timeout(3_000)
+        yield "a buffer's layout"
+
+
+def paste(page: Page, text: str) -> None:
+    page.get_by_label("A TVMScript program or a notebook").fill(text)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
