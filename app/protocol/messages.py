@@ -96,6 +96,12 @@ class ChangeModelSizes(Message, frozen=True, tag="model_sizes"):
     values: opening.Values = msgspec.field(default_factory=dict)
 
 
+class NameReader(PageMessage, frozen=True, tag="name_reader"):
+    """The name of this page's reader, for the other pages on its file."""
+
+    name: Annotated[str, msgspec.Meta(max_length=40)]
+
+
 class RefreshModel(PageMessage, frozen=True, tag="refresh_model"):
     """Read the kernels of the open model that changed on disk."""
 

@@ -35,7 +35,7 @@ from ..storage.drafts import (
     opened_draft,
     rename_draft,
 )
-from ..storage.file_status import Line
+from ..storage.file_status import Line, Presence
 from ..storage.open_file import OpenFile
 from ..storage.registry import OpenFileRegistry
 from ..views.notebook.versions import changes_of
@@ -53,6 +53,7 @@ class FileSync:
         self.open_files = open_files
         self._event_loop, self._news = event_loop, news
         self._page = secrets.token_hex(6)
+        self.name = ""  # of the reader, for other pages on the file
         self._file: OpenFile | None = None
         self._base: Notebook | None = None
         self._apart: tuple[Part, ...] = ()
@@ -78,6 +79,7 @@ class FileSync:
                 self._overtake(state.notebook)
                 state = followed(state, line)
             self._base = line.notebook
+        self._file.present(self, Presence(self.name, state.chosen_step or 0, state.selected))
         after = self._in_file(state, self._file)
         return state if (after.file, after.address) == (state.file, state.address) else after
 
@@ -168,7 +170,8 @@ class FileSync:
         """The state with the file's status and address."""
         is_draft = self._is_draft(file.path)
         address = Address("draft", file.path.stem) if is_draft else _address(state, file.path)
-        return replace(state, file=FileStatus(file.path.name, file.save_status, self._apart, is_draft), address=address)
+        status = FileStatus(file.path.name, file.save_status, self._apart, is_draft, file.others(self))
+        return replace(state, file=status, address=address)
 
     def _is_draft(self, path: Path) -> bool:
         return self.open_files is not None and path.parent == self.open_files.drafts

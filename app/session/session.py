@@ -42,6 +42,7 @@ from ..protocol.messages import (
     Export,
     GoTo,
     HideVersions,
+    NameReader,
     NewFile,
     Open,
     OpenAsModel,
@@ -531,6 +532,12 @@ async def _download(session: Session, _: Message) -> None:
         document = session.state.notebook.document
         session.updater.download(Path(document.path or "notebook.py").name, document.text)
         await session.apply(Saved(document.text))
+
+
+@HANDLERS(NameReader)
+async def _name_reader(session: Session, message: NameReader) -> None:
+    session.file_sync.name = " ".join(message.name.split())
+    session.show(session.file_sync.caught_up(session.state))
 
 
 @HANDLERS(Resolve)

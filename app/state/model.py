@@ -19,7 +19,7 @@ from ..document.files.merging import Part
 from ..document.notebook import revision_of
 from ..document.posts import Post
 from ..document.title import title_of
-from ..storage.file_status import SaveStatus
+from ..storage.file_status import Presence, SaveStatus
 from .addresses import Address
 from .open_model import OpenModel
 
@@ -108,12 +108,13 @@ class Blamed(msgspec.Struct, frozen=True):
 
 class FileStatus(msgspec.Struct, frozen=True):
     """The file of the notebook and its status. `apart` are the conflicts of this page's text with the text of other pages. A draft is a
-    file that the server keeps until the user saves the notebook elsewhere."""
+    file that the server keeps until the user saves the notebook elsewhere. `others` are the other pages on it."""
 
     name: str
     save: SaveStatus
     apart: tuple[Part, ...] = ()
     is_draft: bool = False
+    others: tuple[Presence, ...] = ()
 
 
 class LookedBack(msgspec.Struct, frozen=True, eq=False):

@@ -7,6 +7,7 @@ import threading
 from typing import Literal, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from ...engine.ir import Refusal
 from ..document import Notebook
@@ -56,6 +57,15 @@ class SaveStatus(msgspec.Struct, frozen=True):
         return not self.durable and self.obstacle is None and self.status != "new"
 
 
+class Presence(msgspec.Struct, frozen=True):
+    """What a page on the file shows: the name that its reader chose, the selected step, counted from 1 (0: the last), and the selected row
+    of the tree."""
+
+    name: str = ""
+    step: int = 0
+    row: str = ""
+
+
 class Follower(Protocol):
     """A page that has the file open."""
 
@@ -70,6 +80,8 @@ class Followers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._all: tuple[Follower, ...] = ()
+        self._presences: dict[int, Presence] = {}
+        self._guests = 0
 
     def __bool__(self) -> bool:
         return bool(self._all)
@@ -77,10 +89,32 @@ class Followers:
     def join(self, follower: Follower) -> None:
         with self._lock:
             self._all = (*self._all, follower)
+            self._guests += 1
+            self._presences[id(follower)] = Presence(f"guest {self._guests}")
+        self.notify(follower)
 
     def leave(self, follower: Follower) -> None:
         with self._lock:
             self._all = tuple(one for one in self._all if one is not follower)
+            self._presences.pop(id(follower), None)
+            self._guests = self._guests if self._all else 0
+        self.notify(follower)
+
+    def present(self, follower: Follower, presence: Presence) -> None:
+        """Tell the other pages what this one shows; without a name it keeps the one it has."""
+        with self._lock:
+            before = self._presences.get(id(follower))
+            if before is None:
+                return
+            now = replace(presence, name=presence.name or before.name)
+            self._presences[id(follower)] = now
+        if now != before:
+            self.notify(follower)
+
+    def others(self, follower: Follower) -> tuple[Presence, ...]:
+        """What the other pages show, in the order in which they opened the file."""
+        with self._lock:
+            return tuple(self._presences[id(one)] for one in self._all if one is not follower)
 
     def notify(self, but: Follower | None = None) -> None:
         """Notify all pages except `but`."""
@@ -92,4 +126,4 @@ class Followers:
                     logging.getLogger(__name__).debug("a page could not be notified", exc_info=True)
 
 
-__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "Follower", "Followers", "Line", "SaveStatus"]
+__all__ = ["BACK", "RELOADED", "TOGETHER", "TYPED", "Follower", "Followers", "Line", "Presence", "SaveStatus"]

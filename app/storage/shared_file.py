@@ -22,7 +22,7 @@ from ..document.files.merging import Part, merge, merged, resolved
 from ..limits import LIMITS
 from .commit_waiters import CommitWaiters
 from .file_on_disk import FileOnDisk
-from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, SaveStatus
+from .file_status import BACK, RELOADED, TOGETHER, TYPED, Follower, Followers, Line, Presence, SaveStatus
 from .history_writer import HistoryWriter
 from .save_debounce import SaveDebounce, Times
 
@@ -200,6 +200,14 @@ class SharedFile:
 
     def join(self, follower: Follower) -> None:
         self._followers.join(follower)
+
+    def present(self, follower: Follower, presence: Presence) -> None:
+        """Tell the other pages what this one shows."""
+        self._followers.present(follower, presence)
+
+    def others(self, follower: Follower) -> tuple[Presence, ...]:
+        """What the other pages show."""
+        return self._followers.others(follower)
 
     def comes_from(self, source: str, text: str) -> None:
         """Record that the notebook was converted from the file `source` with the content `text`; opening `source` then opens this file."""

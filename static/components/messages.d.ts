@@ -49,6 +49,7 @@ export type Message =
   | MoveItem
   | MoveItemInto
   | MoveSeveral
+  | NameReader
   | NewFile
   | Open
   | OpenAsModel
@@ -470,6 +471,13 @@ export interface MoveSeveral {
   loop: string;
   switch_off?: boolean;
   repair?: boolean;
+  base?: number | null;
+}
+
+/** The name of this page's reader, for the other pages on its file. */
+export interface NameReader {
+  kind: "name_reader";
+  name: string;
   base?: number | null;
 }
 

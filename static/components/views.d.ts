@@ -640,13 +640,14 @@ export interface FigureChange {
   hint: string;
 }
 
-/** The notebook's file: its name, "" without one, its status with text and hint; `folder`: there is a place to save it to. */
+/** The notebook's file: its name, "" without one, its status with text and hint; `folder`: there is a place to save it to; `others` are the other pages on it. */
 export interface FileLabel {
   name: string;
   status: "none" | "new" | "saving" | "saved" | "failed" | "asking";
   text: string;
   hint: string;
   folder: boolean;
+  others: Reader[];
 }
 
 /** A version with its time in milliseconds since 1970 and its changes; `now`: it is the current text. */
@@ -1491,6 +1492,13 @@ export interface ProposedFix {
   detail: string;
   setting: string;
   fields: SettingField[];
+}
+
+/** Another page on the file: its reader's name, the selected step, counted from 1 (0: the last), and the selected row of the tree. */
+export interface Reader {
+  name: string;
+  step: number;
+  row: string;
 }
 
 /** A timeline, and the answers of the server: the steps to blame by buffer and block, and the critical path of the run; and the lines of the program. */

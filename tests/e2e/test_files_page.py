@@ -84,6 +84,19 @@ def write(path: Path, text: str) -> None:
     os.replace(other, path)
 
 
+def test_another_page_shows_who_is_there_and_what_is_selected(pages: Callable[[], Page]) -> None:
+    first, second = pages(), pages()
+    expect(first.locator(".under .reader")).to_have_text("G2")
+    chip(second).click()
+    second.get_by_role("menuitem", name="My name").click()
+    second.get_by_label("My name").last.fill("Ana Lima")
+    second.keyboard.press("Enter")
+    row(second, "ki").click()
+    expect(row(first, "ki").locator(".reader")).to_have_text("AL")
+    expect(first.locator(".under .reader")).to_have_attribute("title", "Ana Lima, at ki")
+    expect(row(second, "ki").locator(".reader")).to_have_count(0)
+
+
 def test_a_conflict_with_another_editor_is_resolved(
     pages: Callable[[], Page], path: Path, shoot: Callable[[Page, str], Path]
 ) -> None:

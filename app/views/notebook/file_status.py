@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -30,14 +31,24 @@ MOST_LINES = 400
 SaveStatus = Literal["none", "new", "saving", "saved", "failed", "asking"]
 
 
+class Reader(Value, frozen=True):
+    """Another page on the file: its reader's name, the selected step, counted from 1 (0: the last), and the selected row of the tree."""
+
+    name: str
+    step: int
+    row: str
+
+
 class FileLabel(Value, frozen=True):
-    """The notebook's file: its name, "" without one, its status with text and hint; `folder`: there is a place to save it to."""
+    """The notebook's file: its name, "" without one, its status with text and hint; `folder`: there is a place to save it to; `others` are
+    the other pages on it."""
 
     name: str
     status: SaveStatus
     text: str
     hint: str
     folder: bool
+    others: Sequence[Reader] = ()
 
 
 class OtherProgram(Value, frozen=True):
@@ -121,7 +132,8 @@ def file_value(state: State) -> FileLabel:
         hint += " Save it to the served folder, or download it." if folder else " Download it to keep it."
         return FileLabel("", "none", "No file", hint, folder)
     status, text, hint = _draft_words(state.file, folder) if state.is_draft else _words(state.file)
-    return FileLabel("" if state.is_draft else state.file.name, status, text, hint, folder)
+    others = [Reader(other.name, other.step, other.row) for other in state.file.others]
+    return FileLabel("" if state.is_draft else state.file.name, status, text, hint, folder, others)
 
 
 def _draft_words(file: FileStatus, folder: bool) -> tuple[SaveStatus, str, str]:

@@ -5,7 +5,7 @@
 /** @import { MenuItem } from "./menu.js" */
 /** @import { Moment } from "./playhead.js" */
 /** @import { Theme } from "../shell/theme.js" */
-/** @import { PrimitiveDoc } from "../views.js" */
+/** @import { PrimitiveDoc, Reader } from "../views.js" */
 
 /**
  * The events, each with its value.
@@ -18,6 +18,7 @@
  * @property {HTMLElement} help Open or close the help menu below this button.
  * @property {undefined} keep-typed The page will reload: keep the text of the open editor.
  * @property {Moment | null} moment The timeline's playhead is at this state; null without a playhead.
+ * @property {Reader[]} readers The other pages on the file, with what they have selected.
  * @property {{ row?: string, back?: () => void }} problem Show the problems of a row, or all; Escape calls `back`.
  * @property {undefined} save-as Ask for the name of a new file.
  * @property {string} reference Open the documentation of a primitive.

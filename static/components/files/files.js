@@ -2,6 +2,8 @@
 
 import { publish, subscribe } from "../core/bus.js";
 import { promptName } from "../core/name_prompt.js";
+import { initialsOf, placeOf } from "../core/readers.js";
+import { keep, kept } from "../core/storage.js";
 import { follow, h } from "../core/dom.js";
 import { Versions } from "./file_versions.js";
 import { menuBody } from "../core/menu.js";
@@ -14,6 +16,8 @@ import { patch } from "../core/patch.js";
 
 /** @typedef {"ours" | "theirs" | "both"} Choice */
 
+const NAME_KEY = "tw-reader";
+
 const SIGNS = { saved: "✓", saving: "◌", new: "○", failed: "⚠", asking: "⚠", none: "○" };
 
 /** The button with the status of the file, and its menu. */
@@ -25,7 +29,7 @@ export class FileChip {
   constructor(model, host) {
     this.model = model;
     /** @type {FileData} */
-    this.file = { name: "", status: "none", text: "", hint: "", folder: false };
+    this.file = { name: "", status: "none", text: "", hint: "", folder: false, others: [] };
     this.button = h("button", {});
     this.popup = new Popup(host, "menu-pop");
     this.asking = new Popup(host, "file-ask");
@@ -35,6 +39,32 @@ export class FileChip {
         if (popup.shown && !inside.includes(popup.element) && !inside.includes(this.button)) popup.hide();
     });
     subscribe("save-as", () => this.button.checkVisibility() && this.saveAs());
+    this.others = "[]";
+    this.isNamed = false;
+  }
+
+  /**
+   * The other pages on the file: a sign for each, marks at what they have selected. A page that is alone sends nothing.
+   * @param {FileData} file
+   */
+  readers({ others }) {
+    const key = JSON.stringify(others);
+    if (key !== this.others) {
+      this.others = key;
+      publish("readers", [...others]);
+    }
+    const name = kept("localStorage", NAME_KEY);
+    if (others.length && name && !this.isNamed) this.model.send_msg({ kind: "name_reader", name });
+    this.isNamed = others.length > 0;
+    return others.map((other) => h("span", { class: "reader", title: placeOf(other) }, initialsOf(other)));
+  }
+
+  askReader() {
+    const value = kept("localStorage", NAME_KEY) ?? "";
+    promptName(this.asking, this.button, { title: "My name", value, action: "Use it", most: 40 }, (name) => {
+      keep("localStorage", NAME_KEY, name.trim());
+      this.model.send_msg({ kind: "name_reader", name });
+    });
   }
 
   /** @param {FileData} file */
@@ -101,6 +131,13 @@ export class FileChip {
         help: "Compare and restore versions from the history of the file",
         disabled: noFile,
         run: () => model.send_msg({ kind: "show_versions" }),
+      });
+    if (file.others.length)
+      items.push({
+        label: "My name…",
+        key: "n",
+        help: `For the others on this file: ${file.others.map(({ name }) => name).join(", ")}`,
+        run: () => this.askReader(),
       });
     items.push({
       label: "Download",

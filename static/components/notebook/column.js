@@ -20,7 +20,7 @@ import { keepTyped, takeTyped } from "./typed_text.js";
 /** @import { Banner, NotebookCell as Cell, NotebookColumn as NotebookData } from "../views.js" */
 /** @import { CellProblem } from "./cell_editor.js" */
 /** @import { Message, PayloadModel } from "../core/dom.js" */
-/** @import { ScheduleLine as Step, ScheduleNote as Note } from "../views.js" */
+/** @import { Reader, ScheduleLine as Step, ScheduleNote as Note } from "../views.js" */
 /** @import { StepActions } from "./steps.js" */
 
 /** @typedef {typeof import("./code_area.js")} CodeAreaModule */
@@ -101,6 +101,12 @@ export class Notebook {
     subscribe("keep-typed", () =>
       keepTyped(this.editing && { cell: this.editing.cell, item: this.editing.item, text: this.editing.editor.text }),
     );
+    /** @type {Reader[]} */
+    this.readers = [];
+    subscribe("readers", (readers) => {
+      this.readers = readers;
+      this.draw();
+    });
     follow(model, (fresh) => this.take(fresh));
   }
 
@@ -624,6 +630,7 @@ export class Notebook {
     const viewOf = (/** @type {Step} */ line) => ({
       chosen: line.kind === "step" && line.count === chosen,
       later: line.status === "applied" && line.count > chosen,
+      readers: line.kind === "step" ? this.readers.filter(({ step }) => step === line.count) : [],
     });
     reconcile(
       steps,

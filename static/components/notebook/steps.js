@@ -3,10 +3,11 @@
 import { h, icon } from "../core/dom.js";
 import { plainText } from "../core/hole_text.js";
 import { highlighted } from "../core/python_text.js";
+import { readerMarks } from "../core/readers.js";
 
 /** @import { ConflictChoice as Choice, ScheduleLine as Step, ScheduleNote as Note } from "../views.js" */
 /** @import { Send } from "../core/dom.js" */
-/** @import { StepConflict as Conflict, StepFigure as Figure, StepHole as Hole } from "../views.js" */
+/** @import { StepConflict as Conflict, StepFigure as Figure, StepHole as Hole, Reader } from "../views.js" */
 
 /**
  * What a row calls.
@@ -235,7 +236,7 @@ function holeChips(line, { name, values, order }, act) {
 /**
  * A row of the schedule.
  * @param {Step} line
- * @param {{ chosen: boolean, later: boolean }} view Whether it is the displayed step, or a later one.
+ * @param {{ chosen: boolean, later: boolean, readers: Reader[] }} view Whether it is the displayed step, or a later one; who else shows it.
  * @param {StepActions} act
  */
 export function stepRow(line, view, act) {
@@ -302,6 +303,7 @@ export function stepRow(line, view, act) {
     ),
     line.hole && !line.error ? holeChips(line, line.hole, act) : null,
     off ? null : cost(line),
+    readerMarks(view.readers),
     h(
       "span",
       { class: "step-tools" },

@@ -222,7 +222,7 @@ export function render({ model }) {
     toModel.title = `Back to ${data.model}, with this kernel's schedule`;
     title.title = data.title;
     patchChildren(title, data.title);
-    patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file));
+    patchChildren(under, ...machineAndVerdict(model, data), chip.draw(data.file), ...chip.readers(data.file));
     patchChildren(
       figures,
       ...data.figures.map((item) => figureOf(item, item.changes.length ? changeButton(item.changes, basis) : null)),

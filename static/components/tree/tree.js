@@ -20,6 +20,7 @@ import { Selection } from "./selection.js";
 import { renameField } from "./rename.js";
 import { treeCommands } from "./commands.js";
 import { goToProblem, showMark } from "./problems.js";
+import { showReaders } from "./readers.js";
 import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
 import { latest, subscribe } from "../core/bus.js";
@@ -31,7 +32,7 @@ import { followMoment } from "../core/playhead.js";
 /** @import { Model, Rect } from "../core/dom.js" */
 /** @import { Answered, Cost, DropRepair, DropTarget as Target, DropTargets, Entry as MenuEntry, Field } from "../views.js" */
 /** @import { Menu, PredictedCall, PredictedDrop, PredictedFigure, Prediction as Figures, Row, RowMark as Mark } from "../views.js" */
-/** @import { TreeAfter } from "../views.js" */
+/** @import { Reader, TreeAfter } from "../views.js" */
 
 /** @typedef {{ packed_rows: string, packed_menus: string, packed_targets: string, packed_costs: string, packed_marks: string }} PackedJson */
 
@@ -56,7 +57,7 @@ import { followMoment } from "../core/playhead.js";
 
 /**
  * The element of a row; `decorated` are keys of its present decorations, to skip equal updates.
- * @typedef {HTMLElement & { decorated: { offer?: string, cost?: string, mark?: string } }} RowElement
+ * @typedef {HTMLElement & { decorated: { offer?: string, cost?: string, mark?: string, readers?: string } }} RowElement
  */
 
 /** @typedef {"" | "cycles" | "bytes"} CostMode */
@@ -153,6 +154,8 @@ export class Tree {
     this.costs = {};
     /** @type {Record<string, Mark>} */
     this.marks = {};
+    /** @type {Reader[]} */
+    this.readers = [];
     /** @type {CostMode} */
     this.costMode = COST_MODES.find((mode) => mode === kept("localStorage", COST_KEY)) ?? "cycles";
     this.cursor = "";
@@ -225,6 +228,12 @@ export class Tree {
     model.on("msg:custom", (message) => this.receive(message));
     list.addEventListener("focusin", (event) => this.focused(event));
     list.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.ends.push(
+      subscribe("readers", (readers) => {
+        this.readers = readers;
+        this.decorateAll();
+      }),
+    );
     this.ends.push(subscribe("commands", (commands) => void commands.push(...treeCommands(this))));
   }
 
@@ -498,6 +507,10 @@ export class Tree {
     grid.decorate(element, id);
     showCost(element, this.costs[id], this.costMode, folded);
     showMark(element, this.marks[id], ariaLabel(row, grid.loops.get(id)));
+    showReaders(
+      element,
+      this.readers.filter((reader) => reader.row === id),
+    );
   }
 
   /**

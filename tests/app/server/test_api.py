@@ -73,7 +73,7 @@ def test_every_intent_is_offered_except_internal_ones() -> None:
     pages = {kind for kind, message in MESSAGES.items() if kind not in REQUESTS and not issubclass(message, Query)}
     assert pages == {
         "go", "compare_text", "discard_draft", "download", "export", "dismiss_file_message",
-        "show_versions", "version", "hide_versions", "restore_version",
+        "name_reader", "show_versions", "version", "hide_versions", "restore_version",
         "begin_drag", "drag_over", "end_drag", "try_calls", "cancel_work", "resume", "refresh_model", "open_upload", "rename_draft",
     }  # fmt: skip
     assert {"call", "undo", "edit", "view", "set_parameter", "add_branch", "open", "save"} <= REQUESTS.keys()

@@ -17,6 +17,8 @@ from tilewright.app.document.files.history import History
 from tilewright.app.document.notebook import revision_of
 from tilewright.app.folders.state import folder_state
 from tilewright.app.session.session import Session
+from tilewright.app.storage.file_status import Presence
+from tilewright.app.views.notebook.file_status import file_value
 
 
 @pytest.fixture
@@ -98,6 +100,21 @@ def test_two_pages_share_edits_and_undo(desk: Desk, path: Path) -> None:
     assert "sch.unroll(ki)" not in text_of(two) and len(two.state.past) == 1 and len(two.state.future) == 1
     desk.settle()
     assert path.read_text() == text_of(one)
+
+
+def test_pages_on_a_file_see_each_other(desk: Desk, path: Path) -> None:
+    first, second = desk.page(path), desk.page(path)
+    desk.until(lambda: [other.name for other in filed(first).others] == ["guest 2"])
+    assert [other.name for other in filed(second).others] == ["guest 1"]
+    send(second, "name_reader", name=" Ana  Lima ")
+    send(second, "select", id="ki")
+    send(second, "view", count=2)
+    desk.until(lambda: filed(first).others == (Presence("Ana Lima", 2, "ki"),))
+    (other,) = file_value(first.state).others
+    assert (other.name, other.step, other.row) == ("Ana Lima", 2, "ki")
+    second.close()
+    desk.pages.remove(second)
+    desk.until(lambda: filed(first).others == ())
 
 
 def test_saved_is_reported_only_for_the_written_text(desk: Desk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
