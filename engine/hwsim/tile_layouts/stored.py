@@ -246,20 +246,18 @@ def _of_bulk_copies(func: PrimFunc, known: Mapping[Buffer, StoredLayout]) -> dic
     for realize in walk(func.body):
         if not isinstance(realize, BlockRealize):
             continue
-        extents = integers(dict(realize.block.annotations).get(COPY))
+        note = dict(realize.block.annotations).get(COPY)
+        extents = integers(note)
         store = next((n for n in walk(realize.block.body) if isinstance(n, BufferStore)), None)
         loads = [] if store is None else [n for n in walk(store.value) if isinstance(n, BufferLoad)]
-        if not extents or store is None or not loads:
+        if note is None or store is None or not loads:
             continue
         source, target = next((n.buffer for n in loads if _is_shared(n.buffer)), loads[0].buffer), store.buffer
         if target.scope == "global" and _is_shared(source) and source not in known and source not in found:
-            layout = _stored_in_bulk(
-                source,
-                target,
-                extents,
-                is_plain=all(n.buffer is not target for n in loads),
-                is_inside=build.is_const(realize.predicate, 1),
-            )
+            is_plain, is_inside = all(n.buffer is not target for n in loads), build.is_const(realize.predicate, 1)
+            layout = _stored_in_bulk(source, target, extents, is_plain=is_plain, is_inside=is_inside)
+            if isinstance(note, StringImm):
+                layout = StoredLayout("unknown", reason="an option of the text may switch bulk copies off")
             if layout is not None:
                 found[source] = layout
         elif (

@@ -13,7 +13,8 @@ WARP_GROUP = "tl.warp_group"
 GEMM = "tl.gemm"
 """The annotation of the block of `T.gemm`: rows, columns, depth, whether each operand is transposed, and the number of the policy."""
 COPY = "tl.copy"
-"""The annotation of the block of `T.copy`: the extents of its target."""
+"""The annotation of the block of `T.copy` that may be a bulk copy: the extents of its target, or a string if an option of the text
+decides."""
 LAYOUTS = "tl.layouts"
 """The annotation of a loop of the grid with the layouts that the text gives: pairs of a buffer's name and a layout's."""
 TYPE_PARTS = ("bits", "bytes")

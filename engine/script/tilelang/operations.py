@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...arith import prove_equal
-from ...ir import Annotations, Buffer, BufferLoad, BufferRegion, BufferStore, Expr, IntImm, Stmt, build
+from ...ir import Annotations, Buffer, BufferLoad, BufferRegion, BufferStore, Expr, IntImm, Stmt, StringImm, build
 from ...ir import dtype as dt
 from ..reading.intrinsics import absolute, parameters
 from ..reading.operators import bitwise
@@ -77,7 +77,10 @@ def _in_bulk(reader: TileBase, node: ast.Call, target: Tile, *, default: bool) -
         reader, given.get("disable_tma"), default=False
     )
     is_other = isinstance(wanted, ast.Constant) and wanted.value in ("sync", "cp_async")
-    return ((COPY, target.shape),) if is_bulk and not is_other else ()
+    if not is_bulk or is_other:
+        return ()
+    is_switched = any("disable_tma_lower" in line.lower() for line in reader.source.owner(node).lines)
+    return ((COPY, StringImm("by an option") if is_switched else target.shape),)
 
 
 def _moved(

@@ -11,8 +11,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.tile_kernels import kernel
+from support.tile_kernels import KERNELS, kernel
 
+from tilewright.engine.adopt import programs_in, read_nested_program
 from tilewright.engine.hwsim import load_machine, placement_of, simulate
 from tilewright.engine.hwsim.tile_layouts import Unit, instruction, products_of, stored_layouts, warp_partition
 from tilewright.engine.hwsim.tile_layouts.products import POLICIES
@@ -155,3 +156,19 @@ def test_a_result_of_more_registers_than_a_thread_has_is_a_finding() -> None:
     ]
     messages = [[f.message for f in findings if f.code == "register-overflow"] for findings in found]
     assert messages == [[], ["C_local of gemm takes 512 registers of each of 128 threads, which have at most 255"]]
+
+
+@pytest.mark.parametrize(("unit", "kind"), [("mma", None), ("wgmma", "unknown")])
+def test_an_option_that_switches_bulk_copies_off_leaves_the_layout_open(unit: Unit, kind: str | None) -> None:
+    text = (
+        (KERNELS / "layouts.py")
+        .read_text()
+        .replace(
+            "@tilelang.jit(out_idx=[-1])",
+            "@tilelang.jit(pass_configs={tilelang.PassConfigKey.TL_DISABLE_TMA_LOWER: True})",
+        )
+    )
+    program = read_nested_program(programs_in(text, "kernel.py").programs[1], "kernel.py", {})[0].program
+    assert isinstance(program, PrimFunc)
+    layouts = {buffer.name: layout.kind for buffer, layout in stored_layouts(program, unit).items()}
+    assert layouts.get("turned") == kind
