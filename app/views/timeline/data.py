@@ -11,7 +11,7 @@ import numpy.typing as npt
 from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
-from ....engine.hwsim.replay.clocks import CAUSES
+from ....engine.hwsim.replay.clocks import CAUSES, NOBODY
 from ..labels.palette import Colours, colour_of_slots, colours_by_name
 from ..labels.values import Value
 from .causes import Cause
@@ -250,7 +250,8 @@ def _wait_kind(data: TimelineData, lane: int, cause: int, cell: int, blamed: int
     program = data.report.program
     name = CAUSES[cause]
     if name == "issue":
-        return WaitKind(lane, name, f"queue of {program.machine.unit_names[blamed]}")
+        queue = "start of a block" if blamed == NOBODY else f"queue of {program.machine.unit_names[blamed]}"
+        return WaitKind(lane, name, queue)
     if name == "port":
         return WaitKind(lane, name, program.ports[cell].name)
     placement = program.places.of_cell[cell]

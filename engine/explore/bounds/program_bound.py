@@ -90,9 +90,10 @@ def program_bound(
     index = ProgramIndex(with_sizes(Schedule(program).func, sizes or {}).func)
     needed = _Needed(index)
     costs = [_costs(index, name, needed.share(name), machine) for name in index.block_names[1:]]
-    return ProgramBound(
-        _movement(index, machine, needed), _work([c for c in costs if any(c)], len(_computing(machine)))
-    )
+    # Cores share the work, and the memories that each of them has.
+    memories = machine.cores // machine.cores_around(machine.far.level)
+    work = _work([c for c in costs if any(c)], len(_computing(machine)))
+    return ProgramBound(_movement(index, machine, needed) // memories, work // machine.cores)
 
 
 class _Needed:

@@ -38,6 +38,8 @@ class LowerBound(msgspec.Struct, frozen=True):
 def lower_bound_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> LowerBound:
     """Returns the lower bounds of the tasks. Raises MachineError "too-many-tasks" if more than `max_tasks` tasks differ."""
     counts = counts_of(program, max_tasks)
-    bounds = bounds_of(program, counts, busy_of(program, counts))
+    # Some core has at least an equal part of the tasks of each kind.
+    own = {number: count // program.machine.cores for number, count in counts.items()}
+    bounds = bounds_of(program, own, busy_of(program, own), counts)
     copied = sum(row.bytes for row in traffic_of(program, counts)[0])
     return LowerBound(bounds, sum(energy_of(program, counts).values()), copied, program.places.peaks)

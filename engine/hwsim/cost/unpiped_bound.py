@@ -33,7 +33,8 @@ Lemma 4, costs. A task costs the same in P and Q, as its cost follows from its o
 - tokens for tasks on common addresses: the bound assumes none;
 - engines that take turns, because Q has more leaves: their mean counts, and there is no bound if neighbours might join (`_joins_tasks`).
 
-By lemmas 3 and 4, the busiest engine, unit or port of Q is at least that of P, and it is a lower bound on the cycles of Q.
+There is no bound for machines of several cores. By lemmas 3 and 4, the busiest engine, unit or port of Q is at least that of P, and it is
+a lower bound on the cycles of Q.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class UnpipedBound:
         return PipelinesBound(self._cycles(pipelines))
 
     def _cycles(self, pipelines: Pipelines) -> int:
-        if not self._are_known(pipelines) or self._depends_on_addresses or self._joins_tasks:
+        if not self._are_known(pipelines) or self._depends_on_addresses or self._joins_tasks or self._machine.levels:
             return 0
         if any(_is_alone(node, loop.name) for node in self._program.tree for loop in pipelines):
             return 0

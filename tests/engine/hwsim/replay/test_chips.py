@@ -14,7 +14,8 @@ from support.simulator.chips import case_of, differences, folded
 from support.simulator.machines import roomy
 
 from tilewright.app.document import evaluate, load_document
-from tilewright.engine.hwsim import Machine, Report, simulate
+from tilewright.engine.explore import program_bound
+from tilewright.engine.hwsim import Machine, Report, lower_bound_of, simulate, tasks_of
 from tilewright.engine.hwsim.replay.cores.waves import Wave, blocks_of_core, waves_of
 
 EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
@@ -136,3 +137,11 @@ def test_the_start_of_a_block_is_on_the_critical_path():
     report = simulate(staged_copy(32), chip_of(narrow(64), 16, dispatch="round_robin", start_cycles=100))
     assert sum(part.cycles for part in report.critical_path.parts) <= report.cycles
     assert any(w.block == "start of a block" for w in report.engines["dma"].waits)
+
+
+@pytest.mark.parametrize("cores", [1, 5, 16])
+def test_law_lower_bounds_are_below_the_cycles_of_a_chip(cores: int):
+    func, machine = staged_copy(32), chip_of(narrow(16), cores)
+    report = simulate(func, machine)
+    assert 0 < lower_bound_of(tasks_of(func, machine)).cycles <= report.bound <= report.cycles
+    assert program_bound(func, machine).cycles <= report.cycles
