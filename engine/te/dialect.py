@@ -103,7 +103,6 @@ class TEDialect(ScriptDialect):
         return run.source.owner(run.functions[-1].node) is run.source
 
     def has_axes(self, run: Evaluator) -> bool:
-        """Whether the function that is read gets axes, so that its variables are no constants."""
         taken = run.functions[-1].node.args
         names = (argument.arg for argument in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs))
         return any(isinstance(run.scope.get(name), Expr) for name in names)

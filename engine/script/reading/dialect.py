@@ -75,6 +75,9 @@ class ScriptDialect(Dialect):
             and "shuffle" not in name
         )
 
+    def has_axes(self, run: Evaluator) -> bool:
+        return True
+
     def placed(self, value: Node, node: ast.expr) -> None:
         self.reader.positions.add(value, self.reader.source.place(node))
 

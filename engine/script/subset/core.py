@@ -86,6 +86,10 @@ class Dialect:
         """Whether an object that is not known is given as a whole, not by its attributes."""
         return False
 
+    def has_axes(self, run: Evaluator) -> bool:
+        """Whether the function that is read gets parts of a program, such as axes, so that its variables are no constants."""
+        return False
+
     def takes(self, run: Evaluator, name: str) -> bool:
         """Whether a variable without a known value takes one from outside: not in functions of axes, nor in those of other files."""
         return True
@@ -285,7 +289,7 @@ class Evaluator:
         is not the same each time."""
         name = hole_name(node)
         root = root_name(node) if isinstance(node, ast.expr) else None
-        if not name or root is None or self._converts(node):
+        if not name or root is None or self._converts(node) or (self.functions and self.dialect.has_axes(self)):
             return ""
         used = {part.id: self.scope.peek(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
         if any(isinstance(value, Node) for value in used.values()) or self.dialect.concerns(self, node):
