@@ -175,6 +175,9 @@ def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
     ):
         return None
     sliced = programs_in(text, filename, home)
+    if tree is None and not sliced.programs and not sliced.errors and has_fences(text):
+        raise DocumentError(Refusal("not-a-program", "the code of this text makes no tensor program",
+                                    expected="@T.prim_func, te.compute, or a schedule with its program"))  # fmt: skip
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
     return sliced if sliced.programs and (is_in_parts or sliced.is_python) else None
 

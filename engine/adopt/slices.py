@@ -240,7 +240,12 @@ def asks(program: PostProgram, error: TilewrightError | None, given: Mapping[str
     """Whether an error is that of a variable without a known value, which can be given: one that is used as a number, flag or list."""
     if not isinstance(error, UnknownValueError) or not error.name or error.name in given:
         return False
-    owners = (part.value for part in ast.walk(ast.parse(program.text)) if isinstance(part, ast.Attribute))
+    parts = [*ast.walk(ast.parse(program.text))]
+    if error.is_undefined and any(
+        isinstance(part, ast.Name) and part.id == error.name and isinstance(part.ctx, ast.Store) for part in parts
+    ):
+        return False  # the line that gives it a value is left out
+    owners = (part.value for part in parts if isinstance(part, ast.Attribute))
     return not any(isinstance(owner, ast.Name) and owner.id == error.name for owner in owners)
 
 
@@ -273,6 +278,7 @@ class _Slicer:
         self.home = home
         self.units: list[_Unit] = []
         self.lines: dict[int, str] = {}  # lines of code by number, with their indentation restored
+        self.code: dict[int, str] = {}  # the same lines as they are in the text
         self.notes: list[Note] = []
         self.at: dict[str, list[int]] = {}  # the units that may define a name
         self.changing: dict[str, list[int]] = {}  # the units that may change the list or dict of a name
@@ -285,7 +291,7 @@ class _Slicer:
         source = Source("\n".join(part.lines), self.filename, part.first)
         for number, line in enumerate(part.lines):
             shift = source.shifts[number] if source.shifts is not None else 0
-            self.lines[part.first + number] = shifted(line, shift)
+            self.lines[part.first + number] = self.code[part.first + number] = shifted(line, shift)
         for node in _statements(source.tree.body):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))
@@ -313,7 +319,7 @@ class _Slicer:
     @property
     def text(self) -> str:
         """The code, on its lines."""
-        return "\n".join(self.lines.get(n, "") for n in range(1, max(self.lines, default=0) + 1)) + "\n"
+        return "\n".join(self.code.get(n, "") for n in range(1, max(self.code, default=0) + 1)) + "\n"
 
     def programs(self) -> list[PostProgram]:
         """Each schedule with its program, then the programs without a schedule, in the order of the text."""

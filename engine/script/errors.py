@@ -20,16 +20,18 @@ class ParseError(TilewrightError):
 
 
 class UnknownValueError(ParseError):
-    """A value that is not known for certain where a program needs it. `name` is that of a variable, or of an attribute: `self.heads`."""
+    """A value that is not known for certain where a program needs it. `name` is that of a variable, or the text of an attribute, item or
+    call: `self.heads`. `is_undefined`: the text does not define the variable."""
 
-    def __init__(self, refusal: Refusal, name: str = "") -> None:
+    def __init__(self, refusal: Refusal, name: str = "", *, is_undefined: bool = False) -> None:
         super().__init__(refusal)
         self.name = name
+        self.is_undefined = is_undefined
 
 
 def undefined_error(error: ParseError, name: str, similar: Sequence[str]) -> ParseError:
     """Return the error of a name that the text does not define; if no other name is like it, its value can be given."""
-    return error if similar else UnknownValueError(error.refusal, name)
+    return error if similar else UnknownValueError(error.refusal, name, is_undefined=True)
 
 
 def parse_error(

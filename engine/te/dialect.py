@@ -50,6 +50,10 @@ _MAKING = ("placeholder", "compute", "create_schedule", "create_prim_func", "ext
 """Functions that make a program or schedule."""
 
 
+_GRADIENTS = ("gradient", "grad_op")
+"""Functions of TVM's forks and older versions that differentiate a tensor."""
+
+
 class TEDialect(ScriptDialect):
     """Adds TE."""
 
@@ -152,6 +156,9 @@ class TEDialect(ScriptDialect):
         if name.endswith(".target.Target") and len(node.args) == 1 and not node.keywords:
             kind = run.value(node.args[0])
             return TargetName(kind) if isinstance(kind, str) and kind in KINDS else run.runs(node)
+        if name.rpartition(".")[2] in _GRADIENTS:
+            raise run.error(node, "unsupported", "gradients of TE are not read: TVM 0.27 has none",
+                            expected="the gradient, written with te.compute")  # fmt: skip
         if is_wrapping(name, node):
             return run.value(node.args[0])
         if script_name is None or self.is_running(name) or is_unread:
@@ -216,8 +223,8 @@ class TEDialect(ScriptDialect):
     # --- values
 
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
-        if isinstance(owner, stages.TESchedule) and name == "stages":
-            return run.runs(node)
+        if isinstance(owner, stages.TESchedule) and name in ("stages", "outputs"):
+            return owner.outputs if name == "outputs" else run.runs(node)
         if isinstance(owner, TunedSplit) and name == "size":
             return owner.sizes
         if isinstance(owner, TuningConfig) and name == "is_fallback":

@@ -11,7 +11,7 @@ from ..ir import dtype as dt
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.subset.scope import Unknown, Value
-from ..script.subset.values import Attributes, Function, several
+from ..script.subset.values import Attributes, Function, several, unknown_error
 from . import reductions, stages
 from .model import (
     Axis,
@@ -165,6 +165,8 @@ def create_schedule(reader: TEReader, value: Value, node: ast.expr) -> Value:
     """Return the schedule of operations or tensors."""
     found = [v.op if isinstance(v, Tensor) else v for v in several(value)]
     outputs = tuple(v for v in found if isinstance(v, Compute))
+    if any(isinstance(v, Unknown) for v in found):
+        raise unknown_error(reader.source, next(v for v in found if isinstance(v, Unknown)), node)
     if len(outputs) != len(found) or not outputs:
         raise reader.error(
             node, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"

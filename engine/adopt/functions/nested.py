@@ -142,7 +142,14 @@ def _is_given(value: ast.expr, given: Set[str]) -> bool:
         root = root_name(call.func)
         if called_name(call) not in _WRAPPING and (root is None or root.id not in given):
             return False
-    names = free_names(value) - {*_WRAPPING, *_MODULES}
+    inside = {
+        n.id
+        for part in ast.walk(value)
+        if isinstance(part, ast.comprehension)
+        for n in ast.walk(part.target)
+        if isinstance(n, ast.Name)
+    }
+    names = free_names(value) - {*_WRAPPING, *_MODULES} - inside
     return bool(names) and names <= given
 
 
