@@ -24,7 +24,7 @@ from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Function, Module, reachable
 from ..script.targets import KINDS, TARGET, TargetName, is_target, target_part
-from ..script.tilelang.names import is_of_language, type_named, type_part
+from ..script.tilelang.names import is_of_language, type_code, type_named, type_part
 from . import functions, reductions, stage_calls, stages
 from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi
@@ -115,9 +115,9 @@ class TEDialect(ScriptDialect):
         return self.reader.undefined(node)
 
     def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
-        dtype = type_named(name)
-        if dtype is not None:
-            return dtype
+        known = type_code(name) if type_named(name) is None else type_named(name)
+        if known is not None:
+            return known
         if self.is_running(name):
             return run.runs(node)
         if self.reader.script_name(node) == "T.AXIS_SEPARATOR":

@@ -126,12 +126,11 @@ def read_nested(
     run = reader.python = evaluator(source, dialect)
     reader.scope = run.scope
     reader.define_outside()
+    is_given = any(need.name in given for need in wanted.needs)
     for node in source.tree.body:
         _leniently(run, node)
-        if isinstance(dialect.result, Parsed):
-            break
-    if isinstance(dialect.result, Parsed):
-        return _of_parsed(dialect.result), frozenset()
+        if isinstance(dialect.result, Parsed) and not is_given:
+            return _of_parsed(dialect.result), frozenset()
     dialect.result = None
     caller = _Caller(run, dialect, given)
     try:

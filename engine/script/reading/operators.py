@@ -58,13 +58,20 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+MOST_WORD = 1000
+"""Maximum length of a string that is repeated."""
+
+
 def _operand(reader: Reader, value: Value, node: ast.AST) -> Value:
     """Return an operand; foreign values become expressions, and a slice becomes a vector."""
     return reader.as_expr(value, node) if isinstance(value, Foreign | BufferRegion) else value
 
 
 def binary(reader: Reader, node: ast.BinOp) -> Value:
-    return combined(reader, node, reader.value(node.left), reader.value(node.right))
+    a, b = reader.value(node.left), reader.value(node.right)
+    if isinstance(a, str) and isinstance(b, int) and isinstance(node.op, ast.Mult) and len(a) * b <= MOST_WORD:
+        return a * b  # the kinds of iterators: "S" * 3
+    return combined(reader, node, a, b)
 
 
 def combined(reader: Reader, node: ast.BinOp, a: Value, b: Value) -> Value:

@@ -28,6 +28,7 @@ from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted
 _CONVERTING = ("int", "float", "str", "bool", "len", "list", "tuple", "dict", "range", "enumerate", "zip", "map", "reversed", "all", "any",
                "sum", "min", "max", "abs", "round", "pow", "divmod", "sorted")  # fmt: skip
 """Builtins whose results follow from their arguments."""
+_LANGUAGE = ("tvm", "tilelang", "tilewright")
 _FINAL = ("too-large", "too-deep", "internal-error")
 """Codes of errors that end the reading of the text."""
 
@@ -285,11 +286,18 @@ class Evaluator:
         return found
 
     def _hole(self, node: ast.AST) -> str:
-        """Return the name under which the value of an attribute, item or call of other code can be given; "" if it depends on a program, or
-        is not the same each time."""
+        """Return the name under which the value of an attribute, item or call of other code can be given; "" if it is of a value that is
+        known, depends on a program, or is not the same each time."""
         name = hole_name(node)
         root = root_name(node) if isinstance(node, ast.expr) else None
         if not name or root is None or self._converts(node) or (self.functions and self.dialect.has_axes(self)):
+            return ""
+        owner = self.scope.peek(root.id) if root.id in self.scope else self.dialect.module(root.id)
+        if not (
+            owner is None
+            or isinstance(owner, Unknown | Instance)
+            or (isinstance(owner, Module) and self._is_foreign(owner.name))
+        ):
             return ""
         used = {part.id: self.scope.peek(part.id) for part in ast.walk(node) if isinstance(part, ast.Name)}
         if any(isinstance(value, Node) for value in used.values()) or self.dialect.concerns(self, node):
@@ -317,6 +325,10 @@ class Evaluator:
             if known or isinstance(value, Unknown):
                 return known or (value.name if isinstance(value, Unknown) else "") or dotted(part)
         return ""
+
+    def _is_foreign(self, module: str) -> bool:
+        """Whether a module is neither TVM nor a part of it."""
+        return self.dialect.module(module.partition(".")[0]) is None and module.partition(".")[0] not in _LANGUAGE
 
     def _converts(self, node: ast.AST) -> bool:
         """Whether a node is a call of a builtin whose result follows from its arguments: `int(…)`."""

@@ -368,6 +368,7 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     "const": _const,
     "tvm.DataType": _dtype,
     "tilelang.DataType": _dtype,
+    "tvm.runtime.DataType": _dtype,
     "reinterpret": _reinterpret,
     "clamp": _clamp,
     "max": _many(build.maximum),

@@ -17,7 +17,7 @@ COPY = "tl.copy"
 decides."""
 LAYOUTS = "tl.layouts"
 """The annotation of a loop of the grid with the layouts that the text gives: pairs of a buffer's name and a layout's."""
-TYPE_PARTS = ("bits", "bytes")
+TYPE_PARTS = ("bits", "bytes", "lanes", "type_code")
 _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 
 _ALIASES = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32", "short": "int16", "long": "int64",
@@ -31,7 +31,10 @@ _HELPERS = (
     "tilelang.math.cdiv",
     "tvm.DataType",
     "tilelang.DataType",
+    "tvm.runtime.DataType",
 )
+_CODES = {"INT": 0, "UINT": 1, "FLOAT": 2, "HANDLE": 3, "BFLOAT": 4}
+"""The kinds of TVM's data types, `DataTypeCode.UINT`."""
 
 
 def is_of_language(name: str) -> bool:
@@ -50,11 +53,27 @@ def type_alias(name: str) -> str | None:
     return name if dt.is_valid(name) else None
 
 
+def type_code(name: str) -> int | None:
+    """Return the number of a kind of data types by its dotted name in TVM."""
+    module, _, code = name.rpartition(".")
+    return _CODES.get(code) if module.startswith("tvm.") and module.endswith(".DataTypeCode") else None
+
+
 def type_part(dtype: str, name: str) -> int | None:
-    """Return the size of a data type in bits or bytes."""
+    """Return the size of a data type in bits or bytes, its lanes, or the number of its kind."""
     if not dt.is_valid(dtype) or name not in TYPE_PARTS:
         return None
-    return dt.bits(dtype) if name == "bits" else max(dt.bits(dtype) // 8, 1)
+    match name:
+        case "bits":
+            return dt.bits(dtype)
+        case "lanes":
+            return dt.lanes(dtype)
+        case "type_code":
+            kinds = ("uint", "int", "bfloat", "float")
+            kind = next((kind for kind in kinds if dtype.startswith(kind)), "")
+            return None if dtype.startswith("float8") else _CODES.get(kind.upper())
+        case _:
+            return max(dt.bits(dtype) // 8, 1)
 
 
 def own_name(name: str) -> str:
@@ -72,6 +91,7 @@ __all__ = [
     "is_of_language",
     "own_name",
     "type_alias",
+    "type_code",
     "type_named",
     "type_part",
 ]

@@ -138,7 +138,7 @@ def copy(A: T.Buffer((4, 6, 8), "float32"), B: T.Buffer((4, 6, 8), "float32")):
 
 def test_iterators_of_one_name_and_elements_by_functions() -> None:
     short = COPY.format(
-        remap='vi, *vs = T.axis.remap("SSS", [i, *s])',
+        remap='vi, *vs = T.axis.remap("S" * 3, [i, *s])',
         store="T.buffer_store(B, T.BufferLoad(A, [vi, *vs]), [vi, *vs])",
     )
     written = COPY.format(
@@ -152,3 +152,26 @@ def test_value_names_are_read_as_people_write_them() -> None:
     assert value_name("os.environ[ 'ROWS' ]") == 'os.environ["ROWS"]'
     assert value_name("threads_of( target, 4 )") == "threads_of(target,4)"
     assert [value_name(text) for text in ("", "a b", "f(", "1", "lambda: 3", "a+b")] == [""] * 6
+
+
+def test_given_values_are_read_instead_of_those_of_a_call_in_the_text() -> None:
+    text = "def make(n):\n" + INDENTED + "    return rows\n\nprogram = make(16)\n"
+    assert [size_of(opened(text)), size_of(opened(text, n=8))] == ["16", "8"]
+
+
+def test_what_follows_from_a_known_value_is_not_asked_for() -> None:
+    text = (
+        "from tvm.runtime import DataType\ndef make(dtype: str):\n    n = limit_of(DataType(dtype).bits)\n"
+        + INDENTED
+        + "    return rows\n"
+    )
+    assert (
+        asked(text, dtype="float16") == [("limit_of(DataType(dtype).bits)", "size", "128")]
+        or asked(text, dtype="float16")[0][0] == "n"
+    )
+    wide = (
+        "from tvm.runtime import DataType, DataTypeCode\ndef make(dtype: str):\n    n = DataType(dtype).bits\n    if DataType(dtype).type_code == DataTypeCode.UINT:\n        n = n * 2\n"
+        + INDENTED
+        + "    return rows\n"
+    )
+    assert [size_of(opened(wide, dtype=dtype)) for dtype in ("float16", "uint8")] == ["16", "16"]
