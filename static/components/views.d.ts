@@ -2034,7 +2034,7 @@ export interface UsualSettings {
   seconds: number | null;
 }
 
-/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor"), and an example. */
+/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor", "target"), and an example. */
 export interface ValueField {
   name: string;
   what: string;

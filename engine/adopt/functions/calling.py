@@ -59,7 +59,7 @@ class _Seeker(ScheduleDialect):
         except TilewrightError as error:
             self.result = self.result or error
             raise
-        self.result = self.parsed[node.name]
+        self.result = self.parsed.get(node.name)
         return found
 
     def entered(self, scope: Scope) -> None:

@@ -171,3 +171,13 @@ def test_what_follows_from_a_known_value_is_not_asked_for() -> None:
         "    if DataType(dtype).type_code == DataTypeCode.UINT:\n        n = n * 2\n" + INDENTED + "    return rows\n"
     )
     assert [size_of(opened(wide, dtype=dtype)) for dtype in ("float16", "uint8")] == ["16", "16"]
+
+
+def test_function_of_another_language_is_refused_with_its_place() -> None:
+    text = (
+        "def test(n):\n    @te.hybrid.script\n    def compute(a):\n"
+        "        c = output_tensor((n,), 'int32')\n        return c\n    return compute\n"
+    )
+    with pytest.raises(TilewrightError) as caught:
+        opened(text, n=8)
+    assert caught.value.code != "internal-error"
