@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import open_text, steps
+from support.browser.page import go_to_example, open_text, steps, until
 from support.programs.layers import PADDED_CONVOLUTION
 from support.sessions.searching import HOLES
 
@@ -69,3 +69,18 @@ def test_a_fresh_convolution_is_scheduled_by_one_click(
     page.get_by_role("button", name="Undo (Ctrl+Z)").click()
     expect(pane.locator(".machine-cards")).to_be_visible(timeout=SLOW)
     assert steps(page) == []
+
+
+def test_the_chosen_machine_is_in_sight_when_the_pane_opens(page: Page, app_url: str) -> None:
+    go_to_example(page, app_url, "tilelang_gemm")
+    page.get_by_role("tab", name="TVMScript").click()
+    page.reload()
+    page.get_by_role("treeitem").first.wait_for()
+    page.get_by_role("tab", name="Next").click()
+    chosen, row = page.locator('.machine-card[aria-pressed="true"]'), page.locator(".machine-cards")
+
+    def is_in_sight() -> bool:
+        box, around = chosen.bounding_box(), row.bounding_box()
+        return bool(box and around and around["x"] <= box["x"] < around["x"] + around["width"] / 2)
+
+    until(page, is_in_sight)

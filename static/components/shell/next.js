@@ -136,6 +136,13 @@ export function render({ model }) {
   let all = false;
   /** @type {string | undefined} */
   let chosen;
+  /** @type {string | undefined} */
+  let wanted;
+  // A hidden pane cannot scroll.
+  const showChosen = () => {
+    if (machines.clientWidth && wanted !== chosen) scrollTo(machines, (chosen = wanted));
+  };
+  new ResizeObserver(showChosen).observe(machines);
   /** @type {NextData | null} */
   let drawn = null;
   const draw = () => {
@@ -146,9 +153,11 @@ export function render({ model }) {
       head.replaceChildren(...facts(model, data).filter((node) => node !== null));
       fast.draw(data.tiles);
       machines.hidden = !data.machines.length;
+      const left = machines.scrollLeft;
       machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
-      const name = data.machines.find((card) => card.chosen)?.name;
-      if (name !== chosen) scrollTo(machines, (chosen = name));
+      machines.scrollLeft = left;
+      wanted = data.machines.find((card) => card.chosen)?.name;
+      showChosen();
       if (said.textContent !== status(data)) said.textContent = status(data);
       said.hidden = data.looking;
       list.hidden = !shown.length;
