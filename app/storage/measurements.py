@@ -14,7 +14,6 @@ from ...engine.ir import PrimFunc
 from ...engine.measure import Host, Measured, Measurement
 from ...engine.script import to_script
 from ..folders.state import folder_state, state_path
-from .databases import notebook_folder
 
 FILE = "measured.jsonl"
 
@@ -37,7 +36,7 @@ def keep_measured(notebook: Path, programs: Sequence[PrimFunc], measured: Measur
         for func, row in zip(programs, measured.rows, strict=True)
         if row.warm is not None
     ]
-    file = folder_state(notebook_folder(notebook)) / FILE
+    file = folder_state(notebook.resolve().parent) / FILE
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(descriptor, b"".join(lines))  # one write, so that lines of two processes are not mixed
@@ -58,7 +57,7 @@ def program_id(func: PrimFunc) -> str:
 
 def _kept(notebook: Path) -> list[Kept]:
     try:
-        file = state_path(notebook_folder(notebook)) / FILE
+        file = state_path(notebook.resolve().parent) / FILE
         if file.stat().st_size > MOST_BYTES:
             return []
         lines: Iterable[bytes] = file.read_bytes().splitlines()

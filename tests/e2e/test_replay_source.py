@@ -103,7 +103,7 @@ def test_iterations_are_found_like_on_the_server(blank: Page, name: str) -> None
         for _ in range(15):
             place = [rng.randrange(loop.extent) for loop in kind.loops]
             cycle = start_of_task(report, store, number, tuple(place))
-            assert blank.evaluate("([t, p]) => scene.find(t, p)", [number, place]) == cycle, (
+            assert blank.evaluate("([t, p]) => scene.task(t, p)?.start ?? null", [number, place]) == cycle, (
                 kind.block,
                 place,
             )
@@ -117,5 +117,5 @@ def test_a_run_of_too_many_tasks_is_recorded_as_bins(blank: Page) -> None:
         (False, False, 0, report.cycles),
         (False, True, 0, value.length),
     ]
-    assert blank.evaluate("scene.find(0, [0, 0, 0])") is None
+    assert blank.evaluate("scene.task(0, [0, 0, 0])") is None
     assert blank.evaluate("scene.window({ start: 0, end: 500, folded: true })") is None

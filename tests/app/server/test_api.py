@@ -60,6 +60,7 @@ def test_every_intent_is_offered_except_internal_ones() -> None:
     resolved = {
         "MakeCall",
         "MakeCalls",
+        "EditKernel",
         "RepairCall",
         "Drop",
         "DropSeveral",
