@@ -93,6 +93,9 @@ function stallLegend(causes) {
   return h(
     "span",
     { class: "legend causes", title: "Causes of stalls" },
-    causes.map((cause) => h("span", {}, h("i", { class: `stall-swatch is-${cause}` }), CAUSES[cause].word)),
+    causes.map((cause) => {
+      const { word } = CAUSES[cause];
+      return h("span", { title: `Stalls: ${word}` }, h("i", { class: `stall-swatch is-${cause}` }), word);
+    }),
   );
 }
