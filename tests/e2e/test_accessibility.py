@@ -134,9 +134,12 @@ def test_the_tour_obeys_forced_colours_and_reduced_motion(gallery: Page) -> None
 def test_the_keyboard_alone_moves_a_block_and_changes_panes(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
     count = gallery.locator(".step").count()
-    gallery.locator('.row[tabindex="0"]').focus()
+    row = gallery.locator('.row[tabindex="0"]')
+    row.focus()
+    expect(row).to_be_focused()
     for _ in range(5):
         gallery.keyboard.press("ArrowDown")
+        expect(row).to_be_focused()
     expect(gallery.locator('.row[data-id="A_local.vtcm"]')).to_be_focused()
     gallery.keyboard.press("Enter")
     gallery.locator(".row[data-offer]").first.wait_for()
