@@ -28,7 +28,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 from propcache.api import cached_property
 from support.browser.page import back_in_gallery
 from support.sessions.served import Served, served
@@ -75,6 +75,10 @@ def chromium_path() -> str | None:
     return named or next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
+BOKEH_HIT_TEST = "multiline_indices given invalid value"
+"""An exception inside of Bokeh 3.9.2 that about one run in ten has where the mouse crosses the lines of parallel axes."""
+
+
 class WatchedPage:
     """A page with its errors. `lasts`: later tests may reuse it."""
 
@@ -84,8 +88,12 @@ class WatchedPage:
         self.page.set_default_timeout(20_000)
         self.problems: list[str] = []
         self.page.on("console", self._watch_console)
-        self.page.on("pageerror", lambda e: self.problems.append(f"exception: {e.stack or e}"))
+        self.page.on("pageerror", self._watch_exceptions)
         context.on("requestfailed", self._local_only)
+
+    def _watch_exceptions(self, error: Error) -> None:
+        if BOKEH_HIT_TEST not in str(error):
+            self.problems.append(f"exception: {error.stack or error}")
 
     def _watch_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
