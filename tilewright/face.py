@@ -313,12 +313,8 @@ def measure(
         found = schedule_of(programs)
         start = Schedule(found.original)
         programs = {"start": start} if structural_equal(start.func, found.func) else {"start": start, "schedule": found}
-    return _measure([_candidate(name, program, sizes) for name, program in programs.items()], seconds=seconds, cpu=cpu)
-
-
-def _candidate(name: str, program: Scheduled, sizes: Mapping[str, int] | None) -> Candidate:
-    schedule = schedule_of(program)
-    return Candidate(name, with_sizes(schedule.func, _sizes_of(program, sizes)).func, schedule.layouts)
+    candidates = [Candidate.of(name, schedule_of(p), _sizes_of(p, sizes)) for name, p in programs.items()]
+    return _measure(candidates, seconds=seconds, cpu=cpu)
 
 
 def lint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...engine.export.report_text import table
-from ...engine.measure import Compared, Spread, time_text
+from ...engine.measure import Compared, time_text
 
 
 def measured_text(compared: Compared) -> str:
@@ -18,7 +18,7 @@ def measured_text(compared: Compared) -> str:
         ratio = row.predicted_to_measured
         lines.append(
             [
-                row.times.name, _time_of(row.predicted_us), _time_of(warm and warm.median), _range(warm),
+                row.times.name, _time_of(row.predicted_us), _time_of(warm and warm.median), warm.range_text if warm else "",
                 _time_of(cold and cold.median), "" if ratio is None else f"{ratio:.2f}", row.times.refusal,
             ]
         )  # fmt: skip
@@ -55,10 +55,6 @@ def measured_json(compared: Compared) -> dict[str, object]:
 
 def _time_of(microseconds: float | None) -> str:
     return "" if microseconds is None else time_text(microseconds)
-
-
-def _range(spread: Spread | None) -> str:
-    return "" if spread is None else f"{time_text(spread.low)} to {time_text(spread.high)}"
 
 
 __all__ = ["measured_json", "measured_text"]

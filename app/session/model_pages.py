@@ -40,7 +40,7 @@ NO_VALUES: Mapping[str, str] = {}
 
 
 class ModelPage(Protocol):
-    """What the functions below need of a session."""
+    """The part of a session that these functions use."""
 
     state: State
     store: Store

@@ -46,8 +46,9 @@ def keep_measured(notebook: Path, programs: Sequence[PrimFunc], measured: Measur
 
 def kept_for(notebook: Path, func: PrimFunc) -> Kept | None:
     """The latest measurement of a program; None without one, or if the file cannot be read."""
-    wanted = program_id(func)
-    return next((kept for kept in reversed(_kept(notebook)) if kept.program == wanted), None)
+    known = _kept(notebook)
+    wanted = program_id(func) if known else ""
+    return next((kept for kept in reversed(known) if kept.program == wanted), None)
 
 
 def program_id(func: PrimFunc) -> str:

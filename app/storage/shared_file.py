@@ -202,11 +202,11 @@ class SharedFile:
         self._followers.join(follower)
 
     def present(self, follower: Follower, presence: Presence) -> None:
-        """Tell the other pages what this one shows."""
+        """Send the name and the selection of this page to the others."""
         self._followers.present(follower, presence)
 
     def others(self, follower: Follower) -> tuple[Presence, ...]:
-        """What the other pages show."""
+        """The names and selections of the other pages."""
         return self._followers.others(follower)
 
     def comes_from(self, source: str, text: str) -> None:

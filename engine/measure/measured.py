@@ -14,6 +14,11 @@ class Spread(msgspec.Struct, frozen=True):
     low: float
     high: float
 
+    @property
+    def range_text(self) -> str:
+        """The limits as text: "104 us to 108 us"."""
+        return f"{time_text(self.low)} to {time_text(self.high)}"
+
     @classmethod
     def of(cls, samples: Sequence[float]) -> Spread:
         """The spread of at least one sample; low and high are samples themselves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from ..execute import ExecuteError, ParameterLayout, given_in_layout, numpy_dtype, random_inputs, run_cost
 from ..ir import For, PrimFunc, Refusal, TilewrightError, build, walk
+from ..lower import with_sizes
 from ..processes.sandbox import SandboxLimits, confined_text
+from ..schedule import Schedule
 from ..script import to_script
 from .measured import Measured, Measurement
 from .protocol import Parameter, Program, Request, read_answer, write_request
@@ -33,6 +35,11 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     name: str
     func: PrimFunc
     layouts: Sequence[ParameterLayout] = ()
+
+    @classmethod
+    def of(cls, name: str, schedule: Schedule, sizes: Mapping[str, int]) -> Candidate:
+        """The program after a schedule, with numbers for its symbolic sizes."""
+        return cls(name, with_sizes(schedule.func, dict(sizes)).func, schedule.layouts)
 
 
 def measure(candidates: Sequence[Candidate], *, seconds: float = 10.0, cpu: str = "") -> Measured:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ....engine.hwsim import Machine, load_machine
 from ....engine.ir import TilewrightError, structural_equal
-from ....engine.lower import with_sizes
 from ....engine.measure import Candidate, Compared, measure
 from ...document import branches
 from ...storage.measurements import keep_measured
@@ -99,8 +98,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _candidate(name: str, found: Opened, count: int | None) -> Candidate:
-    schedule = found.notebook.states[-1 if count is None else count].schedule
-    return Candidate(name, with_sizes(schedule.func, found.sizes).func, schedule.layouts)
+    return Candidate.of(name, found.notebook.states[-1 if count is None else count].schedule, found.sizes)
 
 
 def _cycles(candidate: Candidate, machine: Machine) -> int | None:

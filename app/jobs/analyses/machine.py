@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ....engine.hwsim import Improvement, Machine, MachineParameter, Report, ranked, trials, tried
 from ....engine.ir import PrimFunc, TilewrightError
-from ....engine.lower import Plan, with_sizes
+from ....engine.lower import Plan
 from ....engine.measure import Candidate, Compared, measure
 from ....engine.schedule import Schedule
 from ...state.derived import MAX_TASKS, MEASURED, REPORT, Store, attempt, report_of, sizes_of
@@ -74,7 +74,7 @@ def timed(
     """The times of a program before and after a schedule beside those that the machine predicts, or why there are none."""
     named = {"start": start} if schedule.func is start.func else {"start": start, "now": schedule}
     try:
-        candidates = [Candidate(name, with_sizes(s.func, sizes).func, s.layouts) for name, s in named.items()]
+        candidates = [Candidate.of(name, schedule, sizes) for name, schedule in named.items()]
         measured = measure(candidates, seconds=MEASURE_SECONDS)
     except TilewrightError as error:
         return error

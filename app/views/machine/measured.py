@@ -58,7 +58,7 @@ def _row(row: TimedRow) -> MeasuredRow:
         row.times.name,
         "" if row.predicted_us is None else time_text(row.predicted_us),
         "" if warm is None else time_text(warm.median),
-        "" if warm is None else f"{time_text(warm.low)} to {time_text(warm.high)}",
+        "" if warm is None else warm.range_text,
         "" if ratio is None else f"{ratio:.2f}",
         row.times.refusal or row.times.difference or "",
     )

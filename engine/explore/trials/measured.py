@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from ...hwsim import Machine
-from ...lower import with_sizes
 from ...measure import Candidate, Compared, Measured, Measurement, measure
 from ...schedule import Schedule
 from ..space.model import Point, Space
@@ -54,7 +53,7 @@ def measured_trials(study: Study, most: int, *, seconds: float = 10.0, cpu: str 
 
 def _candidate(name: str, space: Space, point: Point | None) -> Candidate:
     schedule = Schedule(space.program) if point is None else space.schedule_at(point).schedule
-    return Candidate(name, with_sizes(schedule.func, space.sizes).func, schedule.layouts)
+    return Candidate.of(name, schedule, space.sizes)
 
 
 __all__ = ["START", "MeasuredTrials", "measured_trials"]

@@ -93,9 +93,13 @@ class Port:
         if self.until <= now:
             self.holder = IDLE
 
+    def _round_cycles(self) -> int:
+        """Returns the cycles of a round of whole bursts."""
+        return self.burst * len(self.wants)
+
     def _skip_rounds(self, now: int) -> None:
         """Skips whole rounds of whole bursts that leave every engine a remaining request."""
-        length = self.burst * len(self.wants)
+        length = self._round_cycles()
         rounds = min((now - self.until - 1) // length, (min(self.wants.values()) - 1) // self.burst)
         if rounds > 0:
             self.until += rounds * length

@@ -59,13 +59,8 @@ class CrowdPort(Port):
             self.wants.pop(engine)
             self._done[engine] = at + granted
 
-    def _skip_rounds(self, now: int) -> None:
-        length = self.burst * sum(self._sharing[engine] for engine in self.wants)
-        rounds = min((now - self.until - 1) // length, (min(self.wants.values()) - 1) // self.burst)
-        if rounds > 0:
-            self.until += rounds * length
-            for engine in self.wants:
-                self.wants[engine] -= rounds * self.burst
+    def _round_cycles(self) -> int:
+        return self.burst * sum(self._sharing[engine] for engine in self.wants)
 
     def key(self, now: int) -> tuple[int, ...]:
         done = [n for engine, at in sorted(self._done.items()) if at > now for n in (engine, at - now)]
