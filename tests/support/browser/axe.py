@@ -7,6 +7,8 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
+from .page import until_still
+
 ALL = {
     "resultTypes": ["violations"],
     "preload": False,
@@ -14,13 +16,6 @@ ALL = {
 CONTRAST = {**ALL, "runOnly": ["color-contrast"]}
 
 RUN = "([place, options]) => axe.run(place, options).then((found) => found.violations)"
-
-STILL = """() => {
-    const isStill = (root) => root.getAnimations().every((animation) => animation.playState !== "running")
-        && [...root.querySelectorAll("*")].every((element) => !element.shadowRoot || isStill(element.shadowRoot));
-    return isStill(document);
-}"""
-
 
 def assert_no_violations(page: Page, place: str = "html") -> None:
     """Check a screen by all rules in its theme, and by the rule of contrast in the other theme.
@@ -30,7 +25,7 @@ def assert_no_violations(page: Page, place: str = "html") -> None:
     theme = page.locator("html").get_attribute("data-theme") or "light"
     # Colours and rows fade in: a transitional colour has no defined contrast.
     page.emulate_media(reduced_motion="reduce")
-    page.wait_for_function(STILL)
+    until_still(page)
     found = _violations(page, place, ALL)
     _show(page, "light" if theme == "dark" else "dark")
     found += _violations(page, place, CONTRAST)

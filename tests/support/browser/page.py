@@ -12,6 +12,14 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from tilewright import static
 
 
+STILL = """() => {
+    const ends = (animation) => Number.isFinite(animation.effect.getComputedTiming().endTime);
+    const isStill = (root) => root.getAnimations().every((animation) => animation.playState !== "running" || !ends(animation))
+        && [...root.querySelectorAll("*")].every((element) => !element.shadowRoot || isStill(element.shadowRoot));
+    return isStill(document);
+}"""
+
+
 def open_example(page: Page, name: str) -> None:
     """Open an example from the gallery, by its card."""
     page.locator(f'[data-example="{name}"]').click()
@@ -124,6 +132,11 @@ def tree_text(page: Page) -> list[str]:
         .map((part) => part.innerText ?? "").join(" "))"""
     rows = page.get_by_role("tree").get_by_role("treeitem")
     return [" ".join(text.split()) for text in rows.evaluate_all(script)]
+
+
+def until_still(page: Page) -> None:
+    """Wait for the end of the transitions and moves that run; those without end are left out."""
+    page.wait_for_function(STILL)
 
 
 def until(page: Page, holds: Callable[[], bool], timeout: int = 5_000) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from playwright.sync_api import Page
 
 from .cut_text import unreadable_texts
+from .page import until_still
 
 SIZES = ((1280, 720), (1440, 900), (1920, 1080), (1000, 700), (640, 360))
 """640x360 is 1280x720 at 200 %."""
@@ -38,6 +39,7 @@ def wrong_texts(page: Page, view: str, sizes: Iterable[tuple[int, int]] = SIZES)
     for width, height in sizes:
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate(FRAMES)
+        until_still(page)  # a row that moves covers others
         found += [f"{view} at {width}: {text}" for text in unreadable_texts(page)]
     page.set_viewport_size({"width": 1280, "height": 800})
     return found
