@@ -17,6 +17,7 @@ CONTRAST = {**ALL, "runOnly": ["color-contrast"]}
 
 RUN = "([place, options]) => axe.run(place, options).then((found) => found.violations)"
 
+
 def assert_no_violations(page: Page, place: str = "html") -> None:
     """Check a screen by all rules in its theme, and by the rule of contrast in the other theme.
 

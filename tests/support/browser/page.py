@@ -11,7 +11,6 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tilewright import static
 
-
 STILL = """() => {
     const ends = (animation) => Number.isFinite(animation.effect.getComputedTiming().endTime);
     const isStill = (root) => root.getAnimations().every((animation) => animation.playState !== "running" || !ends(animation))
