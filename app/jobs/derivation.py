@@ -6,17 +6,15 @@ schedule so far.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ...engine.cancellation import CancellationToken, Cancelled, running_under
-from ...engine.ir import TilewrightError, internal_error
+from ...engine.ir import TilewrightError
 from ..document.holes import deriving
 from ..state.model import Derivation, DerivedSchedule
 from .event_loop import EventLoop
-from .search_slots import SearchSlots
+from .search_slots import SearchSlots, SearchThread
 
 LONGEST_S = 10.0
 
@@ -36,37 +34,27 @@ class DerivationJob:
         on_end: OnEnd,
     ) -> None:
         self.derivation = derivation
-        self._event_loop = event_loop
         self._slots = slots
         self._on_better = on_better
         self._on_end = on_end
-        self._token = CancellationToken()
+        self._thread = SearchThread("this derivation", slots, event_loop, self._run, self._fail)
 
     def start(self) -> DerivationJob:
-        threading.Thread(target=self._run, name="derivation", daemon=True).start()
+        self._thread.start()
         return self
 
     def stop(self) -> None:
         """Cancel the derivation: nothing further is delivered."""
-        self._token.cancel()
+        self._thread.stop()
 
     # In the thread.
 
     def _run(self) -> None:
-        with self._slots.slot(self._token) as has_slot:
-            if not has_slot:
-                return
-            try:
-                with running_under(self._token):
-                    found = self._derive()
-            except Cancelled:
-                return
-            except Exception as error:
-                known = error if isinstance(error, TilewrightError) else None
-                failed = known or TilewrightError(internal_error(error, "this derivation"))
-                self._deliver(lambda: self._on_end(None, failed))
-                return
-        self._deliver(lambda: self._on_end(found, None))
+        found = self._derive()
+        self._thread.deliver(lambda: self._on_end(found, None))
+
+    def _fail(self, error: TilewrightError) -> None:
+        self._thread.deliver(lambda: self._on_end(None, error))
 
     def _derive(self) -> DerivedSchedule | None:
         derivation, began = self.derivation, time.monotonic()
@@ -81,15 +69,12 @@ class DerivationJob:
         ):
             if start is not None:
                 found = better = DerivedSchedule(start.space, start.outcome, time.monotonic() - began, derivation.keep)
-                self._deliver(lambda better=better: self._on_better(better))
+                self._thread.deliver(lambda better=better: self._on_better(better))
         return found
 
     def _database(self) -> Path | None:
         """The database of found schedules; that of the folder only for a notebook in a file."""
         return self._slots.database_for(self.derivation.path)
-
-    def _deliver(self, call: Callable[[], None]) -> None:
-        self._event_loop.soon(lambda: None if self._token.is_cancelled else call())
 
 
 __all__ = ["LONGEST_S", "DerivationJob"]

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from ...engine.cancellation import CancellationToken, Cancelled, checkpoint, running_under
+from ...engine.cancellation import checkpoint
 from ...engine.explore import Progress, Status, Verifier, search_from
-from ...engine.ir import Refusal, TilewrightError
+from ...engine.ir import TilewrightError
 from ...engine.lower import with_sizes
 from ..actions.exploring import EndDerivation, EndSearch
 from ..document import Notebook
@@ -29,7 +29,7 @@ from ..state.model import Derivation, DerivedSchedule, Exploration, SearchReques
 from ..state.search_results import DERIVED, FOUND, Found, found_now
 from .derivation import DerivationJob
 from .event_loop import EventLoop
-from .search_slots import SearchSlots
+from .search_slots import SearchSlots, SearchThread
 from .study_files import file_name, load_search, record_search
 
 UPDATE_MS = 250
@@ -54,13 +54,12 @@ class Search:
         self._file = file
         self._on_results = on_results
         self._lock = threading.Lock()
-        self._token = CancellationToken()
+        self._thread = SearchThread("the search", slots, event_loop, self._search, self._fail)
         self._is_scheduled = False
         self._trials, self._at = list(known.trials), list(known.at)
         self._numbers = {trial.number for trial in known.trials}
         self._before, self._began = known.seconds, 0.0
         self._latest = msgspec.structs.replace(known, status="waiting", error=None, checking=None)
-        self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> Search:
         self._thread.start()
@@ -68,7 +67,7 @@ class Search:
 
     def stop(self) -> None:
         """Cancel the search: its updates end now, its thread at the next checkpoint."""
-        self._token.cancel()
+        self._thread.stop()
 
     @property
     def latest(self) -> Found:
@@ -77,25 +76,10 @@ class Search:
 
     # In the thread.
 
-    def _run(self) -> None:
-        with self._slots.slot(self._token) as has_slot:
-            if not has_slot:
-                return
-            self._began = time.monotonic()
-            self._update(status="running")
-            try:
-                with running_under(self._token):
-                    self._search()
-            except Cancelled:
-                pass
-            except TilewrightError as error:
-                self._update(status="failed", error=error)
-            except Exception as error:
-                refusal = Refusal("search-failed", f"the search failed: {type(error).__name__}: {str(error)[:300]}")
-                self._update(status="failed", error=TilewrightError(refusal))
-
     def _search(self) -> None:
         request = self.request
+        self._began = time.monotonic()
+        self._update(status="running")
         if request.notebook.document.path is not None and self._file.parent.name == "explore":
             with suppress(OSError):  # then a later page cannot resume it; the study itself reports disk errors
                 record_search(request.notebook.document.path, request)
@@ -116,6 +100,9 @@ class Search:
         self._update(
             status="ended", offers=offers, front=front, total=study.total, checking=None, warm_start=study.warm_start
         )
+
+    def _fail(self, error: TilewrightError) -> None:
+        self._update(status="failed", error=error)
 
     def _database(self) -> Path | None:
         """The database of found schedules; that of the folder only for a notebook in a file."""
@@ -147,7 +134,7 @@ class Search:
         already."""
         with self._lock:
             self._latest = msgspec.structs.replace(self._latest, seconds=self._seconds, **known)
-            if self._token.is_cancelled or (self._is_scheduled and not soon):
+            if self._thread.is_stopped or (self._is_scheduled and not soon):
                 return
             self._is_scheduled = True
         self._event_loop.soon(self._send if soon else lambda: self._event_loop.after(UPDATE_MS, self._send))
@@ -161,7 +148,7 @@ class Search:
             counts: dict[Status, int] = dict(Counter(trial.outcome.status for trial in trials))
             self._latest = msgspec.structs.replace(self._latest, trials=trials, at=tuple(self._at), counts=counts)
             latest = self._latest
-        if not self._token.is_cancelled:
+        if not self._thread.is_stopped:
             self._on_results(latest)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ...engine.cancellation import CancellationToken, Cancelled, running_under
-from ...engine.ir import TilewrightError, internal_error
+from ...engine.ir import TilewrightError
 from ...engine.network import NetworkProgress
 from ..document.networks import explore_model
 from ..limits import LIMITS
@@ -18,7 +16,7 @@ from ..state.model import State
 from ..state.open_model import ModelSearch
 from ..state.search_results import MODEL_FOUND, ModelFound
 from .event_loop import EventLoop
-from .search_slots import SearchSlots
+from .search_slots import SearchSlots, SearchThread
 
 
 class ModelSearchJob:
@@ -28,19 +26,19 @@ class ModelSearchJob:
         self, search: ModelSearch, event_loop: EventLoop, slots: SearchSlots, on_found: Callable[[ModelFound], None]
     ) -> None:
         self.search = search
-        self._event_loop, self._slots, self._on_found = event_loop, slots, on_found
-        self._token = CancellationToken()
+        self._slots, self._on_found = slots, on_found
+        self._thread = SearchThread("the search", slots, event_loop, self._explore, self._fail)
         self._latest = ModelFound("waiting", seconds_left=search.seconds)
         self._until = 0.0
 
     def start(self) -> ModelSearchJob:
         self._tell(self._latest)
-        threading.Thread(target=self._run, name="model search", daemon=True).start()
+        self._thread.start()
         return self
 
     def stop(self) -> None:
         """Stop the search: its schedules stay, and it tells nothing more."""
-        self._token.cancel()
+        self._thread.stop()
 
     @property
     def stopped(self) -> ModelFound:
@@ -48,25 +46,12 @@ class ModelSearchJob:
         left = max(0.0, self._until - time.monotonic()) if self._until else self.search.seconds
         return replace(self._latest, status="stopped", seconds_left=left)
 
-    def _run(self) -> None:
-        with self._slots.slot(self._token) as has_slot:
-            if not has_slot:
-                return
-            self._until = time.monotonic() + self.search.seconds
-            self._tell(replace(self._latest, status="running"))
-            try:
-                with running_under(self._token):
-                    self._explore()
-            except Cancelled:
-                return
-            except TilewrightError as error:
-                self._tell(replace(self._latest, status="failed", error=error))
-            except Exception as error:
-                failed = TilewrightError(internal_error(error, "the search"))
-                self._tell(replace(self._latest, status="failed", error=failed))
+    # In the thread.
 
     def _explore(self) -> None:
         search = self.search
+        self._until = time.monotonic() + search.seconds
+        self._tell(replace(self._latest, status="running"))
         study = explore_model(
             search.path,
             search.machine,
@@ -76,7 +61,7 @@ class ModelSearchJob:
             again=search.again,
             database=self._slots.database_for(search.path),
             watch=self._watch,
-            stop=lambda: self._token.is_cancelled,
+            stop=lambda: self._thread.is_stopped,
         )
         reasons = tuple(f"{k.name}: {k.study.message}" for k in study.refused if k.study is not None)
         self._tell(
@@ -104,14 +89,12 @@ class ModelSearchJob:
             )
         )
 
+    def _fail(self, error: TilewrightError) -> None:
+        self._tell(replace(self._latest, status="failed", error=error))
+
     def _tell(self, found: ModelFound) -> None:
         self._latest = found
-
-        def send() -> None:
-            if not self._token.is_cancelled:
-                self._on_found(found)
-
-        self._event_loop.soon(send)
+        self._thread.deliver(lambda: self._on_found(found))
 
 
 class ModelSearches:

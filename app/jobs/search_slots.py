@@ -1,16 +1,18 @@
-"""The limit on concurrent searches of a server."""
+"""The limit on concurrent searches of a server, and the thread of one of them."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...engine.cancellation import CancellationToken
+from ...engine.cancellation import CancellationToken, Cancelled, running_under
+from ...engine.ir import TilewrightError, internal_error
 from ..limits import LIMITS
 from ..storage.databases import DatabaseChoice
+from .event_loop import EventLoop
 
 FOLDER_DATABASES = DatabaseChoice()
 
@@ -51,4 +53,50 @@ class SearchSlots:
                 self._changed.notify_all()
 
 
-__all__ = ["FOLDER_DATABASES", "SearchSlots"]
+class SearchThread:
+    """A thread that does `work` in a slot, until it ends or is stopped. `on_error` receives the error that ended it, in the thread; `doing`
+    names the work in the message about a bug."""
+
+    def __init__(
+        self,
+        doing: str,
+        slots: SearchSlots,
+        event_loop: EventLoop,
+        work: Callable[[], None],
+        on_error: Callable[[TilewrightError], None],
+    ) -> None:
+        self._doing, self._slots, self._event_loop = doing, slots, event_loop
+        self._work, self._on_error = work, on_error
+        self._token = CancellationToken()
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name=self._doing, daemon=True).start()
+
+    def stop(self) -> None:
+        """Cancel the work: nothing further is delivered, and the thread ends at its next checkpoint."""
+        self._token.cancel()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._token.is_cancelled
+
+    def deliver(self, call: Callable[[], None]) -> None:
+        """Call on the event loop, unless the work is stopped before."""
+        self._event_loop.soon(lambda: None if self.is_stopped else call())
+
+    def _run(self) -> None:
+        with self._slots.slot(self._token) as has_slot:
+            if not has_slot:
+                return
+            try:
+                with running_under(self._token):
+                    self._work()
+            except Cancelled:
+                pass
+            except TilewrightError as error:
+                self._on_error(error)
+            except Exception as error:
+                self._on_error(TilewrightError(internal_error(error, self._doing)))
+
+
+__all__ = ["FOLDER_DATABASES", "SearchSlots", "SearchThread"]
