@@ -474,7 +474,7 @@ export interface EngineLane {
   kind: string;
   busy: number;
   tasks: number;
-  waits: Partial<Record<"data" | "slot" | "port" | "issue" | "unit" | "idle", number>>;
+  waits: Partial<Record<"data" | "slot" | "flag" | "port" | "issue" | "unit" | "idle", number>>;
 }
 
 /** The peak operations per cycle of a compute engine; one with tasks is `used`. */
@@ -489,7 +489,7 @@ export interface EngineTotals {
   name: string;
   tasks: number;
   busy: number;
-  waits: Partial<Record<"data" | "slot" | "port" | "issue" | "unit" | "idle", number>>;
+  waits: Partial<Record<"data" | "slot" | "flag" | "port" | "issue" | "unit" | "idle", number>>;
 }
 
 /** The work of an engine: bars with start, end, colour and words; or colours with the busy share of each stretch. */
@@ -1376,7 +1376,7 @@ export interface PathAnswer {
   lanes: string[];
 }
 
-/** Cycles of the critical path in which `block` runs on `engine`, and the cause for which the next task of the path waits for it. Causes are "engine" (the engine itself), "data" or "slot" of `buffer`, "issue" (a place in its queue), and "end" (the end of the run). The cycles of "port" are those in which such tasks themselves wait for a shared port. */
+/** Cycles of the critical path in which `block` runs on `engine`, and the cause for which the next task of the path waits for it. Causes are "engine" (the engine itself), "data" or "slot" of `buffer`, the "flag" named in `buffer`, "issue" (a place in its queue), and "end" (the end of the run). The cycles of "port" are those in which such tasks themselves wait for a shared port. */
 export interface PathPart {
   engine: string;
   block: string;
@@ -1743,7 +1743,7 @@ export interface StallFix {
 /** A kind of stall: `what` is the awaited slot, port, queue or engine; `block` holds it, and `row` is its row of the tree. */
 export interface StallKind {
   lane: number;
-  cause: "data" | "slot" | "port" | "issue" | "unit" | "idle";
+  cause: "data" | "slot" | "flag" | "port" | "issue" | "unit" | "idle";
   what: string;
   buffer: string;
   block: string;

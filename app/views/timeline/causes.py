@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Cause = Literal["data", "slot", "port", "issue", "unit", "idle"]
+Cause = Literal["data", "slot", "flag", "port", "issue", "unit", "idle"]
 """The causes of stalls: those of the replay, the turn of another engine of a unit, and the time after an engine's last task."""
 
 
@@ -19,6 +19,7 @@ class Hatch(NamedTuple):
 HATCHES = {
     "forward": Hatch("M0 6 6 0M-1 1 1-1M5 7 7 5", 1.3, "/"),
     "back": Hatch("M0 0 6 6M-1 5 1 7M5-1 7 1", 1.3, "\\"),
+    "cross": Hatch("M0 6 6 0M0 0 6 6", 1.0, "x"),
     "dots": Hatch("M1.5 1.5h.01M4.5 4.5h.01", 2.2, "."),
     "upright": Hatch("M1.5 0V6M4.5 0V6", 1.3, "|"),
     "level": Hatch("M0 1.5H6M0 4.5H6", 1.3, "-"),
@@ -44,6 +45,7 @@ class StallCause(NamedTuple):
 CAUSES: dict[str, StallCause] = {
     "data": StallCause("operand", "operand not ready", "forward", "{block} is still filling {what}"),
     "slot": StallCause("slot", "no free slot", "back", "{block} still uses {what}"),
+    "flag": StallCause("flag", "flag not set", "cross", "{block} ends before the {what}"),
     "port": StallCause("port", "port contention", "dots", "other engines transfer bursts through the {what}"),
     "issue": StallCause("queue", "queue full", "upright", "the task could not be issued to the {what}"),
     "unit": StallCause("unit", "unit busy", "level", "{what} runs on the same unit"),

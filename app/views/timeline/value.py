@@ -303,9 +303,9 @@ def window_value(report: Report, store: Store, start: int, end: int, *, folded: 
 
 
 def _cells_of(cells: tuple[int, ...], data: TimelineData) -> list[tuple[int, str]]:
-    """The engine's numbers of cells, with their labels."""
+    """The engine's numbers of cells of buffers, with their labels."""
     places = data.report.program.places
-    return [(cell, places.of_cell[cell].label(cell)) for cell in cells]
+    return [(cell, places.of_cell[cell].label(cell)) for cell in cells if not places.is_token(cell)]
 
 
 def path_value(report: Report, store: Store, start: int, end: int, ticket: int = 0) -> PathAnswer:

@@ -15,17 +15,20 @@ from math import prod
 
 import msgspec
 
-from ...ir import Buffer, PrimFunc, build
+from ...ir import Buffer, IntImm, PrimFunc, build
 from ...ir import dtype as dt
 from ..errors import refuse
 from ..machine.model import Machine
 from ..machine.parts import Memory
 from ..tasks.grid import Values
 from ..tasks.lifetimes import lifetimes_of
-from ..tasks.nest import AllocationSite, Nest
+from ..tasks.nest import AllocationSite, Nest, leaves_of
 from ..tile_layouts.products import matrix_unit
 from ..tile_layouts.stored import ROW_MAJOR, StoredLayout, stored_layouts
 from .allocation import ANY, Chunk, ChunkSpot, allocate, largest_live
+
+MAX_TOKENS = 64
+"""The largest number of a flag that is told from others."""
 
 
 class Placement(msgspec.Struct, frozen=True, eq=False):
@@ -85,6 +88,8 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
 
     def label(self, cell: int) -> str:
         """The displayed name of a cell: "A#0" for slot 0, "A" with a single slot."""
+        if self.site.own_axis is not None:
+            return f"{self.buffer.name}#{cell - self.first_cell}"
         return f"{self.buffer.name}#{self.slot_of(cell)}" if self.slots > 1 else self.buffer.name
 
 
@@ -109,6 +114,11 @@ class Places(msgspec.Struct, frozen=True, eq=False):
     of_cell: tuple[Placement, ...]
     use: dict[str, MemoryUse]
     sharing: dict[int, tuple[int, ...]]
+    tokens: Mapping[str, range] = {}
+    """The cells of the tokens of flags and barriers, without a byte, by name. They are behind those of the buffers."""
+
+    def is_token(self, cell: int) -> bool:
+        return self.of_cell[cell].buffer.name in self.tokens
 
     @property
     def peaks(self) -> dict[str, int]:
@@ -153,7 +163,24 @@ def place(machine: Machine, nest: Nest, func: PrimFunc | None = None) -> Places:
         )
         of_cell += [placements[-1]] * len(request.blocks)
     by_buffer = {p.buffer: p for p in placements}
-    return Places(machine, tuple(placements), by_buffer, tuple(of_cell), use, _sharing(of_cell))
+    sharing = _sharing(of_cell)
+    tokens: dict[str, range] = {}
+    for name, count in _tokens(nest).items():
+        tokens[name] = range(len(of_cell), len(of_cell) + count)
+        site = AllocationSite(Buffer(name, (IntImm(count),), "int8", machine.far.scope))
+        nowhere = (0,) * count
+        of_cell += [Placement(site, True, machine.far, count, 0, len(of_cell), nowhere, nowhere)] * count
+    return Places(machine, tuple(placements), by_buffer, tuple(of_cell), use, sharing, tokens)
+
+
+def _tokens(nest: Nest) -> dict[str, int]:
+    """Returns the tokens of flags and barriers by name, each with the largest number of one and 1; 1 if that is not known."""
+    found: dict[str, int] = {}
+    for leaf in leaves_of(nest.children):
+        for name, index in (*leaf.awaits, *leaf.signals):
+            high = nest.analyzer.bounds(index).high
+            found[name] = max(found.get(name, 1), 1 + high if high is not None and high < MAX_TOKENS else 1)
+    return found
 
 
 def bytes_of_sites(machine: Machine, nest: Nest) -> dict[AllocationSite, tuple[Memory, int]]:
@@ -200,6 +227,9 @@ def _request(machine: Machine, nest: Nest, site: AllocationSite, layouts: Layout
     lead = site.lead
     parts = prod(shape[int(site.indexed) : lead])
     part_bytes = _elements(buffer, lead, shape[lead:]) * dt.size_bytes(buffer.dtype)
+    if site.own_axis is not None:
+        parts = shape[site.own_axis]
+        part_bytes //= parts
     part_bytes *= prod(loop.extent for loop in site.threads)
     matrix, stored = layouts.get(buffer.name, ((), ROW_MAJOR))
     order: tuple[int, Values] | None = None

@@ -17,8 +17,8 @@ from typing import Literal
 
 import msgspec
 
-Cause = Literal["issue", "data", "slot", "port"]
-CAUSES: tuple[Cause, ...] = ("issue", "data", "slot", "port")
+Cause = Literal["issue", "data", "slot", "port", "flag"]
+CAUSES: tuple[Cause, ...] = ("issue", "data", "slot", "port", "flag")
 ISSUE, DATA, SLOT = 0, 1, 2
 
 NOBODY = -1
@@ -48,7 +48,8 @@ class Variant(msgspec.Struct, frozen=True):
 class TaskStall(msgspec.Struct, frozen=True):
     """A stall of a task's engine for `cycles`: cause "data" until `cell` is filled, "slot" until it is free, by a task of variant `by`;
     cause "issue" for the task itself, because the queue of engine `by` was full (`cell` is NOBODY); cause "port" while it ran, for bursts
-    of others on the port whose number is `cell`. `cycles` are compressed time; a stall that `skips` lasts for repeats too.
+    of others on the port whose number is `cell`; cause "flag" is "data" of a cell without data, a token. `cycles` are compressed time; a
+    stall that `skips` lasts for repeats too.
     """
 
     task: int

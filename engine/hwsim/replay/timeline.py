@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 from propcache.api import cached_property
 
 from ...cancellation import checkpoint
@@ -271,11 +272,19 @@ def timeline_of(program: TaskProgram, simulated: Simulated, chip: ChipRun | None
         _of(numbers, [v.engine for v in variants]),
         np.array(clocks.units, np.int64),
         tuple(clocks.free),
-        clocks.stalls,
+        _with_flags(program, clocks.stalls),
         simulated.repeats,
         cycles,
         chip,
     )
+
+
+def _with_flags(program: TaskProgram, stalls: list[TaskStall]) -> list[TaskStall]:
+    """Returns the stalls; those on tokens are stalls on flags."""
+    places = program.places
+    if not places.tokens:
+        return stalls
+    return [replace(s, cause="flag") if s.cause == "data" and places.is_token(s.cell) else s for s in stalls]
 
 
 def _of(numbers: Column, table: Sequence[int]) -> Column:

@@ -19,8 +19,8 @@ from ..tasks.tree import TaskProgram
 class PathPart(msgspec.Struct, frozen=True):
     """Cycles of the critical path in which `block` runs on `engine`, and the cause for which the next task of the path waits for it.
 
-    Causes are "engine" (the engine itself), "data" or "slot" of `buffer`, "issue" (a place in its queue), and "end" (the end of the run).
-    The cycles of "port" are those in which such tasks themselves wait for a shared port.
+    Causes are "engine" (the engine itself), "data" or "slot" of `buffer`, the "flag" named in `buffer`, "issue" (a place in its queue),
+    and "end" (the end of the run). The cycles of "port" are those in which such tasks themselves wait for a shared port.
     """
 
     engine: str

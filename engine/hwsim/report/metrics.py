@@ -122,7 +122,7 @@ def _engines(
         for mate in range(len(busy)):
             if mate != number and units[mate] == unit and taken[mate]:
                 waits[number][UNIT, "", machine.engines[mate].name] = taken[mate]
-        stall = {str(cause): stalls[number][cause] for cause in CAUSES}
+        stall = {str(cause): stalls[number][cause] for cause in CAUSES if cause != "flag" or program.places.tokens}
         stall[UNIT] = sum(cycles for (cause, *_), cycles in waits[number].items() if cause == UNIT)
         stall[IDLE] = timeline.cycles - last[unit]
         found[engine.name] = EngineReport(

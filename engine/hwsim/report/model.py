@@ -32,8 +32,9 @@ class Origin(msgspec.Struct, frozen=True):
 class Wait(msgspec.Struct, frozen=True):
     """Stall cycles of an engine, in all, by cause.
 
-    "data" (not available yet) and "slot" (not free yet) are stalls on `buffer`, held by `block`; "issue" is a task delayed by a full queue,
-    "port" bursts of others on a port or bus, "unit" another engine of its unit (named in `block`), at work or stalled itself.
+    "data" (not available yet) and "slot" (not free yet) are stalls on `buffer`, held by `block`; "issue" is a task delayed by a full
+    queue, "port" bursts of others on a port or bus, "flag" a flag or barrier of the program, named in `buffer`, that follows `block`,
+    "unit" another engine of its unit (named in `block`), at work or stalled itself.
 
     `origin` is the schedule step that introduced the block, or the buffer: known if the schedule is (`export.attributed`).
     """
@@ -46,8 +47,8 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class EngineReport(msgspec.Struct, frozen=True):
-    """Cycles of an engine. `busy` and all of `stall` (by cause: "issue", "data", "slot", "port", "unit", "idle" after the last task of its
-    unit) sum to the makespan.
+    """Cycles of an engine. `busy` and all of `stall` (by cause: "issue", "data", "slot", "port", "flag" in programs with flags, "unit",
+    "idle" after the last task of its unit) sum to the makespan.
     """
 
     kind: str
@@ -302,7 +303,9 @@ class Segments(Sequence[Segment]):
             variant = program.variants[number]
             template = program.templates[variant.template]
             reads, writes = (
-                tuple(dict.fromkeys(program.places.of_cell[c].label(c) for c in cells))
+                tuple(
+                    dict.fromkeys(program.places.of_cell[c].label(c) for c in cells if not program.places.is_token(c))
+                )
                 for cells in (variant.replay.reads, variant.writes)
             )
             engine = program.machine.engines[template.engine].name

@@ -53,6 +53,8 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
+from ...script.tilelang.names import AWAITS, SIGNALS
+from ...script.tilelang.sync.slots import slot_axes
 from ..errors import MachineError, refuse
 from .grid import UnknownValueError, axes, values
 from .threads import THREAD, is_grid, is_threads, launched, require_equal_extents
@@ -107,12 +109,19 @@ def buffers_of(piece: Piece) -> set[Buffer]:
     return loaded | stored | {region.buffer for region, _ in piece.touches}
 
 
+Token = tuple[str, Expr]
+"""What a flag or barrier of the program orders: a name and a number."""
+
+
 class ComputeBlock(msgspec.Struct, frozen=True, eq=False):
-    """A block without nested blocks (or statements outside of such). `engine` is the annotated one, if any."""
+    """A block without nested blocks (or statements outside of such). `engine` is the annotated one, if any. It awaits tokens that other
+    blocks signal when they end."""
 
     block: Block
     pieces: tuple[Piece, ...]
     engine: str | None = None
+    awaits: tuple[Token, ...] = ()
+    signals: tuple[Token, ...] = ()
 
 
 class LoopNode(msgspec.Struct, frozen=True, eq=False):
@@ -147,6 +156,7 @@ class AllocationSite(msgspec.Struct, frozen=True, eq=False):
     indexed: bool = False
     banks: Banks = ()
     threads: tuple[Loop, ...] = ()
+    slot_axis: int | None = None  # the axis of slots that the text of a kernel divides the buffer into
 
     @property
     def depth(self) -> int:
@@ -160,6 +170,11 @@ class AllocationSite(msgspec.Struct, frozen=True, eq=False):
         """Returns the number of leading axes that select a separately placed part."""
         separators = self.buffer.axis_separators
         return separators[0] if separators else int(self.indexed)
+
+    @property
+    def own_axis(self) -> int | None:
+        """Returns the axis of the slots that the text divides the buffer into, behind that of its versions."""
+        return None if self.slot_axis is None or self.buffer.axis_separators else self.slot_axis + int(self.indexed)
 
 
 class Nest(msgspec.Struct, frozen=True, eq=False):
@@ -222,6 +237,7 @@ class _Reader:
             raise MachineError(error.refusal) from error
         self.doubled = marked_buffers(func)
         self.versioned = versioned
+        self.slot_axes = slot_axes(func)
 
     def read(self, stmt: Stmt, around: _Around) -> list[NestNode]:
         checkpoint()
@@ -399,7 +415,12 @@ class _Reader:
 
     def _leaf(self, around: _Around, pieces: tuple[Piece, ...]) -> ComputeBlock:
         block = around.block or Block("", (), (), (), Evaluate(IntImm(0)))
-        return ComputeBlock(block, pieces, around.engine)
+        return ComputeBlock(block, pieces, around.engine, self._tokens(block, AWAITS), self._tokens(block, SIGNALS))
+
+    def _tokens(self, block: Block, key: str) -> tuple[Token, ...]:
+        found = next((value for name, value in block.annotations if name == key), ())
+        assert isinstance(found, tuple)
+        return tuple((name.value, self._expr(index)) for name, index in found)
 
     def _in_threads(self, piece: Piece, around: _Around) -> Piece:
         """Drops the loops of threads that a piece does not depend on: virtual ones, and those that an inner loop repeats."""
@@ -418,7 +439,8 @@ class _Reader:
         for buffer in buffers:
             banks = placed.get(buffer.name, ())
             threads = tuple(loop for stmt, loop in around.threads if not is_shared_over(buffer.scope, stmt))
-            site = AllocationSite(buffer, around.loops, banks=banks, threads=threads)
+            own = self.slot_axes.get(buffer.name)
+            site = AllocationSite(buffer, around.loops, banks=banks, threads=threads, slot_axis=own)
             if buffer in self.versioned:
                 slots = build.int_value(buffer.shape[0]) or 1
                 site = msgspec.structs.replace(site, slots=slots, indexed=True)

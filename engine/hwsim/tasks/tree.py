@@ -28,7 +28,7 @@ from .grid import UnknownValueError, is_known, used_vars, values
 from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
 from .periodicity import IterationClass, Run, runs_of, together
 from .triangles import SHORT, TriangleLevel, growing
-from .variants import TaskVariant, Variants, part_of, pieces_of
+from .variants import TaskVariant, Tokens, Variants, part_of, pieces_of
 from .work import Access, read_pieces
 
 MAX_KINDS = 1 << 12
@@ -333,8 +333,12 @@ class _Builder:
         self.shared.append({})
         engine = choices[0].engine
         instances = None if waits is None else waits.reshape([loop.extent for loop in outer])
+        leaves = [c.leaf for c in choices]
+        tokens = Tokens(
+            tuple(t for leaf in leaves for t in leaf.awaits), tuple(t for leaf in leaves for t in leaf.signals)
+        )
         variants = Variants(self.variants, number, engine, self.units[engine], outer, pieces, self.places, self.nest.analyzer,
-                            self.shared[number], instances)  # fmt: skip
+                            self.shared[number], instances, tokens)  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
 

@@ -25,7 +25,7 @@ from ..replay.clocks import Variant
 from .geometry import Layout, TaskDomain, at_points, domain
 from .grid import MAX_POINTS, UnknownValueError, Values, axes, is_known, used_vars, values
 from .large.uneven_splits import join_uneven_splits
-from .nest import Loop
+from .nest import Loop, Token
 from .periodicity import IterationClass
 from .representatives import Representatives
 from .work import Access, Work
@@ -133,11 +133,42 @@ def pieces_of(
 
 def part_of(placement: Placement, access: Access, analyzer: Analyzer) -> Expr:
     """Returns the part of its buffer that an access is to: the first group of axes, row-major, including an indexed slot."""
-    lead = placement.site.lead
+    lead, own = placement.site.lead, placement.site.own_axis
     part: Expr = build.const(0, "int32")
     for index, extent in zip(access.indices[:lead], placement.buffer.shape[:lead], strict=True):
         part = build.add(build.mul(part, extent), index)
+    if own is not None:
+        part = build.add(build.mul(part, placement.buffer.shape[own]), access.indices[own])
     return analyzer.simplify(part)
+
+
+class Tokens(msgspec.Struct, frozen=True, eq=False):
+    """The tokens that the tasks of a template await and signal."""
+
+    awaits: tuple[Token, ...] = ()
+    signals: tuple[Token, ...] = ()
+
+    def cells(self, places: Places) -> tuple[int, ...]:
+        """Returns the cells of all of them."""
+        return tuple(cell for name, _ in (*self.awaits, *self.signals) for cell in places.tokens[name])
+
+    def at(self, places: Places, at: Mapping[Var, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Returns the cells that a task awaits and signals; all of a name whose number is not known."""
+        found: list[dict[int, None]] = [{}, {}]
+        for side, tokens in zip(found, (self.awaits, self.signals), strict=True):
+            for name, index in tokens:
+                cells = places.tokens[name]
+                try:
+                    number = int(values(index, at)) if {*free_vars(index)} <= {*at} else None
+                except UnknownValueError:
+                    number = None
+                side.update(
+                    dict.fromkeys(cells if number is None else cells[number : number + 1] if number >= 0 else ())
+                )
+        return tuple(found[0]), tuple(found[1])
+
+
+NO_TOKENS = Tokens()
 
 
 class Variants:
@@ -149,7 +180,7 @@ class Variants:
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...],
                  pieces: tuple[TaskPiece, ...], places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int],
-                 waits: Values | None = None) -> None:  # fmt: skip
+                 waits: Values | None = None, tokens: Tokens = NO_TOKENS) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
@@ -167,7 +198,9 @@ class Variants:
             for p in pieces
             for e in deciding_places(here, p.measured.work, p.measured.layouts, p.measured.inner, places, analyzer)
         )
-        self.iteration_class = _iteration_class(pieces, self._sides, outer, places_of_loops)
+        self._tokens = tokens
+        numbers = [index for _, index in (*tokens.awaits, *tokens.signals)]
+        self.iteration_class = _iteration_class(pieces, self._sides, outer, (*places_of_loops, *numbers))
         if waits is not None:
             self.iteration_class = msgspec.structs.replace(self.iteration_class, single=self._outer)
         used = self.iteration_class.variables()
@@ -193,7 +226,7 @@ class Variants:
     def cells(self) -> tuple[int, ...]:
         """All cells that any variant may access or destroy."""
         accessed = self._accessed(None)
-        return tuple(accessed | self._sharing(accessed))
+        return (*(accessed | self._sharing(accessed)), *self._tokens.cells(self._places))
 
     @property
     def changed_cells(self) -> frozenset[int]:
@@ -250,9 +283,10 @@ class Variants:
         engine = self._places.machine.engines[self._engine]
         if self._partners:
             costs = costs.with_tokens(self._partners * engine.wait_cycles, self._partners * engine.signal_cycles)
-        key = (same, costs.duration, costs.demands, cells)
+        tokens = self._tokens.at(self._places, at)
+        key = (same, costs.duration, costs.demands, cells, tokens)
         if key not in self._numbers:
-            variant = self._variant(costs, cells)
+            variant = self._variant(costs, cells, *tokens)
             self._numbers[key] = len(self._table)
             self._table.append(variant)
         return self._numbers[key]
@@ -302,7 +336,9 @@ class Variants:
                     found.append((access, layout, where if is_write or where.inside is None else where.inside))
         return found
 
-    def _variant(self, costs: Cost, cells: Sequence[range]) -> TaskVariant:
+    def _variant(
+        self, costs: Cost, cells: Sequence[range], awaited: Sequence[int], signalled: Sequence[int]
+    ) -> TaskVariant:
         reads: dict[int, None] = {}
         writes: dict[int, None] = {}
         updates: dict[int, None] = {}
@@ -315,9 +351,10 @@ class Variants:
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
         sharing = self._places.sharing
         destroyed = tuple({other: None for cell in writes for other in sharing.get(cell, ()) if other not in writes})
-        written = (*writes, *destroyed)
+        written = (*writes, *destroyed, *signalled)
         ahead = dict(costs.preloaded)
         preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
+        preloads = (*preloads, *((cell, 0) for cell in awaited))
         replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, costs.setup, asked, preloads)
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 

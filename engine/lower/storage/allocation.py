@@ -32,6 +32,7 @@ from ...ir import (
     uses_var,
     walk,
 )
+from ...script.tilelang.sync.slots import slot_axes
 from ..positions import Alignment, alignments_of, annotations_for
 from ..scopes import is_global
 from .owning import owning_block
@@ -65,11 +66,15 @@ def find_sites(func: PrimFunc) -> dict[Buffer, Site]:
     accesses.visit(func.body, ())
     index = ProgramIndex(func)
     sites: dict[Buffer, Site] = {}
+    divided = slot_axes(func)
     for buffer in allocated_buffers(func.body):
         path = accesses.paths.get(buffer)
         owner = accesses.owners.get(buffer)
         if path is None or owner is None:
             continue  # unused, or allocated by a statement inside of a block
+        if buffer.name in divided:
+            # Its slots outlive an iteration.
+            path = _down_to_grid(path)
         if is_global(buffer.scope):
             # Device code cannot allocate global memory: it stays outside of every kernel's grid.
             path = _up_to_grid(path)
@@ -139,6 +144,19 @@ def _carried(block: Block, iter_var: IterVar) -> list[Buffer]:
         return [w.buffer for w in block.writes]
     regions = (*block.reads, *block.writes)
     return [r.buffer for r in regions if any(uses_var(axis, iter_var.var) for axis in r.region)]
+
+
+def _down_to_grid(path: Path) -> Path:
+    """The path down to the last loop of a grid of threads, including that loop; of no loop if there is no grid."""
+    last = max(
+        (
+            n
+            for n, site in enumerate(path, 1)
+            if isinstance(site, For) and (site.thread_tag or "").startswith("blockIdx")
+        ),
+        default=0,
+    )
+    return path[:last]
 
 
 def _up_to_grid(path: Path) -> Path:

@@ -17,6 +17,12 @@ COPY = "tl.copy"
 decides."""
 LAYOUTS = "tl.layouts"
 """The annotation of a loop of the grid with the layouts that the text gives: pairs of a buffer's name and a layout's."""
+AWAITS, SIGNALS = "tl.awaits", "tl.signals"
+"""The annotations of a block with the tokens of flags and barriers that it waits for, and those that it gives when it ends: pairs of a
+name and a number."""
+SLOTS = "tl.slots"
+"""The annotation of a loop of the grid with the buffers that the text divides into slots: pairs of a buffer's name and the axis of
+the slots."""
 TYPE_PARTS = ("bits", "bytes", "lanes", "type_code")
 _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 
@@ -82,9 +88,12 @@ def own_name(name: str) -> str:
 
 
 __all__ = [
+    "AWAITS",
     "COPY",
     "GEMM",
     "LAYOUTS",
+    "SIGNALS",
+    "SLOTS",
     "THREADS",
     "TYPE_PARTS",
     "WARP_GROUP",

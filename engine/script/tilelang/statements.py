@@ -36,13 +36,14 @@ from ..reading.loops import header
 from ..reading.reader import Item
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .ascend.order import sync_of
+from .ascend.flags import sync_of
 from .names import LAYOUTS, THREADS, WARP_GROUP
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
+from .sync.slots import slots_noted
 from .threads import GRID, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
@@ -150,10 +151,12 @@ class TileReader(CoreReader):
                 self.enter_core(node, call, units) if is_core else self.units_of(node.body, self.threads_of(threads)),
             )
             body = self.nested_body(node.body)
+            wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
+            slots = slots_noted(body, wide, lanes)
             body = self.leave_core(body) if is_core else body
             self.lanes, self.exprs.threads = outer, ()
         if loops:
-            loops[-1] = replace(loops[-1], annotations=(*loops[-1].annotations, *self._taken_layouts()))
+            loops[-1] = replace(loops[-1], annotations=(*loops[-1].annotations, *self._taken_layouts(), *slots))
         for loop in loops:
             del self.loops[loop.loop_var]
         made = build.nest(loops, body)

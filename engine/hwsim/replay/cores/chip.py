@@ -266,7 +266,7 @@ def of_residents(program: TaskProgram, residents: int) -> TaskProgram:
         size = placement.part_bytes if placement.memory.level == level else 0
         return replace(placement, first_cell=placement.first_cell + by, part_bytes=size)
 
-    copies = [{p: moved(p, n * count) for p in places.placements} for n in range(1, residents)]
+    copies = [{p: moved(p, n * count) for p in dict.fromkeys(places.of_cell)} for n in range(1, residents)]
     of_cell = (*places.of_cell, *(of[p] for of in copies for p in places.of_cell))
     variants = [variant_of(v, n * count) for v in program.variants for n in range(residents)]
     return replace(program, places=replace(places, of_cell=of_cell), variants=variants, base=program)

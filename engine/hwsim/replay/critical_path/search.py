@@ -140,7 +140,7 @@ class _Search:
             found = self._first(task, self._rows("unit", stall.by), self._starts, start) if stall.by >= 0 else None
             if stall.by < 0 and start > self._lead:
                 found = self._first(task, range(len(self._numbers)), self._there, start - self._lead)
-        elif stall.cause == "data":
+        elif stall.cause in ("data", "flag"):
             early = dict(self._variants[self._numbers[task.row]].preloads).get(stall.cell, 0)
             found = next(self._tree.before(task, self._rows("writer", stall.cell)), None)
             if found is not None and not self._is_at(found, self._there, start, start - early):

@@ -25,8 +25,9 @@ from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader
 from .addresses import overwritten
+from .flags import BOTH_SIDES, CUBE_SIDE, VECTOR_SIDE, sync
 from .memories import ALLOCATIONS, CUBE, L0A, L0B, L0C, L1, UB
-from .order import CUBE_SIDE, SIDE, VECTOR_SIDE, Order, UnknownOrderError, sync
+from .order import SIDE, Order, UnknownOrderError
 from .table import OPERATIONS
 
 VECTOR_CORES = 2
@@ -48,6 +49,7 @@ class CoreReader(DeclarationReader):
         self.on_core = False  # whether the kernel that is read is one for AI cores
         self.scopes: dict[str, str] = {}  # memories of buffers by name that follow from their use
         self.has_cube = False
+        self.core_side = BOTH_SIDES  # the core of the scope that is read
         self.addresses: dict[Buffer, int] = {}  # those that the text gives to buffers, in bytes
         self.unordered = ""  # why the order of statements is not known
 
@@ -189,10 +191,10 @@ class CoreReader(DeclarationReader):
             raise self.source.error(
                 call, "wrong-arguments", f"there is no scope {side!r}", expected='T.Scope("C") or T.Scope("V")'
             )
-        number = CUBE_SIDE if side == "C" else VECTOR_SIDE
-        return self.mark(
-            AttrStmt(SIDE, build.const(number, "int32"), self.nested_body(node.body)), self.source.header(node)
-        )
+        outer, self.core_side = self.core_side, CUBE_SIDE if side == "C" else VECTOR_SIDE
+        made = AttrStmt(SIDE, build.const(self.core_side, "int32"), self.nested_body(node.body))
+        self.core_side = outer
+        return self.mark(made, self.source.header(node))
 
     def core_statement(self, function: str, call: ast.Call) -> tuple[bool, Item | None]:
         """Read a flag, a barrier or an operation of an AI core; the first result is whether it is one."""
@@ -216,7 +218,18 @@ class CoreReader(DeclarationReader):
         if function == "sync_all":
             self.unordered = self.unordered or "sync_all waits for the other blocks of the grid"
             return True, sync(text)
-        return function in _SYNC, sync(text) if function in _SYNC else None
+        return function in _SYNC, self._flag(function, call, text) if function in _SYNC else None
+
+    def _flag(self, function: str, call: ast.Call, text: str) -> Stmt:
+        """Read `T.set_flag("mte2", "v", 0)`, `T.wait_flag("mte2", "v", 0)`, `T.barrier_all()`, `T.pipe_barrier("v")`."""
+        named = {k.arg: k.value for k in call.keywords}
+        given = {**dict(zip(("src", "dst", "eventId"), call.args, strict=False)), **named}
+        pipes = [self.exprs.string(given[key]).upper() for key in ("src", "dst") if key in given]
+        if function in ("set_flag", "wait_flag"):
+            number = self.exprs.expr(call.args[2] if len(call.args) > 2 else list(given.values())[-1])
+            return sync(text, function, number, pipes, self.core_side)
+        is_barrier = function == "barrier_all" or (function == "pipe_barrier" and pipes == ["ALL"])
+        return sync(text, "barrier" if is_barrier else "", None, (), self.core_side)
 
     def _addresses(self, call: ast.Call) -> None:
         """Read `T.annotate_address({A: 0, B: 32768})`, in bytes."""

@@ -4,7 +4,7 @@ A flag is a counter: a core sets it, another waits until it is set. The order th
 without races computes in it what it computes on the device. Loops of both sides that exchange flags run together, an iteration of one
 with an iteration of the other, where each iteration leaves the counters as it found them.
 
-Flags and barriers between the engines of one core are kept, and not checked.
+Flags and barriers between the pipes of one core become tokens of the blocks beside them (`flags`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from ....ir import (
     Buffer,
     BufferLoad,
     BufferStore,
-    Call,
     Evaluate,
     Expr,
     For,
     IfThenElse,
     SeqStmt,
     Stmt,
-    StringImm,
     Var,
     build,
     structural_equal,
@@ -38,10 +36,10 @@ from ....ir import (
 )
 from ...reading.source import PositionTable
 from ..pipelines import ORDER, STAGE
+from ..sync.tokens import Tokens
+from .flags import CUBE_SIDE, VECTOR_SIDE, is_between_cores, kind_of, pipes_of, sync_of, synchronised
 
 SIDE = "tl.ascend_scope"
-CUBE_SIDE, VECTOR_SIDE = 0, 1
-SYNC = "tl.ascend_sync"
 BEFORE, AFTER = "tl.ascend_sync_before", "tl.ascend_sync_after"
 """Annotations with the flags and barriers that stand before or after a block or loop."""
 
@@ -84,27 +82,6 @@ class _Access(msgspec.Struct, frozen=True, eq=False):
     is_loop: bool
 
 
-def sync(text: str, kind: str = "", number: Expr | None = None) -> Stmt:
-    """Return the statement for a flag or barrier; `kind` is "set" or "wait" for the flags between cores."""
-    return Evaluate(
-        Call(SYNC, (StringImm(text), StringImm(kind), build.const(0, "int32") if number is None else number), "void")
-    )
-
-
-def sync_of(stmt: Stmt) -> Call | None:
-    """Return what `sync` says of a statement, None for other statements."""
-    match stmt:
-        case Evaluate(value=Call(op="tl.ascend_sync") as call):
-            return call
-        case _:
-            return None
-
-
-def _kind(call: Call) -> str:
-    assert isinstance(call.args[1], StringImm)
-    return call.args[1].value
-
-
 def parts(stmt: Stmt) -> list[Stmt]:
     """Return the statements of a sequence."""
     return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
@@ -123,12 +100,13 @@ class Order(msgspec.Struct, eq=False):
         default_factory=set[Stmt]
     )  # loops that exchange data in each iteration, without flags in the text
     pending: list[_Flag] = msgspec.field(default_factory=list[_Flag])
+    tokens: Tokens | None = None
 
     def ordered(self, body: Stmt) -> Stmt:
         """Return the statements in one order. Raises UnknownOrderError."""
         self._require_own_variables(body)
         calls = [call for node in walk(body) if isinstance(node, Evaluate) and (call := sync_of(node)) is not None]
-        self.flags = any(_kind(call) for call in calls)
+        self.flags = any(map(is_between_cores, calls))
         self.shared = frozenset(self._exchanged(body))
         return build.seq(self._list(parts(body)))
 
@@ -202,8 +180,9 @@ class Order(msgspec.Struct, eq=False):
             sides[1].clear()
 
         for stmt in stmts:
-            if sync_of(stmt) is not None:
-                if _kind(sync_of(stmt) or Call("", (), "void")):
+            call = sync_of(stmt)
+            if call is not None:
+                if is_between_cores(call):
                     raise UnknownOrderError("a flag between the cores stands outside of a scope")
                 waiting.append(stmt)
                 continue
@@ -302,7 +281,7 @@ class Order(msgspec.Struct, eq=False):
         if not self._is_loop(stmt):
             return False
         for node in walk(stmt):
-            if isinstance(node, Evaluate) and (call := sync_of(node)) is not None and _kind(call):
+            if isinstance(node, Evaluate) and (call := sync_of(node)) is not None and is_between_cores(call):
                 return True
         return stmt in self.paired
 
@@ -334,10 +313,10 @@ class Order(msgspec.Struct, eq=False):
         if isinstance(step, _Wait):
             return [] if self._taken(step.flag) else None
         call = sync_of(step)
-        if call is not None and _kind(call) == "set":
+        if call is not None and kind_of(call) == "set":
             self.pending.append(_Flag(call.args[2], side))
             return [step]
-        if call is not None and _kind(call) == "wait":
+        if call is not None and kind_of(call) == "wait":
             return [step] if self._taken(_Flag(call.args[2], 1 - side)) else None
         return None if self._is_exchange(step) else [step]
 
@@ -376,19 +355,27 @@ class Order(msgspec.Struct, eq=False):
 
     def annotated(self, stmt: Stmt) -> Stmt:
         """Return a statement without the statements of flags and barriers, which become annotations of the blocks and loops beside them."""
+        syncs = [node for node in walk(stmt) if isinstance(node, Evaluate) and sync_of(node) is not None]
+        numbers: dict[Stmt, int] = {node: number for number, node in enumerate(syncs, 1)}
+        self.tokens = Tokens(stmt, pipes_of, lambda part: synchronised(part, numbers))
+        return self._annotated(stmt)
+
+    def _annotated(self, stmt: Stmt) -> Stmt:
         match stmt:
             case SeqStmt(seq=seq):
-                return self._beside([self.annotated(part) if sync_of(part) is None else part for part in seq])
+                return self._beside([self._annotated(part) if sync_of(part) is None else part for part in seq])
             case For(body=body) | AttrStmt(body=body):
                 made: Stmt = replace(stmt, body=self._alone(body))
             case IfThenElse(condition, then, other):
                 made = IfThenElse(condition, self._alone(then), None if other is None else self._alone(other))
+            case BlockRealize():
+                return self._with_notes(stmt, self.tokens.notes(stmt)) if self.tokens is not None else stmt
             case _:
                 return stmt
         return self._placed(stmt, made)
 
     def _alone(self, body: Stmt) -> Stmt:
-        return build.seq([]) if sync_of(body) is not None else self.annotated(body)
+        return build.seq([]) if sync_of(body) is not None else self._annotated(body)
 
     def _beside(self, stmts: list[Stmt]) -> Stmt:
         found: list[Stmt] = []
@@ -411,9 +398,18 @@ class Order(msgspec.Struct, eq=False):
         if isinstance(stmt, For):
             return self._placed(stmt, replace(stmt, annotations=(*stmt.annotations, note)))
         assert isinstance(stmt, BlockRealize)
-        block = replace(stmt.block, annotations=(*stmt.block.annotations, note))
-        self._placed(stmt.block, block)
-        return self._placed(stmt, replace(stmt, block=block))
+        return self._with_notes(stmt, (note,))
+
+    def _with_notes(self, stmt: BlockRealize, notes: Annotations) -> BlockRealize:
+        if not notes:
+            return stmt
+        block = replace(stmt.block, annotations=(*stmt.block.annotations, *notes))
+        for place in self.positions.places(stmt.block):
+            self.positions.add(block, place)
+        made = replace(stmt, block=block)
+        for place in self.positions.places(stmt):
+            self.positions.add(made, place)
+        return made
 
     def _placed(self, old: Stmt, new: Stmt) -> Stmt:
         for place in self.positions.places(old):
@@ -452,4 +448,4 @@ def _place(steps: Sequence[_Step], stmt: Stmt) -> int:
     return next(n for n, step in enumerate(steps) if step is stmt)
 
 
-__all__ = ["CUBE_SIDE", "SIDE", "VECTOR_SIDE", "Order", "UnknownOrderError", "parts", "sync", "sync_of"]
+__all__ = ["SIDE", "Order", "UnknownOrderError", "parts"]

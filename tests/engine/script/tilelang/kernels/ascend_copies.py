@@ -46,3 +46,47 @@ def copies(M=5, N=24, dtype="float"):
                 T.copy(reordered, order)
 
     return main
+
+
+@tilelang.jit(out_idx=[-1], target="ascendc")
+def scaled(M, N, rows=16, sync="flags"):
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((M, N), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((2, rows, N), "float32")
+            y = T.alloc_ub((2, rows, N), "float32")
+            with T.Scope("V"):
+                if sync == "flags":
+                    T.set_flag("v", "mte2", 0)
+                    T.set_flag("v", "mte2", 1)
+                    T.set_flag("mte3", "v", 0)
+                    T.set_flag("mte3", "v", 1)
+                for k in T.serial(M // 2 // rows):
+                    if sync == "flags":
+                        T.wait_flag("v", "mte2", k % 2)
+                    T.copy(X[vid * (M // 2) + k * rows, 0], x[k % 2, :, :])
+                    if sync == "flags":
+                        T.set_flag("mte2", "v", k % 2)
+                        T.wait_flag("mte2", "v", k % 2)
+                        T.wait_flag("mte3", "v", k % 2)
+                    elif sync == "barriers":
+                        T.barrier_all()
+                    T.tile.mul(y[k % 2, :, :], x[k % 2, :, :], 2.0)
+                    if sync == "flags":
+                        T.set_flag("v", "mte2", k % 2)
+                        T.set_flag("v", "mte3", k % 2)
+                        T.wait_flag("v", "mte3", k % 2)
+                    elif sync == "barriers":
+                        T.barrier_all()
+                    T.copy(y[k % 2, :, :], Y[vid * (M // 2) + k * rows, 0])
+                    if sync == "flags":
+                        T.set_flag("mte3", "v", k % 2)
+                    elif sync == "barriers":
+                        T.barrier_all()
+                if sync == "flags":
+                    T.wait_flag("v", "mte2", 0)
+                    T.wait_flag("v", "mte2", 1)
+                    T.wait_flag("mte3", "v", 0)
+                    T.wait_flag("mte3", "v", 1)
+
+    return main

@@ -1,0 +1,145 @@
+"""Flags and barriers between the pipes of an AI core, as what the blocks beside them signal and await.
+
+Each pipe runs its instructions in order: MTE2 copies from global memory, MTE1 from L1 to L0, M multiplies, FIX and MTE3 copy to global
+memory, V computes, S is the scalar unit. `T.set_flag(source, target, n)` is reached when the source has done what stands before it, and the
+target goes on after `T.wait_flag` then. `T.barrier_all()` lets all pipes of its core wait for each other. A barrier of one pipe orders
+nothing between pipes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....ir import (
+    BlockRealize,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    IntImm,
+    Stmt,
+    StringImm,
+    build,
+    walk,
+)
+from ..sync.tokens import Sync, Token
+from .memories import L0A, L0B, L0C, L1, UB
+
+SYNC = "tl.ascend_sync"
+CUBE_SIDE, VECTOR_SIDE, BOTH_SIDES = 0, 1, -1
+PIPES = (("MTE2", "MTE1", "M", "FIX", "MTE3", "S"), ("MTE2", "V", "MTE3", "S"))
+"""The pipes of the cube core and of a vector core."""
+BOTH = {*PIPES[CUBE_SIDE]} & {*PIPES[VECTOR_SIDE]}
+OF_SIDE = (" (cube)", " (vector)")
+
+
+def sync(
+    text: str, kind: str = "", number: Expr | None = None, pipes: Sequence[str] = (), side: int = BOTH_SIDES
+) -> Stmt:
+    """Return the statement for a flag or barrier. `kind` is "set" or "wait" for the flags between cores, "set_flag", "wait_flag" or
+    "barrier" for those between the pipes of a core, which `side` is, and "" for others."""
+    number = build.const(0, "int32") if number is None else number
+    return Evaluate(
+        Call(SYNC, (StringImm(text), StringImm(kind), number, StringImm(" ".join(pipes)), IntImm(side)), "void")
+    )
+
+
+def sync_of(stmt: Stmt) -> Call | None:
+    """Return what `sync` says of a statement, None for other statements."""
+    match stmt:
+        case Evaluate(value=Call(op="tl.ascend_sync") as call):
+            return call
+        case _:
+            return None
+
+
+def kind_of(call: Call) -> str:
+    assert isinstance(call.args[1], StringImm)
+    return call.args[1].value
+
+
+def is_between_cores(call: Call) -> bool:
+    return kind_of(call) in ("set", "wait")
+
+
+def pipes_of(realize: BlockRealize) -> tuple[str, ...]:
+    """Return the pipes that run a block, with the number of their core: "0 MTE1". A product of operands in L1 loads them itself."""
+    nodes = list(walk(realize.block.body))
+    regions = (*realize.block.reads, *realize.block.writes)
+    written = {n.buffer.scope for n in nodes if isinstance(n, BufferStore)} or {
+        r.buffer.scope for r in realize.block.writes
+    }
+    read = {n.buffer.scope for n in nodes if isinstance(n, BufferLoad)} | {r.buffer.scope for r in regions} - written
+    if written & {L0A, L0B}:
+        return ("0 MTE1",)
+    if L0C in written:
+        return ("0 MTE1", "0 M") if L1 in read else ("0 M",)
+    if L0C in read:
+        return ("0 FIX",)
+    if L1 in written:
+        return ("0 MTE2",) if "global" in read else ("1 MTE3",)
+    if UB in written:
+        return ("1 MTE2",) if "global" in read and UB not in read else ("1 V",)
+    if "global" in written and UB in read:
+        return ("1 MTE3",)
+    if "global" in written and L1 in read:
+        return ("0 MTE3",)
+    return ("0 S", "1 S")
+
+
+def synchronised(stmt: Stmt, numbers: Mapping[Stmt, int]) -> Sync | None:
+    """Return what a flag or barrier signals and awaits; None for other statements. `numbers` are those of the barriers."""
+    call = sync_of(stmt)
+    if call is None:
+        return None
+    _, _, number, names, side_of = call.args
+    assert isinstance(names, StringImm) and isinstance(side_of, IntImm)
+    pipes = tuple(names.value.split())
+    match kind_of(call):
+        case "set_flag" | "wait_flag" as kind if len(pipes) == 2:
+            side = side_of.value if side_of.value != BOTH_SIDES else _side(pipes)
+            source, target = (f"{side} {pipe}" for pipe in pipes)
+            name = f"{pipes[0]} to {pipes[1]}{OF_SIDE[side] if {*pipes} <= BOTH else ''}"
+            if kind == "set_flag":
+                return Sync(signals=(Token(source, name, number),))
+            return Sync(awaits=(Token(target, name, number),))
+        case "barrier" if not pipes:
+            sides = (CUBE_SIDE, VECTOR_SIDE) if side_of.value == BOTH_SIDES else (side_of.value,)
+            return Sync(
+                *(
+                    tuple(t for side in sides for t in _of_all(numbers[stmt], side, kind))
+                    for kind in ("signals", "awaits")
+                )
+            )
+        case _:
+            return Sync()
+
+
+def _of_all(number: int, side: int, kind: str) -> list[Token]:
+    """Return the tokens of a barrier: one from each pipe to all others."""
+    name = f"barrier {number}{OF_SIDE[side]}"
+    own = PIPES[side]
+    if kind == "signals":
+        return [Token(f"{side} {pipe}", name, IntImm(n), len(own)) for n, pipe in enumerate(own)]
+    return [Token(f"{side} {to}", name, IntImm(n), len(own)) for to in own for n, pipe in enumerate(own) if pipe != to]
+
+
+def _side(pipes: Sequence[str]) -> int:
+    """Return the core with these pipes: the vector core, unless only the cube core has one of them."""
+    return VECTOR_SIDE if {*pipes} <= {*PIPES[VECTOR_SIDE]} else CUBE_SIDE
+
+
+__all__ = [
+    "BOTH_SIDES",
+    "CUBE_SIDE",
+    "PIPES",
+    "SYNC",
+    "VECTOR_SIDE",
+    "is_between_cores",
+    "kind_of",
+    "pipes_of",
+    "sync",
+    "sync_of",
+    "synchronised",
+]
