@@ -22,7 +22,7 @@ from ..state.intents import ACTIONS, Intent, Message
 from ..state.model import Pane, ProgramChoice, State, ValueField, notice_of
 from ..state.open_model import with_notebook
 from .cell_actions import checked_text, edited
-from .related import related_examples
+from .related import related_pages
 
 Values = Annotated[
     dict[Annotated[str, Meta(max_length=200)], Annotated[str, Meta(max_length=2_000)]], Meta(max_length=100)
@@ -188,7 +188,7 @@ def opened(state: State, intent: OpenDocument) -> State:
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
         notes=notes_of(made),
         post=made.post,
-        related=related_examples(document) if intent.path is None and document is not read else (),
+        related=related_pages(document) if intent.path is None and document is not read else (),
         address=intent.address,
     )
 

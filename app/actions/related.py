@@ -1,25 +1,31 @@
-"""The worked examples about the calls that a post names."""
+"""The worked examples and the pages of the guide about the calls that a post names."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from ...engine.schedule.primitives import PRIMITIVES
 from ..document import Document, load_document
 from ..document.title import heading_of
-from ..state.model import RelatedExample
+from ..state.model import RelatedPage
+from .guide import guide_pages
 
 MOST = 2
-"""Maximum number of examples that are offered for a post."""
+"""Maximum number of examples, and of pages of the guide, that are offered for a post."""
 
 LEAST_SHARED = 2
-"""Minimum number of calls that a post and an example share."""
+"""Minimum number of calls that a page shares with a post."""
+
+LEAST_SCORE = 0.7
+"""Minimum score of a page, as a part of the best score."""
 
 MOST_NAMED = 3
 
@@ -29,45 +35,62 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "static" / "examples"
 _NAME = re.compile(r"\b([a-z]+(?:_[a-z]+)+)\b|\.([a-z]+)\(")
 
 
-class _Worked(msgspec.Struct, frozen=True):
-    """An example: its name and title, its prose, and the calls that prose and schedule name."""
+class _Page(msgspec.Struct, frozen=True):
+    """An example or a page of the guide: its name and title, its prose, and the calls that it names."""
 
+    kind: Literal["example", "guide"]
     name: str
     title: str
     prose: str
     calls: frozenset[str]
 
 
-def related_examples(document: Document) -> tuple[RelatedExample, ...]:
-    """The worked examples that answer the post of a notebook, or share most of its calls; rare calls count more. None for a text without
-    prose."""
-    prose = _prose_of(document)
-    if not prose:
-        return ()
-    worked = _worked()
-    asked, heading = _calls_in(document.text), (heading_of(document) or "").casefold()
-    counts = Counter(call for example in worked for call in example.calls)
-    found: list[tuple[float, RelatedExample]] = []
-    for example in worked:
-        if example.title.casefold() == heading:
-            return ()  # an example of its own
-        is_answer = len(heading) > 8 and f"*{heading}*" in example.prose.casefold()
-        shared = sorted(asked & example.calls, key=lambda call: (counts[call], call))
-        if is_answer or len(shared) >= LEAST_SHARED:
-            score = 100.0 * is_answer + sum(math.log(1 + len(worked) / counts[call]) for call in shared)
-            found.append((score, RelatedExample(example.name, example.title, tuple(shared[:MOST_NAMED]), is_answer)))
-    found.sort(key=lambda pair: (-pair[0], pair[1].name))
-    answers = [example for _, example in found if example.is_answer]
-    return tuple(answers[:MOST] or [example for _, example in found[:MOST]])
+def related_pages(document: Document) -> tuple[RelatedPage, ...]:
+    """The worked examples that answer the post of a notebook, or share most of its calls, and the pages of the guide about them. None for
+    a text without prose."""
+    prose, worked = _prose_of(document), _worked()
+    heading = (heading_of(document) or "").casefold()
+    if not prose or any(example.title.casefold() == heading for example in worked):
+        return ()  # code alone, or an example of its own
+    asked = _calls_in(document.text)
+    answers = [example for example in worked if len(heading) > 8 and f"*{heading}*" in example.prose.casefold()]
+    examples = [_related(one, asked, is_answer=True) for one in answers] or _ranked(worked, asked)
+    return (*examples[:MOST], *_ranked(_guide(), asked)[:MOST])
+
+
+def _ranked(pages: Sequence[_Page], asked: frozenset[str]) -> list[RelatedPage]:
+    """The pages about the calls of a post, the closest first."""
+    scores = {page.name: _weight(page.calls & asked) for page in pages if len(page.calls & asked) >= LEAST_SHARED}
+    least = LEAST_SCORE * max(scores.values(), default=0.0)
+    found = [page for page in pages if page.name in scores and scores[page.name] >= least]
+    found.sort(key=lambda page: (-scores[page.name], page.name))
+    return [_related(page, asked) for page in found]
+
+
+def _related(page: _Page, asked: frozenset[str], *, is_answer: bool = False) -> RelatedPage:
+    shared = sorted(page.calls & asked, key=lambda call: (-_weight({call}), call))
+    return RelatedPage(page.kind, page.name, page.title, tuple(shared[:MOST_NAMED]), is_answer)
+
+
+def _weight(calls: AbstractSet[str]) -> float:
+    """The sum of the squared inverse document frequencies of calls."""
+    pages = (*_worked(), *_guide())
+    return sum(math.log(1 + len(pages) / sum(call in page.calls for page in pages)) ** 2 for call in calls)
 
 
 @cache
-def _worked() -> tuple[_Worked, ...]:
+def _worked() -> tuple[_Page, ...]:
     documents = {path.stem: load_document(path) for path in sorted(EXAMPLES.glob("*.py")) if path.stem != "__init__"}
     return tuple(
-        _Worked(name, heading_of(document) or name, _prose_of(document), _calls_in(document.text))
+        _Page("example", name, heading_of(document) or name, _prose_of(document), _calls_in(document.text))
         for name, document in documents.items()
     )
+
+
+@cache
+def _guide() -> tuple[_Page, ...]:
+    pages = (page for page in guide_pages() if page.name != "examples")  # the gallery offers them
+    return tuple(_Page("guide", page.name, page.title, page.text, _calls_in(page.text)) for page in pages)
 
 
 def _prose_of(document: Document) -> str:
@@ -79,4 +102,4 @@ def _calls_in(text: str) -> frozenset[str]:
     return frozenset(a or b for a, b in _NAME.findall(text.lower()) if (a or b) in PRIMITIVES)
 
 
-__all__ = ["EXAMPLES", "related_examples"]
+__all__ = ["EXAMPLES", "related_pages"]

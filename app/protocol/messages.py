@@ -353,6 +353,10 @@ class FindPrimitives(Query, frozen=True, tag="primitives"):
     """The documentation of all primitives."""
 
 
+class FindGuide(Query, frozen=True, tag="guide"):
+    """The pages of the guide."""
+
+
 class FindCommands(Query, frozen=True, tag="commands"):
     """The commands of the palette."""
 

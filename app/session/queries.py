@@ -12,6 +12,7 @@ from ...engine.ir import ScheduleCall, TilewrightError
 from ..actions.calls import CallOnRow, CallOnRows, Rename
 from ..actions.cell_actions import func_of
 from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
+from ..actions.guide import guide_pages
 from ..actions.table import SelectStall
 from ..document.editing.kernel_edits import is_kernel_text
 from ..document.holes import kernel_of
@@ -20,6 +21,7 @@ from ..links import fragment_of
 from ..protocol.messages import (
     DiscardDraft,
     FindCommands,
+    FindGuide,
     FindLink,
     FindMenu,
     FindPath,
@@ -47,7 +49,7 @@ from ..views.menus import SCOPES, Entry, Facts, Menu, menu_of, revision_entries,
 from ..views.notebook.words import words_value
 from ..views.shell.commands import Commands, commands_value
 from ..views.shell.gallery import Example
-from ..views.shell.primitives import PrimitiveDocs, primitive_docs
+from ..views.shell.primitives import GuideText, PrimitiveDocs, primitive_docs
 from ..views.timeline.after_drop import timeline_after
 from ..views.timeline.remedy import remedy_value
 from ..views.timeline.totals import totals_value
@@ -238,6 +240,11 @@ def _words(context: QueryContext, _: FindWords) -> Answer:
 @QUERIES(FindPrimitives)
 def _primitives(context: QueryContext, _: FindPrimitives) -> Answer:
     return PrimitiveDocs(primitive_docs())
+
+
+@QUERIES(FindGuide)
+def _guide(context: QueryContext, _: FindGuide) -> Answer:
+    return GuideText(guide_pages())
 
 
 @QUERIES(FindCommands)

@@ -199,9 +199,11 @@ class Exploration(msgspec.Struct, frozen=True, eq=False):
     opened: str = ""
 
 
-class RelatedExample(msgspec.Struct, frozen=True):
-    """A worked example about the calls of a post: its name and title, calls that both name, and whether it quotes the post."""
+class RelatedPage(msgspec.Struct, frozen=True):
+    """A worked example, or a page of the guide, about the calls of a post: its name and title, calls that both name, and whether it quotes
+    the post."""
 
+    kind: Literal["example", "guide"]
     name: str
     title: str
     calls: tuple[str, ...]
@@ -244,7 +246,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     saved: str = ""
     notes: tuple[Note, ...] = ()
     post: Post | None = None
-    related: tuple[RelatedExample, ...] = ()
+    related: tuple[RelatedPage, ...] = ()
     draft_of: Notebook | None = None
     comparison: Comparison | None = None
     blamed: Blamed | None = None

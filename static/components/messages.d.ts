@@ -34,6 +34,7 @@ export type Message =
   | ApplyFix
   | ShowGallery
   | GoTo
+  | FindGuide
   | HideVersions
   | InsertCell
   | FindLink
@@ -358,6 +359,12 @@ export interface ShowGallery {
 export interface GoTo {
   kind: "go";
   path: string;
+  base?: number | null;
+}
+
+/** The pages of the guide. */
+export interface FindGuide {
+  kind: "guide";
   base?: number | null;
 }
 

@@ -8,6 +8,7 @@ export type Answer =
   | DropRepair
   | DropTargets
   | FoundAnswer
+  | GuideText
   | Link
   | Menu
   | PathAnswer
@@ -60,14 +61,15 @@ export interface Badge {
   revises?: string;
 }
 
-/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. `links` are worked examples, `calls` primitives of a post, whose documentation is offered. */
+/** A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph can be opened as a model. `links` are worked examples, `guide` pages of the guide, `calls` primitives of a post, whose documentation is offered. */
 export interface Banner {
   kind: string;
   text: string;
   count: number | null;
   others?: OtherProgram[];
   model?: boolean;
-  links?: ExampleLink[];
+  links?: PageLink[];
+  guide?: PageLink[];
   calls?: string[];
 }
 
@@ -91,12 +93,14 @@ export interface Bins {
   live: [number, string][];
 }
 
-/** A pane without a value: what it `shows`, the reason `why` it is empty, and the `calls` that would fill it. */
+/** A pane without a value: what it `shows`, the reason `why` it is empty, and the `calls` that would fill it. A line of settings has `fields` for its values, and `setting` is its name. */
 export interface Blank {
   shows: string;
   why: string;
   expected: string;
   calls: string[];
+  setting: string;
+  fields: SettingField[];
 }
 
 /** The effect of a call in a few characters for a menu; `memory` is the peak of the on-chip memory that changes most, else of the fullest one. */
@@ -544,12 +548,6 @@ export interface ExampleCard {
   path: string;
 }
 
-/** A worked example: its address and its title. */
-export interface ExampleLink {
-  path: string;
-  title: string;
-}
-
 /** The effect of a step, or of two: the `change` in cycles as text, its `size`, and the `part` of the difference, 0 if unknown. */
 export interface ExplainedStep {
   side: string;
@@ -721,6 +719,19 @@ export interface GraphNode {
   key?: string;
   reads?: string[];
   writes?: string[];
+}
+
+/** A page of the guide: its name, its title, and its text in Markdown without pictures and without links to other documents. */
+export interface GuidePage {
+  name: string;
+  title: string;
+  text: string;
+}
+
+/** The pages of the guide. */
+export interface GuideText {
+  kind: "guide";
+  pages: GuidePage[];
 }
 
 /** A figure of the top bar; the level "bad" is over capacity. */
@@ -1207,7 +1218,7 @@ export interface ModelSearchLine {
   error: string;
 }
 
-/** What limits the program, and suggestions, the best first. `looking`: suggestions are still being tried; `bound` is the distance from the lower bound of the program, `machines` are to choose from while the schedule has no steps, `tiles` are those that a derivation can keep. */
+/** What limits the program, and suggestions, the best first. `looking`: suggestions are still being tried; `bound` is the distance from the lower bound of the program, `machines` are to choose from while the schedule has no steps, `tiles` are those that a derivation can keep. A program without sizes or data has the `setting` that it needs, with its `fields`. */
 export interface NextSteps {
   looking: boolean;
   limit: ProgramLimit | null;
@@ -1216,6 +1227,8 @@ export interface NextSteps {
   machines: MachineChoice[];
   tiles: string;
   suggestions: SuggestedStep[];
+  setting: string;
+  fields: SettingField[];
 }
 
 /** A branch, and how many of the first steps it shares with the current one; None for that one, or if its text cannot be read. */
@@ -1342,6 +1355,12 @@ export interface PageFrame {
   durable: boolean;
   problem_count: number;
   tour: Tour | null;
+}
+
+/** A worked example or a page of the guide: its address or its name, and its title. */
+export interface PageLink {
+  path: string;
+  title: string;
 }
 
 /** The gain of a parameter that is made twice as good: its `better` value, and the saved `share` of all cycles; `width` is that share relative to the largest one. */

@@ -17,7 +17,8 @@ def test_a_click_sets_the_missing_size_and_shows_the_timeline(page: Page, app_ur
     blank = page.locator(".timeline .blank")
     expect(blank).to_contain_text("The size n has no value")
     expect(page.locator(".no-steps")).to_contain_text("No steps yet")
-    blank.get_by_role("button", name='Write sizes = {"n": 256}').click()
+    expect(blank.get_by_label("n")).to_have_value("256")
+    blank.get_by_role("button", name="Use these values").click()
     expect(blank).to_have_count(0)
     expect(page.locator('[data-figure="Cycles"] b')).not_to_have_text("–")
 

@@ -15,5 +15,7 @@ def link_package(site: Path, root: Path) -> Path:
     for file in (root / folder).iterdir():
         (package / file.name).symlink_to(file)
     for part, folder in parts:
-        (package / part.removeprefix(f"{name}.")).symlink_to(root / folder)
+        link = package.joinpath(*part.removeprefix(f"{name}.").split("."))
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(root / folder)
     return package

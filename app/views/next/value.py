@@ -11,13 +11,16 @@ from ....engine.hwsim import DecisiveCause, Machine, Report, load_machine, prese
 from ....engine.hwsim.machine.parts import KINDS
 from ....engine.ir import TilewrightError
 from ....engine.suggest import Suggestion
+from ...document import DATA, SIZES, fields_of
 from ...state.derived import Store
 from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
+from ..labels.blank import blank_value
 from ..labels.fitness import cycles_text
 from ..labels.holes import tiles_text
 from ..labels.numbers import change_of, grouped, percent_text, size_text
+from ..labels.settings import SettingField
 from ..labels.values import Value
 from ..problems.lints import lints_now
 from ..problems.value import ProposedFix, fix_value
@@ -87,7 +90,8 @@ class SuggestedStep(Value, frozen=True):
 class NextSteps(Value, frozen=True, kw_only=True):
     """What limits the program, and suggestions, the best first. `looking`: suggestions are still being tried;
     `bound` is the distance from the lower bound of the program, `machines` are to choose from while the schedule has
-    no steps, `tiles` are those that a derivation can keep."""
+    no steps, `tiles` are those that a derivation can keep. A program without sizes or data has the `setting` that it
+    needs, with its `fields`."""
 
     looking: bool = False
     limit: ProgramLimit | None = None
@@ -96,6 +100,8 @@ class NextSteps(Value, frozen=True, kw_only=True):
     machines: Sequence[MachineChoice] = ()
     tiles: str = ""
     suggestions: Sequence[SuggestedStep] = ()
+    setting: str = ""
+    fields: Sequence[SettingField] = ()
 
 
 def next_value(state: State, store: Store) -> NextSteps:
@@ -106,7 +112,10 @@ def next_value(state: State, store: Store) -> NextSteps:
     suggested, linted = suggested_now(state, store), lints_now(state, store)
     is_done = isinstance(report, TilewrightError) or state.looks_back
     is_done = is_done or bool(suggested and suggested.is_complete and linted and linted.is_complete)
+    blank = blank_value(state, store, "")
     return NextSteps(
+        setting="" if blank is None else blank.setting,
+        fields=() if blank is None else blank.fields,
         looking=not is_done,
         limit=_limit(report, store),
         bound=bound_text(report, bound_now(state, store)),
@@ -130,6 +139,8 @@ def _limit(report: Report | TilewrightError | None, store: Store) -> ProgramLimi
     if report is None:
         return None
     if isinstance(report, TilewrightError):
+        if fields_of((*report.refusal.fix, "")[0], (SIZES, DATA))[0]:
+            return ProgramLimit("The program needs values", report.refusal.message)
         return ProgramLimit("The machine cannot run the program", report.refusal.message)
     causes = None if report.overflow_bytes else store.known(CAUSES(report))
     return ProgramLimit(cycles_text(report), "" if causes is None else causes_text(report, causes))

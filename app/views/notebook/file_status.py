@@ -58,8 +58,8 @@ class OtherProgram(Value, frozen=True):
     label: str
 
 
-class ExampleLink(Value, frozen=True):
-    """A worked example: its address and its title."""
+class PageLink(Value, frozen=True):
+    """A worked example or a page of the guide: its address or its name, and its title."""
 
     path: str
     title: str
@@ -67,14 +67,16 @@ class ExampleLink(Value, frozen=True):
 
 class Banner(Value, frozen=True, omit_defaults=True):
     """A message above the notebook. `others` are the other programs of the text that was opened; `model`: its graph
-    can be opened as a model. `links` are worked examples, `calls` primitives of a post, whose documentation is offered."""
+    can be opened as a model. `links` are worked examples, `guide` pages of the guide, `calls` primitives of a post, whose documentation
+    is offered."""
 
     kind: str
     text: str
     count: int | None
     others: tuple[OtherProgram, ...] = ()
     model: bool = False
-    links: tuple[ExampleLink, ...] = ()
+    links: tuple[PageLink, ...] = ()
+    guide: tuple[PageLink, ...] = ()
     calls: tuple[str, ...] = ()
 
 

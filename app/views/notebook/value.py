@@ -17,9 +17,9 @@ from ...document.posts import Post
 from ...state.addresses import Address
 from ...state.derived import Store
 from ...state.entries import Derived
-from ...state.model import RelatedExample, State
+from ...state.model import RelatedPage, State
 from ..labels.values import Value
-from .file_status import Banner, ExampleLink, OtherProgram, file_banners
+from .file_status import Banner, OtherProgram, PageLink, file_banners
 from .step_costs import StepCosts, known_changes
 from .steps import ScheduleLine, ScheduleNote, items_of, schedule_rows
 
@@ -139,15 +139,17 @@ def _banners(state: State) -> list[Banner]:
     return found
 
 
-def _related_banner(related: Sequence[RelatedExample]) -> Banner:
-    """The worked examples about the calls of the post."""
-    calls = tuple(dict.fromkeys(call for example in related for call in example.calls))
+def _related_banner(related: Sequence[RelatedPage]) -> Banner:
+    """The worked examples and pages of the guide about the calls of the post."""
+    examples = [one for one in related if one.kind == "example"]
+    calls = tuple(dict.fromkeys(call for one in examples or related for call in one.calls))
     if related[0].is_answer:
         text = "A worked example answers this post."
     else:
-        text = f"Worked examples with {', '.join(calls)}."
-    links = tuple(ExampleLink(Address("example", one.name).path, one.title) for one in related)
-    return Banner("related", text, None, links=links, calls=calls[:MOST_CALLS])
+        text = f"{'Worked examples' if examples else 'The guide'} with {', '.join(calls)}."
+    links = tuple(PageLink(Address("example", one.name).path, one.title) for one in examples)
+    guide = tuple(PageLink(one.name, one.title) for one in related if one.kind == "guide")
+    return Banner("related", text, None, links=links, guide=guide, calls=calls[:MOST_CALLS])
 
 
 def _choice_banner(post: Post) -> Banner:

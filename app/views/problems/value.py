@@ -12,13 +12,14 @@ from ....engine.ir import Block, BlockRealize, For, Node, Refusal, TilewrightErr
 from ....engine.lint import Fix, LintFinding, simulator_findings
 from ....engine.script import Note
 from ...actions.lint_fixes import LONG_NUMBER
-from ...document import DATA, SIZES, fields_of, is_applicable
+from ...document import is_applicable
 from ...state.derived import Store, sizes_of
 from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.fitness import DOES_NOT_FIT
 from ..labels.numbers import change_of, grouped, size_text
+from ..labels.settings import SettingField, setting_fields
 from ..labels.values import Change, Trend, Value
 from .lints import Linted, lints_now
 
@@ -28,13 +29,6 @@ RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
 _OF_THE_REPORT = Derived["tuple[LintFinding, ...]"]("findings of the report")
-
-
-class SettingField(Value, frozen=True):
-    """A name in a line of settings, and an example of its value."""
-
-    name: str
-    example: str
 
 
 class ProposedFix(Value, frozen=True):
@@ -145,9 +139,9 @@ def _refused(state: State, refusal: Refusal, linted: Linted | None, ids: RowIds)
         return replace(problem, fixes=[fix_value(state, fix) for fix in fixes])
     if not refusal.fix:
         return problem
+    assert state.notebook is not None
     applicable = state.moment is not None and _can_add(state) and is_applicable(state.moment, refusal.fix)
-    setting, values = fields_of(refusal.fix[0], (SIZES, DATA)) if applicable else ("", {})
-    fields = [SettingField(name, example) for name, example in values.items()]
+    setting, fields = setting_fields(refusal.fix[0], state.notebook.document) if applicable else ("", ())
     return replace(problem, fixes=[ProposedFix(tuple(refusal.fix), "", applicable, setting=setting, fields=fields)])
 
 

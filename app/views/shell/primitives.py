@@ -6,6 +6,7 @@ import inspect
 import re
 
 from ....engine.schedule import PRIMITIVES, Primitive
+from ...actions.guide import GuidePage
 from ..labels.values import Answer, Value
 
 LABELS = ("Requires", "Returns", "Errors", "Source")
@@ -41,6 +42,12 @@ class PrimitiveDocs(Answer, frozen=True, tag="primitives"):
     """The pages of all primitives."""
 
     pages: tuple[PrimitiveDoc, ...]
+
+
+class GuideText(Answer, frozen=True, tag="guide"):
+    """The pages of the guide."""
+
+    pages: tuple[GuidePage, ...]
 
 
 def primitive_docs() -> tuple[PrimitiveDoc, ...]:

@@ -5,7 +5,7 @@
 /** @import { MenuItem } from "./menu.js" */
 /** @import { Moment } from "./playhead.js" */
 /** @import { Theme } from "../shell/theme.js" */
-/** @import { PrimitiveDoc, Reader } from "../views.js" */
+/** @import { GuidePage, PrimitiveDoc, Reader } from "../views.js" */
 
 /**
  * The events, each with its value.
@@ -15,13 +15,14 @@
  * @property {undefined} decide Open the dialog for two texts that changed the same lines.
  * @property {HoveredDrop | null} drop The tree has predicted the hovered drop; null when none is hovered.
  * @property {(pages: PrimitiveDoc[]) => void} explain Call this with the documentation of all primitives.
+ * @property {(pages: GuidePage[]) => void} guide Call this with the pages of the guide.
  * @property {HTMLElement} help Open or close the help menu below this button.
  * @property {undefined} keep-typed The page will reload: keep the text of the open editor.
  * @property {Moment | null} moment The timeline's playhead is at this state; null without a playhead.
  * @property {Reader[]} readers The other pages on the file, with what they have selected.
  * @property {{ row?: string, back?: () => void }} problem Show the problems of a row, or all; Escape calls `back`.
  * @property {undefined} save-as Ask for the name of a new file.
- * @property {string} reference Open the documentation of a primitive.
+ * @property {string} reference Open the documentation of a primitive, or a page of the guide.
  * @property {string} selected The selected row of the tree; "" for none.
  * @property {number} step Highlight a step of the schedule, counted from 1.
  * @property {Theme} theme The reader chose a theme.

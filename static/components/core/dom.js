@@ -1,9 +1,6 @@
 // Elements, icons, and views that follow the payload of their model.
 
-import { publish } from "./bus.js";
 import { listen } from "./patch.js";
-
-/** @import { Blank } from "../views.js" */
 
 /**
  * The model of a component: Panel's on the page, the widget's in a notebook (jupyter/host.js). Its parameters are properties.
@@ -113,41 +110,6 @@ export function lineIcon(data, className = "icon") {
   path.setAttribute("d", data);
   svg.append(path);
   return svg;
-}
-
-/**
- * An empty pane: what it will show, why it cannot now, and the next thing to do.
- * @param {Send} send
- * @param {Blank} blank
- */
-export function blankState(send, blank) {
-  const write = () => send({ kind: "fix", calls: blank.calls, replaces: "" });
-  const toProblems = () => publish("problem", {});
-  return h(
-    "div",
-    { class: "blank", role: "status" },
-    h("p", { class: "quiet" }, blank.shows),
-    h("p", { class: "blank-why" }, h("span", { class: "blank-sign", "aria-hidden": "true" }, "✘ "), blank.why),
-    blank.expected ? h("p", { class: "quiet" }, "Expected: ", blank.expected, ".") : null,
-    blank.calls.length
-      ? h(
-          "button",
-          {
-            class: "tool small framed",
-            type: "button",
-            onclick: write,
-            title: "Writes this line into the notebook; change the numbers there",
-          },
-          "Write ",
-          h("code", {}, blank.calls.join("; ")),
-        )
-      : document.querySelector('[data-pane-tab="problems"]') &&
-          h(
-            "button",
-            { class: "tool small framed", type: "button", onclick: toProblems },
-            "Show the problem and its fixes",
-          ),
-  );
 }
 
 /**

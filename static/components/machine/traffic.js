@@ -1,7 +1,8 @@
 // Traffic between memories and the roofline: Bokeh figures (app/plots/panes.py), each with its data as text.
 
 import { BokehFigure, sourceOf } from "../core/bokeh_figure.js";
-import { blankState, follow, h, keepScroll } from "../core/dom.js";
+import { follow, h, keepScroll } from "../core/dom.js";
+import { blankState } from "../core/settings.js";
 import { keepFocus } from "../core/reconcile.js";
 
 /** @import { CacheLevel as Cache, Roofline as RooflineData, RooflinePoint as Point, TrafficDiagram as TrafficData, TrafficFlow as Flow, TrafficPane as PicturesData } from "../views.js" */

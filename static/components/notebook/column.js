@@ -334,7 +334,7 @@ export class Notebook {
   }
 
   /** @param {Banner} banner */
-  banner({ kind, text, count, others = [], model = false, links = [], calls = [] }) {
+  banner({ kind, text, count, others = [], model = false, links = [], guide = [], calls = [] }) {
     const tool = (/** @type {string} */ words, /** @type {Message} */ message) =>
       h("button", { class: "tool small", type: "button", onclick: () => this.send(message) }, words);
     const event = (/** @type {string} */ words, /** @type {"save-as" | "decide"} */ name) =>
@@ -372,7 +372,10 @@ export class Notebook {
       ],
       related: [
         ...links.map(({ path, title }) => tool(title, { kind: "go", path })),
-        ...calls.map((name) => this.referenceButton(name)),
+        ...guide.map(({ path, title }) =>
+          this.referenceButton(path, `Guide: ${title}`, `A page of the guide: ${title}`),
+        ),
+        ...calls.map((name) => this.referenceButton(name, `${name}?`, `Documentation of ${name}`)),
       ],
       notice: [tool("Undo", { kind: "undo" }), tool("OK", { kind: "dismiss_file_message" })],
     };
@@ -385,14 +388,14 @@ export class Notebook {
     );
   }
 
-  /** @param {string} name Of a primitive. */
-  referenceButton(name) {
+  /**
+   * @param {string} name Of a primitive or of a page of the guide.
+   * @param {string} words
+   * @param {string} title
+   */
+  referenceButton(name, words, title) {
     const open = () => publish("reference", name);
-    return h(
-      "button",
-      { class: "tool small", type: "button", title: `Documentation of ${name}`, onclick: open },
-      `${name}?`,
-    );
+    return h("button", { class: "tool small", type: "button", title, onclick: open }, words);
   }
 
   /** @param {NonNullable<Banner["others"]>} others */

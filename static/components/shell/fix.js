@@ -2,6 +2,7 @@
 
 import { h } from "../core/dom.js";
 import { highlighted } from "../core/python_text.js";
+import { settingForm } from "../core/settings.js";
 
 /** @import { PayloadModel } from "../core/dom.js" */
 /** @import { ProposedFix as Fix } from "../views.js" */
@@ -33,60 +34,6 @@ function gain(fix) {
 }
 
 /**
- * A value as Python: a number, a list of numbers, or text.
- * @param {string} text
- */
-export function pythonValue(text) {
-  const trimmed = text.trim();
-  if (/^-?\d+(\.\d+)?$/.test(trimmed)) return trimmed;
-  return /^-?\d+(\s*,\s*-?\d+)+$/.test(trimmed) ? `[${trimmed}]` : JSON.stringify(trimmed);
-}
-
-const WHAT = {
-  sizes: "a number",
-  data: 'a mean trip count such as 12, the elements such as 0, 3, 7, the name of a .npy file beside the notebook, or facts such as "sorted"',
-};
-
-/**
- * The form of a line of settings: a field for each value.
- * @param {PayloadModel} model
- * @param {Fix} fix
- */
-function settingForm(model, fix) {
-  const what = fix.setting === "sizes" ? WHAT.sizes : WHAT.data;
-  const inputs = fix.fields.map((field) =>
-    h("input", {
-      type: "text",
-      name: field.name,
-      value: field.example,
-      title: what,
-      autocomplete: "off",
-      spellcheck: "false",
-      required: true,
-    }),
-  );
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const entries = inputs.map((input) => `${JSON.stringify(input.name)}: ${pythonValue(input.value)}`);
-    model.send_msg({ kind: "fix", calls: [`${fix.setting} = {${entries.join(", ")}}`], replaces: "" });
-  };
-  return h(
-    "form",
-    { class: "program-choice setting", onsubmit: submit },
-    fix.fields.map((field, n) =>
-      h(
-        "label",
-        {},
-        `${field.name} `,
-        fix.setting === "data" ? h("span", { class: "quiet" }, "(mean) ") : null,
-        inputs[n],
-      ),
-    ),
-    h("button", { class: "tool primary small", type: "submit" }, "Use these values"),
-  );
-}
-
-/**
  * @param {PayloadModel} model
  * @param {Fix} fix
  * @param {boolean} first
@@ -96,7 +43,7 @@ export function fixBox(model, fix, first) {
   const what = fix.replaces
     ? "Replaces this line of the schedule; undo reverts it"
     : "Appends to the schedule; undo reverts it";
-  if (fix.fields.length) return settingForm(model, fix);
+  if (fix.fields.length) return settingForm((message) => model.send_msg(message), fix);
   return h(
     "div",
     { class: "fix" },

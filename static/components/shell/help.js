@@ -1,14 +1,15 @@
-// Help: the menu of the "?" button, and the reference of all primitives with a search field.
+// Help: the menu of the "?" button, and the reference of all primitives and the guide, with a search field.
 
 import { publish, subscribe } from "../core/bus.js";
 import { h, icon, nodes } from "../core/dom.js";
+import { prose } from "../core/markdown.js";
 import { menuBody } from "../core/menu.js";
 import { Popup } from "../core/popup.js";
 import { allPages, primitivePage } from "../core/primitive_card.js";
 
 /** @import { MenuItem } from "../core/menu.js" */
 /** @import { Tour } from "./tour.js" */
-/** @import { PrimitiveDoc as PrimitivePage } from "../views.js" */
+/** @import { GuidePage, PrimitiveDoc } from "../views.js" */
 
 /** The help menu. The event "help" opens it below a button. */
 export class Help {
@@ -55,6 +56,7 @@ export class Help {
         help: "all primitives, with drawings",
         run: () => this.reference.open(),
       },
+      { label: "Guide", key: "g", help: "how to use each view", run: () => this.reference.open("start") },
       {
         label: "Find any action",
         key: "a",
@@ -86,29 +88,44 @@ export class Help {
   }
 }
 
+/**
+ * @param {PrimitiveDoc} page
+ * @returns {ReferencePage}
+ */
+function callPage(page) {
+  const { name, summary } = page;
+  const body = () => nodes(primitivePage(page, true));
+  return { name, label: name, words: `${name} ${summary}`.toLowerCase(), isGuide: false, body };
+}
+
 /** @param {KeyboardEventInit} key */
 function pressKey(key) {
   window.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...key }));
 }
 
-/** The reference: names of primitives on the left, the documentation of one on the right. */
+/**
+ * A page of the reference: of a primitive, or of the guide.
+ * @typedef {{ name: string, label: string, words: string, isGuide: boolean, body: () => (Node | string)[] }} ReferencePage
+ */
+
+/** The reference: names of primitives and pages of the guide on the left, one page on the right. */
 class Reference {
   /** @param {Element} host */
   constructor(host) {
-    /** @type {PrimitivePage[]} */
+    /** @type {ReferencePage[]} */
     this.pages = [];
     this.shown = "";
     this.field = h("input", {
       class: "menu-filter",
       type: "search",
-      placeholder: "Find a call",
-      "aria-label": "Find a call",
+      placeholder: "Find a call or a page",
+      "aria-label": "Find a call or a page",
       autocomplete: "off",
       spellcheck: "false",
       oninput: () => this.narrow(),
     });
-    this.names = h("nav", { class: "reference-names", "aria-label": "Calls" });
-    this.page = h("article", { class: "reference-page", tabindex: 0, "aria-live": "polite", "aria-label": "The call" });
+    this.names = h("nav", { class: "reference-names", "aria-label": "Calls and pages" });
+    this.page = h("article", { class: "reference-page", tabindex: 0, "aria-live": "polite", "aria-label": "The page" });
     /** @type {HTMLDialogElement} */
     this.dialog = h(
       "dialog",
@@ -134,35 +151,58 @@ class Reference {
     host.append(this.dialog);
   }
 
-  /** @param {string} [name] The primitive to begin with. */
+  /** @param {string} [name] The primitive or the page of the guide to begin with. */
   open(name) {
-    allPages((pages) => {
-      this.pages = pages;
-      this.field.value = "";
-      this.narrow();
-      this.choose(name ?? pages[0].name);
-      this.dialog.showModal();
-      this.field.focus();
-    });
+    allPages((calls) =>
+      publish("guide", (guide) => {
+        this.pages = [...calls.map(callPage), ...guide.map((page) => this.guidePage(page))];
+        this.field.value = "";
+        this.narrow();
+        this.choose(name ?? calls[0].name);
+        this.dialog.showModal();
+        this.field.focus();
+        this.names.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+      }),
+    );
+  }
+
+  /**
+   * @param {GuidePage} page
+   * @returns {ReferencePage}
+   */
+  guidePage({ name, title, text }) {
+    const body = () => prose(text, (other) => this.choose(other));
+    return { name, label: title, words: `${title} ${text}`.toLowerCase(), isGuide: true, body };
   }
 
   narrow() {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (/** @type {PrimitivePage} */ page) =>
-      words.every((word) => `${page.name} ${page.summary}`.toLowerCase().includes(word));
-    const named = (/** @type {PrimitivePage} */ page) =>
+    const found = this.pages.filter((page) => words.every((word) => page.words.includes(word)));
+    const named = (/** @type {ReferencePage} */ { name, label, isGuide }) =>
       h(
         "button",
         {
           type: "button",
-          "data-call": page.name,
-          onclick: () => this.choose(page.name),
-          onfocus: () => this.choose(page.name),
+          class: isGuide ? "is-guide" : undefined,
+          "data-call": name,
+          onclick: () => this.choose(name),
+          onfocus: () => this.choose(name),
         },
-        page.name,
+        label,
       );
-    const found = this.pages.filter(fits);
-    this.names.replaceChildren(...(found.length ? found.map(named) : [h("p", { class: "quiet" }, "No call matches")]));
+    const group = (/** @type {string} */ title, /** @type {ReferencePage[]} */ pages) =>
+      pages.length ? [h("h3", {}, title), ...pages.map(named)] : [];
+    this.names.replaceChildren(
+      ...(found.length ? [] : [h("p", { class: "quiet" }, "Nothing matches")]),
+      ...group(
+        "Calls",
+        found.filter((page) => !page.isGuide),
+      ),
+      ...group(
+        "Guide",
+        found.filter((page) => page.isGuide),
+      ),
+    );
     if (found.length) this.choose(found[0].name);
   }
 
@@ -171,7 +211,8 @@ class Reference {
     if (this.shown === name && this.page.childElementCount) return this.mark(name);
     this.shown = name;
     const page = this.pages.find((candidate) => candidate.name === name);
-    if (page) this.page.replaceChildren(h("h2", {}, page.name), ...nodes(primitivePage(page, true)));
+    this.page.classList.toggle("is-guide", page?.isGuide ?? false);
+    if (page) this.page.replaceChildren(h("h2", {}, page.label), ...page.body());
     this.page.scrollTop = 0;
     this.mark(name);
   }

@@ -2,6 +2,7 @@
 
 import { follow, h, keepScroll } from "../core/dom.js";
 import { reconcile } from "../core/reconcile.js";
+import { settingForm } from "../core/settings.js";
 import { MakeFast } from "../explore/deriving.js";
 import { fixBox } from "./fix.js";
 
@@ -128,11 +129,12 @@ export function render({ model }) {
   const said = h("p", { class: "quiet", role: "status" });
   const list = h("ol", {});
   const more = h("button", { class: "tool small", type: "button" });
+  const needed = h("div", {});
   const fast = new MakeFast(
     (message) => model.send_msg(message),
     "derives a schedule as a branch, then searches its values",
   );
-  view.append(fast.element, head, machines, said, list, more);
+  view.append(fast.element, head, needed, machines, said, list, more);
   let all = false;
   /** @type {string | undefined} */
   let chosen;
@@ -152,6 +154,13 @@ export function render({ model }) {
     keepScroll(view, () => {
       head.replaceChildren(...facts(model, data).filter((node) => node !== null));
       fast.draw(data.tiles);
+      fast.element.hidden = data.fields.length > 0;
+      reconcile(
+        needed,
+        data.fields.length ? [{ setting: data.setting, fields: data.fields }] : [],
+        (line) => JSON.stringify(line),
+        (line) => settingForm((message) => model.send_msg(message), line),
+      );
       machines.hidden = !data.machines.length;
       const left = machines.scrollLeft;
       machines.replaceChildren(...data.machines.map((card) => machineCard(model, card)));
@@ -159,7 +168,7 @@ export function render({ model }) {
       wanted = data.machines.find((card) => card.chosen)?.name;
       showChosen();
       if (said.textContent !== status(data)) said.textContent = status(data);
-      said.hidden = data.looking;
+      said.hidden = data.looking || data.fields.length > 0;
       list.hidden = !shown.length;
       reconcile(
         list,

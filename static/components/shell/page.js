@@ -17,7 +17,8 @@ import { Tour } from "./tour.js";
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 
-/** @import { Notice, PageFrame as PageData, PrimitiveDoc as PrimitivePage, ProgramChoice } from "../views.js" */
+/** @import { Events } from "../core/bus.js" */
+/** @import { Notice, PageFrame as PageData, ProgramChoice } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 
 /** @param {Element | Document} root */
@@ -77,23 +78,26 @@ function noticeBox(model, notice) {
 }
 
 /**
- * Request the documentation of primitives from the server at the first event "explain". Returns the function for its answer.
+ * Request pages of the documentation from the server at the first event that asks for them. Returns the function for the answer.
+ * @template {"explain" | "guide"} E
  * @param {PayloadModel} model
+ * @param {E} event
+ * @param {"primitives" | "guide"} kind Of the request.
+ * @returns {(pages: Parameters<Events[E]>[0]) => void}
  */
-function primitivePages(model) {
-  /** @typedef {(pages: PrimitivePage[]) => void} Listener */
-  /** @type {PrimitivePage[] | null} */
+function documentation(model, event, kind) {
+  /** @type {Parameters<Events[E]>[0] | null} */
   let pages = null;
-  /** @type {Listener[]} */
+  /** @type {Events[E][]} */
   const waiting = [];
-  subscribe("explain", (found) => {
-    if (pages) return found(pages);
-    if (!waiting.length) model.send_msg({ kind: "primitives" });
+  subscribe(event, (found) => {
+    if (pages) return found(/** @type {any} */ (pages));
+    if (!waiting.length) model.send_msg({ kind });
     waiting.push(found);
   });
-  return (/** @type {PrimitivePage[]} */ found) => {
+  return (found) => {
     pages = found;
-    for (const listener of waiting.splice(0)) listener(pages);
+    for (const listener of waiting.splice(0)) listener(/** @type {any} */ (pages));
   };
 }
 
@@ -219,7 +223,8 @@ export function render({ model }) {
     event.preventDefault();
     event.returnValue = "";
   });
-  const receivePrimitives = primitivePages(model);
+  const receivePrimitives = documentation(model, "explain", "primitives");
+  const receiveGuide = documentation(model, "guide", "guide");
   const jobs = new RunningJobs((message) => model.send_msg(message));
   const mayLeave = () =>
     (!unsaved && root.dataset.editing === undefined) ||
@@ -234,6 +239,7 @@ export function render({ model }) {
   subscribe("tour", () => tour.start());
   model.on("msg:custom", (data) => {
     if (data.kind === "primitives") receivePrimitives(data.pages);
+    else if (data.kind === "guide") receiveGuide(data.pages);
     else if (data.kind === "doing") jobs.draw(data.doing);
     else if (data.kind === "link") copyLink(holder, data.fragment);
     else if (data.kind === "download") download(data.name, data.text);

@@ -1,7 +1,8 @@
 // The timeline: engines and their stalls, memories, one playhead. The server sends tables and windows; the browser draws and animates them.
 
 import { readColors } from "../core/colors.js";
-import { blankState, follow, h } from "../core/dom.js";
+import { follow, h } from "../core/dom.js";
+import { blankState } from "../core/settings.js";
 import { latest, publish, subscribe } from "../core/bus.js";
 import { keep, kept } from "../core/storage.js";
 import { AfterDrop } from "./after_drop.js";

@@ -24,16 +24,21 @@ def opened(text: str) -> State:
 
 def test_a_post_that_an_example_quotes_is_offered_that_example() -> None:
     state = opened(f"Compute_at vs set_scope\n\nWhat is the difference between them?\n\n```\n{MATMUL}```\n")
-    assert [(one.name, one.is_answer) for one in state.related] == [("what_moves_what", True)]
+    assert [(one.name, one.is_answer) for one in state.related] == [("what_moves_what", True), ("start", False)]
     (banner,) = (b for b in notebook_value(state, Store(), {}).banners if b.kind == "related")
     assert banner.text == "A worked example answers this post."
     assert banner.links[0].path == "/example/what_moves_what"
+    assert [page.path for page in banner.guide] == ["start"]
     assert set(banner.calls) == {"compute_at", "set_scope"}
 
 
 def test_another_post_is_offered_examples_with_its_calls() -> None:
     state = opened(f"{QUESTION}\n\n```\n{MATMUL}```\n")
-    assert [one.name for one in state.related] == ["vtcm_double_buffer", "box_blur"]
+    assert [(one.kind, one.name) for one in state.related] == [
+        ("example", "vtcm_double_buffer"),
+        ("example", "box_blur"),
+        ("guide", "layouts"),
+    ]
 
 
 @pytest.mark.parametrize("text", [MATMUL, f"A question about nothing.\n\n```\n{MATMUL}```\n", load_examples()[1].text])

@@ -1,7 +1,7 @@
 import assert from "node:assert";
 import { test } from "node:test";
 
-import { pythonValue } from "./fix.js";
+import { pythonValue } from "./settings.js";
 
 test("numbers and lists stay, other text is quoted", () => {
   assert.equal(pythonValue(" 12 "), "12");
