@@ -156,7 +156,8 @@ def occupancy(
     drawer = _Memories(data, style)
 
     def redraw(start: int, end: int, origin: int) -> None:
-        tiles.data = drawer.tiles(rectangles(data, ("fill", "live"), start, end, MOST_RECTANGLES), origin)
+        found = rectangles(data, ("fill", "live"), start, end, MOST_RECTANGLES)
+        tiles.data = drawer.tiles([r for r in found if data.cells[r.number].row < count], origin)
         for source, columns in zip(lines, drawer.lines(start, end, origin), strict=True):
             source.data = columns
 
@@ -224,7 +225,7 @@ class _Memories:
     def lines(self, start: int, end: int, origin: int) -> list[Columns]:
         data = self._data
         found: list[Columns] = []
-        for n, line in enumerate(memory_lines(data, data.time_map, start, end)):
+        for n, line in enumerate(memory_lines(data, data.time_map, start, end)[: len(data.rows)]):
             floor = len(data.rows) - n - 1
             live: list[int] = [*line.live, line.live[-1]]
             found.append(

@@ -103,6 +103,13 @@ export interface Blank {
   fields: SettingField[];
 }
 
+/** How blocks are numbered; as in `cores.Numbering`. */
+export interface BlockNumbers {
+  step: number;
+  stride: number;
+  is_static: boolean;
+}
+
 /** The effect of a call in a few characters for a menu; `memory` is the peak of the on-chip memory that changes most, else of the fullest one. */
 export interface Brief {
   cycles: string;
@@ -204,6 +211,14 @@ export interface Change {
 export interface Chip {
   label: string;
   value: string;
+}
+
+/** The cores of a chip, named by their `level`. Without `numbers` only the tasks of the first core are known. */
+export interface ChipCores {
+  level: string;
+  cores: number;
+  classes: CoreClass[];
+  numbers: BlockNumbers | null;
 }
 
 /** A value of a field; `sets` are the defaults of other fields with this choice. */
@@ -354,6 +369,14 @@ export interface CopiedBytes {
   source: string;
   destination: string;
   bytes: string;
+}
+
+/** `count` cores from number `first` on, whose row is `row`. They are `idle` in intervals of compressed time while others run blocks. */
+export interface CoreClass {
+  row: number;
+  first: number;
+  count: number;
+  idle: [number, number][];
 }
 
 /** What a row costs with all rows below it. */
@@ -1127,7 +1150,7 @@ export interface MemoryLine {
   least: number[];
 }
 
-/** A memory: `scale` are the bytes that the row's height represents, `limit` is the capacity as a part of the height, 0 if beyond the scale; `over`: whether the capacity is exceeded. */
+/** A memory: `scale` are the bytes that the row's height represents, `limit` is the capacity as a part of the height, 0 if beyond the scale; `over`: whether the capacity is exceeded. A class of cores has the blocks that each holds in place of bytes, a port its busy part; `tip` says more about these. */
 export interface MemoryRow {
   name: string;
   scope: string;
@@ -1136,6 +1159,8 @@ export interface MemoryRow {
   limit: number;
   text: string;
   over: boolean;
+  kind: "memory" | "cores" | "port";
+  tip: string;
 }
 
 /** The bandwidth of the largest memory. */
@@ -1838,22 +1863,24 @@ export interface TaskColumns {
   row: number[];
 }
 
-/** `reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels. */
+/** `reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels. `place` is the place for the block on its core. */
 export interface TaskKind {
   template: number;
   reads: string[];
   writes: string[];
   inputs: [number, string][];
   outputs: [number, string][];
+  place: number;
 }
 
-/** The tasks of one block: the loops around, and the rows of the tree for both. */
+/** The tasks of one block: the loops around, and the rows of the tree for both. On a chip, `grid` are the first and the last (exclusive) of the loops whose iterations run on the cores. */
 export interface TaskTemplate {
   lane: number;
   block: string;
   rows: string[];
   loops: LoopAround[];
   colour: number;
+  grid: [number, number];
 }
 
 /** A template for a typical kernel. */
@@ -1906,6 +1933,7 @@ export interface Timeline {
   overview?: Overview | null;
   run?: ExactWindow | null;
   bins?: BinnedWindow[];
+  chip?: ChipCores | null;
 }
 
 /** The run after a drop of `rows` on `loop`, of so many `cycles`: from `start` to `end` the work by engine, and the bytes by the scope of the memory. */

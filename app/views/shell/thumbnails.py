@@ -186,7 +186,7 @@ def _merged(starts: Column, ends: Column, last: int) -> list[Piece] | None:
 def _levels(data: TimelineData) -> Iterator[FillLevel]:
     last = max(1, data.report.cycles)
     lines = memory_lines(data, data.time_map, 0, last)
-    for name, line in zip(data.rows, lines, strict=True):
+    for name, line in zip(data.rows, lines, strict=False):
         memory = data.report.memory[name]
         needed = memory.peak_bytes
         capacity = memory.capacity_bytes

@@ -32,5 +32,5 @@ def timeline_after(
     if start >= end:
         return TimelineAfter(*drop, report.cycles, start, end, {}, {})
     data = timeline_data(report, store)
-    lines = dict(zip(data.rows, memory_lines(data, data.time_map, start, end), strict=True))
+    lines = dict(zip(data.rows, memory_lines(data, data.time_map, start, end), strict=False))
     return TimelineAfter(*drop, report.cycles, start, end, lanes_of(data, data.colours, start, end), lines)

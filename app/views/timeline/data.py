@@ -1,13 +1,13 @@
-"""A report as the tables a timeline is drawn from: lanes, kinds of tasks, cells of memory, waits. Times are compressed: repeats once."""
+"""A report as the tables a timeline is drawn from: lanes, kinds of tasks, rows of memories and of a chip with their cells, waits. Times are
+compressed: repeats once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from propcache.api import cached_property
 
 from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
@@ -15,16 +15,8 @@ from ....engine.hwsim.replay.clocks import CAUSES, NOBODY
 from ..labels.palette import Colours, colour_of_slots, colours_by_name
 from ..labels.values import Value
 from .causes import Cause
-
-Column = npt.NDArray[np.int64]
-
-
-class Spans(NamedTuple):
-    """Intervals, and which entry of a table each is of; ordered by their starts."""
-
-    starts: Column
-    ends: Column
-    of: Column
+from .cores import SCALE, Chip
+from .spans import Column, Spans, joined, spans
 
 
 class BufferCell(msgspec.Struct, frozen=True):
@@ -66,11 +58,16 @@ class TimelineData:
         self.kinds: list[Kind] = [report.segments.kind(n) for n in numbers.tolist()]
         self.variants = [report.program.variants[n].replay for n in numbers.tolist()]
         self.kind_of: Column = first.astype(np.int64)
+        run = line.chip
+        self.places = [n % run.residents if run else 0 for n in numbers.tolist()]
+        self.chip = Chip(report, self.kinds, self.kind_of, self.places) if run else None
         self.templates = list({k.template: k for k in self.kinds}.values())
         self.template_lanes = [self.engines.index(k.engine) for k in self.templates]
         place = {k.template: n for n, k in enumerate(self.templates)}
         self.template_of_kind = np.array([place[k.template] for k in self.kinds], np.int64)
         self.cells, self._cell_of = _cells(report, self.rows)
+        self._first_of_chip = len(self.cells)
+        self.cells += _cells_of_cores(self.chip, len(self.rows)) if self.chip else []
         self.waits, self.wait_spans = _waits(self)
 
     @cached_property
@@ -98,7 +95,7 @@ class TimelineData:
         line = self.line
         times = np.unique(np.concatenate([line.starts, line.ends]))
         if len(times) < 2:
-            return _spans([], [], [])
+            return spans([], [], [])
         delta = np.zeros(len(times), np.int64)
         np.add.at(delta, np.searchsorted(times, line.starts), 1)
         np.add.at(delta, np.searchsorted(times, line.ends), -1)
@@ -113,15 +110,23 @@ class TimelineData:
         shown = np.isin(cell, np.array(list(self._cell_of), np.int64))
         of = np.array([self._cell_of[c] for c in cell[shown].tolist()], np.int64)
         fills, lives = Spans(start[shown], filled[shown], of), Spans(filled[shown], end[shown], of)
-        return _ordered(fills), _ordered(lives)
+        if self.chip is None:
+            return joined(fills), joined(lives)
+        starts, blocks = self.chip.spans(self._first_of_chip)
+        return joined(fills, starts), joined(lives, blocks)
 
     @cached_property
     def steps(self) -> list[tuple[Column, Column, Column]]:
-        """For each memory: times, and the live and allocated bytes from each on."""
+        """For each memory: times, and the live and allocated bytes from each on. The rows of a chip follow: the blocks on a core of each
+        class, and the busy part of each shared port."""
         each = [self.report.occupancy.steps[row] for row in self.rows]
-        return [
+        memories = [
             (np.array(s.times, np.int64), np.array(s.live, np.int64), np.array(s.allocated, np.int64)) for s in each
         ]
+        chip = self.chip
+        if chip is None:
+            return memories
+        return [*memories, *map(chip.held, chip.groups), *map(chip.busy, chip.ports)]
 
     @cached_property
     def bands(self) -> tuple[tuple[str, int], ...]:
@@ -181,17 +186,6 @@ def _density(each: Sequence[Spans], sizes: Sequence[int], time_map: TimeMap) -> 
     return Density(starts, ends, of, int(firsts[-1]), time_map)
 
 
-def _spans(starts: list[int], ends: list[int], of: list[int]) -> Spans:
-    return Spans(np.array(starts, np.int64), np.array(ends, np.int64), np.array(of, np.int64))
-
-
-def _ordered(spans: Spans) -> Spans:
-    """The non-empty spans, ordered by start."""
-    lasting = np.flatnonzero(spans.ends > spans.starts)
-    order = lasting[np.argsort(spans.starts[lasting], kind="stable")]
-    return Spans(spans.starts[order], spans.ends[order], spans.of[order])
-
-
 def _cells(report: Report, rows: list[str]) -> tuple[list[BufferCell], dict[int, int]]:
     """The cells that tiles live in, row by row, and the engine's numbers of them."""
     places = report.program.places
@@ -214,6 +208,18 @@ def _cells(report: Report, rows: list[str]) -> tuple[list[BufferCell], dict[int,
                 )
             )
     return cells, numbers
+
+
+def _cells_of_cores(chip: Chip, first_row: int) -> list[BufferCell]:
+    """The places for blocks on a core of each class."""
+    size = SCALE // chip.places
+    return [
+        BufferCell(
+            first_row + row, f"block {n + 1}" if chip.places > 1 else "block", "", n, n * size, size, shared=False
+        )
+        for row in range(len(chip.groups))
+        for n in range(chip.places)
+    ]
 
 
 def _waits(data: TimelineData) -> tuple[list[WaitKind], Spans]:
@@ -258,10 +264,10 @@ def _wait_kind(data: TimelineData, lane: int, cause: int, cell: int, blamed: int
     return WaitKind(lane, name, placement.label(cell), placement.buffer.name, program.templates[blamed].name)
 
 
-def _with_mates(data: TimelineData, kinds: list[WaitKind], spans: Spans) -> tuple[list[WaitKind], Spans]:
+def _with_mates(data: TimelineData, kinds: list[WaitKind], found: Spans) -> tuple[list[WaitKind], Spans]:
     """Adds the turns of other engines of a unit, and the idle time after an engine's last task."""
     line, machine = data.line, data.report.program.machine
-    parts = [spans]
+    parts = [found]
     kinds = list(kinds)
     lanes = np.array([k.lane for k in kinds], np.int64)
     for number, lane in enumerate(data.lane_of.tolist()):
@@ -270,13 +276,13 @@ def _with_mates(data: TimelineData, kinds: list[WaitKind], spans: Spans) -> tupl
         for mate, other in enumerate(data.lane_of.tolist()):
             if mate != number and other >= 0 and machine.units[mate] == machine.units[number]:
                 its = line.engines == mate
-                waiting = lanes[spans.of] == other if len(kinds) and len(lanes) else np.zeros(0, bool)
-                starts = np.concatenate([line.starts[its], spans.starts[waiting]])
-                ends = np.concatenate([line.ends[its], spans.ends[waiting]])
+                waiting = lanes[found.of] == other if len(kinds) and len(lanes) else np.zeros(0, bool)
+                starts = np.concatenate([line.starts[its], found.starts[waiting]])
+                ends = np.concatenate([line.ends[its], found.ends[waiting]])
                 parts.append(Spans(starts, ends, np.full(len(starts), len(kinds), np.int64)))
                 kinds.append(WaitKind(lane, "unit", machine.engines[mate].name))
         last = int(line.free[machine.units[number]])
         if last < data.length:
-            parts.append(_spans([last], [data.length], [len(kinds)]))
+            parts.append(spans([last], [data.length], [len(kinds)]))
             kinds.append(WaitKind(lane, "idle"))
-    return kinds, _ordered(Spans(*(np.concatenate([p[n] for p in parts]) for n in range(3))))
+    return kinds, joined(*parts)

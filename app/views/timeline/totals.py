@@ -11,7 +11,8 @@ from ....engine.hwsim.report.metrics import traffic_of
 from ...state.derived import Store
 from ..labels.numbers import size_text
 from ..labels.values import Answer, Value
-from .data import Cause, Column
+from .causes import Cause
+from .spans import Column
 from .value import timeline_data
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from msgspec.structs import asdict, replace
@@ -30,6 +30,7 @@ from ..labels.numbers import grouped, percent_text, size_text
 from ..labels.palette import OTHER, Colours
 from ..labels.values import Answer, Value
 from .causes import Cause
+from .cores import SCALE
 from .data import BufferCell, TimelineData, WaitKind
 from .window import BINS, MAX_EVENTS, BinnedWindow, ExactWindow, edges_of, packed, whole_bins, whole_run, window
 
@@ -81,7 +82,8 @@ class EngineLane(Value, frozen=True):
 
 class MemoryRow(Value, frozen=True):
     """A memory: `scale` are the bytes that the row's height represents, `limit` is the capacity as a part of the
-    height, 0 if beyond the scale; `over`: whether the capacity is exceeded."""
+    height, 0 if beyond the scale; `over`: whether the capacity is exceeded. A class of cores has the blocks that each holds in place of
+    bytes, a port its busy part; `tip` says more about these."""
 
     name: str
     scope: str
@@ -90,6 +92,8 @@ class MemoryRow(Value, frozen=True):
     limit: float
     text: str
     over: bool
+    kind: Literal["memory", "cores", "port"] = "memory"
+    tip: str = ""
 
 
 class MemoryCell(Value, frozen=True):
@@ -116,23 +120,53 @@ class LoopAround(Value, frozen=True):
 
 
 class TaskTemplate(Value, frozen=True):
-    """The tasks of one block: the loops around, and the rows of the tree for both."""
+    """The tasks of one block: the loops around, and the rows of the tree for both. On a chip, `grid` are the first and the last (exclusive)
+    of the loops whose iterations run on the cores."""
 
     lane: int
     block: str
     rows: list[str]
     loops: list[LoopAround]
     colour: int
+    grid: tuple[int, int] = (0, 0)
 
 
 class TaskKind(Value, frozen=True):
-    """`reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels."""
+    """`reads` and `writes` are labels of cells, `inputs` and `outputs` the cells that the replay waits for: numbers and labels. `place` is
+    the place for the block on its core."""
 
     template: int
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     inputs: list[tuple[int, str]]
     outputs: list[tuple[int, str]]
+    place: int = 0
+
+
+class CoreClass(Value, frozen=True):
+    """`count` cores from number `first` on, whose row is `row`. They are `idle` in intervals of compressed time while others run blocks."""
+
+    row: int
+    first: int
+    count: int
+    idle: list[tuple[int, int]]
+
+
+class BlockNumbers(Value, frozen=True):
+    """How blocks are numbered; as in `cores.Numbering`."""
+
+    step: int
+    stride: int
+    is_static: bool
+
+
+class ChipCores(Value, frozen=True):
+    """The cores of a chip, named by their `level`. Without `numbers` only the tasks of the first core are known."""
+
+    level: str
+    cores: int
+    classes: list[CoreClass]
+    numbers: BlockNumbers | None
 
 
 class StallKind(WaitKind, frozen=True, kw_only=True):
@@ -184,6 +218,7 @@ class Timeline(Value, frozen=True, kw_only=True, omit_defaults=True):
     overview: Overview | None = None
     run: ExactWindow | None = None
     bins: Sequence[BinnedWindow] = ()
+    chip: ChipCores | None = None
 
 
 class PathSteps(Value, frozen=True):
@@ -272,12 +307,17 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
         length=data.length,
         repeats=list(_repeats(data)),
         engines=[_engine(report, name) for name in data.engines],
-        rows=[_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)],
-        cells=[_cell(cell, scales[cell.row], data.colours) for cell in data.cells],
+        rows=[
+            *(_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)),
+            *_rows_of_chip(data),
+        ],
+        cells=[_cell(cell, [*scales, SCALE][min(cell.row, len(scales))], data.colours) for cell in data.cells],
         templates=_templates(data, ids, store.index(func)),
         kinds=[
-            TaskKind(t, k.reads, k.writes, _cells_of(v.reads, data), _cells_of(v.writes, data))
-            for k, t, v in zip(data.kinds, data.template_of_kind.tolist(), data.variants, strict=True)
+            TaskKind(t, k.reads, k.writes, _cells_of(v.reads, data), _cells_of(v.writes, data), place)
+            for k, t, v, place in zip(
+                data.kinds, data.template_of_kind.tolist(), data.variants, data.places, strict=True
+            )
         ],
         waits=[_wait(wait, ids, data.colours) for wait in data.waits],
         lines=store.remember(_LINES(func), lambda: _lines(schedule, ids, store)),
@@ -288,6 +328,7 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
         buffers=_buffers(report, data),
         note="",
         drawn=MAX_EVENTS,
+        chip=_chip(data),
     )
 
 
@@ -370,6 +411,47 @@ def _row(report: Report, name: str, scale: int) -> MemoryRow:
     return MemoryRow(short, name, scale, memory.capacity_bytes, limit, f"{peak} of {capacity}", over)
 
 
+def _rows_of_chip(data: TimelineData) -> Iterator[MemoryRow]:
+    chip = data.chip
+    if chip is None:
+        return
+    level = chip.report.level
+    for group in chip.groups:
+        blocks = f"{' + '.join(map(grouped, group.blocks))} block{'' if sum(group.blocks) == 1 else 's'}"
+        at_once = f", {chip.residents} at once" if max(group.blocks) > 1 and chip.residents > 1 else ""
+        last = group.first + group.count - 1
+        numbers = f"{level} {group.first} to {last}" if group.count > 1 else f"{level} {last}"
+        rest = sum(end - start for start, end in chip.idle(group))
+        idle = f", idle for {grouped(rest)} cycles while others run blocks" if rest else ""
+        yield MemoryRow(
+            f"{grouped(group.count)} × {level}", f"{level} {group.first}", SCALE, SCALE, 1.0, f"{blocks}{at_once}", over=False,
+            kind="cores", tip=f"{numbers}: {blocks} each{at_once}{idle}",
+        )  # fmt: skip
+    for port in chip.ports:
+        waits = ", ".join(
+            f"{engine} of {level} 0 waits {grouped(cycles)} cycles" for engine, cycles in port.waited.items()
+        )
+        share = percent_text(port.cycles / data.report.cycles)
+        moved = f", {size_text(port.bytes)}" if port.bytes else ""
+        yield MemoryRow(
+            port.name, port.name, SCALE, SCALE, 1.0, f"{share} busy{moved}", over=False, kind="port",
+            tip=f"{port.name}: {share} busy{moved} of all cores{f'; {waits}' if waits else ''}; bursts spread over their tasks",
+        )  # fmt: skip
+
+
+def _chip(data: TimelineData) -> ChipCores | None:
+    chip, first = data.chip, len(data.rows)
+    if chip is None:
+        return None
+    numbers, found = chip.numbering, chip.report
+    return ChipCores(
+        found.level,
+        found.cores,
+        [CoreClass(first + n, g.first, g.count, chip.idle(g)) for n, g in enumerate(chip.groups)],
+        None if numbers is None else BlockNumbers(numbers.step, numbers.stride, numbers.is_static),
+    )
+
+
 def _wait(wait: WaitKind, ids: RowIds, colours: Colours) -> StallKind:
     row = ids.of(wait.block) if ids.has(wait.block) else ""
     return StallKind(**asdict(wait), colour=colours.get(wait.buffer, OTHER), row=row)
@@ -392,7 +474,8 @@ def _templates(data: TimelineData, ids: RowIds, index: ProgramIndex) -> list[Tas
         above = [loop.loop_var for name in blocks for loop in reversed(index.loops_of(name))]
         around = {var.name: rows[var] for var in above if var in rows}
         loops = [LoopAround(x.name, rows.get(x.var) or around.get(x.name, ""), x.extent) for x in kind.loops]
-        found.append(TaskTemplate(lane, kind.block, [rows[name] for name in blocks], loops, colour))
+        grid = data.chip.grid_of(kind) if data.chip else (0, 0)
+        found.append(TaskTemplate(lane, kind.block, [rows[name] for name in blocks], loops, colour, grid))
     return found
 
 

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from ....engine.hwsim import TimeMap
 from ....engine.hwsim.replay.time_map import TimeInterval
 from ..labels.values import Answer, Value
-from .data import Column, Spans, TimelineData
+from .data import TimelineData
+from .spans import Column, Spans
 
 MAX_EVENTS = 1_500
 """More tasks than this are drawn as bins: a browser draws up to this number with labels in a few milliseconds."""

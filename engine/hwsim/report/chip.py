@@ -9,8 +9,8 @@ import msgspec
 
 from ..access.ports import memory_port
 from ..replay.cores.chip import ChipRun
-from ..replay.cores.waves import Launch
-from ..tasks.tree import TaskProgram
+from ..replay.cores.waves import Launch, has_equal_blocks
+from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
 from .finding import Finding
 
 SATURATED = 0.9
@@ -67,7 +67,8 @@ class OccupancyReport(msgspec.Struct, frozen=True):
 
 class ChipReport(msgspec.Struct, frozen=True):
     """A run on `cores` cores. Engines and the timeline are those of the first core; traffic and energy those of all. The chip takes at
-    least `least` and at most `most` cycles: the exact number, if there are no `reasons` why it is not known.
+    least `least` and at most `most` cycles: the exact number, if there are no `reasons` why it is not known. `has_equal_blocks`: whether
+    all blocks of a launch run the same tasks.
     """
 
     cores: int
@@ -79,6 +80,7 @@ class ChipReport(msgspec.Struct, frozen=True):
     least: int
     most: int
     reasons: tuple[str, ...]
+    has_equal_blocks: bool
 
 
 def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> ChipReport:
@@ -90,7 +92,13 @@ def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping
                                 needs.threads, needs.thread_registers, needs.shared_bytes)  # fmt: skip
     launches = tuple(_launch(launch, machine.cores, run.residents, core.dispatch) for launch in run.launches)
     return ChipReport(machine.cores, core.name, core.dispatch, launches, _ports(program, run, waited), occupancy, run.least, run.most,
-                      run.reasons)  # fmt: skip
+                      run.reasons, all(map(_are_equal, (program.base or program).tree)))  # fmt: skip
+
+
+def _are_equal(node: TaskNode) -> bool:
+    if not isinstance(node, TaskLoop):
+        return True
+    return has_equal_blocks(node) if node.grid else all(map(_are_equal, node.children))
 
 
 def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> LaunchReport:

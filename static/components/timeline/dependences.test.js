@@ -17,8 +17,8 @@ const KINDS = timelineData().kinds;
 const DATA = timelineData({
   kinds: [
     ...KINDS,
-    { template: 0, reads: ["A"], writes: ["A#1"], inputs: [], outputs: [[1, "A#1"]] },
-    { template: 1, reads: ["A#1"], writes: [], inputs: [[1, "A#1"]], outputs: [] },
+    { template: 0, reads: ["A"], writes: ["A#1"], inputs: [], outputs: [[1, "A#1"]], place: 0 },
+    { template: 1, reads: ["A#1"], writes: [], inputs: [[1, "A#1"]], outputs: [], place: 0 },
   ],
 });
 

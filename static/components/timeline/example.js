@@ -46,7 +46,17 @@ export function timelineData(fields = {}) {
       { name: "matrix", kind: "matrix", busy: 200, tasks: 4, waits: { data: 160 } },
     ],
     rows: [
-      { name: "vtcm", scope: "local.vtcm", scale: 2048, capacity: 2048, limit: 1, text: "2 KiB of 2 KiB", over: false },
+      {
+        name: "vtcm",
+        scope: "local.vtcm",
+        scale: 2048,
+        capacity: 2048,
+        limit: 1,
+        text: "2 KiB of 2 KiB",
+        over: false,
+        kind: "memory",
+        tip: "",
+      },
     ],
     cells: [
       { row: 0, label: "A#0", buffer: "A", colour: 1, bytes: "1 KiB", address: "0", shared: false, low: 0, high: 0.5 },
@@ -63,12 +73,12 @@ export function timelineData(fields = {}) {
       },
     ],
     templates: [
-      { lane: 0, block: "copy", rows: ["copy"], loops, colour: 1 },
-      { lane: 1, block: "C", rows: ["C"], loops, colour: 2 },
+      { lane: 0, block: "copy", rows: ["copy"], loops, colour: 1, grid: [0, 0] },
+      { lane: 1, block: "C", rows: ["C"], loops, colour: 2, grid: [0, 0] },
     ],
     kinds: [
-      { template: 0, reads: ["A"], writes: ["A#0"], inputs: [], outputs: [[0, "A#0"]] },
-      { template: 1, reads: ["A#0"], writes: [], inputs: [[0, "A#0"]], outputs: [] },
+      { template: 0, reads: ["A"], writes: ["A#0"], inputs: [], outputs: [[0, "A#0"]], place: 0 },
+      { template: 1, reads: ["A#0"], writes: [], inputs: [[0, "A#0"]], outputs: [], place: 0 },
     ],
     waits: [
       { lane: 1, cause: "data", what: "A#0", buffer: "A", block: "copy", colour: 1, row: "copy" },

@@ -1,5 +1,6 @@
 // The names beside the lanes: the activity of each engine at the playhead, and each slot of the memories: filling, live or free.
 
+import { classOf } from "./cores.js";
 import { innermostIndex, shortened, shortenedBefore, slotLabel } from "./labels.js";
 import { GUTTER, cellBand } from "./layout.js";
 import { stallOf, waitText } from "./texts.js";
@@ -16,8 +17,9 @@ const NAME = { bold: true, size: 11 };
  * @param {Pen} pen
  * @param {TimelineData} data
  * @param {PlayheadState | null} state
+ * @param {number} core The core whose tasks are shown.
  */
-export function paintGutter(pen, data, state) {
+export function paintGutter(pen, data, state, core) {
   const { layout, colors } = pen;
   data.engines.forEach((engine, lane) => {
     const y = layout.lanes[lane].top + layout.bar / 2;
@@ -26,9 +28,11 @@ export function paintGutter(pen, data, state) {
   });
   data.rows.forEach((row, n) => {
     const { top, height } = layout.rows[n];
-    pen.text(shortened(row.name, SLOTS - 14), LEFT, top + 7, colors.text, NAME);
+    const width = row.kind === "port" ? GUTTER : SLOTS;
+    const isShown = data.chip?.numbers && classOf(data.chip, core)?.row === n;
+    pen.text(shortened(row.name, width - 14), LEFT, top + 7, isShown ? colors.accent : colors.text, NAME);
     if (height > 22) {
-      const text = shortened(row.text, (SLOTS - 10) * 1.12);
+      const text = shortened(row.text, (width - 10) * 1.12);
       pen.text(text, LEFT, top + 20, row.over ? colors.bad : colors.muted, { size: 10 });
     }
     if (!row.limit) paintBreak(pen, GUTTER - 5, top + 6);

@@ -11,7 +11,8 @@ import { plotWidth } from "./layout.js";
  * Entry `n` of a window. Of a bin, `lane` or `row` is where the point is; the other is -1.
  * @typedef {{ kind: "task", window: ExactWindow, n: number }
  *   | { kind: "wait", window: ExactWindow, n: number }
- *   | { kind: "tile", window: ExactWindow, n: number, isFilling: boolean }
+ *   | { kind: "tile", window: ExactWindow, n: number, isFilling: boolean, row: number }
+ *   | { kind: "row", window: ExactWindow, row: number }
  *   | { kind: "bin", window: BinnedWindow, n: number, lane: number, row: number }} Hit
  */
 
@@ -78,9 +79,10 @@ function hitInRow({ data }, layout, window, row, at, y) {
       return cell.row === row && cell.low <= part && part <= cell.high && contains(intervals, n, at);
     });
   const live = find(window.lives);
-  if (live >= 0) return { kind: "tile", window, n: live, isFilling: false };
+  if (live >= 0) return { kind: "tile", window, n: live, isFilling: false, row };
   const filling = find(window.fills);
-  return filling >= 0 ? { kind: "tile", window, n: filling, isFilling: true } : null;
+  if (filling >= 0) return { kind: "tile", window, n: filling, isFilling: true, row };
+  return data.rows[row].tip ? { kind: "row", window, row } : null;
 }
 
 /**

@@ -16,9 +16,10 @@ test("the label of a slot keeps its number", () => {
 
 test("the label of a task has its innermost index where both fit", () => {
   const loops = ["io", "ko"].map((name) => ({ name, row: "", extent: 4 }));
-  const template = { lane: 0, block: "matmul", rows: [], loops, colour: 0 };
+  /** @type {import("../views.js").TaskTemplate} */
+  const template = { lane: 0, block: "matmul", rows: [], loops, colour: 0, grid: [0, 0] };
   const task = {
-    kind: { template: 0, reads: [], writes: [], inputs: [], outputs: [] },
+    kind: { template: 0, reads: [], writes: [], inputs: [], outputs: [], place: 0 },
     template,
     number: 0,
     place: [1, 3],

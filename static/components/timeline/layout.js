@@ -18,6 +18,8 @@ export const ITERATIONS = 17;
 const AXIS = 18;
 const LANE = { least: 29, most: 42 };
 const ROW = { least: 16, most: 150 };
+/** A class of cores, or a port. */
+const CHIP_ROW = { least: 18, most: 31 };
 /** The part of the height that lanes take at most. */
 const LANES_SHARE = 0.45;
 
@@ -54,7 +56,12 @@ export function layoutOf(data, width, height, folded, pinned = { lanes: [], rows
   const top = (markRows ? markRows * MARK + 2 : 4) + (hasIterations ? ITERATIONS : 0);
   const lane = clamp(((height - AXIS - top) * LANES_SHARE) / Math.max(1, data.engines.length), LANE);
   const below = top + data.engines.length * lane + 2;
-  const row = data.rows.length ? clamp((height - AXIS - below) / data.rows.length, ROW) : 0;
+  const numbers = [...data.rows.keys()];
+  const memories = numbers.filter((n) => data.rows[n].kind === "memory");
+  const chip = numbers.filter((n) => data.rows[n].kind !== "memory");
+  const rest = height - AXIS - below;
+  const chipRow = chip.length ? clamp(rest / data.rows.length, CHIP_ROW) : 0;
+  const row = memories.length ? clamp((rest - chip.length * chipRow) / memories.length, ROW) : 0;
   let next = top;
   /** @type {Band[]} */
   const lanes = [];
@@ -65,18 +72,24 @@ export function layoutOf(data, width, height, folded, pinned = { lanes: [], rows
     next += lane;
   };
   const placeRow = (/** @type {number} */ n) => {
-    rows[n] = { top: next + 2, height: row - 7 };
-    next += row;
+    const size = memories.includes(n) ? row : chipRow;
+    rows[n] = { top: next + 2, height: size - 7 };
+    next += size;
   };
+  const placeRows = (/** @type {string} */ kind) =>
+    numbers.filter((n) => data.rows[n].kind === kind && !pinned.rows.includes(n)).forEach(placeRow);
   pinned.lanes.forEach(placeLane);
   pinned.rows.forEach(placeRow);
   const pinnedEnd = next;
+  placeRows("cores");
+  const lanesTop = next;
   data.engines.forEach((_, n) => pinned.lanes.includes(n) || placeLane(n));
   const lanesEnd = next;
   next += 2;
-  data.rows.forEach((_, n) => pinned.rows.includes(n) || placeRow(n));
+  placeRows("port");
+  placeRows("memory");
   const sizes = { width, height: Math.max(next + AXIS, height), bar: lane - 11 };
-  return { ...sizes, lanes, rows, top, pinnedEnd, lanesTop: pinnedEnd, lanesEnd, bottom: next };
+  return { ...sizes, lanes, rows, top, pinnedEnd, lanesTop, lanesEnd, bottom: next };
 }
 
 /**

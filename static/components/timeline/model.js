@@ -1,5 +1,6 @@
 // The state of the timeline: tables, windows, the visible range, the playhead, and the program's state there.
 
+import { coreOf, placeOn } from "./cores.js";
 import { Scene } from "./scene.js";
 import { decodedWindow } from "./windows.js";
 
@@ -65,6 +66,8 @@ export class TimelineModel {
   cycle = 0;
   /** @type {Copies} The copy of each repeat that the folded timeline shows. */
   copies = {};
+  /** The core whose tasks are shown. */
+  core = 0;
   tickets = 0;
   /** @type {Map<boolean, Window>} The windows of the whole run: folded, expanded. */
   whole = new Map();
@@ -95,6 +98,7 @@ export class TimelineModel {
     this.current = this.moment = null;
     this.pending = { window: null, moment: null };
     this.scene = new Scene(data);
+    if (!data.chip?.numbers || data.chip.cores !== before.chip?.cores) this.core = 0;
     if (!data.cycles) return;
     for (const bins of data.bins ?? []) this.whole.set(bins.folded, decodedWindow(bins));
     if (before.cycles !== data.cycles || before.length !== data.length) {
@@ -136,6 +140,15 @@ export class TimelineModel {
    */
   toDrawn(cycle) {
     return this.folded ? this.timeMap.at(cycle).compressed : cycle;
+  }
+
+  /**
+   * The drawn time of a compressed time, in the first copies of the repeats around it.
+   * @param {number} time
+   */
+  fromCompressed(time) {
+    if (this.folded) return time;
+    return time >= this.data.length ? this.data.cycles : this.timeMap.real(time);
   }
 
   /**
@@ -342,7 +355,20 @@ export class TimelineModel {
   task({ folded, start, tasks }, n, time = start + tasks.start[n]) {
     const kind = this.data.kinds[tasks.kind[n]];
     const place = folded ? this.timeMap.iterationsAt(tasks.place[n], tasks.row[n], time, this.copies) : tasks.place[n];
-    return { kind, template: this.data.templates[kind.template], number: kind.template, place };
+    const template = this.data.templates[kind.template];
+    const here = placeOn(this.data.chip ?? null, this.core, template, kind, place);
+    return { kind, template, number: kind.template, place: here };
+  }
+
+  /**
+   * Show the core that runs a task at given iterations; returns what the timeline's tasks have: the place of its block, and iterations.
+   * @param {number} template
+   * @param {number[]} place
+   */
+  showCoreOf(template, place) {
+    const found = coreOf(this.data.chip ?? null, this.data.templates[template], place);
+    this.core = found.core;
+    return found;
   }
 
   /**

@@ -3,6 +3,7 @@
 import { sharp } from "../core/canvas.js";
 import { CAUSES } from "../core/stalls.js";
 import { grouped, ticks } from "../core/numbers.js";
+import { classOf } from "./cores.js";
 import { paintGutter } from "./gutter.js";
 import { shortened, taskLabel } from "./labels.js";
 import { GUTTER, RIGHT, cellBand } from "./layout.js";
@@ -49,7 +50,7 @@ export function paintTimeline(canvas, model, layout, colors, state, overlay) {
   } else if (coarse) paint(coarse, GUTTER, right);
   pen.clipped(GUTTER, right, () => overlay(pen));
   paintAxis(pen, model);
-  paintGutter(pen, model.data, state);
+  paintGutter(pen, model.data, state, model.core);
 }
 
 /** @param {Pen} pen */
@@ -112,6 +113,26 @@ function paintWindow(pen, model, window) {
     paintTiles(pen, model, window);
   } else paintBins(pen, model, window);
   window.bytes.forEach((line, row) => paintBytes(pen, model, window, line, row));
+  paintIdle(pen, model);
+}
+
+/**
+ * Cover the lanes while the shown core has no block that the first core has.
+ * @param {Pen} pen
+ * @param {TimelineModel} model
+ */
+function paintIdle(pen, model) {
+  const { layout, colors } = pen;
+  const { chip } = model.data;
+  for (const [start, end] of (chip && classOf(chip, model.core)?.idle) ?? []) {
+    const visible = pen.visible(model.fromCompressed(start), model.fromCompressed(end));
+    if (!visible || !chip) continue;
+    const [from, to] = visible;
+    for (const { top, height } of layout.lanes) pen.rect(from, to, top, height, colors.surface, 0.92);
+    const x = Math.max(from, pen.left) + 4;
+    const text = shortened(`no block on ${chip.level} ${model.core}`, Math.min(to, pen.right) - x);
+    for (const { top } of layout.lanes) pen.text(text, x, top + layout.bar / 2 + 0.5, colors.muted);
+  }
 }
 
 /**
@@ -282,7 +303,7 @@ function paintBins(pen, { data }, { start, end, bins }) {
 function paintBytes(pen, model, window, bytes, row) {
   const { context, colors, layout } = pen;
   const { top, height } = layout.rows[row];
-  const { scale, capacity, limit, over } = model.data.rows[row];
+  const { scale, capacity, limit, over, kind } = model.data.rows[row];
   const y = (/** @type {number} */ value) => top + height * (1 - Math.min(1, value / scale));
   const edges = [...bytes.at, window.end - window.start].map((time) => pen.x(window.start + time));
   const stroke = (/** @type {number[]} */ values) => {
@@ -295,6 +316,10 @@ function paintBytes(pen, model, window, bytes, row) {
   };
   context.strokeStyle = colors.text;
   context.lineWidth = 1;
+  if (kind === "port")
+    bytes.live.forEach((value, n) => {
+      if (value) pen.rect(edges[n], edges[n + 1], y(value), top + height - y(value), colors.accent, 0.45);
+    });
   context.globalAlpha = 0.6;
   stroke(bytes.live);
   stroke(bytes.least);

@@ -104,15 +104,16 @@ export class Scene {
   /**
    * The task of a template at given iterations, in real time; null if that is unknown.
    * @param {number} template
-   * @param {number[]} place
+   * @param {number[]} place On the first core.
+   * @param {number} [held] The place of the block on the core.
    * @returns {{ start: number, end: number } | null}
    */
-  task(template, place) {
+  task(template, place, held = 0) {
     if (!this.run) return null;
     const { kinds, repeats } = this.data;
     const { kind, start, length, row, place: places } = this.run.tasks.events;
     for (let n = 0; n < start.length; n++) {
-      if (kinds[kind[n]].template !== template) continue;
+      if (kinds[kind[n]].template !== template || kinds[kind[n]].place !== held) continue;
       const copies = copiesAt(repeats, start[n], row[n], places[n], place);
       const found = copies && this.timeMap.iterationsAt(places[n], row[n], start[n], copies);
       if (!found?.every((index, k) => index === place[k])) continue;

@@ -25,6 +25,11 @@ export function tablesOf(model, state, further) {
     enginesTable(data),
     memoriesTable(data, state),
   ];
+  const chip = data.rows.filter(({ kind }) => kind !== "memory");
+  if (chip.length) {
+    const rows = chip.map(({ name, tip }) => [name, tip]);
+    tables.push(table("Cores and the ports that they share", ["Row", "Facts"], rows));
+  }
   if (data.repeats.length) tables.push(repeatsTable(model));
   for (const { caption, heads, rows } of further) if (rows.length) tables.push(table(caption, heads, rows));
   return tables;
@@ -59,7 +64,9 @@ function memoriesTable({ rows, cells }, state) {
   return table(
     "Memories",
     ["Memory", "Bytes", "Slots"],
-    rows.map(({ scope, text }, row) => [scope, text, slots(row).join(", ") || "none"]),
+    [...rows.entries()]
+      .filter(([, { kind }]) => kind === "memory")
+      .map(([row, { scope, text }]) => [scope, text, slots(row).join(", ") || "none"]),
   );
 }
 

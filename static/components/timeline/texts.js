@@ -53,6 +53,7 @@ export function indicesText({ template, place }) {
 export function tipText(model, hit) {
   if (hit.kind === "task") return taskTip(model, hit);
   if (hit.kind === "wait") return stallTip(model, hit);
+  if (hit.kind === "row") return model.data.rows[hit.row].tip;
   if (hit.kind === "tile") return tileTip(model, hit);
   return binTip(model, hit);
 }
@@ -95,6 +96,11 @@ function stallTip(model, { window, n }) {
 function tileTip(model, { window, n, isFilling }) {
   const { start, length, of } = isFilling ? window.fills : window.lives;
   const cell = model.data.cells[of[n]];
+  const { kind, tip } = model.data.rows[cell.row];
+  if (kind === "cores") {
+    const duration = durationText(model, window, start[n], length[n]);
+    return lines(tip, `${cell.label} ${isFilling ? "starts" : "runs"} ${duration}`, "click to show its tasks");
+  }
   return lines(
     `${cell.label}  ${cell.bytes} in ${model.data.rows[cell.row].scope}, from byte ${cell.address}`,
     `${isFilling ? "being filled" : "live"} ${durationText(model, window, start[n], length[n])}`,
@@ -142,8 +148,9 @@ function binTip(model, { window, n, lane, row }) {
           ...shares(
             bins.live,
             (number) => data.cells[number].row === row,
-            (number) => `${data.cells[number].label} live`,
+            (number) => `${data.cells[number].label} ${data.rows[row].kind === "cores" ? "runs" : "live"}`,
           ),
+          data.rows[row].tip,
         ];
   const name = lane >= 0 ? data.engines[lane].name : data.rows[row].scope;
   return lines(`${name}, ${grouped(from)} to ${grouped(from + width)}`, ...parts, "zoom in for single tasks");

@@ -529,8 +529,10 @@ class TimelineView {
    * @param {number[]} place
    */
   find(template, place) {
+    const on = this.model.showCoreOf(template, place);
+    this.moved();
     if (this.model.scene.run) {
-      const task = this.model.scene.task(template, place);
+      const task = this.model.scene.task(template, on.place, on.held);
       if (task) this.seek(task.start, { follow: true });
       this.transport.isChoosing = false;
       return;
@@ -541,7 +543,7 @@ class TimelineView {
     }
     const ticket = ++this.model.tickets;
     this.search = { ticket };
-    this.send({ kind: "find", ticket, template, place });
+    this.send({ kind: "find", ticket, template, place: on.place });
   }
 
   /** @param {FoundAnswer} answer */
@@ -552,6 +554,16 @@ class TimelineView {
     if (report === this.model.data.report && cycle !== null) this.seek(cycle, { follow: true });
     if (next) this.find(next.template, next.place);
     else this.transport.isChoosing = false;
+  }
+
+  /**
+   * Show the tasks of a core: those of the first core with the blocks of this one.
+   * @param {number} core
+   */
+  showCore(core) {
+    this.model.core = core;
+    this.tableKey = this.announced = "";
+    this.moved();
   }
 
   /** @param {1 | -1} direction */
@@ -589,6 +601,9 @@ class TimelineView {
     this.tableKey = "";
     this.seekDrawn(time);
     const { model } = this;
+    const row = hit && "row" in hit ? hit.row : -1;
+    const cores = model.data.chip?.classes.find((group) => group.row === row);
+    if (cores && model.data.chip?.numbers) this.showCore(cores.first);
     if (hit?.kind === "task") {
       const { template, number } = model.task(hit.window, hit.n);
       this.transport.showLoopsOf(number);

@@ -5,7 +5,7 @@ import { grouped } from "../core/numbers.js";
 import { foldNote } from "./texts.js";
 
 /** @import { TimelineModel } from "./model.js" */
-/** @import { Timeline as TimelineData } from "../views.js" */
+/** @import { ChipCores, Timeline as TimelineData } from "../views.js" */
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // that the visible range takes at speed 1
@@ -29,6 +29,7 @@ const SHAPES = {
  * @property {(direction: 1 | -1) => void} step
  * @property {(template: number, place: number[]) => void} find
  * @property {(folded: boolean) => void} chooseFolded
+ * @property {(core: number) => void} showCore
  */
 
 /** @typedef {{ slider: HTMLInputElement, output: HTMLOutputElement, extent: number }} LoopSlider */
@@ -42,6 +43,8 @@ export class Transport {
   template = 0;
   /** @type {LoopSlider[]} */
   sliders = [];
+  /** @type {ReturnType<Transport["coreSlider"]> | null} The slider of a chip's core. */
+  core = null;
   /** The loops of the sliders and their positions. */
   sliderKey = "";
   /** Whether a search for the chosen iterations is under way; the sliders then do not follow the playhead. */
@@ -153,7 +156,9 @@ export class Transport {
       output: h("output"),
       extent,
     }));
+    this.core = data.chip?.numbers ? this.coreSlider(data.chip) : null;
     this.indices.replaceChildren(
+      ...(this.core ? [this.core.label] : []),
       ...this.sliders.map(({ slider, output, extent }, n) =>
         h(
           "label",
@@ -165,6 +170,26 @@ export class Transport {
       ),
     );
     this.updateIndices();
+  }
+
+  /**
+   * The slider of the core whose tasks are shown.
+   * @param {ChipCores} chip
+   */
+  coreSlider({ level, cores }) {
+    const output = h("output");
+    /** @type {HTMLInputElement} */
+    const slider = h("input", {
+      type: "range",
+      min: 0,
+      max: cores - 1,
+      value: "0",
+      "aria-label": `Shown ${level}`,
+      "data-loop": level,
+      oninput: () => this.player.showCore(Number(slider.value)),
+    });
+    const title = `The ${level} whose blocks are shown. All run the same tasks, some cycles apart`;
+    return { slider, output, cores, label: h("label", { title }, h("span", {}, level), slider, output) };
   }
 
   /** Move the playhead to the iterations that the sliders show. */
@@ -179,6 +204,10 @@ export class Transport {
 
   /** The sliders follow the playhead. */
   updateIndices() {
+    if (this.core) {
+      this.core.slider.value = String(this.player.model.core);
+      this.core.output.textContent = `${this.core.slider.value} of ${this.core.cores}`;
+    }
     const task = this.sliders.length && !this.isChoosing ? this.player.model.latestTask(this.template) : null;
     this.sliders.forEach(({ slider, output, extent }, n) => {
       if (task) slider.value = String(task.place[n]);

@@ -133,6 +133,28 @@ def notebook(page: Page, url: str) -> Iterator[str]:
     page.get_by_role("button", name="Restore the screen").click()
 
 
+def chip(page: Page, url: str) -> Iterator[str]:
+    """A kernel on many cores: the classes of cores, another core, tables, occupancy."""
+    go_to_example(page, url, "tilelang_gemm_a100")
+    core = page.locator('.transport input[data-loop="sm"]')
+    expect(core).to_have_attribute("max", "107")
+    yield "cores"
+    core.fill("80")
+    expect(core.locator("xpath=following-sibling::output")).to_have_text("80 of 108")
+    yield "another core"
+    page.get_by_role("button", name="Table", exact=True).click()
+    expect(page.get_by_role("table", name="Cores and the ports that they share")).to_be_visible()
+    yield "tables"
+    page.get_by_role("button", name="Table", exact=True).click()
+    pane(page, "machine")
+    page.wait_for_timeout(300)
+    yield "machine"
+    pane(page, "traffic")
+    page.wait_for_timeout(300)
+    yield "traffic"
+    pane(page, "script")
+
+
 def menus(page: Page, url: str) -> Iterator[str]:
     go_to_example(page, url, "vtcm_double_buffer")
     page.get_by_role("button", name="Other formats").click()
@@ -289,5 +311,5 @@ def drafts(page: Page, url: str) -> Iterator[str]:
 
 SCREENS: dict[str, Screen] = {
     screen.__name__.replace("_", " "): screen
-    for screen in (start, notebook, menus, history, first_drop, tour, explore, fast, model, problems, drafts)
+    for screen in (start, notebook, chip, menus, history, first_drop, tour, explore, fast, model, problems, drafts)
 }
