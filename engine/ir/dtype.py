@@ -12,7 +12,7 @@ _NARROW = frozenset(
     {
         *("int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
         *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
-        *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+        *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "tfloat32"),
     }
 )
 """Further types of matrix units; programs with them are read, scheduled and simulated, but not run."""
@@ -63,7 +63,7 @@ def is_index(dtype: str) -> bool:
 
 
 def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
+    return dtype.startswith(("float", "bfloat", "tfloat"))
 
 
 @lru_cache(maxsize=1024)
@@ -75,6 +75,8 @@ def bits(dtype: str) -> int:
         return 8
     if dtype == "handle":
         return 64
+    if dtype == "tfloat32":
+        return 32
     match = _PATTERN.match(dtype)
     if match is None or not match[2]:
         raise ValueError(f"unknown dtype {dtype!r}")

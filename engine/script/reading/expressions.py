@@ -80,7 +80,7 @@ class ExpressionReader(Reader):
             case ast.UnaryOp():
                 return operators.unary(self, node)
             case ast.Tuple() | ast.List():
-                return tuple(self.value(item) for item in node.elts)
+                return self._items(node)
             case ast.Attribute():
                 return self._attribute(node)
             case ast.IfExp():
@@ -95,6 +95,18 @@ class ExpressionReader(Reader):
                     f"{kind} expressions are not part of TVMScript's subset here",
                     expected="arithmetic, buffer loads, T.… calls",
                 )
+
+    def _items(self, node: ast.Tuple | ast.List) -> Value:
+        found: list[Value] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                many = self.require_known(self.value(item.value), item)
+                if not isinstance(many, tuple | list):
+                    raise self.error(item, "wrong-type", "only a list can be unpacked", expected="a list or a tuple")
+                found.extend(many)
+            else:
+                found.append(self.value(item))
+        return tuple(found)
 
     def _constant(self, node: ast.Constant) -> Value:
         value = node.value

@@ -59,7 +59,7 @@ _FOLD_BITS: dict[str, Callable[[int, int], int]] = {
 
 
 MOST_WORD = 1000
-"""Maximum length of a string that is repeated."""
+"""Maximum length of a string or a list that is repeated."""
 
 
 def _operand(reader: Reader, value: Value, node: ast.AST) -> Value:
@@ -71,6 +71,8 @@ def binary(reader: Reader, node: ast.BinOp) -> Value:
     a, b = reader.value(node.left), reader.value(node.right)
     if isinstance(a, str) and isinstance(b, int) and isinstance(node.op, ast.Mult) and len(a) * b <= MOST_WORD:
         return a * b  # the kinds of iterators: "S" * 3
+    if isinstance(a, tuple | list) and isinstance(b, int) and isinstance(node.op, ast.Mult) and len(a) * b <= MOST_WORD:
+        return (*a,) * b  # the arrivals of barriers: [128, 128] * stages
     return combined(reader, node, a, b)
 
 

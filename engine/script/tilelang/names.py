@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 
 _ALIASES = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32", "short": "int16", "long": "int64",
             "ushort": "uint16", "ulong": "uint64", "char": "int8", "uchar": "uint8", "float8_e4m3": "float8_e4m3fn",
-            "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}  # fmt: skip
+            "e4m3_float8": "float8_e4m3fn", "custom[tfloat32]": "tfloat32", "e5m2_float8": "float8_e5m2"}  # fmt: skip
 """Names of data types from C and torch."""
 _HELPERS = (
     "tilelang.cdiv",

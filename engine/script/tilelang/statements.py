@@ -58,7 +58,7 @@ _HINTS = (
     "mbarrier_expect_tx", "barrier_wait", "barrier_arrive", "wait_wgmma", "warpgroup_arrive", "warpgroup_commit_batch",
     "warpgroup_wait", "warpgroup_fence_operand", "tcgen05_mma_arrive", "tcgen05_after_thread_sync", "tcgen05_before_thread_sync",
     "deallocate_tmem", "tma_store_arrive", "tma_store_wait", "create_list_of_mbarrier", "syncthreads", "fence_view_async_shared",
-    "cp_async_barrier_noinc", "ptx_cp_async_barrier_noinc",
+    "cp_async_barrier_noinc", "printf", "dump_tensor", "ptx_cp_async_barrier_noinc",
     "ptx_arrive_barrier", "ptx_arrive_cluster_barrier", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""

@@ -55,3 +55,19 @@ def retyped(A):
         bits = T.view(part, (64,), T.uint32)
         T.copy(bits, B)
     return B
+
+
+@tilelang.jit
+def rounded(A):
+    extents = [8]
+    A: T.Tensor([*extents, 64], T.float32)
+    B = T.empty([*extents, 64], T.float32)
+    T.dump_tensor(A, 111, 512, (8, 64))
+    with T.Kernel(1, threads=64) as bx:
+        T.printf("block %d\n", bx)
+        full = T.alloc_barrier([64, 64] * 2)
+        part = T.alloc_shared([*extents, 64], T.tfloat32)
+        T.copy(A, part)
+        T.barrier_arrive(full[3])
+        T.copy(part, B)
+    return B
