@@ -12,8 +12,17 @@ from ..notebook import Handle, Notebook
 from ..workload import is_kernel, workload_cell
 from .apply import replace_cell
 
-KERNEL_EDITS = ("kernel_stages", "kernel_value", "kernel_panel", "kernel_scope", "kernel_policy", "kernel_order")
-"""Methods of the entries in a row's menu that edit the kernel's text."""
+KERNEL_EDITS = (
+    "kernel_stages",
+    "kernel_value",
+    "kernel_panel",
+    "kernel_scope",
+    "kernel_slots",
+    "kernel_layout",
+    "kernel_policy",
+    "kernel_order",
+)
+"""Methods of the entries in a row's menu and of the layout picker that edit the kernel's text."""
 
 
 def is_kernel_text(notebook: Notebook) -> bool:
@@ -49,6 +58,10 @@ def kernel_edited(notebook: Notebook, method: str, handle: Handle, arguments: Ma
             text = statements.with_panel(panel)
         case "kernel_scope", str(), {"scope": str(scope)}:
             text = statements.with_scope(handle, scope)
+        case "kernel_slots", str(), {"slots": int(slots)}:
+            text = statements.with_slots(handle, slots)
+        case "kernel_layout", str(), {"buffer": str(buffer), "layout": str(layout)}:
+            text = statements.with_layout(buffer, layout)
         case "kernel_policy", str(), {"policy": str(policy)}:
             text = statements.with_policy(handle, policy)
         case "kernel_order", str(), {"side": "earlier" | "later" as side}:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ....engine.adopt import call_of, make_call
-from ....engine.explore.space.layout_choices import NOW, Candidate
+from ....engine.adopt import KernelError, call_of, make_call, read_statements
+from ....engine.explore.space.layout_choices import KERNEL_LAYOUT, NOW, Candidate
 from ....engine.hwsim import BufferPlacement, Report, accesses_of
-from ....engine.ir import TilewrightError
+from ....engine.ir import PrimFunc, Refusal, TilewrightError
 from ....engine.lower import planned, with_sizes
-from ....engine.schedule import Schedule
 from ...actions.call_arguments import call_arguments
 from ...state.derived import Store, attempt, report_of
 from ...state.model import State
@@ -66,10 +65,10 @@ def _trial_of(chosen: Chosen, candidate: Candidate) -> LayoutTrial:
     assert chosen.report is not None and chosen.buffer_placement is not None and chosen.machine is not None
     if candidate is NOW:
         return LayoutTrial(candidate, _figures_of(chosen.report, chosen.buffer_placement), chosen.buffer_placement)
-    made = attempt("layout", lambda: _applied(chosen.schedule, candidate))
+    made = attempt("layout", lambda: _applied(chosen, candidate))
     if isinstance(made, TilewrightError):
         return LayoutTrial(candidate, error=made)
-    func = attempt("sizes", lambda: with_sizes(made.described, chosen.sizes).func)
+    func = attempt("sizes", lambda: with_sizes(made, chosen.sizes).func)
     if isinstance(func, TilewrightError):
         return LayoutTrial(candidate, error=func)
     plan = attempt("plan", lambda: planned(func))
@@ -77,6 +76,14 @@ def _trial_of(chosen: Chosen, candidate: Candidate) -> LayoutTrial:
     if isinstance(report, TilewrightError):
         return LayoutTrial(candidate, error=report)
     placement = find_placement(report, func, chosen.name)
+    stored = None if placement is None else placement.placement.stored
+    if stored is not None and stored.kind == "unknown":
+        refused = Refusal(
+            "layout-refused",
+            f"the compiler refuses this layout: {stored.reason}",
+            expected="a layout that each use accepts",
+        )
+        return LayoutTrial(candidate, error=KernelError(refused))
     return LayoutTrial(candidate, None if placement is None else _figures_of(report, placement), placement)
 
 
@@ -115,9 +122,12 @@ def _burst_share(report: Report, name: str) -> float | None:
     return sum(row.wanted_bytes for row in rows) / moved if moved else None
 
 
-def _applied(schedule: Schedule, candidate: Candidate) -> Schedule:
-    """A copy of the schedule after the candidate's call. Raises TilewrightError."""
-    trial = schedule.copy()
+def _applied(chosen: Chosen, candidate: Candidate) -> PrimFunc:
+    """The program after the candidate's call, or with its edit of the kernel's text. Raises TilewrightError."""
+    if candidate.method == KERNEL_LAYOUT:
+        assert chosen.kernel is not None
+        return read_statements(chosen.kernel.with_layout(**dict(candidate.arguments))).func
+    trial = chosen.schedule.copy()
     args, kwargs = call_arguments(trial.func, candidate.method, candidate.target, dict(candidate.arguments))
     make_call(trial, call_of(candidate.method, args, kwargs))
-    return trial
+    return trial.described

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ....engine.explore.space.layout_choices import Candidate, candidates_of
+from ....engine.adopt.kernels.statements import ALLOCATIONS
+from ....engine.explore.space.layout_choices import NOW, Candidate, candidates_of
+from ....engine.hwsim.tile_layouts import layouts_given
 from ....engine.ir import BufferLoad, BufferStore, Call, IntImm, walk
 from ....engine.lower import marks_of
 from ..labels.numbers import size_text
@@ -65,7 +67,10 @@ Control = ChoiceControl | NumbersControl
 
 def control_values(chosen: Chosen) -> list[Control]:
     """The settings that the buffer has."""
-    found = [_scope(chosen), _slots(chosen), _padding(chosen), _align(chosen), _swizzle(chosen), _strides(chosen)]
+    if chosen.is_laid_out_in_text:
+        return [_kernel_memory(chosen), _kernel_slots(chosen), _kernel_layout(chosen)]
+    slots = _slots(chosen) if chosen.kernel is None else _kernel_slots(chosen)
+    found = [_scope(chosen), slots, _padding(chosen), _align(chosen), _swizzle(chosen), _strides(chosen)]
     return [control for control in found if control is not None]
 
 
@@ -85,6 +90,44 @@ def _control(
 
 def _option(value: str, label: str, call: LayoutCall | None = None, note: str = "") -> LayoutOption:
     return LayoutOption(value, label, note, call)
+
+
+def _kernel_memory(chosen: Chosen) -> ChoiceControl:
+    """The allocation of a buffer in a TileLang kernel's text."""
+    scope, writer = chosen.buffer.scope, chosen.writer
+    names = [name for name in ALLOCATIONS if name != "shared"]
+    options = [
+        _option(
+            name, name, None if name == scope or writer is None else _call("kernel_scope", writer.row, ("scope", name))
+        )
+        for name in names
+    ]
+    return _control("scope", "Scope", scope, options, "Memory of the buffer", "" if writer else "no block writes it")
+
+
+def _kernel_slots(chosen: Chosen) -> ChoiceControl:
+    """The slots that the loop around the copy gives a buffer."""
+    writer, placed = chosen.writer, chosen.buffer_placement
+    slots = 1 if placed is None else placed.placement.slots
+    options = [
+        _option(str(n), f"{n} slot{'s' * (n > 1)}",
+                None if n == slots or writer is None else _call("kernel_slots", writer.row, ("slots", n)),
+                "double buffer" if n == 2 else "")
+        for n in sorted({1, 2, 3, slots})
+    ]  # fmt: skip
+    return _control("slots", "Slots", str(slots), options, "Several slots: one is used while the others are filled",
+                    "" if writer else "no block writes it")  # fmt: skip
+
+
+def _kernel_layout(chosen: Chosen) -> ChoiceControl:
+    """The entry of the buffer in `T.annotate_layout`."""
+    assert chosen.kernel is not None
+    given = layouts_given(chosen.kernel.func).get(chosen.buffer.name, "")
+    found = [(dict(c.arguments)["layout"], c) for c in chosen.candidates if c is not NOW]
+    options = [_option(name, c.title, None if name == given else call_value(c), c.note) for name, c in found]
+    if given not in [name for name, _ in found]:
+        options.append(_option(given, given))
+    return _control("swizzle", "Layout", given, options, "Entry of T.annotate_layout in the kernel's text")
 
 
 def _scope(chosen: Chosen) -> ChoiceControl:

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ....engine.adopt import KernelStatements
 from ....engine.analysis import ProgramIndex
-from ....engine.explore.space.layout_choices import Candidate, LayoutSubject, candidates_of
+from ....engine.explore.space.layout_choices import Candidate, LayoutSubject, candidates_of, kernel_candidates
 from ....engine.hwsim import BufferPlacement, Machine, Report
+from ....engine.hwsim.tile_layouts import matrix_unit
 from ....engine.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Var, build, walk
 from ....engine.schedule import Schedule
-from ...state.derived import Store, sizes_of
+from ...document.editing.kernel_edits import is_kernel_text, statements_of
+from ...state.derived import Store, attempt, sizes_of
 from ...state.entries import Derived
 from ...state.model import State
 from ...state.row_ids import row_ids
@@ -24,7 +27,8 @@ _CHOSEN = Derived["Chosen"]("chosen buffer")
 
 
 class Chosen(msgspec.Struct, frozen=True, eq=False):
-    """The chosen buffer. `buffer_placement` is None if the program cannot be simulated, `subject` also for an unused buffer."""
+    """The chosen buffer. `buffer_placement` is None if the program cannot be simulated, `subject` also for an unused buffer. `kernel` has
+    the statements of the TileLang kernel whose text allocates the buffer, if edits of the text change it."""
 
     name: str
     buffer: Buffer
@@ -37,6 +41,7 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
     buffer_placement: BufferPlacement | None
     subject: LayoutSubject | None
     is_param: bool
+    kernel: KernelStatements | None = None
 
     @property
     def func(self) -> PrimFunc:
@@ -49,7 +54,18 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        return () if self.subject is None else candidates_of(self.subject)
+        if self.subject is None:
+            return ()
+        return (
+            kernel_candidates(self.subject, self.buffer.name)
+            if self.is_laid_out_in_text
+            else candidates_of(self.subject)
+        )
+
+    @property
+    def is_laid_out_in_text(self) -> bool:
+        """Whether the layout is an entry of T.annotate_layout, which TileLang reads for the machine."""
+        return self.kernel is not None and matrix_unit(self.machine) is not None
 
 
 def chosen_buffer(state: State, store: Store) -> Chosen | None:
@@ -93,7 +109,16 @@ def _chosen(state: State, store: Store, schedule: Schedule, buffer: Buffer) -> C
         buffer_placement,
         subject,
         is_param,
+        None if is_param else _kernel(state, buffer),
     )
+
+
+def _kernel(state: State, buffer: Buffer) -> KernelStatements | None:
+    notebook = state.notebook
+    if notebook is None or not buffer.scope.startswith("shared") or not is_kernel_text(notebook):
+        return None
+    found = attempt("kernel", lambda: statements_of(notebook))
+    return found if isinstance(found, KernelStatements) else None
 
 
 def _extents(buffer: Buffer) -> tuple[int, ...] | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ....engine.adopt.kernels.literals import STAGES
 from ....engine.adopt.kernels.statements import ALLOCATIONS, POLICIES
-from ....engine.ir import Block, For, IntImm, SeqStmt
+from ....engine.ir import Block, BufferLoad, For, IntImm, SeqStmt, walk
 from .entry import Chip, Choice, Field, MenuGroup, MenuItem, field
 from .facts import Facts
 
 PANEL = 10
+SLOTS = (1, 2, 3)
 
 
 def stages_fields(_: Facts, loop: For) -> list[Field]:
@@ -60,6 +61,16 @@ def no_buffer(_: Facts, block: Block) -> str:
     return "" if block.writes and block.writes[0].buffer.scope in ALLOCATIONS else "it writes no buffer of the kernel"
 
 
+def slots_fields(_: Facts, __: Block) -> list[Field]:
+    return [field("slots", "Slots", "int", "2", chips=[Chip(str(n), str(n)) for n in SLOTS])]
+
+
+def no_copy(_: Facts, block: Block) -> str:
+    loads = [node for node in walk(block.body) if isinstance(node, BufferLoad) and node.buffer.scope == "global"]
+    is_tile = bool(block.writes) and block.writes[0].buffer.scope.startswith("shared")
+    return "" if is_tile and loads else "it copies no tile from global memory"
+
+
 def policy_fields(_: Facts, __: Block) -> list[Field]:
     return [field("policy", "Warps", "choice", POLICIES[0], POLICIES)]
 
@@ -85,5 +96,6 @@ LOOP_GROUP = MenuGroup("Kernel text", (
 BLOCK_GROUP = MenuGroup("Kernel text", (
     MenuItem("kernel_order", "Order…", "1", "before the statement above it, or after the one below", order_fields, is_alone),
     MenuItem("kernel_scope", "Memory…", "2", "allocate its buffer in shared memory or registers", scope_fields, no_buffer),
+    MenuItem("kernel_slots", "Slots…", "4", "run the copy ahead in its loop: a double buffer", slots_fields, no_copy),
     MenuItem("kernel_policy", "Warps…", "3", "divide the product among warps", policy_fields, no_product),
 ))  # fmt: skip

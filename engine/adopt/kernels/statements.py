@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from ...hwsim.tile_layouts import layouts_given
 from ...ir import (
     Block,
     BlockRealize,
@@ -31,16 +32,18 @@ from ...ir import (
     rewrite,
     walk,
 )
+from ...lower import planned
 from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
-from ...script.tilelang.names import COPY, GEMM, THREADS
+from ...script.tilelang.names import COPY, GEMM, LAYOUTS, THREADS
 from ...script.tilelang.pipelines import ORDER, STAGE
 from .edits import KernelError, TextEdit, TextSpans, with_edits
+from .layouts import layout_edits
 from .literals import KernelValue, kernel_text
 
-PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY)
-"""Annotations that follow from stages, threads, policies and tiles."""
+PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY, LAYOUTS)
+"""Annotations that follow from stages, threads, policies, tiles and layouts."""
 ALLOCATIONS: Mapping[str, str] = {
     "shared.dyn": "alloc_shared",
     "shared": "alloc_shared",
@@ -49,6 +52,8 @@ ALLOCATIONS: Mapping[str, str] = {
 }
 POLICIES = ("Square", "FullRow", "FullCol")
 Side: TypeAlias = Literal["earlier", "later"]
+SERIAL = ("Pipelined", "serial", "Serial", "range")
+"""Loops whose copies may run ahead."""
 _ORDERED = ("sync", "barrier", "fence", "wait", "arrive", "flag", "print", "commit")
 """Parts of names of statements that no other statement passes."""
 
@@ -147,13 +152,16 @@ class KernelStatements:
 
     def with_stages(self, loop: int, stages: int) -> str:
         """Return the text with another number of stages of a pipelined loop. Raises KernelError."""
-        stmt = self.of_loop(loop)
-        if isinstance(stmt, ast.For) and isinstance(stmt.iter, ast.Call) and called_name(stmt.iter) == "Pipelined":
-            value = self._value(stmt.iter, "stages")
-            if value is not None:
-                return self._accepted([value.edit(str(stages))])
-        raise KernelError(Refusal("no-stages", "the stages of this loop are not one number of the text",
-                                  expected="for k in T.Pipelined(n, num_stages=2)"))  # fmt: skip
+        return self._accepted([self._stages(self.of_loop(loop)).edit(str(stages))])
+
+    def _stages(self, loop: ast.stmt) -> KernelValue:
+        call = loop.iter if isinstance(loop, ast.For) else None
+        is_pipelined = isinstance(call, ast.Call) and called_name(call) == "Pipelined"
+        value = self._value(call, "stages") if isinstance(call, ast.Call) and is_pipelined else None
+        if value is None:
+            raise KernelError(Refusal("no-stages", "the stages of this loop are not one number of the text",
+                                      expected="for k in T.Pipelined(n, num_stages=2)"))  # fmt: skip
+        return value
 
     def with_value(self, name: str, text: str) -> str:
         """Return the text with another value of a literal that feeds stages, threads or tiles, or of a parameter of the call."""
@@ -210,18 +218,88 @@ class KernelStatements:
         """Return the text with the buffer that a block writes in another memory. Raises KernelError."""
         name = ALLOCATIONS.get(scope)
         (buffer, *others) = self.buffers(block)
-        made = [
-            n.value.func
-            for n in ast.walk(self.tree)
-            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and n.targets[0].id == buffer
-            and isinstance(n.value, ast.Call) and isinstance(n.value.func, ast.Attribute) and n.value.func.attr in ALLOCATIONS.values()
-        ]  # fmt: skip
-        if name is None or others or len(made) != 1:
+        made = self._allocation(buffer)
+        function = made.value.func if made is not None and isinstance(made.value, ast.Call) else None
+        is_known = isinstance(function, ast.Attribute) and function.attr in ALLOCATIONS.values()
+        if name is None or others or not is_known:
             raise KernelError(Refusal("no-scope", f"{buffer} has no allocation of its own in the text that can be in {scope}",
                                       expected=", ".join(ALLOCATIONS)))  # fmt: skip
+        assert isinstance(function, ast.Attribute)
         self._require_operands(buffer, name)
-        last = self.spans.span(made[0])[1]
-        return self._accepted([TextEdit(last - len(made[0].attr), last, name)], moved=buffer)
+        last = self.spans.span(function)[1]
+        return self._accepted([TextEdit(last - len(function.attr), last, name)], moved=buffer)
+
+    def _allocation(self, buffer: str) -> ast.Assign | None:
+        """Return the only statement that allocates a buffer."""
+        made = [
+            n
+            for n in ast.walk(self.tree)
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and n.targets[0].id == buffer
+            and isinstance(n.value, ast.Call) and called_name(n.value).startswith("alloc_")
+        ]  # fmt: skip
+        return made[0] if len(made) == 1 else None
+
+    def with_layout(self, buffer: str, layout: str) -> str:
+        """Return the text with another layout of a shared buffer, "" for the one that the compiler chooses. Raises KernelError."""
+        made = self._allocation(buffer)
+        if made is None:
+            raise KernelError(Refusal("no-layout", f"{buffer} has no allocation of its own in the text",
+                                      expected=f"{buffer} = T.alloc_shared(…)"))  # fmt: skip
+        text = self._accepted(layout_edits(self.tree, self.spans, made, self.bodies[made][1], buffer, layout))
+        found = layouts_given(read_statements(text).func).get(buffer, "")
+        if found != layout:
+            raise KernelError(
+                Refusal("reads-otherwise", f"the edited text gives {buffer} another layout", found, layout)
+            )
+        return text
+
+    def with_slots(self, block: str, slots: int) -> str:
+        """Return the text in which the loop around a copy runs it ahead, so that its buffer has several slots. Raises KernelError."""
+        (buffer, *_) = self.buffers(block)
+        loop = self.bodies[self._unit(self.of_block(block))][0]
+        call = loop.iter if isinstance(loop, ast.For) else None
+        if not isinstance(loop, ast.For) or not isinstance(call, ast.Call) or called_name(call) not in SERIAL:
+            raise KernelError(Refusal("no-stages", f"the copy into {buffer} stands in no serial loop of its own",
+                                      expected="a copy directly in a loop of T.serial or T.Pipelined"))  # fmt: skip
+        if called_name(call) == "Pipelined":
+            edits = [self._stages(loop).edit(str(slots))]
+        else:
+            ordered = [n for n in ast.walk(loop) if isinstance(n, ast.Call) and _is_ordered(n)]
+            if ordered:
+                raise KernelError(Refusal("passes-barrier", "no copy runs ahead of a flag or barrier that the text sets by hand",
+                                          f"line {ordered[0].lineno}: {self.spans.of(ordered[0])}",
+                                          "a loop whose waits the compiler sets"))  # fmt: skip
+            launch = next(n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n))
+            owner = self.spans.of(launch.items[0].context_expr).rpartition(".Kernel(")[0]
+            edits = [
+                self.spans.replaced(call.func, f"{owner}.Pipelined"),
+                self.spans.with_argument(call, f"num_stages={slots}"),
+                *self._waits_by_compiler(),
+            ]
+        text = self._accepted(edits)
+        piped = planned(read_statements(text).func).piped.buffers
+        found = next((build.int_value(many.shape[0]) for one, many in piped.items() if one.name == buffer), 1)
+        if found != slots:
+            raise KernelError(Refusal("no-slots", f"{buffer} has {found} slots with num_stages={slots}", str(found),
+                                      "a copy from global memory whose reader runs in a later stage"))  # fmt: skip
+        return text
+
+    def _waits_by_compiler(self) -> list[TextEdit]:
+        """Return the edit that lets the compiler set the waits of a kernel for AI cores, which it does only if the text asks for it."""
+        launches = [n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n)]
+        calls = [n.items[0].context_expr for n in launches]
+        is_core = any(isinstance(n, ast.Call) and any(k.arg == "is_npu" for k in n.keywords) for n in calls)
+        makers = [d for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef) for d in n.decorator_list]
+        made = [d for d in makers if isinstance(d, ast.Call) and called_name(d) == "jit"]
+        if (
+            not is_core
+            or "AUTO_SYNC" in self.text
+            or len(made) != 1
+            or any(k.arg == "pass_configs" for k in made[0].keywords)
+        ):
+            return []
+        owner = self.spans.of(made[0].func).rpartition(".")[0]
+        return [self.spans.with_argument(made[0], f"pass_configs={{{owner}.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}}")]
 
     # T.gemm reads its second operand from shared memory, and adds in fragments.
     def _require_operands(self, buffer: str, allocation: str) -> None:
@@ -260,12 +338,15 @@ class KernelStatements:
         return self._out_of(stmt, target)
 
     def _into(self, stmt: ast.stmt, target: ast.For | ast.With, body: list[ast.stmt]) -> str:
-        """Return the text with a statement in a loop below it."""
+        """Return the text with a statement in a loop beside it: of one below it, in front of the first statement there that needs it, of
+        one above it, at the end."""
         own, first, last = self._of(stmt), body.index(stmt), body.index(target)
         if first > last:
-            raise KernelError(
-                Refusal("not-reachable", "this loop ends before the statement", expected="a loop below the statement")
-            )
+            self._require_passes(stmt, body[last + 1 : first])
+            self._require_free(stmt, target.body)
+            self._require_last(stmt, target.body)
+            self._require_runs(target)
+            return self._with_move(stmt, None, target.body[-1])
         self._require_passes(stmt, body[first + 1 : last])
         self._require_repeatable(stmt, target.body)
         self._require_runs(target)
@@ -274,7 +355,17 @@ class KernelStatements:
         return self._with_move(stmt, after, target.body[-1])
 
     def _out_of(self, stmt: ast.stmt, target: ast.For | ast.With) -> str:
-        """Return the text with a statement in a loop around its own one."""
+        """Return the text with a statement in a loop around its own one: in front of its own one, or behind it, where only its last run
+        counts."""
+        try:
+            return self._beside(stmt, target, is_after=False)
+        except KernelError as before:
+            try:
+                return self._beside(stmt, target, is_after=True)
+            except KernelError:
+                raise before from None
+
+    def _beside(self, stmt: ast.stmt, target: ast.For | ast.With, *, is_after: bool) -> str:
         here = stmt
         while self.bodies[here][1] is not target.body:
             owner, body = self.bodies[here]
@@ -293,10 +384,17 @@ class KernelStatements:
                 )
             self._require_runs(owner)
             others = [s for s in body if s is not here]
-            self._require_repeatable(stmt, others)
-            before = body[: body.index(here)]
-            self._require_passes(stmt, before)
+            if is_after:
+                self._require_free(stmt, others)
+                self._require_last(stmt, others)
+                self._require_passes(stmt, body[body.index(here) + 1 :])
+            else:
+                self._require_repeatable(stmt, others)
+                self._require_passes(stmt, body[: body.index(here)])
             here = owner
+        if is_after:
+            at = target.body.index(here) + 1
+            return self._with_move(stmt, target.body[at] if at < len(target.body) else None, target.body[-1])
         return self._with_move(stmt, here, target.body[-1])
 
     # The statement must have the same effect however often it runs, and nothing else in the loop may change it.
@@ -308,6 +406,16 @@ class KernelStatements:
         for other in others:
             known = self._of(other)
             meets = (own.writes & known.writes) | (own.reads & known.writes)
+            if meets:
+                raise self._conflict(stmt, other, min(meets))
+
+    # Only the last run of the statement has an effect: it overwrites the same elements each time, and nothing else in the loop uses them.
+    def _require_last(self, stmt: ast.stmt, others: Sequence[ast.stmt]) -> None:
+        own = self._of(stmt)
+        self._require_repeatable(stmt, ())
+        for other in others:
+            known = self._of(other)
+            meets = own.writes & (known.reads | known.writes)
             if meets:
                 raise self._conflict(stmt, other, min(meets))
 
@@ -335,9 +443,9 @@ class KernelStatements:
             buffer = own.meets(self._of(other))
             if buffer:
                 raise self._conflict(stmt, other, buffer)
-            calls = [called_name(n) for n in ast.walk(other) if isinstance(n, ast.Call)]
-            if other not in self._effects and any(part in name for name in calls for part in _ORDERED):
-                raise KernelError(Refusal("passes-barrier", f"no statement passes {calls[0]}"))
+            ordered = [n for n in ast.walk(other) if isinstance(n, ast.Call) and _is_ordered(n)]
+            if other not in self._effects and ordered:
+                raise KernelError(Refusal("passes-barrier", f"no statement passes {called_name(ordered[0])}"))
 
     def _conflict(self, stmt: ast.stmt, other: ast.stmt, buffer: str) -> KernelError:
         line = self.spans.of(other).split("\n")[0]
@@ -422,6 +530,10 @@ def _effects(blocks: Sequence[BlockRealize]) -> Effects:
 def _start(parsed: Parsed, node: Node) -> tuple[int, int]:
     place = next(iter(parsed.positions.get(node, ())), None)
     return (0, 0) if place is None else (place.line, place.column)
+
+
+def _is_ordered(call: ast.Call) -> bool:
+    return any(part in called_name(call) for part in _ORDERED)
 
 
 def _launches(node: ast.With) -> bool:

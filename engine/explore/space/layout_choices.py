@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
+from ...adopt.kernels.layouts import MAKERS, PADDED
 from ...hwsim import BufferPlacement, Report, placement_of
 from ...ir import AXIS_SEPARATOR, Block, IndexMap, Var, build
 from ...ir.build import Term
@@ -55,6 +56,8 @@ class Candidate(msgspec.Struct, frozen=True):
         """The call as source text."""
         if not self.method:
             return ""
+        if self.method == KERNEL_LAYOUT:
+            return self.title
         words = [_argument(name, value) for name, value in self.arguments]
         return f"sch.{self.method}({', '.join([self.target, *words])})"
 
@@ -71,6 +74,10 @@ def _word(value: Any) -> str:
         inner = ", ".join(f'"{v}"' if isinstance(v, str) else str(v) for v in value)
         return f"({inner})" if any(isinstance(v, str) for v in value) else f"[{inner}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+KERNEL_LAYOUT = "kernel_layout"
+"""The edit of `T.annotate_layout` in a TileLang kernel's text."""
 
 
 class LayoutSubject(msgspec.Struct, frozen=True, eq=False):
@@ -104,6 +111,35 @@ def candidates_of(subject: LayoutSubject) -> tuple[Candidate, ...]:
         found += _banked(subject, tuple(None for _ in subject.names))
     found += [*_padded(subject), *_whole_orders(subject)]
     return tuple({c.key: c for c in found}.values())
+
+
+def kernel_candidates(subject: LayoutSubject, buffer: str) -> tuple[Candidate, ...]:
+    """Layouts of a shared buffer that an entry of `T.annotate_layout` gives it, the present one first."""
+    extents, size = subject.extents, subject.buffer_placement.element_bytes
+    if extents is None or len(extents) < 2:
+        return (NOW,)
+    rows, columns = extents[-2:]
+    widths = {"swizzled": 32, "half_bank_swizzled": 64, "quarter_bank_swizzled": 32}
+    titles = {
+        "swizzled": ("swizzle", "16 B columns permuted by the row, as wide as rows allow"),
+        "half_bank_swizzled": ("swizzle of 64 B", "16 B columns permuted by the row, in 64 B"),
+        "quarter_bank_swizzled": ("swizzle of 32 B", "16 B columns permuted by the row, in 32 B"),
+        "linear": ("linear", "row-major, without swizzle"),
+    }
+    names = [n for n in MAKERS if n == "linear" or (columns * size % widths[n] == 0 and rows % 8 == 0)]
+    found = [(name, *titles[name]) for name in names]
+    if len(extents) == 2 and WIDE % size == 0:
+        padding = WIDE // size
+        found.append((f"{PADDED}{columns + padding}", f"padded by {padding}", f"{WIDE} B of padding per row"))
+    found.append(("", "by the compiler", "no entry of T.annotate_layout"))
+    row = subject.access.row
+    return (
+        NOW,
+        *(
+            Candidate(layout or "compiler", title, note, KERNEL_LAYOUT, row, (("buffer", buffer), ("layout", layout)))
+            for layout, title, note in found
+        ),
+    )
 
 
 def mapped(

@@ -196,15 +196,22 @@ def _merged(before: StoredLayout | None, layout: StoredLayout) -> StoredLayout:
 # --- layouts that the text gives
 
 
-def _given(func: PrimFunc) -> dict[Buffer, StoredLayout]:
-    """Returns the layouts of `T.annotate_layout`, which the reader left at a loop of the grid."""
-    named: dict[str, str] = {}
+def layouts_given(func: PrimFunc) -> dict[str, str]:
+    """Returns the layouts that `T.annotate_layout` gives to buffers by name, which the reader left at a loop of the grid."""
+    found: dict[str, str] = {}
     for loop in walk(func.body):
-        if isinstance(loop, For):
-            pairs = dict(loop.annotations).get(LAYOUTS, ())
-            for pair in pairs if isinstance(pairs, tuple) else ():
-                name, layout = (part.value for part in pair if isinstance(part, StringImm))
-                named[name] = layout
+        note = dict(loop.annotations).get(LAYOUTS, ()) if isinstance(loop, For) else ()
+        for pair in note if isinstance(note, tuple) else ():
+            match pair:
+                case (StringImm(value=name), StringImm(value=layout)):
+                    found[name] = layout
+                case _:
+                    pass
+    return found
+
+
+def _given(func: PrimFunc) -> dict[Buffer, StoredLayout]:
+    named = layouts_given(func)
     if not named:
         return {}
     return {b: _by_name(b, named[b.name]) for b in allocated_buffers(func.body) if b.name in named and _is_shared(b)}
@@ -220,6 +227,11 @@ def _by_name(buffer: Buffer, name: str) -> StoredLayout:
         return StoredLayout("unknown", reason=reason)
     if name == "swizzled":
         return _operand(buffer, reason)
+    if name.startswith("padded "):
+        width = int(name.removeprefix("padded ")) - shape[1]
+        if width < 0:
+            return StoredLayout("unknown", reason=f"{reason}: rows overlap")
+        return StoredLayout("padded", width, reason) if width else StoredLayout("row-major", reason=reason)
     if name in widths:
         return StoredLayout("swizzled", widths[name], reason)
     return _bulk(buffer, shape, reason) if name == "wgmma_swizzled" else StoredLayout("unknown", reason=reason)
@@ -309,4 +321,4 @@ def _of_opaque(func: PrimFunc) -> list[Buffer]:
     return [r.buffer for block in blocks for r in (*block.reads, *block.writes) if _is_shared(r.buffer)]
 
 
-__all__ = ["StoredLayout", "stored_layouts"]
+__all__ = ["StoredLayout", "layouts_given", "stored_layouts"]

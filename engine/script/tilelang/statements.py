@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ...arith import prove_equal, simplify
 from ...ir import (
     NE,
     Annotation,
@@ -26,6 +27,7 @@ from ...ir import (
     StringImm,
     Var,
     build,
+    substitute,
     walk,
 )
 from ..reading.blocks import read_annotations
@@ -277,8 +279,25 @@ class TileReader(CoreReader):
                 is_own = isinstance(func, ast.Attribute) or not isinstance(self.exprs.scope.get(name), Function)
                 is_layout = name.startswith("make_") and name.endswith("_layout")
                 return name.removeprefix("make_").removesuffix("_layout") if is_own and is_layout else ""
+            case ast.Lambda(
+                args=ast.arguments(posonlyargs=[], args=[row, column], kwonlyargs=[], vararg=None, kwarg=None)
+            ):
+                return self._padded(row.arg, column.arg, node.body)
             case _:
                 return ""
+
+    def _padded(self, row: str, column: str, body: ast.expr) -> str:
+        """Read `lambda i, j: i * 136 + j`: the layout "padded 136"; "" for others."""
+        i, j = Var(row, "int32"), Var(column, "int32")
+        with self.exprs.scope.nested():
+            self.exprs.scope.define(row, i)
+            self.exprs.scope.define(column, j)
+            place = self.exprs.index(body)
+        step = simplify(
+            build.sub(substitute(place, {i: IntImm(1), j: IntImm(0)}), substitute(place, {i: IntImm(0), j: IntImm(0)}))
+        )
+        is_linear = prove_equal(place, build.add(build.mul(i, step), j))
+        return f"padded {step.value}" if isinstance(step, IntImm) and is_linear else ""
 
     def _called_macro(self, node: ast.Expr) -> Function | None:
         """Return the macro that a call of another value calls, such as one that a function of the text returns."""

@@ -23,6 +23,36 @@ def workload(name: str) -> str:
 
 GEMM = workload("tilelang_gemm").replace("M=512, N=512, K=1024", "M=128, N=128, K=64")
 ATTENTION = workload("tilelang_attention").replace("heads=4, seq=512, dim=64", "heads=1, seq=64, dim=32, block_N=32")
+CORES = (
+    workload("ascend_gemm_cores")
+    .replace("M=2048, N=2048, K=1024", "M=256, N=256, K=512")
+    .replace("T.Pipelined(K // K_L1, num_stages=2)", "T.serial(K // K_L1)")
+)
+SUMS = """import tilelang.language as T
+
+
+def total(n=4):
+    @T.prim_func
+    def main(A: T.Tensor((n, 16, 16), "float32"), B: T.Tensor((16, 16), "float32"), D: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            part = T.alloc_shared((16, 16), "float32")
+            twice = T.alloc_fragment((16, 16), "float32")
+            own = T.alloc_fragment((16, 16), "float32")
+            T.clear(own)
+            for k in T.serial(n):
+                T.copy(A[k, 0, 0], part)
+                for i, j in T.Parallel(16, 16):
+                    twice[i, j] = part[i, j] * 2.0
+                T.copy(twice, B)
+                for i, j in T.Parallel(16, 16):
+                    own[i, j] = own[i, j] + part[i, j]
+            T.copy(own, D)
+
+    return main
+
+
+main = total()
+"""
 NOTED = GEMM.replace("                T.copy(B[", "                # the columns\n                T.copy(  B[")
 
 
@@ -71,12 +101,55 @@ def test_a_copy_moves_into_a_loop_and_out_of_it() -> None:
     assert verify(KernelStatements(outside).func, statements.func).status == "tested"
 
 
+def test_a_statement_whose_last_run_counts_moves_behind_its_loop_and_back() -> None:
+    statements = KernelStatements(SUMS)
+    behind = KernelStatements(statements.moved_to("B_copy", loop_of(statements, "bx")))
+    lines = behind.text.split("\n")
+    assert lines.index("            T.copy(twice, B)") + 1 == lines.index("            T.copy(own, D)")
+    assert verify(behind.func, statements.func).status == "tested"
+    inside = KernelStatements(behind.moved_to("B_copy", loop_of(behind, "k")))
+    assert "                T.copy(twice, B)\n            T.copy(own, D)" in inside.text
+    assert verify(inside.func, statements.func).status == "tested"
+
+
+def test_a_layout_is_an_entry_of_the_text() -> None:
+    text = GEMM
+    place = "            T.clear(C_local)"
+    for buffer, layout, entries in (
+        ("A_shared", "linear", "A_shared: tilelang.layout.make_linear_layout(A_shared)"),
+        ("B_shared", "padded 136", "A_shared: tilelang.layout.make_linear_layout(A_shared), B_shared: lambda i, j: i * 136 + j"),
+        ("A_shared", "padded 40", "A_shared: lambda i, j: i * 40 + j, B_shared: lambda i, j: i * 136 + j"),
+        ("B_shared", "", "A_shared: lambda i, j: i * 40 + j"),
+    ):  # fmt: skip
+        text = KernelStatements(text).with_layout(buffer, layout)
+        assert text == GEMM.replace(place, f"            T.annotate_layout({{{entries}}})\n{place}", 1)
+    assert KernelStatements(text).with_layout("A_shared", "") == GEMM
+    alone = GEMM.replace("import tilelang\n", "").replace("@tilelang.jit(out_idx=[-1])\n", "")
+    made = KernelStatements(alone).with_layout("A_shared", "swizzled")
+    assert changed(alone, made) == [
+        "+import tilelang",
+        "+            T.annotate_layout({A_shared: tilelang.layout.make_swizzled_layout(A_shared)})",
+    ]
+
+
+def test_slots_are_the_stages_of_the_loop_around_the_copy() -> None:
+    made = KernelStatements(CORES).with_slots("A_L1_copy", 2)
+    assert changed(CORES, made) == [
+        "-@tilelang.jit(out_idx=[-1])",
+        "+@tilelang.jit(out_idx=[-1], pass_configs={tilelang.PassConfigKey.TL_ASCEND_AUTO_SYNC: True})",
+        "-                for k in T.serial(K // K_L1):",
+        "+                for k in T.Pipelined(K // K_L1, num_stages=2):",
+    ]
+    assert KernelStatements(made).with_slots("A_L1_copy", 3) == made.replace("num_stages=2", "num_stages=3")
+    assert KernelStatements(GEMM).with_slots("B_shared_copy", 2) == GEMM.replace("num_stages=3)", "num_stages=2)")
+
+
 @pytest.mark.parametrize(
     ("text", "edit", "code"),
     [
         (ATTENTION, lambda s: s.moved_to("K_shared_copy", loop_of(s, "by")), "depends-on-loop"),
         (ATTENTION, lambda s: s.moved_to("out_fill", loop_of(s, "k")), "dependence"),
-        (ATTENTION, lambda s: s.moved_to("O_copy", loop_of(s, "k")), "not-reachable"),
+        (ATTENTION, lambda s: s.moved_to("O_copy", loop_of(s, "k")), "dependence"),
         (ATTENTION, lambda s: s.moved_to("total", loop_of(s, "by")), "not-repeatable"),
         (ATTENTION, lambda s: s.moved("largest_max", "earlier"), "dependence"),
         (GEMM, lambda s: s.moved("A_shared_copy", "earlier"), "no-neighbour"),
@@ -88,6 +161,13 @@ def test_a_copy_moves_into_a_loop_and_out_of_it() -> None:
         (GEMM, lambda s: s.with_value("tile", "2"), "no-such-parameter"),
         (ATTENTION, lambda s: s.with_value("block_N", "128"), "other-results"),
         (GEMM, lambda s: s.moved("none", "later"), "no-statement"),
+        (GEMM, lambda s: s.with_layout("C", "linear"), "no-layout"),
+        (GEMM, lambda s: s.with_slots("C_copy", 2), "no-stages"),
+        (SUMS, lambda s: s.moved_to("own", loop_of(s, "bx")), "not-repeatable"),
+        (SUMS, lambda s: s.moved_to("twice", loop_of(s, "bx")), "dependence"),
+        (CORES, lambda s: s.with_slots("A_L0_copy", 2), "no-slots"),
+        (CORES.replace("                    T.copy(A[", "                    T.barrier_all()\n                    T.copy(A["),
+         lambda s: s.with_slots("A_L1_copy", 2), "passes-barrier"),
     ],
 )  # fmt: skip
 def test_what_an_edit_may_not_do_is_refused(text: str, edit: Callable[[KernelStatements], str], code: str) -> None:
@@ -110,7 +190,9 @@ def test_small_edits_change_one_place() -> None:
 
 
 EDITS = st.tuples(
-    st.sampled_from(["stages", "earlier", "later", "into", "scope", "panel", "policy", "threads", "block_N"]),
+    st.sampled_from(
+        ["stages", "earlier", "later", "into", "scope", "panel", "policy", "threads", "block_N", "slots", "layout"]
+    ),
     st.integers(0, 99),
     st.integers(0, 4),
 )
@@ -130,6 +212,13 @@ def edited(statements: KernelStatements, kind: str, row: int, value: int) -> str
             return statements.with_scope(block, ("local.fragment", "shared.dyn")[value % 2])
         case "panel":
             return statements.with_panel(value + 1)
+        case "slots":
+            return statements.with_slots(block, value + 1)
+        case "layout":
+            buffer = ("A_shared", "B_shared", "part", "Q_shared", "V_shared")[row % 5]
+            return statements.with_layout(
+                buffer, ("linear", "swizzled", "padded 136", "half_bank_swizzled", "")[value % 5]
+            )
         case "policy":
             return statements.with_policy(block, ("Square", "FullRow", "FullCol")[value % 3])
         case name:
@@ -137,7 +226,7 @@ def edited(statements: KernelStatements, kind: str, row: int, value: int) -> str
 
 
 @settings(deadline=None, max_examples=12)
-@given(st.sampled_from([GEMM, ATTENTION, NOTED]), st.lists(EDITS, min_size=4, max_size=12))
+@given(st.sampled_from([GEMM, ATTENTION, NOTED, SUMS]), st.lists(EDITS, min_size=4, max_size=12))
 def test_any_sequence_of_accepted_edits_keeps_the_results_and_the_other_text(
     text: str, edits: list[tuple[str, int, int]]
 ) -> None:
