@@ -19,9 +19,11 @@ from tempfile import TemporaryDirectory
 from drop import FLAGS, chromium, server
 from PIL import Image
 from playwright.sync_api import Error, Page, expect, sync_playwright
-from support.browser.page import choose, drag
+from support.browser.page import choose, drag, row
 from support.browser.screens import CONVOLUTION
 from support.pasted.posts import EARLY_MATMUL_POST, RELAX_SCHEDULED_POST, SEPARATED_POST
+
+import tilewright
 
 FOLDER = Path(__file__).parents[1] / "artefacts" / "films"
 SIZE = (1280, 720)
@@ -82,7 +84,7 @@ def strip_of(frames: list[Image.Image]) -> Image.Image:
 def all_films(posts: Path | None) -> dict[str, Film]:
     texts = {path.stem: path.read_text() for path in sorted(posts.glob("*.txt"))} if posts else POSTS
     pasted = {f"post_{name}": partial(post, text=text) for name, text in texts.items()}
-    return {"start_here": start_here, "own_kernel": own_kernel, "onnx_file": onnx_file, **pasted}
+    return {"start_here": start_here, "own_kernel": own_kernel, "onnx_file": onnx_file, **TILES, **pasted}
 
 
 POSTS = {"separated": SEPARATED_POST, "early": EARLY_MATMUL_POST, "relax": RELAX_SCHEDULED_POST}
@@ -152,6 +154,99 @@ def onnx_file(page: Page) -> Iterator[str]:
         page.get_by_role("button", name="Schedule all kernels").click()
         page.wait_for_timeout(15_000)
         yield "all kernels are scheduled"
+
+
+def tile_stages(page: Page) -> Iterator[str]:
+    page.locator('[data-example="tilelang_gemm"]').click()
+    simulated(page)
+    yield "a GEMM with three stages"
+    stages_of(page, "k", 1)
+    yield "one stage"
+    page.keyboard.press("Control+z")
+    simulated(page)
+    stages_of(page, "k", 2)
+    yield "two stages"
+    drag(page, "A_shared_copy", "bx")
+    page.wait_for_timeout(2_000)
+    yield "a copy dropped on the grid is refused"
+    page.locator('[data-pane-tab="next"]').click()
+    page.locator(".next-steps > ol > li").first.wait_for(timeout=SLOW)
+    yield "the next steps"
+
+
+def stages_of(page: Page, loop: str, stages: int) -> None:
+    row(page, loop).hover()
+    row(page, loop).get_by_label(f"Actions of {loop}", exact=True).click()
+    page.get_by_role("menuitem", name="Stages…").click()
+    page.get_by_label("Stages", exact=True).fill(str(stages))
+    page.keyboard.press("Enter")
+    simulated(page)
+
+
+def tile_swizzle(page: Page) -> Iterator[str]:
+    paste(page, TRANSPOSED)
+    page.get_by_role("button", name="Open", exact=True).click()
+    simulated(page)
+    yield "a transposed copy through shared memory"
+    page.locator('.row-block [data-act="buffer"]', has_text="tile").first.click()
+    page.locator(".layout-card .card-figures").first.wait_for(timeout=SLOW)
+    page.locator(".layout-card.is-best").wait_for(timeout=SLOW)
+    yield "the layouts of the tile"
+    page.locator('.layout-card[data-card="swizzled"]').get_by_role("button").first.click()
+    simulated(page)
+    yield "the swizzle is in the text"
+    page.locator('.row-block [data-act="buffer"]', has_text="turned").first.click()
+    page.locator(".layout-card.is-best").wait_for(timeout=SLOW)
+    yield "the layouts of the other tile"
+
+
+def ascend_slots(page: Page) -> Iterator[str]:
+    paste(page, SERIAL_CORES)
+    page.get_by_role("button", name="Open", exact=True).click()
+    simulated(page)
+    yield "a GEMM on an AI core, one slot for each tile in L1"
+    choose(page, "A_L1_copy", "Copy ahead…")
+    page.keyboard.press("Enter")
+    simulated(page)
+    yield "two slots: the loop is T.Pipelined, and the compiler sets the waits"
+
+
+TILES = {"tile_stages": tile_stages, "tile_swizzle": tile_swizzle, "ascend_slots": ascend_slots}
+EXAMPLES = Path(tilewright.__file__).parents[1] / "static" / "examples"
+SERIAL_CORES = (
+    (EXAMPLES / "ascend_gemm_cores.py").read_text().replace("T.Pipelined(K // K_L1, num_stages=2)", "T.serial(K // K_L1)")
+    .partition('sch.double_buffer("A_L0_copy")')[0]
+)  # fmt: skip
+TRANSPOSED = """# %% machine
+import tilewright
+
+machine = tilewright.machine("sm80")
+
+# %% workload
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(out_idx=[-1])
+def transposed(M, N, block=64, dtype="float16"):
+    @T.prim_func
+    def main(A: T.Tensor((M, N), dtype), B: T.Tensor((N, M), dtype)):
+        with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), threads=128) as (bx, by):
+            tile = T.alloc_shared((block, block), dtype)
+            turned = T.alloc_shared((block, block), dtype)
+            T.copy(A[by * block, bx * block], tile)
+            for i, j in T.Parallel(block, block):
+                turned[i, j] = tile[j, i]
+            T.copy(turned, B[bx * block, by * block])
+
+    return main
+
+
+main = transposed(512, 512)
+
+# %% schedule
+sch = tilewright.Schedule(main)
+"""
 
 
 def write_onnx(path: Path) -> None:

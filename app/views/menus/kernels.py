@@ -96,6 +96,6 @@ LOOP_GROUP = MenuGroup("Kernel text", (
 BLOCK_GROUP = MenuGroup("Kernel text", (
     MenuItem("kernel_order", "Order…", "1", "before the statement above it, or after the one below", order_fields, is_alone),
     MenuItem("kernel_scope", "Memory…", "2", "allocate its buffer in shared memory or registers", scope_fields, no_buffer),
-    MenuItem("kernel_slots", "Slots…", "4", "run the copy ahead in its loop: a double buffer", slots_fields, no_copy),
+    MenuItem("kernel_slots", "Copy ahead…", "4", "several slots in its loop: a double buffer", slots_fields, no_copy),
     MenuItem("kernel_policy", "Warps…", "3", "divide the product among warps", policy_fields, no_product),
 ))  # fmt: skip
