@@ -95,6 +95,10 @@ def fixed_text(done: Sequence[FixedFinding]) -> str:
 
 def fix_lines(fix: Fix) -> Iterator[str]:
     """The lines of a fix to write."""
+    if fix.text:
+        yield from (f"- {line}" for line in fix.lines[0])
+        yield from (f"+ {line}" for line in fix.lines[1])
+        return
     if fix.replaces:
         yield f"{'replaces' if fix.calls else 'removes'} {fix.replaces}"
     yield from fix.calls

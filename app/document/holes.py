@@ -23,6 +23,7 @@ from ...engine.ir import Refusal, Var
 from .cells import Document
 from .editing.apply import replace_call, replace_cell
 from .editing.branches import add_branch, with_schedule
+from .editing.kernel_edits import is_kernel_text
 from .files.read_write import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
@@ -51,6 +52,11 @@ def kernel_of(document: Document, values: Mapping[str, tuple[str, ...]] | None =
     """The TileLang kernel of the workload cell, with the values to search; None for another program. Raises KernelError."""
     cell = workload_cell(document)
     return None if cell is None else kernel_text(cell.body.replace("\r\n", "\n"), values)
+
+
+def text_of_kernel(notebook: Notebook | None) -> KernelText | None:
+    """The TileLang kernel whose text is the schedule, with the values to search; None for other notebooks."""
+    return None if notebook is None or not is_kernel_text(notebook) else kernel_of(notebook.document)
 
 
 def has_holes(notebook: Notebook) -> bool:

@@ -14,8 +14,7 @@ from ..actions.cell_actions import func_of
 from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.guide import guide_pages
 from ..actions.table import SelectStall
-from ..document.editing.kernel_edits import is_kernel_text
-from ..document.holes import kernel_of
+from ..document.holes import text_of_kernel
 from ..jobs.drop_preview import DropPreview, targets
 from ..links import fragment_of
 from ..protocol.messages import (
@@ -110,7 +109,7 @@ def menu(state: State, store: Store, row: str) -> list[Entry]:
     names, shown = schedule.intrinsics, state.shown
 
     def facts() -> Facts:
-        kernel = kernel_of(shown.document) if shown is not None and is_kernel_text(shown) else None
+        kernel = text_of_kernel(shown)
         if isinstance(machine, TilewrightError):
             return Facts(schedule.func, SCOPES, None, names, kernel)
         return Facts(schedule.func, scopes_of(machine), machine, names, kernel)

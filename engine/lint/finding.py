@@ -27,7 +27,8 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     does so with the fix. `copied_before` and `copied` are the bytes that DMA engines copy, `overflow` the bytes above the capacities of
     memories with the fix.
 
-    `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call.
+    `steps` includes the queries between the calls, for handles; with a `revision` there are none: it replaces an earlier call. `text` is
+    that of a TileLang kernel after an edit in place of calls, `lines` are those that it replaces, and those that it writes.
     """
 
     steps: tuple[ScheduleCall, ...]
@@ -40,17 +41,21 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
     copied_before: int | None = None
     copied: int = 0
     overflow: int = 0
+    lines: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    text: str = ""
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The calls in Python, on `sch`, loops by name."""
+        """The calls in Python, on `sch`, loops by name; or the new lines of a kernel."""
+        if self.text:
+            return self.lines[1]
         steps = self.steps if self.revision is None else (self.revision.step,)
         return tuple(step_text(step) for step in steps if step is not None and step.changes)
 
     @property
     def replaces(self) -> str:
-        """The call of the schedule that is replaced or left out; "" if the calls are appended."""
-        return "" if self.revision is None else step_text(self.revision.before)
+        """The call of the schedule or the lines of a kernel that are replaced or left out; "" if the calls are appended."""
+        return "\n".join(self.lines[0]) if self.revision is None else step_text(self.revision.before)
 
     @property
     def gain(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import ndiff
 from inspect import getdoc
 from typing import Literal
 
@@ -141,7 +142,22 @@ def fix_between(before: Subject, after: Subject) -> Fix:
         None if was is None else was.copied_bytes,
         now.copied_bytes,
         now.overflow_bytes,
+        _lines_between(before, after),
+        after.text,
     )
+
+
+def _lines_between(before: Subject, after: Subject) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines of a kernel's text that an edit replaces, and those that it writes."""
+    if not after.text or before.kernel is None:
+        return (), ()
+    compared = list(ndiff(before.kernel.text.splitlines(), after.text.splitlines()))
+    found = [line for line in compared if line[0] in "-+"]
+    old, new = (tuple(line[2:].strip() for line in found if line[0] == sign) for sign in "-+")
+    if sorted(old) != sorted(new):
+        return old, new
+    numbers = [n for n, line in enumerate((line for line in compared if line[0] in " +"), 1) if line[0] == "+"]
+    return old, tuple(f"{line}  # line {n}" for n, line in zip(numbers, new, strict=True))
 
 
 def _fits(report: Report) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from propcache.api import cached_property
 
+from ..adopt import KernelText
 from ..analysis import ProgramIndex
 from ..cancellation import checkpoint
 from ..hwsim import DmaEngine, Engine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
@@ -39,9 +40,12 @@ class Subject:
         simulate: Simulate,
         report: Report | None = None,
         revision: Revision | None = None,
+        kernel: KernelText | None = None,
+        text: str = "",
     ) -> None:
         """`report` is the simulator's report of the schedule, if known; `revision` is how it differs from another schedule, if not by
-        calls at its end."""
+        calls at its end. `kernel` is the text of a TileLang kernel that the schedule has no calls for; `text` is that of the
+        kernel after an edit."""
         self.schedule = schedule
         self.machine = machine
         self.sizes = sizes
@@ -49,6 +53,8 @@ class Subject:
         self._trial = partial(simulate, max_tasks=TRIAL_TASKS)
         self._known = report
         self.revision = revision
+        self.kernel = kernel
+        self.text = text
 
     @cached_property
     def func(self) -> PrimFunc:
@@ -89,6 +95,10 @@ class Subject:
         if trial.func is self.schedule.func:
             return None
         return Subject(trial, self.machine, self.sizes, self._trial)
+
+    def with_text(self, text: str, program: PrimFunc) -> Subject:
+        """The subject after an edit of its kernel's text, which makes `program`."""
+        return Subject(Schedule(program), self.machine, self.sizes, self._trial, kernel=self.kernel, text=text)
 
     def other_placements(self, block: str) -> Iterator[Subject]:
         """Yields variants: the call that placed a block with other loops, and the schedule without that call."""

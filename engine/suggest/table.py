@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from ..adopt import KernelText
 from ..hwsim import Machine, Report, simulate
 from ..lint import LINTS, LintFinding
 from ..lint.subject import Simulate, Subject
 from ..schedule import Schedule
+from .kernels import laid_out, reordered, revalued
 from .overlap import double_buffered, pipelined
 from .places import inlined, moved, placed_elsewhere
 from .rule import MIN_GAIN, Rule, Suggestion
@@ -15,7 +17,14 @@ from .sizes import resized
 from .tile import tiled
 from .whole import scheduled
 
+KERNEL_RULES: tuple[Rule, ...] = (
+    Rule("kernel-value", "Another value of the kernel", revalued),
+    Rule("kernel-layout", "Another layout of a shared buffer", laid_out),
+    Rule("kernel-order", "Copy earlier", reordered),
+)
+"""Edits of a TileLang kernel's text, in place of the calls of the other rules."""
 RULES: tuple[Rule, ...] = (
+    *KERNEL_RULES,
     Rule("tile", "Tile a block for its engine", tiled),
     Rule("schedule", "Schedule all blocks", scheduled, is_refined=True),
     Rule("inline", "Inline a block", inlined),
@@ -35,10 +44,12 @@ def suggest(
     *,
     simulate: Simulate = simulate,
     report: Report | None = None,
+    kernel: KernelText | None = None,
 ) -> tuple[Suggestion, ...]:
-    """The next steps of a schedule on a machine, the best first: programs that fit, then fewer cycles. Arguments as in `lint`."""
+    """The next steps of a schedule on a machine, the best first: programs that fit, then fewer cycles. Arguments as in `lint`; `kernel` is
+    the text of a TileLang kernel that the program is."""
     found: tuple[Suggestion, ...] = ()
-    for now in suggesting(schedule, machine, sizes, simulate=simulate, report=report):
+    for now in suggesting(schedule, machine, sizes, simulate=simulate, report=report, kernel=kernel):
         found = found if now is None else now
     return found
 
@@ -51,11 +62,12 @@ def suggesting(
     simulate: Simulate = simulate,
     report: Report | None = None,
     rules: Iterable[Rule] = RULES,
+    kernel: KernelText | None = None,
 ) -> Iterator[tuple[Suggestion, ...] | None]:
     """Runs `suggest` step by step: yields the suggestions so far whenever there are more; None after each trial."""
-    subject = Subject(schedule, machine, sizes or {}, simulate, report)
+    subject = Subject(schedule, machine, sizes or {}, simulate, report, kernel=kernel)
     found: list[Suggestion] = []
-    for rule in rules:
+    for rule in rules if kernel is None else KERNEL_RULES:
         own: list[Suggestion] = []
         for one in rule.suggestions(subject):
             if one is not None:

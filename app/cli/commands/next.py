@@ -13,6 +13,7 @@ from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
 from ....engine.suggest import Suggestion, best_first, from_findings, suggest
 from ...actions.lint_fixes import effect_text, fix_lines
 from ...document import apply_lint, save_document
+from ...document.holes import text_of_kernel
 from ...limits import LIMITS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, RefusedError
@@ -43,7 +44,9 @@ def run(arguments: Namespace) -> int:
     trial = partial(simulate, max_accesses=MAX_ACCESSES)
     with working(arguments, "trying calls"):
         fixes = lint(found.schedule, machine, found.sizes, simulate=trial, report=outcome)
-        steps = suggest(found.schedule, machine, found.sizes, simulate=trial, report=outcome)
+        steps = suggest(
+            found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=text_of_kernel(found.notebook)
+        )
         ranked = best_first((*steps, *from_findings(fixes)))
     if arguments.apply and ranked:
         save_document(apply_lint(found.notebook, ranked[0].fix).document, output)

@@ -15,6 +15,7 @@ from ..files.read_write import DocumentError
 from ..notebook import Notebook, NotebookStep, State
 from ..settings import is_data_line, is_sizes_line, with_data_line, with_sizes_line
 from .apply import remove_call, replace_call
+from .kernel_edits import with_kernel_text
 from .lines import apply_call, call_line
 
 
@@ -96,7 +97,9 @@ def _assigned(line: str, step: NotebookStep) -> str:
 
 
 def apply_lint(notebook: Notebook, fix: LintFix) -> Notebook:
-    """The notebook after a lint's fix: calls appended, or one of its lines revised."""
+    """The notebook after a lint's fix: calls appended, one of its lines revised, or its kernel edited."""
+    if fix.text:
+        return with_kernel_text(notebook, fix.text)
     if fix.revision is not None:
         return apply_revision(notebook, fix.revision.number, fix.revision.step)
     return apply_steps(notebook, fix.steps)

@@ -70,18 +70,27 @@ def kernel_edited(notebook: Notebook, method: str, handle: Handle, arguments: Ma
             raise KernelError(
                 Refusal("bad-arguments", f"{method} does not take these values", expected="the fields of its form")
             )
-    return _with_text(notebook, text)
+    return with_kernel_text(notebook, text)
 
 
 def kernel_moved(notebook: Notebook, block: str, loop: Var) -> Notebook:
     """The notebook with a statement of its kernel in another loop. Raises KernelError."""
-    return _with_text(notebook, statements_of(notebook).moved_to(block, loop_number(notebook, loop)))
+    return with_kernel_text(notebook, statements_of(notebook).moved_to(block, loop_number(notebook, loop)))
 
 
-def _with_text(notebook: Notebook, text: str) -> Notebook:
+def with_kernel_text(notebook: Notebook, text: str) -> Notebook:
+    """The notebook with another text of its kernel."""
     cell = workload_cell(notebook.document)
     assert cell is not None
     return evaluate(replace_cell(notebook.document, cell, text), notebook)
 
 
-__all__ = ["KERNEL_EDITS", "is_kernel_text", "kernel_edited", "kernel_moved", "loop_number", "statements_of"]
+__all__ = [
+    "KERNEL_EDITS",
+    "is_kernel_text",
+    "kernel_edited",
+    "kernel_moved",
+    "loop_number",
+    "statements_of",
+    "with_kernel_text",
+]

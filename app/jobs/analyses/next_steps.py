@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from ....engine.explore import program_bound
@@ -11,6 +12,7 @@ from ....engine.hwsim import DecisiveCause, Machine, Report, decisive_causes, sa
 from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
 from ....engine.schedule import Schedule
 from ....engine.suggest import suggesting
+from ...document.holes import text_of_kernel
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...views.next.suggestions import CAUSES, Suggested, bound_entry, suggested_entry
@@ -61,7 +63,8 @@ def suggestion_analysis(state: State, store: Store) -> Analysis | None:
         found = visible.report
         return Analysis(CAUSES(found), lambda: _deciding(found), area, "Replaying without each engine")
     if suggested is not None and not state.looks_back and not _is_complete(store.known(suggested)):
-        return Analysis(suggested, lambda: _growing(suggesting, Suggested, visible), area, text)
+        kernel = text_of_kernel(state.notebook)
+        return Analysis(suggested, lambda: _growing(partial(suggesting, kernel=kernel), Suggested, visible), area, text)
     if bound is not None and not store.has(bound):
         return Analysis(bound, lambda: _bounding(visible), area, text)
     return None

@@ -40,9 +40,7 @@ function gain(fix) {
  */
 export function fixBox(model, fix, first) {
   const apply = () => model.send_msg({ kind: "fix", calls: fix.calls, replaces: fix.replaces });
-  const what = fix.replaces
-    ? "Replaces this line of the schedule; undo reverts it"
-    : "Appends to the schedule; undo reverts it";
+  const what = fix.replaces ? "Replaces this text; undo reverts it" : "Adds these lines; undo reverts it";
   if (fix.fields.length) return settingForm((message) => model.send_msg(message), fix);
   return h(
     "div",
