@@ -190,13 +190,13 @@ def tile_swizzle(page: Page) -> Iterator[str]:
     yield "a transposed copy through shared memory"
     page.locator('.row-block [data-act="buffer"]', has_text="tile").first.click()
     page.locator(".layout-card .card-figures").first.wait_for(timeout=SLOW)
-    page.locator(".layout-card.is-best").wait_for(timeout=SLOW)
+    page.locator(".layout-card .tw-badge--good").wait_for(timeout=SLOW)
     yield "the layouts of the tile"
-    page.locator('.layout-card[data-card="swizzled"]').get_by_role("button").first.click()
+    page.locator('.layout-card[data-card="swizzled"]').click()
     simulated(page)
     yield "the swizzle is in the text"
     page.locator('.row-block [data-act="buffer"]', has_text="turned").first.click()
-    page.locator(".layout-card.is-best").wait_for(timeout=SLOW)
+    page.locator(".layout-card .tw-badge--good").wait_for(timeout=SLOW)
     yield "the layouts of the other tile"
 
 

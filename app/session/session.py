@@ -59,7 +59,7 @@ from ..protocol.messages import (
     TryCalls,
     decode,
 )
-from ..state.addresses import TOUR, Address, address_of
+from ..state.addresses import Address, address_of
 from ..state.comparison import Compare, Opened, chosen_sides
 from ..state.derived import Store
 from ..state.intents import Handlers, Intent, Message, Query
@@ -70,7 +70,7 @@ from ..views.next.suggestions import offered_fix
 from ..views.shell.export_review import needs_review
 from ..views.shell.gallery import Example, example_at, example_called, new_notebook, opening_of, template_text
 from ..views.shell.prepared import prepared
-from ..views.shell.tour import tour_text
+from ..views.shell.tour import TOURS, tour_text
 from ..views.tree.predictions import PredictedDrop
 from ..views.tree.targets import DropTarget
 from .file_sync import FileSync, readable, with_version
@@ -302,8 +302,8 @@ class Session:
             return
         if not address.place:
             await self.apply(ShowGallery())
-        elif address == TOUR:
-            await self.apply(OpenDocument(tour_text(), address=TOUR))
+        elif address.place == "example" and address.name in TOURS:
+            await self.apply(OpenDocument(tour_text(TOURS[address.name]), address=address))
         elif address.place == "draft":
             await self.open_document(self.file_sync.read(str(self.file_sync.draft_path(address.name))))
         elif address.kernel:

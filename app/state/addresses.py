@@ -53,6 +53,4 @@ def model_address(model: str, kernel: str = "") -> Address:
 NEW_DRAFT = Address("draft")
 """The address of an opened text without a file."""
 
-TOUR = Address("example", "tour")
-
-__all__ = ["NEW_DRAFT", "PATTERN", "TOUR", "Address", "address_of", "model_address"]
+__all__ = ["NEW_DRAFT", "PATTERN", "Address", "address_of", "model_address"]

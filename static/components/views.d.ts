@@ -1982,11 +1982,19 @@ export interface TotalsAnswer {
 
 /** The tour of an example. */
 export interface Tour {
+  name: string;
   steps: TourStep[];
   example: string;
 }
 
-/** A step of the tour, as in `_Step`; `done`: the program passes its test. */
+/** An edit of a kernel's text, as a message `call`. */
+export interface TourEdit {
+  method: string;
+  target: string;
+  arguments: Record<string, unknown>;
+}
+
+/** A step of the tour, as in `Step`; `done`: the program passes its test. */
 export interface TourStep {
   title: string;
   text: string;
@@ -1995,6 +2003,7 @@ export interface TourStep {
   keys: string;
   notice: string;
   calls: string[];
+  edit: TourEdit | null;
   done: boolean;
   result: string;
 }

@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browser.page import choose, drag, go_to_gallery, row, steps
 
-from tilewright.app.views.shell.tour import STEPS
+from tilewright.app.views.shell.tour import TOURS
 from tilewright.engine.schedule import PRIMITIVES
 
+STEPS = TOURS["tour"].steps
 AT = {step.title: n for n, step in enumerate(STEPS)}
 COMPUTE_AT, SET_SCOPE = AT["compute_at moves a computation"], AT["set_scope moves a memory"]
 
@@ -64,6 +65,20 @@ def test_the_tour_detects_each_task_done_by_mouse(gallery: Page) -> None:
     gallery.get_by_label("Undo (Ctrl+Z)").click()
     expect(gallery.locator(".tour-result")).to_have_count(0)
     expect(gallery.locator('.tour [data-part="next"]')).to_have_text("Skip")
+
+
+def test_the_tour_of_a_kernel_begins_on_the_start_page_and_in_help(gallery: Page) -> None:
+    gallery.get_by_role("button", name="TileLang tour").click()
+    expect(gallery.locator(".tour .tour-head")).to_contain_text("Step 1 of 5")
+    for _ in range(2):
+        part(gallery, "next")
+    part(gallery, "do")
+    expect(gallery.locator(".tour-result")).to_contain_text("num_stages=1")
+    gallery.keyboard.press("Escape")
+    expect(gallery.locator(".tour")).to_be_hidden()
+    gallery.get_by_role("button", name="Help", exact=True).click()
+    gallery.get_by_role("menuitem", name="TileLang tour").click()
+    expect(gallery.locator(".tour .tour-head")).to_contain_text("Step 1 of 5")
 
 
 @pytest.mark.slow

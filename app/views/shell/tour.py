@@ -1,102 +1,51 @@
-"""The guided tour: the user applies compute_at, set_scope and cache_read once each, which answers the forum's question about them.
-
-The tour derives its progress from the notebook alone, so it notices a drag, a menu, a typed line and undo. It keeps no other state.
-"""
+"""The guided tours. A tour derives its progress from the notebook alone, so it notices a drag, a menu, a typed line and undo. It keeps no
+other state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
-import msgspec
-
-from ....engine.analysis import ProgramIndex
 from ....engine.hwsim import Report
-from ....engine.ir import Block, Buffer, PrimFunc
-from ....engine.lower import allocations
-from ...document import Document, load_document
+from ...document import Document, evaluate, load_document, read_document
 from ...document import State as Moment
 from ...state.derived import Store
 from ...state.model import State
-from ..labels.numbers import change_of, grouped, size_text
-from ..labels.sizes import buffer_bytes
 from ..labels.values import Value
 from .gallery import FOLDER
+from .tours.calls import CALLS
+from .tours.step import Change, Step, Test, TourPlan
+from .tours.tiles import TILES
 
-EXAMPLE = "what_moves_what"
-"""The example whose schedule the tour builds step by step."""
-
-PROSE = """\
-# %% [markdown]
-# # Guided tour: what moves what
-#
-# From the discussion *Compute_at vs set_scope*:
-#
-# > What is the difference between the compute_at and set_scope functions? […] There is a third operation that seems to play into this,
-# > which is cache_read.
-#
-# B doubles A, and C adds W to the result. The tour applies each of the three calls to this nest.
-
-"""
-
-Test = Callable[[PrimFunc], bool]
-Describe = Callable[["_Change"], str]
+TOURS: Mapping[str, TourPlan] = {tour.name: tour for tour in (CALLS, TILES)}
+"""The tours by their names in addresses."""
 
 
-class _Change(msgspec.Struct, frozen=True, eq=False):
-    """The programs before and after a step's task, and their reports."""
-
-    before: PrimFunc
-    after: PrimFunc
-    cost_before: Report | None
-    cost: Report | None
-
-    def cycles(self, why_same: str) -> str:
-        """A sentence about the change in cycles; "" without both reports. `why_same` explains equal cycles."""
-        if self.cost_before is None or self.cost is None:
-            return ""
-        if self.cost_before.cycles == self.cost.cycles:
-            return f"The cycles stay at {grouped(self.cost.cycles)}: {why_same}."
-        change = change_of(self.cost_before.cycles, self.cost.cycles)[0]
-        return f"Cycles: {grouped(self.cost_before.cycles)} → {grouped(self.cost.cycles)} ({change})."
-
-
-class _Step(msgspec.Struct, frozen=True, eq=False):
-    """A step of the tour. `anchors` are places on the page, each "area selector"; the first is the focus. `notice`: a browser event.
-
-    `calls` perform the task for the user. `result` describes the effect, relative to the state before it or to the one where `since` began
-    to hold; `hint` says what is wrong with a program that fails the test.
-    """
-
-    title: str
-    text: str
-    anchors: tuple[str, ...]
-    task: str = ""
-    keys: str = ""
-    test: Test | None = None
-    hint: Callable[[PrimFunc], str] | None = None
-    result: Describe | None = None
-    since: Test | None = None
-    notice: str = ""
-    calls: tuple[str, ...] = ()
-
-
-def tour_text() -> str:
-    """The tour's initial notebook: the example up to its first compute_at call."""
-    document = load_document(FOLDER / f"{EXAMPLE}.py")
+def tour_text(plan: TourPlan) -> str:
+    """The initial notebook of a tour: that of its example, with its own prose."""
+    document = load_document(FOLDER / f"{plan.example}.py")
     schedule = document.of_kind("schedule")[0].text
-    start = schedule[: schedule.index("sch.compute_at(")]
+    start = schedule[: schedule.index(plan.until)] if plan.until else schedule
     cells = [document.of_kind(kind)[0].text for kind in ("machine", "workload")]
-    return "".join((PROSE, *cells, start))
+    return "".join((plan.prose, *cells, start))
 
 
-def is_tour(document: Document) -> bool:
-    """Whether a notebook is the tour's, at any step: it begins with the tour's prose."""
-    return document.text.startswith(PROSE)
+def tour_of(document: Document) -> TourPlan | None:
+    """The tour whose notebook this is, at any step: it begins with the tour's prose."""
+    return next((plan for plan in TOURS.values() if document.text.startswith(plan.prose)), None)
+
+
+class TourEdit(Value, frozen=True):
+    """An edit of a kernel's text, as a message `call`."""
+
+    method: str
+    target: str
+    arguments: dict[str, Any]
 
 
 class TourStep(Value, frozen=True):
-    """A step of the tour, as in `_Step`; `done`: the program passes its test."""
+    """A step of the tour, as in `Step`; `done`: the program passes its test."""
 
     title: str
     text: str
@@ -105,6 +54,7 @@ class TourStep(Value, frozen=True):
     keys: str
     notice: str
     calls: tuple[str, ...]
+    edit: TourEdit | None
     done: bool
     result: str
 
@@ -112,28 +62,38 @@ class TourStep(Value, frozen=True):
 class Tour(Value, frozen=True):
     """The tour of an example."""
 
+    name: str
     steps: list[TourStep]
     example: str
 
 
 def tour_value(state: State, store: Store) -> Tour | None:
     """The tour with its progress; None if another notebook is open."""
-    if state.notebook is None or state.shown is None or not is_tour(state.notebook.document):
+    plan = None if state.notebook is None or state.shown is None else tour_of(state.notebook.document)
+    if plan is None or state.shown is None or not state.shown.states:
         return None
     moments = state.shown.states
-    return Tour([_step_value(step, moments, state, store) for step in STEPS], EXAMPLE)
+    if any(step.edit is not None for step in plan.steps):  # an edit of a kernel's text leaves no earlier state
+        moments = (_first_moment(plan), *moments)
+    return Tour(plan.name, [_step_value(step, moments, state, store) for step in plan.steps], plan.example)
 
 
-def _step_value(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> TourStep:
+@lru_cache(maxsize=2)
+def _first_moment(plan: TourPlan) -> Moment:
+    return evaluate(read_document(tour_text(plan))).states[0]
+
+
+def _step_value(step: Step, moments: Sequence[Moment], state: State, store: Store) -> TourStep:
     change = _change(step, moments, state, store)
     result = step.result(change) if step.result is not None and change is not None else ""
     if change is None and step.hint is not None:
         result = step.hint(moments[-1].schedule.func)
+    edit = None if step.edit is None else TourEdit(step.edit[0], step.edit[1], dict(step.edit[2]))
     texts = step.title, step.text, step.anchors, step.task, step.keys, step.notice
-    return TourStep(*texts, step.calls, change is not None, result)
+    return TourStep(*texts, step.calls, edit, change is not None, result)
 
 
-def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) -> _Change | None:
+def _change(step: Step, moments: Sequence[Moment], state: State, store: Store) -> Change | None:
     """The change by which the step's test began to hold; None if the current program fails the test."""
     came = None if step.test is None else _came(step.test, moments, store)
     if came is None:
@@ -141,7 +101,7 @@ def _change(step: _Step, moments: Sequence[Moment], state: State, store: Store) 
     first = _came(step.since, moments, store) if step.since is not None else None
     pair = [moments[came - 1 if first is None or first >= came else first], moments[came]]
     costs = [_report(store, state, moment) for moment in pair]
-    return _Change(pair[0].schedule.func, pair[1].schedule.func, *costs)
+    return Change(pair[0].schedule.func, pair[1].schedule.func, *costs)
 
 
 def _came(test: Test, moments: Sequence[Moment], store: Store) -> int | None:
@@ -155,228 +115,3 @@ def _came(test: Test, moments: Sequence[Moment], store: Store) -> int | None:
 def _report(store: Store, state: State, moment: Moment) -> Report | None:
     found = store.known_report(state, moment.schedule)
     return found if isinstance(found, Report) else None
-
-
-# Tests of the program.
-
-
-def _block(func: PrimFunc, name: str) -> Block | None:
-    index = ProgramIndex(func)
-    return index.block(name) if index.has_block(name) else None
-
-
-def _place_of(func: PrimFunc, block: str | None) -> str | None:
-    """The innermost loop that a block shares with `C`; "" if they share none, None without the block."""
-    index = ProgramIndex(func)
-    if block is None or not index.has_block(block) or not index.has_block("C"):
-        return None
-    around = {loop.loop_var for loop in index.loops_of("C")}
-    shared = [loop.loop_var.name for loop in index.loops_of(block) if loop.loop_var in around]
-    return shared[-1] if shared else ""
-
-
-def _is_at(func: PrimFunc, block: str | None, loop: str) -> bool:
-    return _place_of(func, block) == loop
-
-
-def _misplaced(func: PrimFunc, block: str | None, loop: str) -> str:
-    """What to do with a block that was moved to another loop; "" for one that is at the loop, or was not moved."""
-    place = _place_of(func, block)
-    if not place or place == loop:
-        return ""
-    return (
-        f"`{block}` is at `{place}` now, and the task asks for `{loop}`: drag it there, or undo (Ctrl+Z) and try again."
-    )
-
-
-def _on_chip(buffer: Buffer) -> bool:
-    return buffer.scope != "global"
-
-
-def _intermediate(func: PrimFunc) -> Buffer | None:
-    """The buffer that B writes and C reads."""
-    block = _block(func, "B")
-    return block.writes[0].buffer if block is not None and block.writes else None
-
-
-def _moved_memory(func: PrimFunc) -> bool:
-    buffer = _intermediate(func)
-    return buffer is not None and _on_chip(buffer)
-
-
-def _copy_of(func: PrimFunc, name: str) -> str | None:
-    """The block that copies parameter `name` onto the chip."""
-    index = ProgramIndex(func)
-    for buffer in func.buffers:
-        if buffer.name == name:
-            for reader in index.readers(buffer):
-                if all(_on_chip(region.buffer) for region in index.block(reader).writes):
-                    return reader
-    return None
-
-
-def _copied(func: PrimFunc) -> bool:
-    return _copy_of(func, "W") is not None
-
-
-def _copy_placed(func: PrimFunc) -> bool:
-    return _is_at(func, _copy_of(func, "W"), "io")
-
-
-def _all_on_chip(func: PrimFunc) -> bool:
-    """Whether B and C access on-chip memory only."""
-    blocks = [_block(func, name) for name in ("B", "C")]
-    return all(
-        block is not None and all(_on_chip(region.buffer) for region in (*block.reads, *block.writes))
-        for block in blocks
-    )
-
-
-def _rest_placed(func: PrimFunc) -> bool:
-    """Whether all operands are on the chip, and the copies of A and C are at `io`."""
-    index = ProgramIndex(func)
-    ends = [buffer for buffer in func.buffers if buffer.name in ("A", "C")]
-    copies = {block for buffer in ends for block in (*index.readers(buffer), *index.writers(buffer))} - {"B", "C"}
-    return _all_on_chip(func) and bool(copies) and all(_is_at(func, block, "io") for block in copies)
-
-
-def _size_of(func: PrimFunc, name: str) -> str:
-    """The allocated size of a buffer after compaction to its live part."""
-    found = [a for a in allocations(func) if a.buffer.name == name]
-    size = buffer_bytes(found[0].lowered) if found else None
-    return "?" if size is None else size_text(size)
-
-
-# Descriptions of the results.
-
-
-def _result_compute_at(change: _Change) -> str:
-    return (
-        f"The computation moved: `B` is now in `io` and computes the rows that one iteration needs. Its buffer shrank from "
-        f"{_size_of(change.before, 'B')} to {_size_of(change.after, 'B')}. It is still in global memory. "
-        + change.cycles("the same engine still does the same work")
-    )
-
-
-def _result_set_scope(change: _Change) -> str:
-    buffer = _intermediate(change.after)
-    scope = buffer.scope if buffer is not None else ""
-    return (
-        f"The buffer moved, and no loop changed: the {_size_of(change.after, 'B')} between B and C are now allocated in `{scope}`. "
-        f"This works for all buffers that the program itself allocates. "
-        + change.cycles("both blocks still access A, W or C in global memory")
-    )
-
-
-def _result_cache_read(change: _Change) -> str:
-    block = _copy_of(change.after, "W") or ""
-    return (
-        f"The new block `{block}` copies all of W at once: {_size_of(change.after, block)}. W itself stays in global memory. "
-        + change.cycles("the copy overlaps with the computation")
-    )
-
-
-def _result_placed(change: _Change) -> str:
-    block = _copy_of(change.after, "W") or ""
-    return (
-        f"A copy is a block, so compute_at can move it. Its buffer shrank from {_size_of(change.before, block)} to "
-        f"{_size_of(change.after, block)}, which each iteration loads. "
-        + change.cycles("the amount of work is the same")
-    )
-
-
-def _result_rest(change: _Change) -> str:
-    return (
-        "All operands of B and C are on the chip. The vector unit, which cannot access global memory, now executes both blocks. "
-        + change.cycles("no engine was stalled")
-    )
-
-
-TREE = "#area-tree"
-TIMELINE = "#area-timeline"
-
-
-def _row(name: str) -> str:
-    return f'{TREE} .row[data-id="{name}"]'
-
-
-STEPS: tuple[_Step, ...] = (
-    _Step(
-        "Two blocks with a loop nest each",
-        "`B` doubles A, and `C` adds W to the result. A buffer of 64 × 64 floats connects them. This tour shows the effects of compute_at, "
-        "set_scope and cache_read. You apply the three calls, and the page shows what changes. It takes two minutes.",
-        (_row("B"), _row("C")),
-    ),
-    _Step(
-        "The timeline",
-        "Each engine and each memory of the machine has a row. One engine does all the work, because no other can access global memory.",
-        (TIMELINE,),
-        task="Point at a bar, or focus the timeline with Tab.",
-        notice="timeline",
-    ),
-    _Step(
-        "compute_at moves a computation",
-        "All of `B` is computed before `C` begins. But `C` needs only a few rows of it at a time.",
-        (_row("B"), _row("io")),
-        task="Drag `B` onto `io`.",
-        keys="With the keyboard: press Enter on `B`, move to `io` with the arrow keys, press Enter.",
-        test=partial(_is_at, block="B", loop="io"),
-        hint=partial(_misplaced, block="B", loop="io"),
-        result=_result_compute_at,
-        calls=("sch.compute_at('B', io)",),
-    ),
-    _Step(
-        "set_scope moves a memory",
-        "The program allocates the buffer that `B` writes, so the schedule can choose its memory.",
-        (_row("B"),),
-        task="Open the menu of `B` (⋮), choose Set scope…, and select `local`.",
-        keys="With the keyboard: press g on `B`.",
-        test=_moved_memory,
-        result=_result_set_scope,
-        calls=("sch.set_scope('B', 0, 'local')",),
-    ),
-    _Step(
-        "cache_read makes a copy",
-        "W is a parameter of the function, so it stays in global memory. But a copy of it can be on the chip.",
-        (_row("C"),),
-        task="In the menu of `C`, choose Cache read…, buffer `W`, scope `local`.",
-        keys="With the keyboard: press l on `C`.",
-        test=_copied,
-        result=_result_cache_read,
-        calls=("sch.cache_read('C', 1, 'local')",),
-    ),
-    _Step(
-        "compute_at moves the copy",
-        "The copy loads all of W before `C` begins. It can load a few rows at a time instead.",
-        (_row("W_local"), _row("io")),
-        task="Drag `W_local` onto `io`.",
-        keys="With the keyboard: press Enter on `W_local`, move to `io`, press Enter.",
-        test=_copy_placed,
-        hint=lambda func: _misplaced(func, _copy_of(func, "W"), "io"),
-        result=_result_placed,
-        calls=("sch.compute_at('W_local', io)",),
-    ),
-    _Step(
-        "Use the vector unit",
-        "A and C are still in global memory, so the vector unit is idle. The same two calls move them to the chip: a copy of each, "
-        "placed at `io`.",
-        ("#area-headline .figures",),
-        task="Apply cache_read to A and cache_write to C and move both copies to `io`, or let the tour do it.",
-        test=_rest_placed,
-        result=_result_rest,
-        since=_copy_placed,
-        calls=(
-            "sch.cache_read('B', 0, 'local')",
-            "sch.cache_write('C', 0, 'local')",
-            "sch.compute_at('A_local', io)",
-            "sch.reverse_compute_at('C_local', io)",
-        ),
-    ),
-    _Step(
-        "Summary",
-        "compute_at moves a computation to another loop. set_scope moves a buffer to another memory. cache_read and cache_write create "
-        "copies of a function's parameters, and compute_at places the copies. Each call is one line in the notebook. Click a line to see "
-        "the program after it. Undo removes it. Export writes the schedule as Python for TVM.",
-        ("#area-notebook .steps",),
-    ),
-)

@@ -26,7 +26,7 @@
  * @property {string} selected The selected row of the tree; "" for none.
  * @property {number} step Highlight a step of the schedule, counted from 1.
  * @property {Theme} theme The reader chose a theme.
- * @property {undefined} tour Start the guided tour.
+ * @property {string} tour Start the tour with this name.
  */
 
 const page = /** @type {Record<string, any>} */ (/** @type {unknown} */ (globalThis));

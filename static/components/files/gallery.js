@@ -291,8 +291,13 @@ export function render({ model }) {
         { class: "gallery-tools" },
         h(
           "button",
-          { class: "tool framed tour-button", type: "button", onclick: () => publish("tour") },
+          { class: "tool framed tour-button", type: "button", onclick: () => publish("tour", "tour") },
           "Guided tour, 2 minutes",
+        ),
+        h(
+          "button",
+          { class: "tool framed tour-button", type: "button", onclick: () => publish("tour", "tile_tour") },
+          "TileLang tour",
         ),
         pageTools,
       ),

@@ -48,7 +48,13 @@ export class Help {
         label: "Guided tour, two minutes",
         key: "t",
         help: "compute_at, set_scope and cache_read, once each",
-        run: () => this.tour.start(),
+        run: () => this.tour.start("tour"),
+      },
+      {
+        label: "TileLang tour, two minutes",
+        key: "l",
+        help: "stages and swizzles of a GEMM",
+        run: () => this.tour.start("tile_tour"),
       },
       {
         label: "Reference of primitives",

@@ -236,7 +236,7 @@ export function render({ model }) {
     requestPane("problems");
   });
   new Help(holder, tour);
-  subscribe("tour", () => tour.start());
+  subscribe("tour", (name) => tour.start(name));
   model.on("msg:custom", (data) => {
     if (data.kind === "primitives") receivePrimitives(data.pages);
     else if (data.kind === "guide") receiveGuide(data.pages);

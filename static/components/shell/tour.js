@@ -51,7 +51,7 @@ export class Tour {
     this.at = null;
     /** @type {Set<number>} Steps whose task the browser saw. */
     this.noticed = new Set();
-    this.wanted = false;
+    this.wanted = "";
     this.placed = "";
     /** @type {number | undefined} */
     this.timer = undefined;
@@ -73,11 +73,14 @@ export class Tour {
     for (const name of ["pointermove", "focusin"]) document.addEventListener(name, (event) => this.notice(event), true);
   }
 
-  /** Start the tour at its first step, in its notebook. */
-  start() {
+  /**
+   * Start a tour at its first step, in its notebook.
+   * @param {string} name
+   */
+  start(name) {
     if (!this.value && !this.mayLeave()) return;
-    this.wanted = true;
-    this.model.send_msg({ kind: "go", path: "/example/tour" });
+    this.wanted = name;
+    this.model.send_msg({ kind: "go", path: `/example/${name}` });
   }
 
   /**
@@ -88,8 +91,8 @@ export class Tour {
     const was = this.current?.done;
     this.value = value;
     if (!value) return this.end();
-    if (this.wanted) {
-      this.wanted = false;
+    if (this.wanted === value.name) {
+      this.wanted = "";
       this.noticed.clear();
       return this.go(0);
     }
@@ -220,9 +223,7 @@ export class Tour {
         "div",
         { class: "tour-buttons" },
         at > 0 ? button("back", "Back", () => this.go(at - 1)) : null,
-        open && current.calls.length
-          ? button("do", "Do it for me", () => this.model.send_msg({ kind: "fix", calls: current.calls }))
-          : null,
+        open && (current.calls.length || current.edit) ? button("do", "Do it for me", () => this.do(current)) : null,
         open ? button("there", "Go there", () => this.focusAnchor()) : null,
         h("span", { class: "tour-space" }),
         last
@@ -237,6 +238,11 @@ export class Tour {
       if (target instanceof HTMLElement) target.focus({ preventScroll: true });
     }
     this.place();
+  }
+
+  /** @param {Step} step */
+  do({ edit, calls }) {
+    this.model.send_msg(edit ? { kind: "call", ...edit } : { kind: "fix", calls });
   }
 
   focusAnchor() {

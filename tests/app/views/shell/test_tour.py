@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions.pages import simulate_steps
 
+from tilewright.app.actions.calls import CallOnRow
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import ApplyFix, Undo, act
 from tilewright.app.actions.text_edits import EditCell
@@ -12,12 +13,16 @@ from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.labels.numbers import grouped
 from tilewright.app.views.shell.gallery import load_examples
-from tilewright.app.views.shell.tour import EXAMPLE, STEPS, tour_text, tour_value
+from tilewright.app.views.shell.tour import TOURS, Tour, tour_text, tour_value
+from tilewright.app.views.shell.tours.step import TourPlan
 from tilewright.engine.hwsim import Report
 
+CALLS, TILES = TOURS["tour"], TOURS["tile_tour"]
+EXAMPLE, STEPS = CALLS.example, CALLS.steps
 
-def opened() -> State:
-    state = act(State(), OpenText(tour_text()))
+
+def opened(plan: TourPlan = CALLS) -> State:
+    state = act(State(), OpenText(tour_text(plan)))
     assert state.notice is None and state.notebook is not None and state.notebook.error is None
     return state
 
@@ -117,8 +122,37 @@ def test_a_broken_line_leaves_the_last_valid_program() -> None:
     assert done(act(state, EditCell(cell, f"{body.rstrip()}\nsch.nothing(B)\n")), store)[2]
 
 
-def test_each_task_points_at_something_and_explains_it() -> None:
-    for step in STEPS:
+@pytest.mark.parametrize("plan", TOURS.values(), ids=TOURS)
+def test_each_task_points_at_something_and_explains_it(plan: TourPlan) -> None:
+    for step in plan.steps:
         assert step.title and step.text and step.anchors
         assert bool(step.task) == (step.test is not None or bool(step.notice))
-        assert bool(step.result) == (step.test is not None) == bool(step.calls)
+        assert bool(step.result) == (step.test is not None) == bool(step.calls or step.edit)
+
+
+def tile_tour(state: State, store: Store) -> Tour:
+    value = tour_value(state, store)
+    assert value is not None and value.name == "tile_tour" and value.example == "tilelang_gemm"
+    return value
+
+
+def test_edits_of_a_kernel_do_the_tasks_of_its_tour_and_undo_reopens_them() -> None:
+    state, store = opened(TILES), Store()
+    assert state.title.startswith("TileLang tour")
+    edits = [(n, step.edit) for n, step in enumerate(tile_tour(state, store).steps) if step.edit is not None]
+    assert [edit.method for _, edit in edits] == ["kernel_stages", "kernel_layout"]
+    for n, edit in edits:
+        assert not done(state, store)[n]
+        state = act(state, CallOnRow(edit.method, edit.target, edit.arguments))
+        assert state.notice is None and done(state, store)[n]
+    simulate_steps(state, store)
+    results = [tile_tour(state, store).steps[n].result for n, _ in edits]
+    report = store.simulated(state)
+    assert isinstance(report, Report) and all(grouped(report.cycles) in result for result in results)
+    assert done(act(state, Undo()), store) == [False, False, True, False, False]
+
+
+def test_another_number_of_stages_is_no_success_and_says_so() -> None:
+    state = act(opened(TILES), CallOnRow("kernel_stages", "k", {"stages": 2}))
+    step = tile_tour(state, Store()).steps[2]
+    assert not step.done and step.result.startswith("The loop has 2 stages now")
