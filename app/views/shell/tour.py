@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ....engine.hwsim import Report
 from ...document import Document, evaluate, load_document, read_document
@@ -41,7 +40,7 @@ class TourEdit(Value, frozen=True):
 
     method: str
     target: str
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
 
 
 class TourStep(Value, frozen=True):
