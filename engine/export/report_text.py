@@ -72,9 +72,20 @@ def _chip(chip: ChipReport | None, cycles: int) -> list[str]:
         share = f"{100 * port.cycles / cycles:.0f} %" if cycles else "-"
         ports.append((port.name, f"{port.bytes:,}", f"{port.cycles:,}", share, waits or "nothing"))
     held = [("a core holds", "by", "one more needs")]
-    held += [(f"{n:,}", name, chip.occupancy.more.get(name, "")) for name, n in chip.occupancy.limits.items()]
+    more = {m.limiter: m.text for m in chip.occupancy.more}
+    held += [(f"{n:,}", name, more.get(name, "")) for name, n in chip.occupancy.limits.items()]
     found = table(rows, right=(0, 2, 3)), table(ports, right=(1, 2, 3)), table(held, right=(0,))
-    return [text for text, of in zip(found, (rows, ports, held), strict=True) if len(of) > 1]
+    return [*(text for text, of in zip(found, (rows, ports, held), strict=True) if len(of) > 1), _occupancy(chip)]
+
+
+def _occupancy(chip: ChipReport) -> str:
+    """Return the blocks on a core with their threads, and what one more needs; "" for a core that runs no threads."""
+    held = chip.occupancy
+    if held.share is None:
+        return ""
+    share = f", {100 * held.share:.0f} % of its threads"
+    words = f"occupancy: {held.blocks:,} blocks of {held.threads:,} threads on each {chip.level}{share}"
+    return "\n".join(filter(None, (f"{words}, limited by {', '.join(held.limiters)}", held.one_more)))
 
 
 def _engines(engines: Mapping[str, Any], cycles: int) -> str:

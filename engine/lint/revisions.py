@@ -89,7 +89,7 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
     given = [f for f in factors if isinstance(f, int)]
     earlier = before_step(schedule, number)
     extent = build.int_value(earlier.index.loop(steps[number].argument("loop")).extent)
-    if extent is None or len(factors) != 2 or len(given) != 1:
+    if extent is None or len(factors) != 2 or (len(given) != 1 and given[0] * given[-1] != extent):
         return
     between = divisors(extent)[1:-1]
     nearest = (
@@ -97,7 +97,8 @@ def other_splits(schedule: Schedule, loop: Var) -> Iterator[tuple[Schedule, Revi
         min((d for d in between if d > given[0]), default=0),
     )
     for divisor in (d for d in nearest if d):
-        wanted = tuple(divisor if f == given[0] else f for f in factors)
+        both = (divisor, extent // divisor)
+        wanted = both if len(given) == 2 else tuple(divisor if f == given[0] else f for f in factors)
         found = _revised(schedule, earlier, number, steps[number].with_arguments({"factors": wanted}).made_on)
         if found is not None:
             yield found

@@ -61,7 +61,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     """One row of the table. docs/lints.md is generated from the docstrings of `find` and `find_fixes`: the finding, and the calls that are
     tried.
 
-    `no_fix` is the reason why no schedule call fixes it, for a lint without `find_fixes`. With `requires_speedup`, a finding is reported
+    `no_fix` is the reason why no schedule call fixes it, where none was tried. With `requires_speedup`, a finding is reported
     only if a fix makes the program faster or relieves a memory: otherwise the schedule is as good as the proposal. An `informational`
     finding is a warning only if it has a fix. A finding `from_report` needs only the report of the simulator.
     """
@@ -110,8 +110,11 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
                     break
             if fixes or not self.requires_speedup:
                 severity = "info" if self.informational and not fixes else finding.severity
-                no_fix = "" if fixes else self.no_fix or (_no_fix(failed) if was_tried else NO_TRIALS)
+                no_fix = "" if fixes else self._no_fix(failed) if was_tried else self.no_fix or NO_TRIALS
                 yield replace(finding, severity=severity, fixes=_best(fixes), no_fix=no_fix)
+
+    def _no_fix(self, failed: Mapping[Failure, int]) -> str:
+        return _no_fix(failed) if failed else self.no_fix or "No call of this lint applies here"
 
     def _fix(self, before: Subject, finding: LintFinding, after: Subject) -> Fix | Failure:
         """The calls between two subjects, if they end the finding and nothing gets worse; else what is wrong with them."""
@@ -194,8 +197,6 @@ def _worse(before: Report | None, after: Report, *, any_price: bool) -> Failure 
 
 def _no_fix(failed: Mapping[Failure, int]) -> str:
     """The reason why a finding has no fix: the changes that were tried, and what is wrong with them."""
-    if not failed:
-        return "No call of this lint applies here"
     total = sum(failed.values())
     parts = [f"{count} {FAILURES[failure]}" for failure, count in failed.items()]
     return f"{total} change{'s' if total > 1 else ''} tried: {', '.join(parts)}"

@@ -11,6 +11,14 @@ from ..schedule import Schedule
 from .banks import bank_conflict_fixes, find_bank_conflicts, find_one_bank, one_bank_fixes
 from .capacity import find_overflows, find_register_overflows, overflow_fixes
 from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_runs_fixes
+from .cores import (
+    find_block_too_large,
+    find_bounded_cores,
+    find_idle_cores,
+    find_saturated_ports,
+    find_uneven_tail,
+    grid_fixes,
+)
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
@@ -28,6 +36,8 @@ from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_load
 from .subject import Simulate, Subject
 from .unused import find_unused_blocks, find_unused_buffers
 
+GRID = "The grid is part of the program: Explore tries the tiles, stages and threads of a TileLang kernel"
+
 LINTS: tuple[Lint, ...] = (
     Lint("refused", "error", "Program cannot run on the machine", find_refused, reach_fixes),
     Lint("capacity-overflow", "error", "Memory capacity exceeded", find_overflows, overflow_fixes, from_report=True),
@@ -38,6 +48,25 @@ LINTS: tuple[Lint, ...] = (
         find_register_overflows,
         from_report=True,
         no_fix="More threads or a smaller tile need fewer registers: values of the kernel, which no schedule call changes",
+    ),
+    Lint(
+        "block-too-large",
+        "error",
+        "Block too large for a core",
+        find_block_too_large,
+        from_report=True,
+        no_fix="Fewer threads, or smaller tiles in registers and shared memory, make room for it",
+    ),
+    Lint("idle-cores", "warning", "Cores without work", find_idle_cores, grid_fixes, from_report=True, no_fix=GRID),
+    Lint("uneven-tail", "info", "Uneven last wave", find_uneven_tail, grid_fixes, from_report=True, no_fix=GRID),
+    Lint(
+        "port-saturated",
+        "info",
+        "Shared port saturated",
+        find_saturated_ports,
+        grid_fixes,
+        from_report=True,
+        no_fix=GRID,
     ),
     Lint("round-trip", "warning", "Off-chip round trip", find_round_trips, round_trip_fixes, from_report=True),
     Lint(
@@ -106,6 +135,14 @@ LINTS: tuple[Lint, ...] = (
         find_bounded_iterations,
         from_report=True,
         no_fix="A loop over few kinds of tiles around the block, or factors that divide the extents, can be counted",
+    ),
+    Lint(
+        "cores-bounded",
+        "warning",
+        "Cycles of cores not exact",
+        find_bounded_cores,
+        from_report=True,
+        no_fix="The message says what differs between the cores; fewer blocks are replayed one by one",
     ),
     Lint(
         "caches-left-out",

@@ -504,7 +504,7 @@ export interface EngineLane {
   waits: Partial<Record<"data" | "slot" | "flag" | "port" | "issue" | "unit" | "idle", number>>;
 }
 
-/** The peak operations per cycle of a compute engine; one with tasks is `used`. */
+/** The peak operations per cycle of a compute engine, of all cores; one with tasks is `used`. */
 export interface EngineRoof {
   name: string;
   peak: number;
@@ -1398,7 +1398,7 @@ export interface ParameterGain {
   width: number;
 }
 
-/** A part of the machine with its parameters; `used`: by the program. */
+/** A part of the machine with its parameters; `used`: by the program. `note` says what limits the program at this part. */
 export interface PartPanel {
   path: string;
   name: string;
@@ -1406,6 +1406,7 @@ export interface PartPanel {
   about: string;
   figures: EditableParameter[];
   used: boolean;
+  note: string;
 }
 
 /** The critical path from cycle `start` to `end`: its steps, or the share of each bin on each lane; and its parts by cause. */

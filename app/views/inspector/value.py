@@ -26,6 +26,7 @@ from ..labels.values import Value
 from ..layouts import LayoutPicker, layout_value
 from ..timeline.causes import CAUSES
 from ..timeline.waits import blame_section, wait_rows
+from .cores import cores_section
 from .memory_summary import MemorySummary, memory_summary
 
 _ALLOCATIONS = Derived[dict[Buffer, Allocation]]("allocations")
@@ -92,6 +93,8 @@ def inspector_value(state: State, store: Store) -> Inspector:
 def _run_sections(state: State, store: Store, report: Report) -> list[Section]:
     """The engines over the whole run, and the longest waits."""
     sections = [_engines(report)]
+    if report.chip is not None:
+        sections.insert(0, cores_section(report.chip))
     assert state.shown is not None
     moments = state.shown.states[: state.step_count + 1]
     if rows := wait_rows(report.engines, moments, state.shown.steps, store):

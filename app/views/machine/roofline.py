@@ -13,7 +13,7 @@ from ..labels.values import Value
 
 
 class EngineRoof(Value, frozen=True):
-    """The peak operations per cycle of a compute engine; one with tasks is `used`."""
+    """The peak operations per cycle of a compute engine, of all cores; one with tasks is `used`."""
 
     name: str
     peak: float
@@ -102,7 +102,7 @@ def _point(key: str, label: str, report: Report) -> RooflinePoint:
 
 def _roofs(machine: Machine, report: Report) -> list[EngineRoof]:
     return [
-        EngineRoof(e.name, operations_per_cycle(e), bool(report.engines[e.name].tasks))
+        EngineRoof(e.name, machine.cores * operations_per_cycle(e), bool(report.engines[e.name].tasks))
         for e in machine.engines
         if not isinstance(e, DmaEngine)
     ]
@@ -115,4 +115,5 @@ def _words(report: Report) -> str:
     limit = "Bandwidth bound" if is_slope else "Compute bound"
     share = line.attained / line.roof if line.roof else 0.0
     near = f"{100 * share:.2g} %" if share < 0.1 else percent_text(share)
-    return f"{limit}: {line.attained:.4g} of {line.roof:.4g} operations per cycle ({near})"
+    cores = f", all {grouped(report.chip.cores)} cores" if report.chip is not None else ""
+    return f"{limit}: {line.attained:.4g} of {line.roof:.4g} operations per cycle ({near}{cores})"

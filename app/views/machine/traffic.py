@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ....engine.hwsim import CacheCounts, EngineAccess, Machine, Report, Traffic
+from ....engine.hwsim import CacheCounts, EngineAccess, Machine, Memory, Report, Traffic
 from ....engine.ir import TilewrightError
 from ...state.derived import Store
 from ...state.entries import Derived
@@ -148,12 +148,16 @@ def _columns(machine: Machine, flows: list[TrafficFlow]) -> list[TrafficColumn]:
     memories = sorted((m for m in machine.memories if m.scope in used), key=lambda m: -m.capacity_bytes)
     engines = [e.name for e in machine.engines if e.name in used]
     return [
-        *(
-            TrafficColumn(m.scope, m.scope.removeprefix("local."), "memory", size_text(m.capacity_bytes))
-            for m in memories
-        ),
+        *(TrafficColumn(m.scope, m.scope.removeprefix("local."), "memory", _of_all(machine, m)) for m in memories),
         *(TrafficColumn(name, name, "engine", "compute engine") for name in engines),
     ]
+
+
+def _of_all(machine: Machine, memory: Memory) -> str:
+    """The capacity of a memory, and how many of it the chip has."""
+    count = machine.cores // machine.cores_around(memory.level)
+    size = size_text(memory.capacity_bytes)
+    return f"{grouped(count)} × {size}" if count > 1 else size
 
 
 def _copy(row: Traffic, colour: int, is_trip: bool) -> TrafficFlow:

@@ -66,7 +66,7 @@ class EditableParameter(Value, frozen=True, kw_only=True):
 
 
 class PartPanel(Value, frozen=True, kw_only=True):
-    """A part of the machine with its parameters; `used`: by the program."""
+    """A part of the machine with its parameters; `used`: by the program. `note` says what limits the program at this part."""
 
     path: str
     name: str
@@ -74,6 +74,7 @@ class PartPanel(Value, frozen=True, kw_only=True):
     about: str
     figures: list[EditableParameter]
     used: bool = True
+    note: str = ""
 
 
 class MachinePanel(Value, frozen=True, kw_only=True):
@@ -134,11 +135,22 @@ def machine_value(state: State, store: Store) -> MachinePanel:
             replace(
                 part,
                 used=part.path in used or not part.path,
+                note=_occupancy(part.path, report),
                 figures=[replace(figure, gain=gains.get(figure.path)) for figure in part.figures],
             )
             for part in parts
         ],
     )
+
+
+def _occupancy(path: str, report: Report | TilewrightError | None) -> str:
+    """The blocks on a core, at the level of the cores."""
+    chip = report.chip if isinstance(report, Report) else None
+    if chip is None or chip.occupancy.share is None or path != f"levels.{chip.level}":
+        return ""
+    held = chip.occupancy
+    limited = f"{held.blocks} blocks on each {chip.level}, limited by {' and '.join(held.limiters)}"
+    return f"{limited}. {held.one_more}." if held.one_more else f"{limited}."
 
 
 def _base(state: State, machine: Machine) -> Machine:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from ..access.ports import memory_port
+from ..machine.parts import Level
 from ..replay.cores.chip import ChipRun
+from ..replay.cores.residency import Residency, residency
 from ..replay.cores.waves import Launch, has_equal_blocks
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
 from .finding import Finding
@@ -18,6 +21,10 @@ SATURATED = 0.9
 
 EVEN = 0.95
 """Blocks that fill this part of their waves leave no core idle for long."""
+
+
+NEEDS = {"threads": "threads", "registers": "thread_registers", "shared memory": "shared_bytes"}
+"""The needs of a block by the limits of a core that its kernel can change."""
 
 
 class CoreClass(msgspec.Struct, frozen=True):
@@ -51,18 +58,51 @@ class SharedPort(msgspec.Struct, frozen=True):
     waited: dict[str, int]
 
 
+class OneMore(msgspec.Struct, frozen=True):
+    """A limiter of the blocks on a core: what a block needs `now`, and the `most` with which the core holds one more, in threads, registers
+    of a thread, or bytes.
+    """
+
+    limiter: str
+    now: int
+    most: int
+
+    @property
+    def text(self) -> str:
+        """What a block has to do without: `8 KiB less shared memory (now 48)`."""
+        less = self.now - self.most
+        if self.limiter != "shared memory":
+            what = "threads" if self.limiter == "threads" else "registers a thread"
+            return f"{less:,} {what} fewer ({self.most:,} in place of {self.now:,})"
+        return f"{_size(less)} less shared memory ({_size(self.most)} in place of {_size(self.now)})"
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1024:.4g} KiB" if size_bytes >= 1024 else f"{size_bytes} bytes"
+
+
 class OccupancyReport(msgspec.Struct, frozen=True):
-    """The blocks that a core holds at a time, by each limit. `limiters` are the lowest limits, `more` says what a block may need of each so
-    that the core holds one more.
+    """The blocks that a core holds at a time, by each limit. `limiters` are the lowest limits, `more` what a block may need of each so that
+    the core holds one more; empty if that is not possible. `share` is the part of the threads of a core that these blocks have.
     """
 
     blocks: int
     limits: dict[str, int]
     limiters: tuple[str, ...]
-    more: dict[str, str]
+    more: tuple[OneMore, ...]
     threads: int
     thread_registers: int
     shared_bytes: int
+    share: float | None
+
+    @property
+    def one_more(self) -> str:
+        """What the next block needs, as a sentence; empty if no change of a block makes room for it."""
+        if not self.more:
+            return ""
+        return (
+            f"{self.blocks} blocks of {self.blocks + 1} fit: one more needs {' and '.join(m.text for m in self.more)}"
+        )
 
 
 class ChipReport(msgspec.Struct, frozen=True):
@@ -88,11 +128,32 @@ def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping
     machine = program.machine
     core, needs = machine.core, run.residency.needs
     assert core is not None
-    occupancy = OccupancyReport(run.residency.blocks, run.residency.limits, run.residency.limiters, run.residency.more,
-                                needs.threads, needs.thread_registers, needs.shared_bytes)  # fmt: skip
+    held = run.residency
+    share = held.blocks * needs.threads / core.threads if core.threads else None
+    occupancy = OccupancyReport(held.blocks, held.limits, held.limiters, _one_more(core, held), needs.threads, needs.thread_registers,
+                                needs.shared_bytes, share)  # fmt: skip
     launches = tuple(_launch(launch, machine.cores, run.residents, core.dispatch) for launch in run.launches)
     return ChipReport(machine.cores, core.name, core.dispatch, launches, _ports(program, run, waited), occupancy, run.least, run.most,
                       run.reasons, all(map(_are_equal, (program.base or program).tree)))  # fmt: skip
+
+
+def _one_more(core: Level, held: Residency) -> tuple[OneMore, ...]:
+    found: list[OneMore] = []
+    for limiter in held.limiters:
+        if limiter not in NEEDS:
+            return ()
+        now = getattr(held.needs, NEEDS[limiter])
+        fits = bisect_left(range(now), True, key=lambda less, of=limiter, now=now: _holds(core, held, of, now - less))
+        if fits >= now:
+            return ()
+        found.append(OneMore(limiter, now, now - fits))
+    return tuple(found)
+
+
+def _holds(core: Level, held: Residency, limiter: str, amount: int) -> bool:
+    """Returns whether a limiter leaves room for one more block, if a block needs so much of it."""
+    needs = msgspec.structs.replace(held.needs, **{NEEDS[limiter]: amount})
+    return residency(core, needs).limits.get(limiter, core.blocks) > held.blocks
 
 
 def _are_equal(node: TaskNode) -> bool:

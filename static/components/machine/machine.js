@@ -207,6 +207,7 @@ function part(model, data, item, open) {
       h("span", { class: "quiet" }, ` ${item.kind}${item.used ? "" : ", not used by this program"}`),
     ),
     item.about ? h("p", { class: "part-about" }, item.about) : null,
+    item.note ? h("p", { class: "part-about" }, item.note) : null,
     rows(item.figures.filter((figure) => !isPlain(figure))),
     plain.length
       ? h(

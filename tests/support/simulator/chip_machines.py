@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec.structs import replace
+from support.simulator.machines import roomy
 
 from tilewright.engine.hwsim import Level, Machine
 from tilewright.engine.ir import PrimFunc
@@ -24,6 +25,14 @@ def chip_of(machine: Machine, cores: int, *, private: bool = False, **keys: Any)
         caches=(),
         levels=(Level("core", cores, **keys),),
     )
+
+
+def narrow(bytes_per_cycle: int) -> Machine:
+    """A machine with this rate of its largest memory, in bursts of a cycle."""
+    machine = roomy()
+    for key in ("read_bytes_per_cycle", "write_bytes_per_cycle", "burst_bytes"):
+        machine = machine.replace(f"memories.{machine.far.name}.{key}", bytes_per_cycle)
+    return machine
 
 
 def staged_copy(blocks: int, rows: int = 8, columns: int = 256, *, tag: str = "blockIdx.x") -> PrimFunc:

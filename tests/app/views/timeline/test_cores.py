@@ -13,6 +13,10 @@ from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
+from tilewright.app.views.inspector.value import inspector_value
+from tilewright.app.views.machine.roofline import roofline_value
+from tilewright.app.views.machine.traffic import traffic_value
+from tilewright.app.views.machine.value import machine_value
 from tilewright.app.views.shell.gallery import load_examples
 from tilewright.app.views.timeline.cores import SCALE
 from tilewright.app.views.timeline.value import Timeline, timeline_data, timeline_value
@@ -87,6 +91,32 @@ def test_many_blocks_cost_no_more_rows_than_few() -> None:
     assert len(rows_of(value, "cores")) == 2
     assert value.run is not None and len(value.run.lives.start) < 2_000
     assert value.chip is not None and value.chip.numbers is not None
+
+
+def test_the_inspector_and_the_machine_have_the_occupancy() -> None:
+    state, store, report = opened("tilelang_gemm_a100")
+    assert report.chip is not None
+    assert [(m.limiter, m.now, m.most) for m in report.chip.occupancy.more] == [
+        ("registers", 160, 128),
+        ("shared memory", 49_152, 40_960),
+    ]
+    (cores,) = (s for s in inspector_value(state, store).sections if s.title == "Cores")
+    rows = {name: value for name, value, _ in cores.rows}
+    assert rows["on each sm"].startswith("3 blocks")
+    assert rows["limited by"] == "registers, shared memory"
+    assert "8 KiB less shared memory" in cores.note
+    (level,) = (part for part in machine_value(state, store).parts if part.path == "levels.sm")
+    assert "3 blocks on each sm" in level.note and "32 registers a thread fewer" in level.note
+
+
+def test_the_roofline_and_the_traffic_are_those_of_all_cores() -> None:
+    state, store, report = opened("tilelang_gemm_a100")
+    roofline = roofline_value(state, store)
+    peak = max(roof.peak for roof in roofline.roofs)
+    assert peak == report.roofline.peak_operations_per_cycle == 108 * 2048
+    assert "all 108 cores" in roofline.words
+    hints = {column.short: column.hint for column in traffic_value(state, store).columns}
+    assert hints["shared"].startswith("108 ×") and "×" not in hints["global"]
 
 
 def test_a_machine_of_one_core_has_no_such_rows() -> None:

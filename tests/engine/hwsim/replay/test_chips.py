@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.profile import samples
-from support.simulator.chip_machines import chip_of, staged_copy
+from support.simulator.chip_machines import chip_of, narrow, staged_copy
 from support.simulator.chips import case_of, differences, folded
 from support.simulator.machines import roomy
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.engine.explore import program_bound
-from tilewright.engine.hwsim import Machine, Report, lower_bound_of, simulate, tasks_of
+from tilewright.engine.hwsim import Report, lower_bound_of, simulate, tasks_of
 from tilewright.engine.hwsim.replay.cores.waves import Wave, blocks_of_core, waves_of
 
 EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
@@ -49,14 +49,6 @@ def test_law_a_chip_of_one_core_is_that_core(name: str):
     machine = replace(notebook.machine, caches=())
     func = notebook.schedule.func
     assert figures(simulate(func, chip_of(machine, 1))) == figures(simulate(func, machine))
-
-
-def narrow(bytes_per_cycle: int) -> Machine:
-    """A machine with this rate of its largest memory, in bursts of a cycle."""
-    machine = roomy()
-    for key in ("read_bytes_per_cycle", "write_bytes_per_cycle", "burst_bytes"):
-        machine = machine.replace(f"memories.{machine.far.name}.{key}", bytes_per_cycle)
-    return machine
 
 
 def test_law_cores_with_private_memories_take_as_long_as_one_core():

@@ -1,0 +1,57 @@
+"""Lints: blocks that leave cores of a chip without work, and what all cores share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir import For, Var
+from .finding import LintFinding, lint_finding
+from .subject import Subject
+
+AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
+
+
+def find_block_too_large(subject: Subject) -> Iterator[LintFinding]:
+    """A core has no room for the threads, registers or shared memory of one block: the kernel cannot start."""
+    return map(lint_finding, subject.findings("block-too-large"))
+
+
+def find_idle_cores(subject: Subject) -> Iterator[LintFinding]:
+    """There are fewer blocks than cores, or work outside of loops over blocks, which runs on one core."""
+    return map(lint_finding, subject.findings("idle-cores"))
+
+
+def find_uneven_tail(subject: Subject) -> Iterator[LintFinding]:
+    """The blocks do not fill their waves: in the last one, cores are idle while others still run blocks."""
+    return map(lint_finding, subject.findings("uneven-tail"))
+
+
+def find_saturated_ports(subject: Subject) -> Iterator[LintFinding]:
+    """A port that all cores share is busy for nearly all cycles: more cores save no time, fewer bytes per operation do."""
+    return map(lint_finding, subject.findings("port-saturated"))
+
+
+def find_bounded_cores(subject: Subject) -> Iterator[LintFinding]:
+    """The cores of a chip do not do the same, and are too many to replay all: the cycles are an estimate between two bounds."""
+    return map(lint_finding, subject.findings("cores-bounded"))
+
+
+def grid_fixes(subject: Subject, _: LintFinding) -> Iterator[Subject | None]:
+    """`bind` of the loop below the loops over blocks to the next axis of the grid; the nearest smaller or larger divisor in the split that
+    created a loop over blocks, or the loop below: tiles of another size."""
+    grid = [loop for loop in subject.index.loops if (loop.thread_tag or "").startswith("blockIdx")]
+    free = [axis for axis in AXES if axis not in {loop.thread_tag for loop in grid}]
+    below = [child for loop in grid[-1:] for child in _below(subject, loop)]
+    for loop in below if free else ():
+        yield subject.then(lambda sch, var=loop.loop_var: sch.bind(var, free[0]))
+    tried: set[Var] = set()
+    for loop in (*grid, *below):
+        if loop.loop_var not in tried:
+            tried.add(loop.loop_var)
+            yield from subject.other_splits(loop.loop_var)
+
+
+def _below(subject: Subject, loop: For) -> Iterator[For]:
+    """Yields the loop that is perfectly nested in a loop."""
+    if isinstance(loop.body, For) and loop.body.thread_tag is None:
+        yield loop.body
