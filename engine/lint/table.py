@@ -31,10 +31,9 @@ from .simulator_only import (
     find_uncoalesced,
     find_wrapped_parts,
 )
-from .skipped import find_skipped, skipped_fixes
 from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_loads_fixes
 from .subject import Simulate, Subject
-from .unused import find_unused_blocks, find_unused_buffers
+from .unused import find_skipped, find_unused_blocks, find_unused_buffers, skipped_fixes
 
 GRID = "The grid is part of the program: Explore tries the tiles, stages and threads of a TileLang kernel"
 
