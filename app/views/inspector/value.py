@@ -27,6 +27,7 @@ from ..layouts import LayoutPicker, layout_value
 from ..timeline.causes import CAUSES
 from ..timeline.waits import blame_section, wait_rows
 from .cores import cores_section
+from .launch import launch_rows
 from .memory_summary import MemorySummary, memory_summary
 
 _ALLOCATIONS = Derived[dict[Buffer, Allocation]]("allocations")
@@ -83,7 +84,10 @@ def inspector_value(state: State, store: Store) -> Inspector:
             traffic = _traffic(report, colours_by_name(func))
             value = replace(value, sections=_run_sections(state, store, report), traffic=traffic)
     elif isinstance(handle, Var):
-        value = Inspector("loop", sections=_loop_sections(store.index(func), handle, report))
+        index = store.index(func)
+        value = Inspector(
+            "loop", sections=_loop_sections(index, handle, report, _launch_rows(state, store, index, handle, report))
+        )
     else:
         value = Inspector("block", sections=_block_sections(store.index(func), handle, held, colours, report))
     blamed = blame_section(state, report) if report is not None else None
@@ -121,7 +125,19 @@ def _section(title: str, kind: str = "", *, swatch: int | None = None, note: str
     return Section(title, kind, swatch, [], note, buffer)
 
 
-def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) -> list[Section]:
+def _launch_rows(
+    state: State, store: Store, index: ProgramIndex, loop_var: Var, report: Report | None
+) -> list[tuple[str, str, str]]:
+    if not (index.loop(loop_var).thread_tag or "").startswith("blockIdx"):
+        return []
+    sized = store.sized(state, index.func)
+    plan = store.plan(sized.func)
+    return launch_rows(sized.func, None if isinstance(plan, TilewrightError) else plan, report)
+
+
+def _loop_sections(
+    index: ProgramIndex, loop_var: Var, report: Report | None, launch: list[tuple[str, str, str]]
+) -> list[Section]:
     loop: For = index.loop(loop_var)
     section = _section(loop_var.name, "loop")
     rows = section.rows
@@ -132,6 +148,7 @@ def _loop_sections(index: ProgramIndex, loop_var: Var, report: Report | None) ->
     rows.append(("runs", _times(index, loop), "Number of times the loop starts"))
     below = ", ".join(r.block.name for r in index.child_blocks(loop))
     rows.append(("blocks", below or "none", "Blocks in the loop"))
+    rows += launch
     rows += [(key, str(value), "Annotation") for key, value in _annotations(loop)]
     if report is None:
         return [section]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import re
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -130,6 +131,22 @@ def _layouts(func: Any, arch: str) -> dict[str, Any] | None:
     return found
 
 
+def _launch(func: Any, arch: str) -> dict[str, Any] | None:
+    """Return the threads of a block, and the offsets of the shared buffers in their allocation, with its bytes; None if TileLang refuses
+    the kernel."""
+    target = tvm.target.Target({"kind": "cuda", "arch": arch})
+    try:
+        with target:
+            made = tilelang.lower(func, target=target)
+    except tvm.error.InternalError:
+        return None
+    texts = [function.script() for function in made.device_mod.functions.values()]
+    size = [int(n) for text in texts for n in re.findall(r'dyn_shared_memory_buf"?:? ?(\d+)', text)]
+    threads = [int(n) for text in texts for n in re.findall(r'launch_thread\("threadIdx.x", (\d+)\)', text)]
+    placed = re.findall(r"void\* (\w+) = \(\(void\*\)\(\(char\*\)buf_dyn_shmem \+ (\d+)\)\)", str(made.kernel_source))
+    return {"threads": threads[0], "bytes": max(size, default=0), "offsets": {name: int(at) for name, at in placed}}
+
+
 def _described(layout: Any) -> dict[str, Any]:
     shape = [int(n) for n in layout.get_input_shape()]
     names = dict(zip(("_i", "_j", "_k", "_l"), np.indices(shape), strict=False))
@@ -187,6 +204,7 @@ def main() -> None:
                 "given": given,
                 **_pipelines(func),
                 "layouts": {arch: _layouts(func, arch) for arch in ("sm_80", "sm_90")},
+                "launch": {arch: _launch(func, arch) for arch in ("sm_80", "sm_90")},
                 "text": func.script(),
             }
         )

@@ -1,0 +1,94 @@
+"""The threads of a block and the addresses of its shared buffers are those that TileLang compiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilewright.engine.hwsim.tile_layouts import merged_shared, producer_threads, stored_layouts, threads_of_kernel
+from tilewright.engine.hwsim.tile_layouts.merged import Interval, packed
+from tilewright.engine.ir import PrimFunc
+from tilewright.engine.lower import planned
+from tilewright.engine.script import parse
+
+RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
+"""Made by `tests/support/record/tile_ir.py`."""
+NAMED = pytest.mark.parametrize(
+    "record", RECORDED, ids=lambda r: f"{r['file']}-{'-'.join(map(str, r['given'].values()))}"
+)
+
+
+def printed(record: dict[str, Any]) -> PrimFunc:
+    program = parse(record["text"]).program
+    assert isinstance(program, PrimFunc)
+    return program
+
+
+@NAMED
+def test_producer_warps_are_those_of_the_compiler(record: dict[str, Any]) -> None:
+    launch, func = record["launch"]["sm_90"], printed(record)
+    threads = threads_of_kernel(func)
+    if launch is None or threads is None or record["file"] == "threads":
+        pytest.skip("TileLang refuses the kernel, or its threads have several axes")
+    assert threads + (producer_threads(func, "wgmma") or 0) == launch["threads"]
+    assert producer_threads(func, "mma") == 0
+
+
+@NAMED
+def test_shared_buffers_lie_where_the_compiler_places_them(record: dict[str, Any]) -> None:
+    launch, func = record["launch"]["sm_80"], printed(record)
+    if launch is None:
+        pytest.skip("TileLang refuses the kernel")
+    stored = {buffer.name: layout for buffer, layout in stored_layouts(func, "mma").items()}
+    merged = merged_shared(planned(func).piped.func, "mma", stored)
+    if record["file"] in ("eager", "branch"):
+        assert merged.reason in ("a reduction over several warps has a workspace",
+                                 "statements run under conditions or in groups of warps")  # fmt: skip
+        return
+    assert merged.reason == "" and merged.size_bytes == launch["bytes"]
+    if launch["offsets"]:
+        assert {re.sub(r"_\d+$", "", name): at for name, at in merged.offsets.items()} == launch["offsets"]
+
+
+def test_free_memory_is_used_again() -> None:
+    first, second = Interval("a", 96, 0, 1), Interval("b", 48, 0, 3)
+    assert packed([first, second]) == ([0, 96], 144)
+    assert packed([first, second, Interval("c", 32, 2, 3), Interval("d", 64, 2, 4)]) == ([0, 96, 64, 0], 144)
+    assert packed([first, Interval("b", 200, 2, 3)]) == ([0, 0], 200)  # the last free block grows
+    assert packed([Interval("a", 100, 0, 1), Interval("b", 8, 0, 1)]) == ([0, 112], 120)
+
+
+def test_a_copy_of_elements_needs_as_many_producers_as_the_block_has_threads() -> None:
+    text = """import tilelang.language as T
+
+
+def main(n=4):
+    @T.prim_func
+    def main(A: T.Tensor((256, 64), "float16"), S: T.Tensor((256,), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=256) as bx:
+            a = T.alloc_shared((64, 64), "float16")
+            s = T.alloc_shared((64,), "float32")
+            c = T.alloc_fragment((64, 64), "float32")
+            for k in T.Pipelined(n, num_stages=2):
+                T.copy(A[k * 64, 0], a)
+                for i in T.Parallel(64):
+                    s[i] = S[k * 64 + i]
+                for i, j in T.Parallel(64, 64):
+                    c[i, j] = c[i, j] + a[i, j] * s[i]
+            T.copy(c, B)
+
+    return main
+
+
+main = main()
+"""
+    func = parse(text).program
+    assert isinstance(func, PrimFunc)
+    assert producer_threads(func, "wgmma") == 256
+    single = parse(text.replace("T.Pipelined(n, num_stages=2)", "T.serial(n)")).program
+    assert isinstance(single, PrimFunc) and producer_threads(single, "wgmma") == 0
+    assert merged_shared(planned(func).piped.func, "wgmma", {}).reason.startswith("alignment")
