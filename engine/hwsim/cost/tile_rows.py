@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ...ir import Var
+from ...ir import Buffer, Var
 from ..access.bank_conflicts import AccessedElements, BankConflicts, Banking, banking, listed_conflicts
 from ..access.byte_addresses import byte_addresses
 from ..access.lanes import LaneAccess, Lanes, PieceIterations
-from ..access.placement import Places, constant_shape
+from ..access.placement import Places, constant_shape, strides_of
 from ..access.vectors import BankConflict, conflict_of
 from ..machine.parts import MatrixEngine, SystolicEngine
 from ..tasks.geometry import Layout, TaskDomain, listed, without_loops
@@ -79,7 +79,7 @@ def _load_conflicts(rule: Banking, side: LaneAccess, where: TaskDomain, places: 
         (places_of,) = listed([side.layout], where)
     except UnknownValueError:
         return None
-    columns, width = constant_shape(placement.buffer)[-1], max(1, LOAD_BYTES // size)
+    columns, width = _row_elements(placement.buffer), max(1, LOAD_BYTES // size)
     row, column = np.divmod(places_of, columns)
     row = row - row.min(initial=0)
     access = row // LOAD_ROWS * -(-columns // width) + column // width
@@ -88,6 +88,12 @@ def _load_conflicts(rule: Banking, side: LaneAccess, where: TaskDomain, places: 
     addresses = byte_addresses(placement, places_of, where.outer)
     elements = AccessedElements(access[order], addresses[order], size, side.written)
     return listed_conflicts(rule, [elements], lane[order])
+
+
+def _row_elements(buffer: Buffer) -> int:
+    """Returns the elements from a row of a matrix to the next."""
+    strides = strides_of(buffer)
+    return max(strides[-2] if len(strides) > 1 else 0, constant_shape(buffer)[-1])
 
 
 def _axes(work: Work, where: TaskDomain) -> Mapping[Axis, set[Var]]:

@@ -1,0 +1,21 @@
+"""Held against the clock: studies that predict the rows of a measured table, and how well predictions and measurements agree."""
+
+from .predict import Outcome, PredictedRow, Totals, Trial, outcome, totals
+from .score import AblationScore
+from .study import Ablation, Experiment, Study, Variant, load_study, study_names
+
+__all__ = [
+    "Ablation",
+    "AblationScore",
+    "Experiment",
+    "Outcome",
+    "PredictedRow",
+    "Study",
+    "Totals",
+    "Trial",
+    "Variant",
+    "load_study",
+    "outcome",
+    "study_names",
+    "totals",
+]
