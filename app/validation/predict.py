@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import geometric_mean
 
 import msgspec
+from msgspec.structs import replace
 
 from ...engine.hwsim import Machine, load_machine, simulate
 from ...engine.ir import PrimFunc
@@ -73,6 +75,9 @@ def outcome(study: Study) -> Outcome:
 
 def _trial(study: Study, experiment: Experiment, programs: Programs) -> Trial:
     rows = tuple(_rows(study, experiment, programs))
+    if study.relative or study.unit == "speed":
+        scale = geometric_mean(row.ratio for row in rows)
+        rows = tuple(replace(row, predicted_us=row.predicted_us / scale) for row in rows)
     tau = kendall_tau([r.predicted_us for r in rows], [r.measured_us for r in rows]) if len(rows) > 2 else None
     by_variant: dict[str, dict[tuple[str, ...], tuple[float, float]]] = {}
     for row in rows:

@@ -62,7 +62,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A measured table with the programs that predict its rows.
 
     `measured` is the column of the figures. In `unit` "us" or "ms" it is a time; in "TFLOP/s", "GFLOP/s" or "GB/s" it is `work` by time; in
-    "speed" only ratios are known. `clock` says where the clock is from; without it absolute times are not compared. `unknown` lists what the
+    "speed", and if `relative`, only ratios are known. `clock` says where the clock is from; without it absolute times are not compared. `unknown` lists what the
     source does not state, with the value that is taken.
     """
 
@@ -77,6 +77,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     work: str = ""
     clock: str = ""
     unknown: tuple[str, ...] = ()
+    relative: bool = False
     where: dict[str, str] = {}
     figures: Figures = {}
     ablations: tuple[Ablation, ...] = ()
