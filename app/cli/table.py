@@ -46,6 +46,12 @@ COMMANDS = (
     Command(
         "measure",
         "build schedules with TVM, run them on this computer, and print their times beside the predicted ones",
+        module_name="timing.measure",
+    ),
+    Command(
+        "validate",
+        "predict tables of times that others measured, and print both beside each other",
+        module_name="timing.validate",
     ),
     Command("check", "verify schedules and compare them with budgets, for continuous integration"),
     Command("lint", "report errors and inefficiencies of a notebook's schedule, with fixes"),

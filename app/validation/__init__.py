@@ -1,5 +1,6 @@
 """Held against the clock: studies that predict the rows of a measured table, and how well predictions and measurements agree."""
 
+from .page import page, picture, totals_line
 from .predict import Outcome, PredictedRow, Totals, Trial, outcome, totals
 from .score import AblationScore
 from .study import Ablation, Experiment, Study, Variant, load_study, study_names
@@ -16,6 +17,9 @@ __all__ = [
     "Variant",
     "load_study",
     "outcome",
+    "page",
+    "picture",
     "study_names",
     "totals",
+    "totals_line",
 ]

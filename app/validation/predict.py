@@ -13,7 +13,7 @@ from ...engine.ir import PrimFunc
 from ...engine.measure import kendall_tau
 from ..document import evaluate, read_document
 from .score import AblationScore, paired
-from .study import Experiment, Figures, Study, Variant, columns_of, filled
+from .study import Experiment, Figures, Study, columns_of, filled
 
 Programs = dict[tuple[str, str, tuple[str, ...]], PrimFunc]
 """Programs by kernel, call and schedule calls."""

@@ -36,7 +36,9 @@ class AblationScore(msgspec.Struct, frozen=True):
 
 
 def paired(
-    name: str, before: Mapping[tuple[str, ...], tuple[float, float]], after: Mapping[tuple[str, ...], tuple[float, float]]
+    name: str,
+    before: Mapping[tuple[str, ...], tuple[float, float]],
+    after: Mapping[tuple[str, ...], tuple[float, float]],
 ) -> Iterator[AblationScore]:
     """Yield the scores of rows with equal keys. The values are the measured and the predicted time."""
     for key, (measured, predicted) in before.items():

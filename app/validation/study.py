@@ -61,9 +61,9 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A measured table with the programs that predict its rows.
 
-    `measured` is the column of the figures. In `unit` "us" or "ms" it is a time; in "TFLOP/s", "GFLOP/s" or "GB/s" it is `work` by time; in
-    "speed", and if `relative`, only ratios are known. `clock` says where the clock is from; without it absolute times are not compared. `unknown` lists what the
-    source does not state, with the value that is taken.
+    `measured` is the column of the figures. In `unit` "us" or "ms" it is a time; in "TFLOP/s", "GFLOP/s" or "GB/s" it is `work` by time.
+    In "speed", and if `relative`, only ratios are known. `clock` says where the clock is from; without it absolute times do not count.
+    `unknown` lists what the source does not state, with the value that is taken.
     """
 
     title: str

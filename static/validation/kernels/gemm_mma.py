@@ -9,7 +9,7 @@ import tilelang.language as T
 
 
 @tilelang.jit(out_idx=[-1])
-def gemm(M, N, K, block_M=128, block_N=128, block_K=64, num_stages=0, threads=128, layout="swizzled", dtype=T.bfloat16, accum_dtype=T.float32):
+def gemm(M, N, K, block_M=128, block_N=128, block_K=64, num_stages=0, threads=128, layout="swizzled", swizzle=0, dtype=T.bfloat16, accum_dtype=T.float32):
     @T.prim_func
     def main(A: T.Tensor((M, K), dtype), B: T.Tensor((N, K), dtype), C: T.Tensor((M, N), dtype)):
         with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (bx, by):
@@ -18,6 +18,8 @@ def gemm(M, N, K, block_M=128, block_N=128, block_K=64, num_stages=0, threads=12
             C_local = T.alloc_fragment((block_M, block_N), accum_dtype)
             if layout == "linear":
                 T.annotate_layout({A_shared: tilelang.layout.make_linear_layout(A_shared), B_shared: tilelang.layout.make_linear_layout(B_shared)})
+            if swizzle:
+                T.use_swizzle(swizzle)
             T.clear(C_local)
             for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=num_stages):
                 T.copy(A[by * block_M, k * block_K], A_shared)

@@ -133,6 +133,14 @@ def test_operands_of_a_product_have_no_conflicts_with_the_layout_of_the_compiler
     assert len(set(units.tolist())) == 8
 
 
+def test_rows_of_operands_that_the_schedule_pads_have_no_conflicts() -> None:
+    machine = load_machine("sm80").replace("engines.tensor.tile_language", "")
+    schedule = Schedule(kernel("gemm", M=128, N=128, K=64, block_M=128, block_N=128, block_K=64))
+    schedule.storage_align("A_shared_copy", 0, 0, 64, 8)
+    padded = {b for c in simulate(schedule.func, machine).conflicts for b in c.buffers}
+    assert "A_shared" not in padded and "B_shared" in padded
+
+
 def test_other_programs_and_machines_have_no_such_layouts() -> None:
     func = kernel("layouts", "product")
     assert all(isinstance(b, Buffer) for b in stored_layouts(func, "mma"))

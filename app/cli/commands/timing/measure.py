@@ -6,17 +6,17 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ....engine.hwsim import Machine, load_machine
-from ....engine.ir import TilewrightError, structural_equal
-from ....engine.measure import Candidate, Compared, measure
-from ...document import branches
-from ...storage.measurements import keep_measured
-from ..arguments import seconds, takes_file, takes_setting
-from ..exit_codes import EXIT_OK, REFUSED, RefusedError
-from ..measured_table import measured_json, measured_text
-from ..opened import Opened, opened, path_of, require_whole, simulated
-from ..output import print_json, print_line, report_problem, working
-from ..usage import Parser, takes_json
+from .....engine.hwsim import Machine, load_machine
+from .....engine.ir import TilewrightError, structural_equal
+from .....engine.measure import Candidate, Compared, measure
+from ....document import branches
+from ....storage.measurements import keep_measured
+from ...arguments import seconds, takes_file, takes_setting
+from ...exit_codes import EXIT_OK, REFUSED, RefusedError
+from ...measured_table import measured_json, measured_text
+from ...opened import Opened, opened, path_of, require_whole, simulated
+from ...output import print_json, print_line, report_problem, working
+from ...usage import Parser, takes_json
 
 EXAMPLES = (
     "matmul.py",

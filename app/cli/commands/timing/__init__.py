@@ -1,0 +1,1 @@
+"""Commands about times: those of this computer, and measured tables beside predictions."""
