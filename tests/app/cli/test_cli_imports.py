@@ -67,7 +67,8 @@ def test_commands_that_handle_only_text_import_no_prover(example: str) -> None:
 def test_every_command_module_is_in_the_table() -> None:
     folder = ROOT / "app" / "cli" / "commands"
     named = {command.module_name or command.name for command in COMMANDS}
-    assert named == {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    modules = (file.relative_to(folder).with_suffix("") for file in folder.rglob("*.py") if file.stem != "__init__")
+    assert named == {".".join(module.parts) for module in modules}
 
 
 def test_the_help_has_a_line_for_every_command() -> None:
