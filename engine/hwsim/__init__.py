@@ -68,7 +68,7 @@ from .tasks.engine_selection import copy_path
 from .tasks.nest import EXAMPLE_TRIPS
 from .tasks.product import passes_of, tile_cycles
 from .tasks.tree import TaskProgram, Template
-from .tasks.work import filled_load, padded_load, steps_of
+from .tasks.work import filled_load, operation_name, padded_load
 
 __all__ = [
     "EXAMPLE_TRIPS",
@@ -144,6 +144,7 @@ __all__ = [
     "filled_load",
     "load_machine",
     "lower_bound_of",
+    "operation_name",
     "operations_per_cycle",
     "padded_load",
     "passes_of",
@@ -156,7 +157,6 @@ __all__ = [
     "sensitivity",
     "simulate",
     "simulate_tasks",
-    "steps_of",
     "tasks_of",
     "through",
     "tile_cycles",

@@ -9,8 +9,8 @@ Two things that no schedule avoids:
   them is at least that. The bound is that of the best weights found.
 
 A schedule repeats work and movement but never removes them: what it could drop is not counted (elements that no reader needs, copies,
-choices between values, arithmetic that a DMA or a matrix unit applies in passing or that becomes the start of a sum). It holds for all
-schedules that keep the types of the buffers.
+choices between values, arithmetic that a DMA applies in passing or that becomes the start of a sum; `operations` has the rest). It holds
+for all schedules that keep the types of the buffers.
 """
 
 from __future__ import annotations
@@ -33,29 +33,27 @@ from ...hwsim import (
     SystolicEngine,
     VectorEngine,
     passes_of,
-    steps_of,
     tile_cycles,
 )
 from ...ir import (
-    BinaryOp,
+    Add,
     Block,
     Buffer,
     BufferLoad,
     BufferStore,
-    Call,
-    Expr,
     IRModule,
+    Max,
+    Min,
+    Mul,
     PrimFunc,
-    Select,
     build,
-    children,
-    walk,
 )
 from ...ir import dtype as dt
 from ...lower import with_sizes
 from ...schedule import Schedule
+from .operations import LastingOperation, lasting_operations
 from .product import ProductIterators, product_of
-from .touched import Box, Guard, box_of, inside, loads_of, touched
+from .touched import Box, Guard, box_of, inside, loads_of, touched, touched_by
 
 WEIGHTS = (0, 1, 4, 16, 64)
 """Weights of the engines, before they are divided by their sum."""
@@ -63,7 +61,7 @@ WEIGHTS = (0, 1, 4, 16, 64)
 ROUNDS = 8
 """The most times that the weight of each engine is improved."""
 
-FUNCTIONS = ("div", "erf", "exp", "log", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh")
+FUNCTIONS = frozenset({"div", "erf", "exp", "log", "pow", "rsqrt", "sigmoid", "sin", "sqrt", "tanh"})
 """Operations that only engines which compute have; a division by a constant is none."""
 
 
@@ -124,12 +122,15 @@ class _Needed:
         where = () if self._share[name] == 1 else self._guards(block, body)
         if where is None:
             return
+        loads: dict[Buffer, list[tuple[BufferLoad, tuple[Guard, ...]]]] = {}
         for load, guards in loads_of(body.value):
             if load.buffer is not body.buffer:
-                count = touched(block, load, (*guards, *where))
-                if count > self.read(load.buffer):
-                    self._read[load.buffer] = count
-                    self._boxes[load.buffer] = None if guards or where else box_of(block, load)
+                loads.setdefault(load.buffer, []).append((load, (*guards, *where)))
+        for buffer, accesses in loads.items():
+            count = touched_by(block, accesses)
+            if count > self.read(buffer):
+                self._read[buffer] = count
+                self._boxes[buffer] = box_of(block, accesses, count)
 
     def _guards(self, block: Block, body: BufferStore) -> tuple[Guard, ...] | None:
         """The conditions under which a block that is needed in part writes what is needed; None if they are not known."""
@@ -183,18 +184,17 @@ def _costs(index: ProgramIndex, name: str, share: Fraction, machine: Machine) ->
     body = block.body
     if not isinstance(body, BufferStore) or not share:
         return ()
-    count = prod(build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars)
     engines = _computing(machine)
     lanes = _narrowest(index, name)
+    if not index.is_reduction(name) and _may_join_a_sum(index, name):
+        return ()
+    in_passing = not index.is_reduction(name) and _applies_functions(machine)
+    work = lasting_operations(block, body.value, only=FUNCTIONS if in_passing else None)
     product = product_of(index, name)
     if product is not None:
         types = _least_types(index, product)
-        return tuple(_product_cycles(engine, product, lanes, types) * share for engine in engines)
-    is_choice = any(isinstance(n, Select) or (isinstance(n, Call) and n.op == "if_then_else") for n in walk(body.value))
-    in_passing = not index.is_reduction(name) and (_applies_functions(machine) or _may_join_a_sum(index, name))
-    if is_choice:
-        return ()
-    plain = [_plain_cycles(e, lanes, body, in_passing, count) for e in engines]
+        return tuple(_product_cycles(engine, product, lanes, types, work) * share for engine in engines)
+    plain = [_plain_cycles(engine, lanes, work) for engine in engines]
     return tuple(None if cycles is None else cycles * share for cycles in plain)
 
 
@@ -208,12 +208,33 @@ def _applies_functions(machine: Machine) -> bool:
 
 
 def _may_join_a_sum(index: ProgramIndex, name: str) -> bool:
-    """Whether the block reads a sum, so that its arithmetic may become the start of the sum (`fuse_reduction_epilogue`)."""
-    return any(index.is_reduction(p) for p in index.producers(name))
+    """Whether the block combines a sum with something else, so that its arithmetic may become the start of the sum
+    (`fuse_reduction_epilogue`)."""
+    body = index.block(name).body
+    value = body.value if isinstance(body, BufferStore) else None
+    operands = (value.a, value.b) if isinstance(value, Add | Max | Min | Mul) else ()
+    return any(isinstance(one, BufferLoad) and _is_sum(index, one.buffer) for one in operands)
+
+
+def _is_sum(index: ProgramIndex, buffer: Buffer) -> bool:
+    """Whether a buffer is the result of a reduction, or a copy of it."""
+    for name in index.block_names[1:]:
+        block = index.block(name)
+        if not any(w.buffer is buffer for w in block.writes):
+            continue
+        value = block.body.value if isinstance(block.body, BufferStore) else None
+        is_copy = isinstance(value, BufferLoad) and value.buffer is not buffer
+        if index.is_reduction(name) or (isinstance(value, BufferLoad) and is_copy and _is_sum(index, value.buffer)):
+            return True
+    return False
 
 
 def _product_cycles(
-    engine: Engine, product: ProductIterators, narrowest: int, types: Sequence[Sequence[str]]
+    engine: Engine,
+    product: ProductIterators,
+    narrowest: int,
+    types: Sequence[Sequence[str]],
+    work: Sequence[LastingOperation],
 ) -> Fraction:
     """Cycles of a product's multiply-accumulates, in tiles as full as its extents allow, with the passes that its types need: the least
     over the types that each factor may have."""
@@ -226,10 +247,8 @@ def _product_cycles(
         case SystolicEngine():
             passes = max(min(passes_of(engine, [one]) for one in some) for some in types)
             return Fraction(product.count * passes, engine.rows * engine.columns)
-        case VectorEngine() | ScalarEngine():
-            return Fraction(2 * product.count * engine.cycles_per_operation, _lanes(engine, narrowest))
         case _:
-            return Fraction(0)
+            return _plain_cycles(engine, narrowest, work) or Fraction(0)
 
 
 def _least_types(index: ProgramIndex, product: ProductIterators) -> list[list[str]]:
@@ -247,38 +266,44 @@ def _is_lasting(index: ProgramIndex, buffer: Buffer) -> bool:
     return index.is_param(buffer) or any(index.is_reduction(n) for n in writers)
 
 
-def _plain_cycles(engine: Engine, narrowest: int, body: BufferStore, in_passing: bool, count: int) -> Fraction | None:
-    """Cycles of combinations, arithmetic and functions. Where arithmetic may be applied in passing, only functions with a rate of their
-    own count. Casts never do."""
+def _plain_cycles(engine: Engine, narrowest: int, work: Sequence[LastingOperation]) -> Fraction | None:
+    """Cycles of combinations, arithmetic and functions."""
     if not isinstance(engine, VectorEngine | ScalarEngine):
         return None
-    slow = {name: rate for name, rate in engine.rates if name in FUNCTIONS}
-    functions = _slower(body.value, dict.fromkeys(FUNCTIONS, 2))
-    steps = _slower(body.value, slow) + (functions if in_passing else _arithmetic(body.value))
-    return Fraction(count * steps * engine.cycles_per_operation, _lanes(engine, narrowest))
-
-
-def _slower(value: Expr, rates: Mapping[str, int]) -> int:
-    """The cycles that these rates add to a value's operations."""
-    return steps_of(value, rates) - steps_of(value, {})
-
-
-def _arithmetic(value: Expr) -> int:
-    """The operations of a value, without casts and without the arithmetic of indices."""
-    if isinstance(value, BufferLoad):
-        return 0
-    counted = isinstance(value, BinaryOp | Call) and not value.dtype.startswith("bool")
-    return counted + sum(_arithmetic(child) for child in children(value) if isinstance(child, Expr))
+    rates = dict(engine.rates)
+    steps = sum(one.iterations * rates.get(one.rated, 1) for one in work)
+    return Fraction(steps * engine.cycles_per_operation, _lanes(engine, narrowest))
 
 
 def _narrowest(index: ProgramIndex, name: str) -> int:
-    """Bytes of an element that limit the lanes of a block's work: those of its widest access to a buffer that no schedule removes (an
-    argument or the result of a reduction), else of the narrowest buffer of the program."""
+    """Bytes of an element that limit the lanes of a block's work: those of its widest access whatever the conditions, to a buffer that no
+    schedule removes (an argument or the result of a reduction) or, through the blocks that may be inlined, of what it is computed from;
+    else of the narrowest buffer of the program."""
     block = index.block(name)
-    accessed = (region.buffer for region in (*block.reads, *block.writes))
-    lasting = [dt.size_bytes(buffer.dtype) for buffer in accessed if _is_lasting(index, buffer)]
+    written = [w.buffer for w in block.writes if _is_lasting(index, w.buffer)]
+    read = [_width(index, load.buffer) for load in _always_read(index, name)]
     every = [r.buffer.dtype for n in index.block_names[1:] for r in (*index.block(n).reads, *index.block(n).writes)]
-    return max(lasting, default=min(map(dt.size_bytes, every)))
+    return max([*map(_bytes, written), *read], default=min(map(dt.size_bytes, every)))
+
+
+def _always_read(index: ProgramIndex, name: str) -> list[BufferLoad]:
+    """The loads of a block that happen in each of its iterations."""
+    body = index.block(name).body
+    if not isinstance(body, BufferStore):
+        return []
+    return [load for load, guards in loads_of(body.value) if not guards and load.buffer is not body.buffer]
+
+
+def _width(index: ProgramIndex, buffer: Buffer) -> int:
+    """The bytes of the widest element that a reader of a buffer reads at least: of this buffer, or of those that it is computed from."""
+    writers = [n for n in index.block_names[1:] if any(w.buffer is buffer for w in index.block(n).writes)]
+    if _is_lasting(index, buffer) or len(writers) != 1:
+        return _bytes(buffer) if _is_lasting(index, buffer) else 1
+    return min(_bytes(buffer), max((_width(index, load.buffer) for load in _always_read(index, writers[0])), default=1))
+
+
+def _bytes(buffer: Buffer) -> int:
+    return dt.size_bytes(buffer.dtype)
 
 
 def _lanes(engine: VectorEngine | ScalarEngine, narrowest: int) -> int:

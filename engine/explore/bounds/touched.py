@@ -62,27 +62,69 @@ def touched(block: Block, load: BufferLoad, guards: Sequence[Guard] = ()) -> int
     return _distinct(load.indices, extents, guards)
 
 
+def touched_by(block: Block, accesses: Sequence[tuple[BufferLoad, Sequence[Guard]]]) -> int:
+    """The number of distinct elements of one buffer that any of these loads of the block reaches; the most of one of them if more is not
+    known."""
+    most = max((touched(block, load, guards) for load, guards in accesses), default=0)
+    if len(accesses) < 2:
+        return most
+    shape = [build.int_value(n) or 0 for n in accesses[0][0].buffer.shape]
+    if not 0 < prod(shape) <= SPARSE * MOST_VALUES:
+        return most
+    reached = np.zeros(prod(shape), dtype=bool)
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
+    for load, guards in accesses:
+        found = _places(load.indices, extents, guards)
+        if found is None:
+            continue
+        places, holds = found
+        inside = holds.copy()
+        for place, size in zip(places, shape, strict=True):
+            inside &= (place >= 0) & (place < size)
+        key = np.zeros(inside.shape, dtype=np.int64)
+        for place, size in zip(places, shape, strict=True):
+            key = key * size + place
+        reached[key[inside]] = True
+    return max(most, int(np.count_nonzero(reached)))
+
+
+def iterations(block: Block, guards: Sequence[Guard] = ()) -> int:
+    """The iterations of a block in which the guards hold; 0 if that is not known."""
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
+    tested = {v for condition, _ in guards for v in free_vars(condition)}
+    rest = prod(n for v, n in extents.items() if v not in tested)
+    if not tested or any(v not in extents for v in tested):
+        return rest if not guards else 0
+    return rest * _distinct([v for v in extents if v in tested], extents, guards)
+
+
 Box = tuple[tuple[int, int], ...]
 """The first and the last index along each axis."""
 
 
-def box_of(block: Block, load: BufferLoad) -> Box | None:
-    """The elements that a load of the block reaches as a box of which none is missing; None if that is not known."""
-    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
-    used = [free_vars(index) for index in load.indices]
-    if any(one & other for n, one in enumerate(used) for other in used[:n]):
+def box_of(block: Block, accesses: Sequence[tuple[BufferLoad, Sequence[Guard]]], count: int) -> Box | None:
+    """The `count` elements that loads of the block reach as a box of which none is missing; None if that is not known."""
+    boxes = [_hull(block, load) for load, guards in accesses if not guards]
+    known = [box for box in boxes if box is not None]
+    if len(known) < len(accesses):
         return None
+    axes = zip(*known, strict=True)
+    box = tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in axes)
+    return box if prod(high - low + 1 for low, high in box) == count else None
+
+
+def _hull(block: Block, load: BufferLoad) -> Box | None:
+    """The first and the last index that a load of the block reaches along each axis."""
+    extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
     found: list[tuple[int, int]] = []
-    for index, variables in zip(load.indices, used, strict=True):
+    for index in load.indices:
+        variables = list(free_vars(index))
         if any(v not in extents for v in variables) or prod(extents[v] for v in variables) > MOST_VALUES:
             return None
-        values = values_on(index, _grid(list(variables), extents))
+        values = values_on(index, _grid(variables, extents))
         if values is None or not values.size:
             return None
-        low, high = int(values.min()), int(values.max())
-        if np.unique(values).size != high - low + 1:
-            return None
-        found.append((low, high))
+        found.append((int(values.min()), int(values.max())))
     return tuple(found)
 
 
@@ -109,19 +151,20 @@ def loads_of(value: Expr) -> list[tuple[BufferLoad, tuple[Guard, ...]]]:
 def _collect(value: Expr, guards: tuple[Guard, ...], found: list[tuple[BufferLoad, tuple[Guard, ...]]]) -> None:
     if isinstance(value, BufferLoad):
         found.append((value, guards))
-    branches = _branches(value)
-    if branches is None:
+    choice = branches(value)
+    if choice is None:
         for child in children(value):
             if isinstance(child, Expr):
                 _collect(child, guards, found)
         return
-    condition, then, other = branches
+    condition, then, other = choice
     _collect(condition, guards, found)
     _collect(then, (*guards, (condition, True)), found)
     _collect(other, (*guards, (condition, False)), found)
 
 
-def _branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
+def branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """The condition of a choice and its two values; None for another value."""
     if isinstance(value, Select):
         return value.condition, value.true_value, value.false_value
     if isinstance(value, Call) and value.op == "if_then_else":
@@ -134,28 +177,40 @@ def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Seque
     """The number of distinct places over all iterations of the variables that these expressions have."""
     if len(indices) == 1 and not guards and isinstance(indices[0], Var):
         return extents.get(indices[0], 0)
-    used = list(dict.fromkeys(v for e in (*indices, *(g for g, _ in guards)) for v in free_vars(e)))
-    if any(v not in extents for v in used) or prod(extents[v] for v in used) > MOST_VALUES:
+    found = _places(indices, extents, guards)
+    if found is None:
         return 0
-    grid = _grid(used, extents)
-    shape = tuple(extents[v] for v in used)
-    places = [v for index in indices if (v := values_on(index, grid)) is not None]
-    kept = [v for condition, _ in guards if (v := values_on(condition, grid)) is not None]
-    if len(places) < len(indices) or len(kept) < len(guards):
-        return 0
-    holds = np.ones(shape, dtype=bool)
-    for value, (_, wanted) in zip(kept, guards, strict=True):
-        holds &= np.broadcast_to(np.equal(value, wanted), shape)
-    key, most = np.zeros(shape, dtype=np.int64), 1
+    places, holds = found
+    key, most = np.zeros(holds.shape, dtype=np.int64), 1
     for place in places:
         low, high = int(place.min()), int(place.max())
-        key = key * (high - low + 1) + (np.broadcast_to(place, shape) - low)
+        key = key * (high - low + 1) + (place - low)
         most *= high - low + 1
     if most > SPARSE * MOST_VALUES:
         return int(np.unique(key[holds]).size)
     reached = np.zeros(most, dtype=bool)
     reached[key[holds]] = True
     return int(np.count_nonzero(reached))
+
+
+def _places(
+    indices: Sequence[Expr], extents: Mapping[Var, int], guards: Sequence[Guard]
+) -> tuple[list[Values], Values] | None:
+    """The values of indices over all iterations of the variables that they and the guards have, and where the guards hold; None if there
+    are too many or an operation is not known."""
+    used = list(dict.fromkeys(v for e in (*indices, *(g for g, _ in guards)) for v in free_vars(e)))
+    if any(v not in extents for v in used) or prod(extents[v] for v in used) > MOST_VALUES:
+        return None
+    grid = _grid(used, extents)
+    shape = tuple(extents[v] for v in used)
+    places = [np.broadcast_to(v, shape) for index in indices if (v := values_on(index, grid)) is not None]
+    kept = [v for condition, _ in guards if (v := values_on(condition, grid)) is not None]
+    if len(places) < len(indices) or len(kept) < len(guards):
+        return None
+    holds = np.ones(shape, dtype=bool)
+    for value, (_, wanted) in zip(kept, guards, strict=True):
+        holds &= np.broadcast_to(np.equal(value, wanted), shape)
+    return places, holds
 
 
 def _grid(used: Sequence[Var], extents: Mapping[Var, int]) -> Mapping[Var, Values]:
@@ -177,4 +232,15 @@ def values_on(expr: Expr, grid: Mapping[Var, Values]) -> Values | None:
     return None if one is None or two is None else operation(one, two)
 
 
-__all__ = ["MOST_VALUES", "Box", "box_of", "inside", "loads_of", "touched", "values_on"]
+__all__ = [
+    "MOST_VALUES",
+    "Box",
+    "box_of",
+    "branches",
+    "inside",
+    "iterations",
+    "loads_of",
+    "touched",
+    "touched_by",
+    "values_on",
+]

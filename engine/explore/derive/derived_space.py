@@ -200,9 +200,8 @@ class _Deriving:
         known = self._least()
         tried: list[tuple[float, Point]] = []
         with cut_short(lambda: self.fits() and self.stop()):
-            for point in sketch.points[:SIMULATED]:
-                checkpoint()
-                tried.append((sketch.trials.cycles(point), point))
+            for cycles, point in _costs(sketch, sketch.points, inf, SIMULATED):
+                tried.append((cycles, point))
         cycles, point = min(tried, key=lambda one: one[0], default=(inf, sketch.points[0]))
         self.first[sketch] = cycles
         self.results.append((cycles, point, sketch))
@@ -261,32 +260,37 @@ class _Deriving:
 
 
 def _tried(sketch: Sketch, known: float) -> Iterator[tuple[float, Point]]:
-    """Simulates points of a sketch; if no schedule is known that fits, smaller and smaller ones up to the first that does. Yields each with
-    its cycles, infinite if it does not fit or is not faster than `known` and the points before it."""
-    least = known
-    for cycles, point in _costs(sketch, _points(sketch), known):
-        least = min(least, cycles)
+    """Simulates points of a sketch; if none of them fits, smaller and smaller ones up to the first that does. Yields each with its cycles,
+    infinite if it does not fit or is not faster than `known` and the points before it."""
+    is_too_large = True
+    for cycles, point in _costs(sketch, _points(sketch), known, 2 * SIMULATED):
+        is_too_large = is_too_large and sketch.trials.is_too_large(point)
         yield cycles, point
-    smaller = smaller_points(sketch.trials.estimator, sketch.points[0]) if least == inf else ()
+    smaller = smaller_points(sketch.trials.estimator, sketch.points[0]) if is_too_large else ()
     for cycles, point in _costs(sketch, smaller, known):
         yield cycles, point
-        if cycles < inf:
+        if not sketch.trials.is_too_large(point):
             return
 
 
-def _costs(sketch: Sketch, points: Iterable[Point], known: float) -> Iterator[tuple[float, Point]]:
-    limit = known
+def _costs(sketch: Sketch, points: Iterable[Point], known: float, most: float = inf) -> Iterator[tuple[float, Point]]:
+    """Simulates up to `most` of the points, without those that are too large or too slow by estimate; a first one in any case."""
+    limit, count = known, 0
     for point in points:
+        if count >= most:
+            return
+        if count and not sketch.trials.estimator.is_promising(point, limit):
+            continue
         checkpoint()
+        count += 1
         cycles = sketch.trials.cycles(point, limit)
         yield cycles, point
         limit = min(limit, cycles)
 
 
 def _points(sketch: Sketch) -> Iterator[Point]:
-    """Yields the points of a sketch to simulate, without those of earlier searches, which are simulated before."""
-    first = _refined(sketch, sketch.points[0])
-    for point in _spread(list(dict.fromkeys([*first, *sketch.points]))):
+    """Yields the points of a sketch, the best by estimate first, without those of earlier searches, which are simulated before."""
+    for point in dict.fromkeys([*_refined(sketch, sketch.points[0]), *sketch.points]):
         if point not in sketch.starts:
             yield point
 
@@ -313,11 +317,6 @@ def _start_points(sketch: Sketch, tried: Sequence[tuple[float, Point]]) -> Itera
 def _derived(sketch: Sketch, point: Point) -> DerivedSpace:
     """The space of a sketch with the values of a point in front."""
     return DerivedSpace(*_with_default(sketch, point), sketch.decisions, choice=sketch.choice)
-
-
-def _spread(points: Sequence[Point]) -> Sequence[Point]:
-    """The first points, and some of those further on, which fit if the first are too large."""
-    return list(dict.fromkeys([*points[:SIMULATED], *points[SIMULATED :: max(1, len(points) // SIMULATED)]]))
 
 
 def _with_default(sketch: Sketch, point: Point) -> tuple[Space, str]:

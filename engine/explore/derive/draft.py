@@ -62,8 +62,16 @@ class WarpTile(msgspec.Struct, frozen=True, eq=False):
     loads: list[str] = msgspec.field(default_factory=list)
 
 
+class InnerTile(msgspec.Struct, frozen=True, eq=False):
+    """The loop over the tiles of one block, inside of those of its group, and the iterator of the block that it divides."""
+
+    iterator: Var
+    loop: Var
+
+
 class ScheduleDraft:
-    """The calls so far, and what rules tell each other about the current group; `shared` are the holes that all groups share."""
+    """The calls so far, and what rules tell each other about the current group; `shared` are the holes that all groups share. With
+    `tiles_inside`, single blocks may have tiles of their own inside of those of their group."""
 
     def __init__(
         self,
@@ -72,8 +80,11 @@ class ScheduleDraft:
         sizes: Mapping[str, int],
         name: str,
         intrinsics: Intrinsics | None,
+        *,
+        tiles_inside: bool = False,
     ) -> None:
         self.program, self.machine, self.sizes, self.intrinsics = program, machine, sizes, intrinsics
+        self.tiles_inside = tiles_inside
         self.builder = ScheduleBuilder(program, name, intrinsics)
         self.decisions: list[str] = []
         self.omissions: list[str] = []
@@ -86,6 +97,7 @@ class ScheduleDraft:
         self.periods: dict[str, int]
         self.loops: dict[str, Var]
         self.spatial: int
+        self.inner: dict[str, InnerTile]
         self.near: set[str]
         self.memories: dict[str, list[Memory]]
         self.grid: Var | None
@@ -96,12 +108,12 @@ class ScheduleDraft:
     def begin(self, group: Group) -> ScheduleDraft:
         """The draft for a group; it adds calls to the same schedule.
 
-        `loops` maps the name of a tiled loop to its loop over tiles, outermost first; the first `spatial` are no
-        reductions. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the
-        result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a
-        matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop
-        over blocks of threads, None without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that
-        are divided over warps. `main` is what the rules of the main block tell each other.
+        `loops` maps the name of a tiled loop to its loop over tiles, outermost first; the first `spatial` are no reductions; `inner` has
+        those of single blocks inside of them. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on
+        chip that can hold the result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose
+        multiples leave no cell of a matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not
+        cross them. `grid` is the loop over blocks of threads, None without threads, `in_fragments` are the products on tensor cores in
+        fragments, `warp_tiles` those that are divided over warps. `main` is what the rules of the main block tell each other.
         """
         part = copy(self)
         part.group = group
@@ -112,6 +124,7 @@ class ScheduleDraft:
         part.periods = {}
         part.loops = {}
         part.spatial = 0
+        part.inner = {}
         part.near = set()
         part.memories = {}
         part.grid = None
@@ -173,6 +186,10 @@ class ScheduleDraft:
     def outward(self, loop: Var | None) -> Sequence[Var]:
         """A loop over tiles and those around it; of None the loop over blocks of threads, if there is one."""
         order = list(self.loops.values())
+        owner = next((name for name, tile in self.inner.items() if tile.loop is loop), None)
+        if owner is not None:
+            around = {f.loop_var for f in self.loops_of(owner)}
+            order = [*(o for o in order if o in around), self.inner[owner].loop]
         within = order[: order.index(loop) + 1][::-1] if loop is not None else []
         return [*within, *([self.grid] if self.grid is not None else [])]
 
@@ -234,4 +251,4 @@ def _shared_memories(machine: Machine) -> list[Memory]:
     ]
 
 
-__all__ = ["Group", "ScheduleDraft", "WarpTile", "executes_threads"]
+__all__ = ["Group", "InnerTile", "ScheduleDraft", "WarpTile", "executes_threads"]

@@ -26,7 +26,7 @@ def choose_engines(draft: ScheduleDraft) -> None:
                 draft.engines[name] = matrix
                 draft.decide(f"{name} on {matrix.name}: a product")
                 _choose_fragments(draft, name, product)
-                _record_grains(draft, name, product, _grains(draft, matrix))
+                _record_grains(draft, name, product, grains_of(draft, matrix))
                 continue
             draft.decide(f"{name} on {vector.name}: {on_vector:,} cycles in vectors, {on_matrix:,} on {matrix.name}")
         chosen = vector or draft.machine.engines[-1]
@@ -67,7 +67,7 @@ def _choose_fragments(draft: ScheduleDraft, name: str, product: ProductIterators
         )
 
 
-def _grains(draft: ScheduleDraft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
+def grains_of(draft: ScheduleDraft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
     """Rows, columns and depth that tiles have at least: those of a tile of the engine, for threads those of fragments of four warps."""
     return (2 * SIDE, 2 * SIDE, SIDE) if draft.binds_threads else _tile(engine)
 
@@ -119,4 +119,4 @@ def _record_grains(draft: ScheduleDraft, name: str, product: ProductIterators, g
                 draft.grains[loop] = max(draft.grains.get(loop, 1), min(grain, part[innermost]))
 
 
-__all__ = ["choose_engines"]
+__all__ = ["choose_engines", "grains_of"]

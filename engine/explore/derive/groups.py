@@ -141,10 +141,12 @@ def tilings(index: ProgramIndex, group: Members) -> tuple[tuple[str, ...], ...]:
 
 
 class SketchChoice(msgspec.Struct, frozen=True):
-    """A way to group the blocks, as its number, and for each group the tiled loops as positions among the loops of its last block."""
+    """A way to group the blocks, as its number, and for each group the tiled loops as positions among the loops of its last block. With
+    `inner`, blocks have tiles of their own inside of those (`tile_inside`)."""
 
     partition: int
     tiled: tuple[tuple[int, ...], ...] = ()
+    inner: bool = False
 
     def found_in(self, index: ProgramIndex) -> tuple[Partition, list[tuple[str, ...]]] | None:
         """The groups of the program and the names of their tiled loops; None if the program has no such groups or loops."""
@@ -157,10 +159,13 @@ class SketchChoice(msgspec.Struct, frozen=True):
         return partition, [tuple(names[n] for n in tiled) for names, tiled in zip(loops, self.tiled, strict=True)]
 
 
-def choice_of(index: ProgramIndex, number: int, partition: Partition, tiled: Sequence[Sequence[str]]) -> SketchChoice:
+def choice_of(
+    index: ProgramIndex, number: int, partition: Partition, tiled: Sequence[Sequence[str]], *, inner: bool = False
+) -> SketchChoice:
     """The choice of these groups, the partition of this number, and the names of their tiled loops."""
     loops = [[f.loop_var.name for f in index.loops_of(group.last)] for group in partition]
-    return SketchChoice(number, tuple(tuple(map(names.index, some)) for names, some in zip(loops, tiled, strict=True)))
+    positions = tuple(tuple(map(names.index, some)) for names, some in zip(loops, tiled, strict=True))
+    return SketchChoice(number, positions, inner)
 
 
 __all__ = ["MAIN_BLOCK", "Members", "Partition", "SketchChoice", "are_plain", "choice_of", "partitions", "tilings"]

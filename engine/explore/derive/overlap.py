@@ -27,7 +27,7 @@ def pipeline_tiles(draft: ScheduleDraft) -> None:
     """Requires loops over tiles around several statements. Line, for the innermost loop that can overlap them and those around it:
     `pipeline`, with the stages as a hole: a statement is one stage after a producer on another engine, or only after its loads; without
     stages everything runs in turn."""
-    for loop in reversed(list(draft.loops.values())):
+    for loop in [*(tile.loop for tile in draft.inner.values()), *reversed(list(draft.loops.values()))]:
         parts = draft.parts(loop)
         if len(parts) < 2:
             continue

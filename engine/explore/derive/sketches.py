@@ -30,7 +30,10 @@ from .main_block import main_group
 from .table import MAIN_RULES, ScheduleRule, apply_rules
 
 ESTIMATES = 32
-"""Estimates of a sketch."""
+"""Estimates of a sketch, at least."""
+
+PER_HOLE = 4
+"""Estimates of a sketch for each of its holes, at least."""
 
 MOST_SKETCHES = 12
 """Sketches of one way to group the blocks."""
@@ -126,7 +129,7 @@ class Sketches:
         found = choice.found_in(self.index)
         if found is None or any(loops not in tilings(self.index, group) for group, loops in zip(*found, strict=True)):
             return None
-        return self._of_groups(choice.partition, *found)
+        return self._of_groups(choice.partition, *found, inner=choice.inner)
 
     def _main(self) -> Sketch | None:
         """The sketch of the main block alone; None if there is none."""
@@ -144,15 +147,17 @@ class Sketches:
         apply_rules(draft, [main_group(draft)], MAIN_RULES)
         return draft
 
-    def _draft(self) -> ScheduleDraft:
-        return ScheduleDraft(self.program, self.machine, self.sizes, self.name, self.intrinsics)
+    def _draft(self, *, tiles_inside: bool = False) -> ScheduleDraft:
+        return ScheduleDraft(
+            self.program, self.machine, self.sizes, self.name, self.intrinsics, tiles_inside=tiles_inside
+        )
 
     def batches(self, choice: SketchChoice | None = None) -> Iterator[Iterator[Sketch]]:
         """Yields the sketches of each way to group the blocks, or the one of a choice. Raises TilingTargetError if there is none."""
         plain = are_plain(self.index)
         known = choice.found_in(self.index) if choice is not None and plain and self.rules else None
         if choice is not None and known is not None:
-            yield iter([self._of_groups(choice.partition, *known)])
+            yield iter([self._of_groups(choice.partition, *known, inner=choice.inner)])
             return
         main = None if plain and self.rules and executes_threads(self.machine) else self._main()
         if main is not None:
@@ -171,7 +176,8 @@ class Sketches:
 
     def _of_partition(self, number: int, partition: Partition) -> Iterator[Sketch]:
         """Yields sketches of a partition: one with the first tiling of each group, then, group by group, those with its other tilings
-        beside the best ones so far."""
+        beside the best ones so far, and with tiles inside of tiles the best of them
+        and those that do not fit."""
         options = [tilings(self.index, group) for group in partition]
         if not all(options):
             return
@@ -187,19 +193,34 @@ class Sketches:
                 trial = [*chosen[:n], other, *chosen[n + 1 :]]
                 sketch = self._of_groups(number, partition, trial)
                 yield sketch
+                if not _fits(sketch):
+                    yield from self._with_tiles_inside(number, partition, trial)
                 if sketch.rank < best.rank:
                     best, chosen = sketch, trial
+        yield from self._with_tiles_inside(number, partition, chosen)
 
-    def _of_groups(self, number: int, partition: Partition, tiled: Sequence[tuple[str, ...]]) -> Sketch:
+    def _with_tiles_inside(
+        self, number: int, partition: Partition, tiled: Sequence[tuple[str, ...]]
+    ) -> Iterator[Sketch]:
+        """Yields the sketch of these groups and loops with tiles inside of tiles, unless it is the one without."""
+        plain = self._of_groups(number, partition, tiled)
+        inside = self._of_groups(number, partition, tiled, inner=True)
+        if inside.space is not plain.space:
+            yield inside
+
+    def _of_groups(
+        self, number: int, partition: Partition, tiled: Sequence[tuple[str, ...]], *, inner: bool = False
+    ) -> Sketch:
         """The sketch that the rules write for the groups of the partition of this number and the loops to tile of each."""
-        choice = choice_of(self.index, number, partition, tiled)
+        choice = choice_of(self.index, number, partition, tiled, inner=inner)
         if choice in self._sketches:
             return self._sketches[choice]
-        draft = self._draft()
+        draft = self._draft(tiles_inside=inner)
         groups = [Group(one.blocks, loops, one.after) for one, loops in zip(partition, tiled, strict=True)]
         apply_rules(draft, groups, self.rules)
         title = "; ".join(f"{group.last} by {', '.join(group.tiled)}" for group in groups)
-        self._sketches[choice] = self._drafted(f"tiles of {title}", len(partition), draft, choice)
+        title = f"tiles of {title}{', with tiles inside' if inner else ''}"
+        self._sketches[choice] = self._drafted(title, len(partition), draft, choice)
         return self._sketches[choice]
 
     def _drafted(self, title: str, kind: int, draft: ScheduleDraft, choice: SketchChoice) -> Sketch:
@@ -232,12 +253,19 @@ class Sketches:
         except SpaceError:
             is_pinned = False
         trials = PointTrials(space, self.machine)
-        search = LocalSearch(space.default, ESTIMATES if self.rules else 0, 0)
+        estimates = max(ESTIMATES, PER_HOLE * len(space.holes)) if self.rules else 0
+        search = LocalSearch(space.default, estimates, 0)
         estimated = estimates_of(search, trials.estimator)
         ranked = sorted((rank_of(e), p) for p, e in estimated if e is not None)
         points = tuple(dict.fromkeys([*(p for _, p in ranked), space.default]))
         rank = ranked[0][0] if ranked else inf
         return space, trials, points, rank, is_pinned
+
+
+def _fits(sketch: Sketch) -> bool:
+    """Whether the first point of a sketch fits by estimate."""
+    estimate = sketch.trials.estimator.at(sketch.points[0])
+    return estimate is not None and estimate.fits
 
 
 __all__ = ["Sketch", "Sketches"]

@@ -158,7 +158,9 @@ def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], l
                 continue
             small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
             loops = frozenset[str]() if small else draft.flow.of_block_read(name, buffer) & draft.tiled_around(name)
-            at = draft.innermost(loops)
+            inner = draft.inner.get(name)
+            follows = inner is not None and any(inner.iterator in free_vars(axis.min) for axis in region.region)
+            at = inner.loop if inner is not None and follows else draft.innermost(loops)
             found.setdefault((buffer, at, near[0]), []).append(name)
     return {key: list(dict.fromkeys(readers)) for key, readers in found.items()}
 

@@ -14,6 +14,7 @@ from .engines import choose_engines
 from .fuse import choose_memories, fuse_followers, fuse_producers, inline_producers, keep_on_chip
 from .gpu.threads import add_grid, bind_threads
 from .gpu.warps import load_fragments, tensorize_fragments, tile_in_warps
+from .inner import tile_inside
 from .lanes import sum_in_lanes, vectorize_blocks
 from .main_block import bring_operands, follow_main, keep_sums, lay_out_copies, tile_main
 from .overlap import pipeline_tiles
@@ -49,6 +50,7 @@ SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
     ScheduleRule("scope", "Intermediate buffers on chip", keep_on_chip),
     ScheduleRule("padding", "Padding filled and copied in place", decompose_padding),
     ScheduleRule("warps", "Products on tensor cores", tile_in_warps),
+    ScheduleRule("inner", "Tiles inside of tiles", tile_inside),
     ScheduleRule("stage", "Operands copied to the engines", stage_operands),
     ScheduleRule("fragments", "Operands of tensor cores", load_fragments),
     ScheduleRule("store", "Results tile by tile", store_result),

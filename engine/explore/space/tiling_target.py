@@ -94,12 +94,12 @@ def find_tiling_target(index: ProgramIndex, machine: Machine) -> TilingTarget:
     iterators = [iv.var for iv in realize.block.iter_vars]
     written = realize.block.writes[0]
     reads = tuple(
-        _operand(region, n, iterators)
+        tiled_operand(region, n, iterators)
         for n, region in enumerate(realize.block.reads)
         if region.buffer is not written.buffer
     )
     dims = _dims(index, block, reads, engine)
-    return TilingTarget(block, engine, dims, reads, _operand(written, 0, iterators))
+    return TilingTarget(block, engine, dims, reads, tiled_operand(written, 0, iterators))
 
 
 def _dims(index: ProgramIndex, block: str, reads: Sequence[TiledOperand], engine: Engine) -> tuple[Dim, ...]:
@@ -189,7 +189,8 @@ def _extents(index: ProgramIndex, name: str) -> list[int]:
     return [build.int_value(f.extent) or 1 for f in index.loops_of(name)]
 
 
-def _operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> TiledOperand:
+def tiled_operand(region: BufferRegion, position: int, iterators: Sequence[Var]) -> TiledOperand:
+    """The operand of a block with these iterators."""
     axes = tuple((_steps(axis.min, iterators), build.int_value(axis.extent) or 1) for axis in region.region)
     return TiledOperand(region.buffer, position, axes)
 

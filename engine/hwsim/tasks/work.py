@@ -157,6 +157,11 @@ def steps_of(value: Expr, rates: Mapping[str, int]) -> int:
     return max(seen.operations, 1) + _slower(seen.rated, rates)
 
 
+def operation_name(node: Node) -> str | None:
+    """Returns the name of an operation in a machine's rates, "" without one; None if the node is no operation."""
+    return _rated(node) if isinstance(node, _ARITHMETIC) else None
+
+
 def _slower(rated: Iterable[str], rates: Mapping[str, int]) -> int:
     return sum(rates.get(name, 1) - 1 for name in rated)
 

@@ -13,6 +13,7 @@ from support.programs.sources import ROWS
 
 import tilewright
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
+from tilewright.engine.explore.bounds.operations import lasting_operations
 from tilewright.engine.explore.bounds.program_bound import program_bound
 from tilewright.engine.explore.bounds.touched import loads_of, touched
 from tilewright.engine.hwsim import load_machine
@@ -143,3 +144,52 @@ def pool(X: T.Buffer((32, 12), "float32"), Y: T.Buffer((16, 4), "float32")):
     assert isinstance(program, PrimFunc)
     read = 32 * 8  # windows cover 33 rows and 9 columns of P: all rows of X, and 8 of its columns
     assert program_bound(program, load_machine("dual-bank-npu")).movement == -(-(read + 16 * 4) * 4 // 26)
+
+
+def test_operations_of_a_choice_count_where_they_happen() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def scan(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):
+    S = T.sblock_alloc_buffer((64, 64))
+    for i, j in T.grid(64, 64):
+        with T.sblock("S"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = T.if_then_else(vj >= 32, T.exp(X[vi, vj]) + X[vi, vj - 32], X[vi, vj])
+    for i, j in T.grid(64, 64):
+        with T.sblock("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.if_then_else(vj >= 16, S[vi, vj] + S[vi, vj - 16], S[vi, vj])
+"""
+    index = Schedule(parse(text).program).index
+    counted = []
+    for name in ("S", "Y"):
+        body = index.block(name).body
+        assert isinstance(body, BufferStore)
+        counted.append([(one.rated, one.iterations) for one in lasting_operations(index.block(name), body.value)])
+    assert counted == [[("", 64 * 32), ("exp", 64 * 32)], [("", 64 * 48)]]
+    bound = program_bound(index.func, load_machine("dual-bank-npu"))
+    assert bound.movement == -(-2 * 64 * 64 * 4 // 26), "the two reads of S cover all of it"
+
+
+def test_what_becomes_the_start_of_a_sum_does_not_count_and_other_functions_of_a_sum_do() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def sums(A: T.Buffer((64, 64), "float32"), b: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    S = T.sblock_alloc_buffer((64,))
+    for i, k in T.grid(64, 64):
+        with T.sblock("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + A[vi, vk]
+    for i in T.serial(64):
+        with T.sblock("Y"):
+            vi = T.axis.spatial(64, i)
+            Y[vi] = {value}
+"""
+    machine = load_machine("dual-bank-npu")
+    joined, kept = (
+        program_bound(parse(text.replace("{value}", value)).program, machine).work
+        for value in ("S[vi] + T.exp(b[vi])", "T.exp(S[vi]) + b[vi]")
+    )
+    assert joined < kept
