@@ -69,7 +69,7 @@ def converted(
     if not target or target == machine or used != target:
         return made
     note = Note(
-        f"the text has the target {sign!r}, so the machine is {target}; the list in the top bar has others",
+        f"the text has the target {sign!r}: the machine is {target} unless another is chosen",
         Place(1, 1, 1, 1, document.path or ""),
     )
     return replace_fields(made, notes=(*made.notes, note))

@@ -148,7 +148,7 @@ def test_a_sign_of_a_target_names_a_machine(text: str, machine: str) -> None:
 def test_the_notebook_of_a_text_has_the_machine_of_its_target_and_says_so() -> None:
     made = converted(read_document(DOUBLED + 'f = tvm.build(s, [A, B], "llvm")\n'), DEFAULT_MACHINE)
     assert example_of("x", made.document).machine == "cpu-core"
-    assert any("'llvm', so the machine is cpu-core" in note.text for note in made.notes)
+    assert any("'llvm': the machine is cpu-core" in note.text for note in made.notes)
 
 
 def test_a_machine_without_the_scopes_of_the_program_is_not_chosen() -> None:
