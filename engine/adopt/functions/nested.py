@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TypeGuard
 
 import msgspec
@@ -11,8 +11,9 @@ import msgspec
 from ...script.language import SCHEDULE_MAKERS, called_name, is_eager, is_script, other_languages, root_of_decorator
 from ...script.subset.bindings import calls_in, free_names, root_name
 from ..schedule_counts import schedules_of
+from .call_sites import values_of_calls
 from .dependencies import own_parts
-from .needs import Definition, Known, Need, literal, needs_of, parameters_of, title_of
+from .needs import Definition, Known, Need, needs_of, parameters_of, title_of
 
 _WRAPPING = ("isinstance", "list", "tuple", "IRModule", "from_expr", "deepcopy")
 _MODULES = ("tvm", "te", "tir", "tirx", "s_tir")
@@ -73,7 +74,7 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
     found = [pair for pair in _definitions(tree.body, ()) if root_of_decorator(pair[1]) not in foreign]
     if place is not None:
         found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
-    calls = _calls(tree) if found else dict[str, Known]()
+    calls = values_of_calls(tree) if found else dict[str, Known]()
     return [NestedProgram(around, node, needs_of(around, node, calls)) for around, node in found]
 
 
@@ -167,34 +168,6 @@ def _is_computing(call: ast.Call) -> bool:
 
 def _owner(call: ast.Call) -> str:
     return ast.unparse(call.func.value).rpartition(".")[2] if isinstance(call.func, ast.Attribute) else ""
-
-
-# --- calls
-
-
-def _calls(tree: ast.Module) -> Mapping[str, Known]:
-    """Return for each function the arguments of the first call with constants for all of them."""
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    found: dict[str, Known] = {}
-    for call in ast.walk(tree):
-        function = functions.get(_called_function(call)) if isinstance(call, ast.Call) else None
-        if function is None or not isinstance(call, ast.Call) or function.name in found:
-            continue
-        names = [a.arg for a in parameters_of(function)]
-        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg is not None}
-        known = {name: value for name, value in given.items() if literal(value) is not None}
-        if known and (len(known) == len(given) or is_eager(function)):
-            found[function.name] = known
-    return found
-
-
-def _called_function(call: ast.Call) -> str:
-    """Return the name of the function that is called, also by `kernel.compile(M=1024)`."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="compile" | "get_tir" | "lower"):
-            return name
-        case _:
-            return ""
 
 
 __all__ = ["NestedProgram", "has_nested", "makes_program", "nested_programs", "schedules_given"]
