@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -241,11 +241,23 @@ class _CallSites:
             case ast.Call(func=ast.Attribute(attr=attr), args=args) if attr in _ALLOCATING:
                 extents = args[2:] if attr == "randint" else args[:1] if attr == "full" else args
                 extents = extents or [k.value for k in node.keywords if k.arg == "size"]
-                if len(extents) == 1 and isinstance(extents[0], ast.Tuple | ast.List):
-                    extents = extents[0].elts
-                return [self._value(extent, place.next()) for extent in extents]
+                return self._extents(extents, place.next())
             case _:
                 return None
+
+    def _extents(self, written: Sequence[ast.expr], place: _Place) -> list[ast.expr | None] | None:
+        """Return the extents in `randn(M, N)`, `randn((M, N))`, `randn(shape)` or `randn(*shape)`."""
+        match written:
+            case [ast.Tuple(elts=parts) | ast.List(elts=parts)]:
+                return self._extents(parts, place)
+            case [ast.Starred(value=whole)] | [ast.Name() as whole]:
+                found = self._value(whole, place)
+                if isinstance(found, ast.Tuple | ast.List):
+                    return [*found.elts]
+                return [found] if isinstance(written[0], ast.Name) else None
+            case _:
+                is_written_out = not any(isinstance(part, ast.Starred) for part in written)
+                return [self._value(part, place) for part in written] if is_written_out else None
 
     # --- tuners
 
@@ -336,7 +348,7 @@ def _named(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def _option(call: ast.Call) -> dict[str, ast.expr]:
-    """Return the default of an option of argparse by its name."""
+    """Return the default of an option of argparse by its name; 0 stands for an option that is not given."""
     flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     known = {k.arg: k.value for k in call.keywords}
     named = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
@@ -346,7 +358,11 @@ def _option(call: ast.Call) -> dict[str, ast.expr]:
         case ast.Constant(value="store_true" | "store_false" as action):
             return {name: known.get("default", ast.Constant(action == "store_false"))}
         case _:
-            return {name: known["default"]} if "default" in known else {}
+            return (
+                {name: known["default"]}
+                if literal(known.get("default", ast.Constant(0))) not in ("0", "-1", "None")
+                else {}
+            )
 
 
 # --- constants

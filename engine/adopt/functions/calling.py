@@ -185,7 +185,7 @@ class _Caller:
         known |= {need.name: "a size" for need in self.open if need.kind == "size"}
         known |= {name: str(self.given[name]) for name in sorted(self.dialect.reader.used)}
         shown = ", ".join(f"{name}={value}" for name, value in known.items())
-        text = f"{self.wanted.name} is not called in the text" + (f": it is read with {shown}" if shown else "")
+        text = f"{self.wanted.name} is read with {shown}" if shown else f"{self.wanted.name} is not called in the text"
         return Note(text, self.run.source.place(self.wanted.node))
 
     def call_around(self) -> None:
