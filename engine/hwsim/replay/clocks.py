@@ -228,6 +228,10 @@ class Clocks:
         """Begins a block: the next task is issued as many cycles after all tasks are complete, with their results."""
         self.now, self._blocker = self.finish() + cycles, NOBODY
 
+    def begin_launch(self, cycles: int) -> None:
+        """Begins the first block of a launch."""
+        self.begin(cycles)
+
     # Open times: where a law of ports comes in.
 
     def _demands(self, variant: Variant) -> Pairs:

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
-from .arbiter import Port
+from msgspec.structs import replace
+
+from .arbiter import IDLE, Port
 from .clocks import CAUSES, DATA, ISSUE, NEVER, NOBODY, SLOT, Clocks, Pairs, TaskStall, Variant
 from .crowd import CrowdPort
 
@@ -80,9 +82,9 @@ class SharedClocks(Clocks):
         # The moment up to which ports are simulated.
         self._clock = 0
         self.users = dict.fromkeys(range(len(bursts)), engines) if users is None else users
-        self._ports = {number: Port(bursts[number]) for number in self.users}
+        self.ports: dict[int, Port] = {number: Port(bursts[number]) for number in self.users}
         self._crowds = {n: CrowdPort(bursts[n], cores) for n, cores in (crowds or {}).items() if n in self.users}
-        self._ports.update(self._crowds)
+        self.ports.update(self._crowds)
         # The cores that run each task which has not made its requests.
         self._sharing: dict[int, int] = {}
         self.dones: dict[int, int] = {}
@@ -283,15 +285,15 @@ class SharedClocks(Clocks):
             done = asks + cycles
             if number in self._crowds:
                 return NEVER
-            if done > running.work or not self._ports[number].is_free(self._clock):
+            if done > running.work or not self.ports[number].is_free(self._clock):
                 return NEVER
             for other in self.users[number]:
                 if other != engine and self._may_ask(other) < done:
                     return NEVER
         for number, _ in running.demands:
             # Requests that complete by now precede its grant.
-            self._ports[number].advance(self._clock)
-            self._ports[number].pass_to(engine)
+            self.ports[number].advance(self._clock)
+            self.ports[number].pass_to(engine)
         self._running[engine], self._moments[engine] = None, NEVER
         return running.work
 
@@ -317,7 +319,7 @@ class SharedClocks(Clocks):
             if port in self._crowds:
                 self._crowds[port].request_of(cores, engine, cycles, self._clock)
             else:
-                self._ports[port].request(engine, cycles, self._clock)
+                self.ports[port].request(engine, cycles, self._clock)
             running.dones[port] = NEVER
             self._unsettled.add(port)
 
@@ -327,7 +329,7 @@ class SharedClocks(Clocks):
         """Returns the next moment at which a task requests ports or its last request completes."""
         if self._unsettled:
             for number in self._unsettled:
-                port = self._ports[number]
+                port = self.ports[number]
                 port.settle(self._clock)
                 for engine, done in port.dones():
                     running = self._running[engine]
@@ -375,6 +377,14 @@ class SharedClocks(Clocks):
             self.stalls.append(TaskStall(running.task, engine, "port", port, NOBODY, now - work))
         self._end(running.task, max(work, now))
 
+    def ports_now(self) -> Mapping[int, Port]:
+        """Returns the ports at the moment of the last issue: later requests at that moment are possible."""
+        self._catch_up()
+        for number, port in self.ports.items():
+            port.advance(self.now)
+            self._unsettled.add(number)
+        return self.ports
+
     def _catch_up(self) -> None:
         """Simulates all events before the moment of the last issue, and completions at it; later requests at that moment are possible."""
         while self._clock < self.now:
@@ -385,7 +395,7 @@ class SharedClocks(Clocks):
 
     def key(self, engines: Sequence[int], cells: Sequence[int], *, idle: bool = True) -> tuple[object, ...]:
         """Like `Clocks.key`; includes every engine that requests a port, or waits for one that does."""
-        self._catch_up()
+        ports = self.ports_now()
         now, first, numbers = self.now, len(self.numbers), self.numbers
         past = now - self._longest_preload
         found: list[object] = [self._blocker]
@@ -415,10 +425,7 @@ class SharedClocks(Clocks):
                 found.append((~cell, known, *(task - first for task in readers.open)))
             elif self._released[cell] > now:
                 found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
-        for number, port in self._ports.items():
-            port.advance(now)
-            self._unsettled.add(number)
-            found.append(port.key(now))
+        found += [port.key(now) for port in ports.values()]
         return tuple(found)
 
     def _seen(self, waits: list[Wait], first: int) -> tuple[tuple[int, ...], ...]:
@@ -442,3 +449,22 @@ class SharedClocks(Clocks):
     def begin(self, cycles: int) -> None:
         super().begin(cycles)
         self._ahead = 0
+
+    def begin_launch(self, cycles: int) -> None:
+        """Begins the first block of a launch, with the first engine and core at each port of several cores."""
+        self.begin(cycles)
+        for port in self._crowds.values():
+            port.last = IDLE
+
+    def extend(self, numbers: Sequence[int], starts: Sequence[int], ends: Sequence[int], stalls: Sequence[TaskStall],
+               dones: Mapping[int, int], free: Sequence[int]) -> None:  # fmt: skip
+        """Adds tasks that were replayed elsewhere, after all others are complete. `stalls` and `dones` count them from the first one."""
+        row = len(self.numbers)
+        self.numbers += numbers
+        self.starts += starts
+        self.ends += ends
+        self.stalls += [replace(stall, task=row + stall.task) for stall in stalls]
+        self.dones.update({row + task: done for task, done in dones.items()})
+        self.free = [*free]
+        for number in numbers:
+            self._skipped[self.table[number].engine] = {}

@@ -1,7 +1,7 @@
 """A plain replay of all cores of a chip, task by task: nothing is folded, nothing is skipped.
 
 An independent statement of the rules of docs/simulator.md: each core issues its tasks in order, engines run them in order, cores share
-ports round-robin, burst by burst, and the engines of a core share its turns.
+ports round-robin, burst by burst: engine by engine, each on one core after the other.
 """
 
 from __future__ import annotations
@@ -98,10 +98,9 @@ class Chip:
         self.queues, self.bursts, self.shared, self.start_cycles = queues, bursts, shared, start_cycles
         self.cores = [Core(n, self) for n in range(cores)]
         self.now = 0
-        # By port and instance: (core, engine) of the holder, until when, the core and the engine of each core that were granted last.
+        # By port and instance: the task that holds it, until when, and the engine and the core that were granted last.
         self.holder: dict[tuple[int, int], tuple[Task, int] | None] = {}
-        self.last_core: dict[tuple[int, int], int] = defaultdict(lambda: -1)
-        self.last_engine: dict[tuple[int, int], int] = defaultdict(lambda: -1)
+        self.last: dict[tuple[int, int], tuple[int, int]] = defaultdict(lambda: (-1, -1))
         self.granted: Counter[int] = Counter()
 
     def run(self, take: Callable[[Core, int], Sequence[Block]], cells: int, *, waits: bool) -> int:
@@ -160,26 +159,20 @@ class Chip:
         self._grant()
 
     def _grant(self) -> None:
-        asking: dict[tuple[int, int], dict[int, dict[int, Task]]] = defaultdict(lambda: defaultdict(dict))
+        asking: dict[tuple[int, int], dict[tuple[int, int], Task]] = defaultdict(dict)
         for core in self.cores:
             for engine, task in core.running.items():
                 if self.now >= task.start + task.variant.setup:
                     for port, cycles in task.owed.items():
                         if cycles:
-                            asking[port, core.number // self.shared.get(port, 1)][core.number][engine] = task
-        for key, of_cores in asking.items():
-            port = key[0]
+                            asking[port, core.number // self.shared.get(port, 1)][engine, core.number] = task
+        for key, waiting in asking.items():
             if self.holder.get(key) is not None:
                 continue
-            core = _next(list(of_cores), self.last_core[key])
-            engine = _next(list(of_cores[core]), self.last_engine[port, core])
-            self.last_core[key], self.last_engine[port, core] = core, engine
-            task = of_cores[core][engine]
+            turn = min((n for n in waiting if n > self.last[key]), default=min(waiting))
+            self.last[key] = turn
+            task, port = waiting[turn], key[0]
             granted = min(self.bursts[port], task.owed[port])
             task.owed[port] -= granted
             self.granted[port] += granted
             self.holder[key] = task, self.now + granted
-
-
-def _next(waiting: list[int], last: int) -> int:
-    return min((n for n in waiting if n > last), default=min(waiting))

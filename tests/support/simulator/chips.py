@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +68,14 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
     cores = rng.choice([1, 2, 3, 4, 6, 8, 12, 16])
     blocks = rng.choice([1, cores, cores + 1, rng.randint(1, MOST_BLOCKS), rng.randint(1, 4) * cores])
     residents = rng.choice([1, 1, 1, 2, 3])
-    level = Level("core", cores, dispatch=rng.choice(["persistent", "round_robin", "static", "first_free"]),
+    orders = ["persistent", "round_robin", "static", "first_free"]
+    is_mixed = lawful and cores > 1 and rng.random() < 0.3
+    if is_mixed:
+        # Some cores hold more blocks than others in the last wave.
+        residents, orders = rng.choice([2, 3]), ["round_robin"]
+        full = rng.randint(0, 2) * residents + rng.randint(1, residents - 1)
+        blocks = full * cores + rng.randint(1, cores - 1)
+    level = Level("core", cores, dispatch=rng.choice(orders),
                   start_cycles=rng.choice([0, 0, rng.randint(1, 40)]), blocks=residents)  # fmt: skip
     if level.dispatch == "first_free" and residents > 1:
         return None
@@ -90,22 +97,29 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
     is_shared = [lawful or rng.random() < 0.7 for _ in range(ports)]
     bursts = [burst if lawful else rng.choice([1, 2, 5]) for _ in range(ports)]
     often = rng.choice([0.3, 0.9])
+    one_engine = lawful and rng.random() < 0.5
     for kind in program.variants:
         v = kind.replay
         demands: list[tuple[int, int]] = []
         for port in range(ports):
-            if rng.random() < often and (not lawful or v.engine == owner[port]):
+            if rng.random() < often and (not one_engine or v.engine == owner[port]):
                 most = max(v.duration - v.setup, 1)
                 cycles = rng.randint(1, max(most // bursts[port], 1)) * bursts[port] if lawful else rng.randint(1, most)
                 demands.append((port, cycles))
         longest = max((cycles for _, cycles in demands), default=0)
         kind.replay = msgspec.structs.replace(v, demands=tuple(demands), duration=max(v.duration, v.setup + longest))
+        if is_mixed:
+            kind.replay = msgspec.structs.replace(kind.replay, preloads=())
+    if is_mixed:
+        program.machine.longest_preload = 0
+    group = rng.choice([n for n in range(1, cores + 1) if cores % n == 0])
+    levels = rng.choice([[""], [""], ["cluster"], ["", "cluster"]])
     program.ports = [
-        SimpleNamespace(name=f"p{n}", burst_cycles=b, level="" if shared else "core")
+        SimpleNamespace(name=f"p{n}", burst_cycles=b, level=rng.choice(levels) if shared else "core")
         for n, (b, shared) in enumerate(zip(bursts, is_shared, strict=True))
     ]
     program.machine.core, program.machine.cores = level, cores
-    program.machine.cores_around = lambda name: 1 if name == "core" else cores
+    program.machine.cores_around = lambda name: {"core": 1, "cluster": group}.get(name, cores)
     every = Counter(
         next(n for n, k in enumerate(program.variants) if k.replay is v) for v in walk(program, program.tree, {})
     )
@@ -120,7 +134,7 @@ def folded(case: Case, whole: int = 0, most_of_all: int = 10**9) -> ChipRun:
 def in_full(case: Case) -> tuple[Chip, int]:
     """Every task of every core."""
     program = case.program
-    shared = {n: case.cores for n, port in enumerate(program.ports) if port.level == ""}
+    shared = {n: program.machine.cores_around(port.level) for n, port in enumerate(program.ports)}
     queues = [case.residents * tasks for tasks in program.machine.queues]
     chip = Chip(case.cores, queues, [p.burst_cycles for p in program.ports], shared,
                 start_cycles=case.level.start_cycles)  # fmt: skip
@@ -165,6 +179,10 @@ def differences(case: Case) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _several(engines: Collection[int]) -> bool:
+    return len(engines) > 1
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
@@ -181,6 +199,12 @@ def main() -> None:
         counts["bounded" if run.reasons else "all cores" if alone.reasons else "folded"] += 1
         if not alone.reasons and alone.simulated.clocks.users:
             counts["folded, and waits at shared ports"] += 1
+            last = alone.launches[-1].waves[-1].cores
+            counts["of these with two classes in the last wave"] += last[-1] < last[0]
+            counts["of these at ports of groups"] += any(p.level == "cluster" for p in case.program.ports)
+            counts["of these with several engines at a port"] += any(
+                map(_several, alone.simulated.clocks.users.values())
+            )
         if alone.reasons:
             ratios.append(alone.most / max(alone.least, 1))
         wrong = differences(case)

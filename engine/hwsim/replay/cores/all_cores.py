@@ -1,166 +1,29 @@
 """Replay of every task of every core, for programs whose cores do not do the same.
 
-Each core issues its tasks in order (a stream). The clocks are those of all engines: a stream is advanced until an engine's queue is full of
-tasks whose start is unknown, or a block waits for the end of the one before; when all streams wait, the ports advance to their next event.
+Each core is a stream: it is advanced until an engine's queue is full of tasks whose start is unknown, or a block waits for the end of the
+one before; when all streams wait, the ports advance to their next event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from math import lcm, prod
+from math import prod
 
 import msgspec
-from msgspec.structs import replace
 
 from ....ir import Var
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ...tasks.variants import NOTHING
-from ..arbiter import IDLE, Port
-from ..clocks import NEVER, NOBODY, TaskStall, Variant
 from ..repeats import Place
-from ..shared_ports import SharedClocks
 from ..steady import crowds_of
-from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, of_block, waves_of
+from .streams import CoreResult, StreamClocks, of_block
+from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, waves_of
 
 BEGIN, TAKE = -1, -2
 
 MAX_OF_ALL = 400_000
 """Limit on the tasks of all cores times the cores that have work: each event concerns all of them."""
-
-
-class CorePort(Port):
-    """A port that cores share round-robin, and the engines of a core in the turns of their core. A core has `engines` engines."""
-
-    __slots__ = ("_engines", "_last_of")
-
-    def __init__(self, burst: int, engines: int) -> None:
-        super().__init__(burst)
-        self._engines = engines
-        self._last_of: dict[int, int] = {}
-
-    def pass_to(self, engine: int) -> None:
-        self.last = engine
-        self._last_of[engine // self._engines] = engine
-
-    def dones(self) -> list[tuple[int, int]]:
-        if self.holder == IDLE:
-            return []
-        ahead = CorePort(self.burst, self._engines)
-        ahead.wants, ahead.holder, ahead.until = dict(self.wants), self.holder, self.until
-        ahead.last, ahead._last_of = self.last, dict(self._last_of)
-        found: dict[int, int] = {} if self.holder in self.wants else {self.holder: self.until}
-        while ahead.wants:
-            ahead._skip_rounds(NEVER)
-            ahead._grant(ahead.until)
-            if ahead.holder not in ahead.wants:
-                found[ahead.holder] = ahead.until
-        return list(found.items())
-
-    def _turns(self) -> list[list[int]]:
-        """Returns the waiting engines of each core in their order, the core that is next first."""
-        of_core: dict[int, list[int]] = {}
-        for engine in sorted(self.wants):
-            of_core.setdefault(engine // self._engines, []).append(engine)
-        last = self.last // self._engines if self.last != IDLE else IDLE
-        order = sorted(of_core, key=lambda core: (core <= last, core))
-        found: list[list[int]] = []
-        for core in order:
-            before = self._last_of.get(core, IDLE)
-            found.append(sorted(of_core[core], key=lambda engine: (engine <= before, engine)))
-        return found
-
-    def _in_turn(self) -> list[int]:
-        return [engines[0] for engines in self._turns()]
-
-    def _grant(self, at: int) -> None:
-        super()._grant(at)
-        self.pass_to(self.holder)
-
-    def _skip_rounds(self, now: int) -> None:
-        """Skips rounds in which each engine of a core has as many turns as the others, and keeps a burst."""
-        turns = self._turns()
-        whole = lcm(*(len(engines) for engines in turns))
-        length = self.burst * whole * len(turns)
-        rounds = (now - self.until - 1) // length
-        for engines in turns:
-            rounds = min(rounds, *((self.wants[e] - 1) // self.burst // (whole // len(engines)) for e in engines))
-        if rounds > 0:
-            self.until += rounds * length
-            for engines in turns:
-                self.pass_to(engines[-1])
-                for engine in engines:
-                    self.wants[engine] -= rounds * self.burst * (whole // len(engines))
-
-
-class StreamClocks(SharedClocks):
-    """Clocks of `streams` cores, each of which issues its tasks in order. The variants, engines, cells and ports of a core have numbers of
-    their own: variant n of core s is n * streams + s.
-    """
-
-    def __init__(self, kinds: Sequence[Variant], queues: Sequence[int], cells: int, bursts: Sequence[int], around: Mapping[int, int],
-                 users: Mapping[int, Collection[int]], streams: int, preload: int) -> None:  # fmt: skip
-        self._streams, self._engines, self._cells, self._around = streams, len(queues), cells, around
-        every = [self._of_stream(kind, s) for kind in kinds for s in range(streams)]
-        mine: dict[int, set[int]] = {}
-        for port, engines in users.items():
-            for s in range(streams):
-                mine.setdefault(self._port(port, s), set()).update(e + s * len(queues) for e in engines)
-        long = [bursts[port // streams] for port in range(len(bursts) * streams)]
-        super().__init__(every, list(queues) * streams, cells * streams, long, mine, preload)
-        self._ports = {port: CorePort(long[port], len(queues)) for port in mine}
-        self._nows = [0] * streams
-        self._blockers = [NOBODY] * streams
-        self.tasks: list[list[int]] = [[] for _ in range(streams)]
-        # How many tasks of each stream are known to be complete, and when.
-        self._known = [(0, 0)] * streams
-
-    def _port(self, port: int, stream: int) -> int:
-        return port * self._streams + stream // self._around.get(port, 1)
-
-    def _of_stream(self, kind: Variant, s: int) -> Variant:
-        demands = tuple((self._port(port, s), cycles) for port, cycles in kind.demands)
-        return replace(of_block(kind, s * self._cells), engine=kind.engine + s * self._engines, demands=demands)
-
-    def has_room(self, stream: int, number: int) -> bool:
-        """Returns whether a task of a stream can be issued by present knowledge."""
-        engine = self.table[number * self._streams + stream].engine
-        if self.free[engine] < NEVER:
-            return True
-        queued = len(self._waiting[engine]) + len(self._pending[engine])
-        return queued < self.queues[engine] or bool(self._waiting[engine])
-
-    def issue_of(self, stream: int, number: int) -> None:
-        """Issues a task of a stream."""
-        self.now, self._blocker = self._nows[stream], self._blockers[stream]
-        self.tasks[stream].append(len(self.numbers))
-        self.issue(number * self._streams + stream)
-        self._nows[stream], self._blockers[stream] = self.now, self._blocker
-
-    def over_of(self, stream: int) -> int | None:
-        """Returns when all tasks of a stream are complete, with their results; None if unknown."""
-        count, latest = self._known[stream]
-        tasks = self.tasks[stream]
-        while count < len(tasks) and self.ends[tasks[count]] < NEVER:
-            latest = max(latest, self.ends[tasks[count]] + self.table[self.numbers[tasks[count]]].latency)
-            count += 1
-        self._known[stream] = count, latest
-        return latest if count == len(tasks) else None
-
-    def begin_of(self, stream: int, at: int) -> None:
-        """Issues no further task of a stream before a moment."""
-        self._nows[stream], self._blockers[stream] = at, NOBODY
-
-    def next_event(self) -> int:
-        """Returns when the next task requests ports or its last request completes."""
-        return self._next()
-
-    def step(self) -> None:
-        """Advances the ports to their next event."""
-        self._step()
-
-    def _issued(self, engine: int) -> int:
-        return self._nows[engine // self._engines]
 
 
 class CoreTask(msgspec.Struct, frozen=True):
@@ -169,19 +32,6 @@ class CoreTask(msgspec.Struct, frozen=True):
     number: int
     resident: int
     place: Place
-
-
-class CoreResult(msgspec.Struct):
-    """The tasks of one core, as `Clocks` has them."""
-
-    numbers: list[int]
-    starts: list[int]
-    ends: list[int]
-    stalls: list[TaskStall]
-    free: list[int]
-    units: list[int]
-    latencies: list[int]
-    users: Mapping[int, object] = {}
 
 
 class AllCores:
@@ -202,8 +52,8 @@ class AllCores:
         kinds = [of_block(v.replay, n * self._cells) for v in program.variants for n in range(residents)]
         bursts = [port.burst_cycles for port in program.ports]
         queues = [residents * tasks for tasks in machine.queues]
-        self.clocks = StreamClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users, working,
-                                   machine.longest_preload)  # fmt: skip
+        self.clocks = StreamClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users,
+                                   [1] * working, machine.longest_preload)  # fmt: skip
 
     def _waves_of(self, core: int) -> list[list[CoreTask]]:
         """Returns the waves of blocks of a core, in which it issues the tasks of its blocks in turn."""
@@ -312,26 +162,7 @@ class AllCores:
 
     def result(self, stream: int = 0) -> tuple[CoreResult, list[Place]]:
         """Returns the tasks of one core."""
-        clocks, count = self.clocks, len(self.streams)
-        tasks = clocks.tasks[stream]
-        rows = {task: row for row, task in enumerate(tasks)}
-        engines, cells = len(clocks.free) // count, clocks.cell_count // count
-        stalls = [
-            replace(
-                stall, task=rows[stall.task], engine=stall.engine % engines,
-                cell=stall.cell // count if stall.cause == "port" else stall.cell % cells if stall.cell >= 0 else stall.cell,
-                by=stall.by % engines if stall.cause == "issue" and stall.by >= 0 else stall.by // count if stall.by >= 0 else stall.by,
-            )
-            for stall in clocks.stalls if stall.task in rows
-        ]  # fmt: skip
-        numbers = [clocks.numbers[task] // count for task in tasks]
-        latencies = [clocks.table[clocks.numbers[task]].latency for task in tasks]
-        units = [clocks.table[clocks.numbers[task]].engine % engines for task in tasks]
-        free = clocks.free[stream * engines : (stream + 1) * engines]
-        found = CoreResult(
-            numbers, [clocks.starts[t] for t in tasks], [clocks.ends[t] for t in tasks], stalls, free, units, latencies
-        )
-        return found, [task.place for wave in self.streams[stream] for task in wave]
+        return self.clocks.result(stream), [task.place for wave in self.streams[stream] for task in wave]
 
 
-__all__ = ["MAX_OF_ALL", "AllCores", "CoreResult"]
+__all__ = ["MAX_OF_ALL", "AllCores"]

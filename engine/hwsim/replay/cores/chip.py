@@ -20,7 +20,8 @@ from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
 from .residency import Residency, residency_of
-from .waves import Change, Launch, WaveReplay, busy_cores, grid_of, has_equal_blocks, has_grid, of_block
+from .streams import of_block
+from .waves import Change, Launch, WaveReplay, busy_cores, grid_of, has_equal_blocks, has_grid
 
 
 class ChipRun(msgspec.Struct, frozen=True, eq=False):
@@ -78,7 +79,8 @@ class _ChipReplay:
 
     def run(self, most_of_all: int) -> ChipRun:
         program = self._program
-        burst, reasons = law_of(program, self._clocks, self._max_tasks)
+        law = law_of(program, self._clocks, self._max_tasks)
+        burst, reasons = law.burst, law.reasons
         is_equal = all(map(_are_equal, program.tree))
         if not is_equal:
             reasons = (*reasons, "blocks differ")
@@ -88,17 +90,22 @@ class _ChipReplay:
         is_small = 0 < working * sum(self._counts.values()) <= most_of_all
         if reasons and is_small:
             return self._all_cores()
-        replay, simulated = self._replayed(self._clocks, burst=0 if reasons else burst)
+        replay, simulated = self._replayed(self._clocks, PortLaw() if reasons else law)
         launches = tuple(replay.launches)
         waves = [wave for launch in launches for wave in launch.waves]
         if is_equal and all(cores == 1 for wave in waves for cores in wave.cores):
             return self._result(simulated, launches, simulated.cycles)
         if any(r.more for r in simulated.repeats) and burst:
             reasons = (*reasons, "triangular loops")
-        if burst and any(len(set(wave.cores)) > 1 for wave in waves):
+        if not replay.is_split:
             reasons = (*reasons, "the cores of the last wave hold different numbers of blocks")
-        if self._core.dispatch == "first_free" and (program.machine.cores - 1) * burst > replay.shortest:
-            reasons = (*reasons, "blocks are too short for a fixed order of the cores")
+        if self._core.dispatch == "first_free" and self._residents == 1 and burst:
+            if (law.together - 1) * burst > replay.shortest:
+                reasons = (*reasons, "blocks are too short for a fixed order of the cores")
+            elif law.together < program.machine.cores and any(
+                launch.blocks % program.machine.cores for launch in launches
+            ):
+                reasons = (*reasons, "groups of cores take a number of blocks that depends on time")
         if not reasons:
             return self._result(simulated, launches, simulated.cycles + replay.later)
         if is_small:
@@ -114,10 +121,10 @@ class _ChipReplay:
         )
 
     def _replayed(
-        self, clocks: Clocks, *, burst: int = 0, least: bool = False, change: Change | None = None
+        self, clocks: Clocks, law: PortLaw, *, least: bool = False, change: Change | None = None
     ) -> tuple[WaveReplay, Simulated]:
         replay = WaveReplay(self._program, clocks, self._max_tasks, watches=self._watches, core=self._core, residents=self._residents,
-                            burst=burst, least=least, change=change)  # fmt: skip
+                            burst=law.burst, together=law.together, least=least, change=change)  # fmt: skip
         return replay, replay.simulated()
 
     def _all_cores(self) -> ChipRun:
@@ -143,7 +150,7 @@ class _ChipReplay:
     def _exclusive(self, change: Change, *, least: bool) -> int:
         """Returns the cycles of changed tasks, which share no ports."""
         clocks = Clocks([], self._clocks.queues, self._clocks.cell_count, self._program.machine.longest_preload)
-        return self._replayed(clocks, least=least, change=change)[1].cycles
+        return self._replayed(clocks, PortLaw(), least=least, change=change)[1].cycles
 
 
 class SerialWork:
@@ -186,12 +193,22 @@ class SerialWork:
         return found
 
 
-def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> tuple[int, tuple[str, ...]]:
-    """Returns the cycles of a burst at the ports that cores share, 0 if no port delays them; and why the law does not hold for them."""
+class PortLaw(msgspec.Struct, frozen=True):
+    """The cycles of a burst at the ports that cores share, 0 if no port delays them; the cores that share one; why the law of `waves` does
+    not hold for them.
+    """
+
+    burst: int = 0
+    together: int = 1
+    reasons: tuple[str, ...] = ()
+
+
+def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> PortLaw:
+    """Returns what the law of `waves` says about the ports of a program that delay its tasks."""
     crowds, ports = crowds_of(program), program.ports
     shared = [port for port in clocks.users if port in crowds]
     if not shared:
-        return 0, ()
+        return PortLaw()
     reasons: list[str] = []
     bursts = {ports[port].burst_cycles for port in shared}
     if len(bursts) > 1:
@@ -201,16 +218,16 @@ def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> tuple[int, t
     cut = sorted({ports[port].name for port, cycles in demands if cycles % ports[port].burst_cycles})
     if cut:
         reasons.append(f"requests are no whole bursts: {', '.join(cut)}")
-    crossed = [ports[port].name for port in shared if len(clocks.users[port]) > 1]
-    if crossed:
-        reasons.append(f"several engines of a core share a port with other cores: {', '.join(crossed)}")
     own = [ports[port].name for port in clocks.users if port not in crowds]
     if own:
         reasons.append(f"engines of a core wait for each other at its own ports: {', '.join(own)}")
-    cores = program.machine.cores
-    if any(crowds[port] < cores for port in shared):
-        reasons.append("groups of cores share ports")
-    return max(bursts), tuple(reasons)
+    around = {crowds[port] for port in shared}
+    if len(around) > 1:
+        reasons.append("ports of groups of cores and ports of more cores delay tasks")
+    elif around != {program.machine.cores} and any(len(clocks.users[port]) > 1 for port in shared):
+        # With fewer cores in a last wave, the order of engines at a port may be worse for the others.
+        reasons.append("several engines of a core use a port of a group of cores")
+    return PortLaw(max(bursts), max(around), tuple(reasons))
 
 
 def _are_equal(node: TaskNode) -> bool:

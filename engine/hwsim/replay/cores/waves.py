@@ -8,10 +8,10 @@ Blocks are equal, so cores differ only in how many they run: each wave has block
 blocks at a time. It issues each task of a block for all of them, one after the other: each block has cells and places in the queues of
 its own, all share the engines.
 
-The law of `crowd.CrowdPort` is exact if each core has at most one engine at each shared port, bursts have one length, and no other ports
-delay tasks. By induction over the grants: core i is granted each burst i bursts after the first core; times are maxima and sums of
-grants and constants, so a request of core i is made at most i bursts after that of the first core, and not before it; so it waits when its
-turn comes. Otherwise the run is bounded from both sides.
+The law of `crowd.CrowdPort` is exact if bursts have one length and no other ports delay tasks: a port is granted engine by engine, each
+on one core after the other. By induction over the grants: core i is granted each burst i bursts after the first core; times are maxima and
+sums of grants and constants, so a request of core i is made at most i bursts after that of the first core, and not before it; so it waits
+when its turn comes. The same holds for a class of cores after another one (`mixed_wave`). Otherwise the run is bounded from both sides.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ..clocks import NEVER, Clocks, Variant
 from ..recurrence import recurrence_of
 from ..shared_ports import SharedClocks
-from ..steady import SHORT, Replay
+from ..steady import SHORT, Replay, crowds_of, most_tasks
 from .later_core import LaterClocks, LaterCore
+from .mixed_wave import MOST, WaveTasks, replay_mixed
+from .streams import of_block
 
 Change = Callable[[Variant], Variant]
 
@@ -113,13 +115,13 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 class WaveReplay(Replay):
-    """A replay of the first core. `burst` are the cycles of a burst at shared ports, if the law holds. `least` leaves out blocks that
-    only a part of the cores of a wave have, if the wave has other blocks; else all cores of the wave have them.
-    Tasks are changed by `change`.
+    """A replay of the first core. `burst` are the cycles of a burst at shared ports of `together` cores, if the law holds. `least` leaves
+    out blocks that only a part of the cores of a wave have, if the wave has other blocks; else all cores of the wave have them. Tasks are
+    changed by `change`.
     """
 
     def __init__(self, program: TaskProgram, clocks: Clocks, max_tasks: int, *, watches: bool, core: Level, residents: int,
-                 burst: int = 0, least: bool = False, change: Change | None = None) -> None:  # fmt: skip
+                 burst: int = 0, together: int = 1, least: bool = False, change: Change | None = None) -> None:  # fmt: skip
         super().__init__(program, clocks, max_tasks, watches=watches)
         self.recording.residents, self.recording.cells = residents, len(program.places.of_cell)
         self.launches: list[Launch] = []
@@ -130,8 +132,14 @@ class WaveReplay(Replay):
         self.shortest = NEVER
         """The cycles of the shortest wave, if blocks do not overlap."""
         self._core, self._residents, self._burst, self._least = core, residents, burst, least
+        self._together = together
         self._change = change
         self._cores: tuple[int, ...] = ()
+        self.is_split = True
+        """Whether all waves in which some cores hold more blocks than others were replayed as two classes."""
+        # The tasks of a block that is not replayed yet, and the last wave as two classes, with the row of its first task.
+        self._held: list[int] | None = None
+        self._mixed: tuple[int, WaveTasks] | None = None
         # Where the present launch began, and its present block.
         self._first = self._since = self._begun = 0
 
@@ -166,12 +174,17 @@ class WaveReplay(Replay):
     def _launch(self, launch: Launch, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int],
                 node: TaskLoop | None) -> None:  # fmt: skip
         found = self.recording
-        found.clocks.begin(self.later if self.launches else 0)
+        found.clocks.begin_launch(self.later if self.launches else 0)
         self._first, self._since = len(found.places), found.clocks.now
         self.launches.append(launch)
-        self.ends = []
-        for wave in launch.waves:
+        self.ends, self._mixed = [], None
+        for number, wave in enumerate(launch.waves):
             most = wave.cores[0]
+            if self._burst and wave.cores[-1] < most:
+                if number == len(launch.waves) - 1 and self._splits(wave, nodes):
+                    self._mixed_wave(wave, nodes, at, like, node)
+                    continue
+                self.is_split = False
             cores = tuple(n for n in wave.cores if n == most) if self._least else (most,) * len(wave.cores)
             self._waves(replace(wave, cores=cores), nodes, at, like, node)
             self.ends.append((len(self.recording.places), most))
@@ -203,6 +216,38 @@ class WaveReplay(Replay):
             i += 1
         del path[depth:]
 
+    def _splits(self, wave: Wave, nodes: tuple[TaskNode, ...]) -> bool:
+        """Returns whether a last wave with two classes of cores begins when all before is complete, and is short."""
+        machine = self.program.machine
+        is_clean = wave.count == 1 and not machine.longest_preload
+        if self._core.dispatch == "persistent" and wave.first > 0:
+            return False
+        is_short = most_tasks(nodes) * sum(wave.cores) <= MOST * max(wave.cores)
+        return is_clean and is_short and self._together == machine.cores
+
+    def _mixed_wave(self, wave: Wave, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int],
+                    node: TaskLoop | None) -> None:  # fmt: skip
+        """Replays a wave in which the first cores hold more blocks than the others."""
+        found, clocks, watches = self.recording, self.recording.clocks, self._watches
+        assert isinstance(clocks, SharedClocks)
+        row, first, others = len(found.places), wave.cores[-1], wave.cores[0] - wave.cores[-1]
+        held = len(wave.cores), sum(1 for cores in wave.cores if cores > first)
+        self._watches, self._held = False, []
+        self._waves(wave, nodes, at, like, node)
+        self._watches, numbers, self._held = watches, self._held, None
+        self._learn(max(numbers, default=0))
+        kinds = [[self._residents * number + n for number in numbers for n in range(blocks)] for blocks in held]
+        # When the first core of the second class begins, in the time of the first core.
+        late = self._core_at(row, first * self._burst) - self._finished(row) if row > self._first else 0
+        begins = clocks.now, clocks.now + late
+        tasks = replay_mixed(
+            clocks, crowds_of(self.program), self.program.machine.longest_preload, kinds, (first, others), begins
+        )
+        self._mixed = row, tasks
+        own = tasks.results[0]
+        clocks.extend(own.numbers, own.starts, own.ends, own.stalls, tasks.dones[0], own.free)
+        self.ends.append((len(found.places), first))
+
     def _begin(self, cycles: int, *, between: bool) -> None:
         clocks = self.recording.clocks
         clocks.begin(cycles)
@@ -214,28 +259,68 @@ class WaveReplay(Replay):
     @property
     def later(self) -> int:
         """The cycles from the end of the present launch on the first core to its end on the last one that runs it."""
-        first, found, clocks = self._first, self.recording, self.recording.clocks
-        inside = [r for r in found.repeats if r.first >= first]
-        own = clocks.finish() + sum(r.omitted for r in inside)
-        if self._burst == 0 or not isinstance(clocks, SharedClocks):
+        if self._burst == 0 or not isinstance(self.recording.clocks, SharedClocks):
             return 0
-        known = clocks.table, clocks.queues, clocks.cell_count, self.program.machine.longest_preload
-        last = own
+        last = own = self._finished(len(self.recording.places))
         for until, cores in self.ends:
             if cores > 1:
-                other = LaterClocks(*known, frozenset(clocks.users))
-                other.now = self._since
-                core = LaterCore(other, clocks.numbers, clocks.dones, self.begins, (cores - 1) * self._burst)
-                last = max(last, core.run(inside, first, until))
+                last = max(last, self._core_at(until, (min(cores, self._together) - 1) * self._burst))
+        if self._mixed is not None:
+            cores = self.launches[-1].waves[-1].cores
+            last = max(
+                last, self._core_at(self._mixed[0], (cores[0] - 1) * self._burst, of_second=cores[-1] * self._burst)
+            )
         return last - own
 
-    def _issue(self, number: int) -> None:
+    def _finished(self, until: int) -> int:
+        """Returns when the first core has completed the rows up to `until`, exclusive, of the present launch, in real time."""
+        skipped = sum(r.omitted for r in self.recording.repeats if r.first >= self._first)
+        over = self.recording.clocks.over_by(until)
+        assert over is not None
+        return over + skipped
+
+    def _core_at(self, until: int, later: int, *, of_second: int | None = None) -> int:
+        """Returns when a core that is granted each burst so much later has completed the rows up to `until` of the present launch. If it is
+        of the second class of the last wave, whose first core is granted bursts `of_second` later, it runs the tasks of that too.
+        """
+        clocks, first = self.recording.clocks, self._first
+        assert isinstance(clocks, SharedClocks)
+        numbers, dones = clocks.numbers, clocks.dones
+        if of_second is not None and self._mixed is not None:
+            row, wave = self._mixed
+            numbers = [*numbers[:row], *wave.results[1].numbers]
+            dones = {
+                **{n: done for n, done in dones.items() if n < row},
+                **{row + n: done - of_second for n, done in wave.dones[1].items()},
+            }
+            until = len(numbers)
+        other = LaterClocks(
+            clocks.table,
+            clocks.queues,
+            clocks.cell_count,
+            self.program.machine.longest_preload,
+            frozenset(clocks.users),
+        )
+        other.now = self._since
+        core = LaterCore(other, numbers, dones, self.begins, later)
+        return core.run([r for r in self.recording.repeats if r.first >= first], first, until)
+
+    def _learn(self, number: int) -> None:
+        """Adds the variants of the program up to this one to the clocks, one for each block that a core holds."""
         found, clocks, residents = self.recording, self.recording.clocks, self._residents
         if residents * number >= len(clocks.table):
             known = len(clocks.table) // residents
             for variant in self.program.variants[known:]:
                 timed = self._change(variant.replay) if self._change else variant.replay
                 clocks.table.extend(of_block(timed, n * found.cells) for n in range(residents))
+
+    def _issue(self, number: int) -> None:
+        found, clocks, residents = self.recording, self.recording.clocks, self._residents
+        if self._held is not None:
+            self._held.append(number)
+            found.places += [tuple(found.path)] * len(self._cores)
+            return
+        self._learn(number)
         for n, cores in enumerate(self._cores):
             clocks.cores = cores
             clocks.issue(residents * number + n)
@@ -244,13 +329,3 @@ class WaveReplay(Replay):
 
 def has_grid(node: TaskNode) -> bool:
     return isinstance(node, TaskLoop) and (node.grid or any(map(has_grid, node.children)))
-
-
-def of_block(variant: Variant, cells: int) -> Variant:
-    """Returns the variant with its cells so many later."""
-    return replace(
-        variant,
-        reads=tuple(cell + cells for cell in variant.reads),
-        writes=tuple(cell + cells for cell in variant.writes),
-        preloads=tuple((cell + cells, cycles) for cell, cycles in variant.preloads),
-    )

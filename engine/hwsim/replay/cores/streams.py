@@ -1,0 +1,136 @@
+"""Clocks of several cores that share ports, each of which issues its tasks in order (a stream)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from ..clocks import NEVER, NOBODY, Clocks, TaskStall, Variant
+from ..shared_ports import SharedClocks
+
+
+class CoreResult(msgspec.Struct):
+    """The tasks of one core, as `Clocks` has them."""
+
+    numbers: list[int]
+    starts: list[int]
+    ends: list[int]
+    stalls: list[TaskStall]
+    free: list[int]
+    units: list[int]
+    latencies: list[int]
+    users: Mapping[int, object] = {}
+
+
+class StreamClocks(SharedClocks):
+    """Clocks of several cores, each of which issues its tasks in order. The variants, engines and ports of a core have numbers of their
+    own: variant n of core s is n * streams + s, and so for engines: a port is granted engine by engine, each on one core after the other.
+
+    `crowds` are the cores around each port. If it `folds`, core s stands for `weights[s]` equal ones, and all ports are common to all.
+    """
+
+    def __init__(self, kinds: Sequence[Variant], queues: Sequence[int], cells: int, bursts: Sequence[int], crowds: Mapping[int, int],
+                 users: Mapping[int, Collection[int]], weights: Sequence[int], preload: int, *, folds: bool = False) -> None:  # fmt: skip
+        streams = self._streams = len(weights)
+        self._cells, self._weights = cells, weights
+        # The streams in one instance of a port.
+        self._around = dict.fromkeys(crowds, streams) if folds else crowds
+        every = [self._of_stream(kind, s) for kind in kinds for s in range(streams)]
+        mine: dict[int, set[int]] = {}
+        for port, engines in users.items():
+            for s in range(streams):
+                mine.setdefault(self._port(port, s), set()).update(e * streams + s for e in engines)
+        long = [bursts[port // streams] for port in range(len(bursts) * streams)]
+        folded = {port * streams: cores for port, cores in crowds.items()} if folds else None
+        each = [tasks for tasks in queues for _ in range(streams)]
+        super().__init__(every, each, cells * streams, long, mine, preload, folded)
+        self._nows = [0] * streams
+        self._blockers = [NOBODY] * streams
+        self.tasks: list[list[int]] = [[] for _ in range(streams)]
+        # How many tasks of each stream are known to be complete, and when.
+        self._known = [(0, 0)] * streams
+
+    def _port(self, port: int, stream: int) -> int:
+        return port * self._streams + stream // self._around.get(port, 1)
+
+    def _of_stream(self, kind: Variant, s: int) -> Variant:
+        demands = tuple((self._port(port, s), cycles) for port, cycles in kind.demands)
+        return replace(of_block(kind, s * self._cells), engine=kind.engine * self._streams + s, demands=demands)
+
+    def has_room(self, stream: int, number: int) -> bool:
+        """Returns whether a task of a stream can be issued by present knowledge."""
+        engine = self.table[number * self._streams + stream].engine
+        if self.free[engine] < NEVER:
+            return True
+        queued = len(self._waiting[engine]) + len(self._pending[engine])
+        return queued < self.queues[engine] or bool(self._waiting[engine])
+
+    def issue_of(self, stream: int, number: int) -> None:
+        """Issues a task of a stream."""
+        self.now, self._blocker, self.cores = self._nows[stream], self._blockers[stream], self._weights[stream]
+        self.tasks[stream].append(len(self.numbers))
+        self.issue(number * self._streams + stream)
+        self._nows[stream], self._blockers[stream] = self.now, self._blocker
+
+    def over_of(self, stream: int) -> int | None:
+        """Returns when all tasks of a stream are complete, with their results; None if unknown."""
+        count, latest = self._known[stream]
+        tasks = self.tasks[stream]
+        while count < len(tasks) and self.ends[tasks[count]] < NEVER:
+            latest = max(latest, self.ends[tasks[count]] + self.table[self.numbers[tasks[count]]].latency)
+            count += 1
+        self._known[stream] = count, latest
+        return latest if count == len(tasks) else None
+
+    def begin_of(self, stream: int, at: int) -> None:
+        """Issues no further task of a stream before a moment."""
+        self._nows[stream], self._blockers[stream] = at, NOBODY
+
+    def continue_idle(self, clocks: Clocks) -> None:
+        """Begins the first stream where clocks, whose tasks are complete, stand."""
+        for engine, free in enumerate(clocks.free):
+            self.free[engine * self._streams] = free
+            self._skipped[engine * self._streams] = dict(clocks._skipped[engine])
+
+    def next_event(self) -> int:
+        """Returns when the next task requests ports or its last request completes."""
+        return self._next()
+
+    def step(self) -> None:
+        """Advances the ports to their next event."""
+        self._step()
+
+    def result(self, stream: int) -> CoreResult:
+        """Returns the tasks of one core."""
+        count, tasks = self._streams, self.tasks[stream]
+        rows = {task: row for row, task in enumerate(tasks)}
+        stalls = [
+            replace(
+                stall, task=rows[stall.task], engine=stall.engine // count,
+                cell=stall.cell // count if stall.cause == "port" else stall.cell % self._cells if stall.cell >= 0 else stall.cell,
+                by=stall.by // count if stall.by >= 0 else stall.by,
+            )
+            for stall in self.stalls if stall.task in rows
+        ]  # fmt: skip
+        numbers = [self.numbers[task] // count for task in tasks]
+        kinds = [self.table[self.numbers[task]] for task in tasks]
+        return CoreResult(numbers, [self.starts[t] for t in tasks], [self.ends[t] for t in tasks], stalls, self.free[stream::count],
+                          [kind.engine // count for kind in kinds], [kind.latency for kind in kinds])  # fmt: skip
+
+    def _issued(self, engine: int) -> int:
+        return self._nows[engine % self._streams]
+
+
+def of_block(variant: Variant, cells: int) -> Variant:
+    """Returns the variant with its cells so many later."""
+    return replace(
+        variant,
+        reads=tuple(cell + cells for cell in variant.reads),
+        writes=tuple(cell + cells for cell in variant.writes),
+        preloads=tuple((cell + cells, cycles) for cell, cycles in variant.preloads),
+    )
+
+
+__all__ = ["CoreResult", "StreamClocks", "of_block"]
