@@ -103,7 +103,8 @@ def is_eager(node: ast.AST) -> bool:
     if not isinstance(node, ast.FunctionDef) or not any(_is_jit(decorator) for decorator in node.decorator_list):
         return False
     inner = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef) and part is not node]
-    own = (part for part in ast.walk(node) if not any(part in ast.walk(function) for function in inner))
+    of_others = {part for function in inner for part in ast.walk(function)}
+    own = (part for part in ast.walk(node) if part not in of_others)
     return not any(map(is_script, inner)) and any(isinstance(part, ast.With) and _launches(part) for part in own)
 
 

@@ -40,6 +40,8 @@ class _Seeker(ScheduleDialect):
     def __init__(self, reader: TEReader, wanted: NestedProgram, given: Mapping[str, Any]) -> None:
         super().__init__(reader)
         self.wanted = wanted
+        self._called = wanted.called
+        self._is_eager = wanted.is_eager
         parameters = {need.name for need in wanted.needs}
         reader.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
         reader.device.given = {**given}
@@ -48,7 +50,7 @@ class _Seeker(ScheduleDialect):
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
-        if node in self.wanted.called or (self.wanted.is_eager and node is self.wanted.node):
+        if node in self._called or (self._is_eager and node is self.wanted.node):
             self.scopes[node] = run.scope
         if not self.wanted.is_script:
             return super().definition(run, node)
@@ -85,7 +87,7 @@ class _Seeker(ScheduleDialect):
         if self.run.source.owner(node) is not self.run.source:
             return False
         first = getattr(node, "lineno", 0)
-        functions = (outer for outer in self.wanted.called if not isinstance(outer, ast.ClassDef))
+        functions = (outer for outer in self._called if not isinstance(outer, ast.ClassDef))
         return any(outer.lineno <= first <= (outer.end_lineno or 0) for outer in functions)
 
     def _is_around(self, run: Evaluator) -> bool:
