@@ -82,7 +82,8 @@ def with_kernel_text(notebook: Notebook, text: str) -> Notebook:
     """The notebook with another text of its kernel."""
     cell = workload_cell(notebook.document)
     assert cell is not None
-    return evaluate(replace_cell(notebook.document, cell, text), notebook)
+    parsed = read_statements(text).parsed
+    return evaluate(replace_cell(notebook.document, cell, text), notebook, parsed=None if parsed.notes else parsed)
 
 
 __all__ = [
