@@ -211,12 +211,69 @@ def ascend_slots(page: Page) -> Iterator[str]:
     yield "two slots: the loop is T.Pipelined, and the compiler sets the waits"
 
 
-TILES = {"tile_stages": tile_stages, "tile_swizzle": tile_swizzle, "ascend_slots": ascend_slots}
+def ascend_round_trip(page: Page) -> Iterator[str]:
+    paste(page, THROUGH_UB)
+    page.get_by_role("button", name="Open", exact=True).click()
+    simulated(page)
+    yield "a GEMM whose tile of A goes through the unified buffer"
+    choose(page, "A_L1_copy", "Copy directly")
+    simulated(page)
+    yield "the tile goes from global memory to L1"
+    choose(page, "A_L1_copy", "Copy ahead…")
+    page.keyboard.press("Enter")
+    simulated(page)
+    yield "and runs ahead"
+
+
+TILES = {
+    "ascend_round_trip": ascend_round_trip,
+    "tile_stages": tile_stages,
+    "tile_swizzle": tile_swizzle,
+    "ascend_slots": ascend_slots,
+}
 EXAMPLES = Path(tilewright.__file__).parents[1] / "static" / "examples"
 SERIAL_CORES = (
     (EXAMPLES / "ascend_gemm_cores.py").read_text().replace("T.Pipelined(K // K_L1, num_stages=2)", "T.serial(K // K_L1)")
     .partition('sch.double_buffer("A_L0_copy")')[0]
 )  # fmt: skip
+THROUGH_UB = """# %% machine
+import tilewright
+
+machine = tilewright.machine("ascend-910b")
+
+# %% workload
+import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(out_idx=[-1])
+def gemm(M, N, K, block_M=128, block_N=128, block_K=128, dtype="float16", accum_dtype="float"):
+    m_num, n_num = M // block_M, N // block_N
+
+    @T.prim_func
+    def main(A: T.Tensor((M, K), dtype), B: T.Tensor((K, N), dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(m_num * n_num, threads=2, is_npu=True) as (cid):
+            bx = cid // n_num
+            by = cid % n_num
+            A_ub = T.alloc_ub((block_M, block_K), dtype)
+            A_L1 = T.alloc_L1((block_M, block_K), dtype)
+            B_L1 = T.alloc_L1((block_K, block_N), dtype)
+            C_L0 = T.alloc_L0C((block_M, block_N), accum_dtype)
+            for k in T.serial(K // block_K):
+                T.copy(A[bx * block_M, k * block_K], A_ub)
+                T.copy(B[k * block_K, by * block_N], B_L1)
+                T.copy(A_ub, A_L1)
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
+            T.copy(C_L0, C[bx * block_M, by * block_N])
+
+    return main
+
+
+main = gemm(M=256, N=256, K=512)
+
+# %% schedule
+sch = tilewright.Schedule(main)
+"""
 TRANSPOSED = """# %% machine
 import tilewright
 

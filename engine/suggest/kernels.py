@@ -8,7 +8,7 @@ from ..adopt import KernelError, KernelText, KernelValue, read_statements, requi
 from ..adopt.kernels.layouts import PADDED
 from ..explore.space.model import require_same_parameters
 from ..hwsim.tile_layouts import matrix_unit
-from ..ir import BufferLoad, PrimFunc, TilewrightError, build, walk
+from ..ir import Block, BufferLoad, PrimFunc, TilewrightError, build, walk
 from ..ir import dtype as dt
 from ..lint.subject import Subject
 from ..prove import tested
@@ -83,6 +83,34 @@ def laid_out(subject: Subject) -> Iterator[RuleProposal]:
             )
 
 
+def ahead(subject: Subject) -> Iterator[RuleProposal]:
+    """Requires a TileLang kernel without schedule calls. Writes `T.Pipelined` with two stages for a serial loop whose copies can run ahead,
+    so that each tile has two slots."""
+    if subject.kernel is None:
+        return
+    statements = read_statements(subject.kernel.text)
+    for realize in subject.leaf_blocks():
+        name = realize.block.name
+        if _loads_memory(realize.block):
+            after = _edited(subject, lambda name=name: statements.with_slots(name, 2))
+            if after is not None:
+                yield RuleProposal(f"Run {name} ahead, with two slots", after)
+
+
+def direct(subject: Subject) -> Iterator[RuleProposal]:
+    """Requires a TileLang kernel without schedule calls. Removes a buffer that one copy fills only for another copy: on an AI core from
+    global memory by the unified buffer to L1, or by registers to shared memory."""
+    if subject.kernel is None:
+        return
+    statements = read_statements(subject.kernel.text)
+    for realize in subject.leaf_blocks():
+        name, written = realize.block.name, realize.block.writes
+        if subject.is_copy(name) and written:
+            after = _edited(subject, lambda name=name: statements.without_stop(name))
+            if after is not None:
+                yield RuleProposal(f"Copy to {written[0].buffer.name} directly", after)
+
+
 def reordered(subject: Subject) -> Iterator[RuleProposal]:
     """Requires a TileLang kernel without schedule calls. Moves a copy from global memory in front of the statements above it, as far as
     none of them depends on it."""
@@ -90,7 +118,7 @@ def reordered(subject: Subject) -> Iterator[RuleProposal]:
         return
     for realize in subject.leaf_blocks():
         name = realize.block.name
-        if not any(isinstance(n, BufferLoad) and n.buffer.scope == "global" for n in walk(realize.block.body)):
+        if not _loads_memory(realize.block):
             continue
         text, passed = subject.kernel.text, 0
         while True:
@@ -99,6 +127,10 @@ def reordered(subject: Subject) -> Iterator[RuleProposal]:
                 break
             text, passed = after.text, passed + 1
             yield RuleProposal(f"{name} {passed} statement{'s' * (passed > 1)} earlier", after)
+
+
+def _loads_memory(block: Block) -> bool:
+    return any(isinstance(n, BufferLoad) and n.buffer.scope == "global" for n in walk(block.body))
 
 
 def _edited(subject: Subject, edit: Callable[[], str]) -> Subject | None:

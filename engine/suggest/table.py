@@ -9,7 +9,7 @@ from ..hwsim import Machine, Report, simulate
 from ..lint import LINTS, LintFinding
 from ..lint.subject import Simulate, Subject
 from ..schedule import Schedule
-from .kernels import laid_out, reordered, revalued
+from .kernels import ahead, direct, laid_out, reordered, revalued
 from .overlap import double_buffered, pipelined
 from .places import inlined, moved, placed_elsewhere
 from .rule import MIN_GAIN, Rule, Suggestion
@@ -20,6 +20,8 @@ from .whole import scheduled
 KERNEL_RULES: tuple[Rule, ...] = (
     Rule("kernel-value", "Another value of the kernel", revalued),
     Rule("kernel-layout", "Another layout of a shared buffer", laid_out),
+    Rule("kernel-slots", "Copy ahead", ahead),
+    Rule("kernel-copy", "Copy directly", direct),
     Rule("kernel-order", "Copy earlier", reordered),
 )
 """Edits of a TileLang kernel's text, in place of the calls of the other rules."""

@@ -19,6 +19,7 @@ KERNEL_EDITS = (
     "kernel_scope",
     "kernel_slots",
     "kernel_layout",
+    "kernel_direct",
     "kernel_policy",
     "kernel_order",
 )
@@ -62,6 +63,8 @@ def kernel_edited(notebook: Notebook, method: str, handle: Handle, arguments: Ma
             text = statements.with_slots(handle, slots)
         case "kernel_layout", str(), {"buffer": str(buffer), "layout": str(layout)}:
             text = statements.with_layout(buffer, layout)
+        case "kernel_direct", str(), {}:
+            text = statements.without_stop(handle)
         case "kernel_policy", str(), {"policy": str(policy)}:
             text = statements.with_policy(handle, policy)
         case "kernel_order", str(), {"side": "earlier" | "later" as side}:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....engine.adopt.kernels.literals import STAGES
 from ....engine.adopt.kernels.statements import ALLOCATIONS, POLICIES
-from ....engine.ir import Block, BufferLoad, For, IntImm, SeqStmt, walk
-from .entry import Chip, Choice, Field, MenuGroup, MenuItem, field
+from ....engine.ir import Block, BufferLoad, BufferStore, For, IntImm, SeqStmt, walk
+from .entry import Chip, Choice, Field, MenuGroup, MenuItem, field, no_fields
 from .facts import Facts
 
 PANEL = 10
@@ -71,6 +71,14 @@ def no_copy(_: Facts, block: Block) -> str:
     return "" if is_tile and loads else "it copies no tile from global memory"
 
 
+def is_no_second_copy(_: Facts, block: Block) -> str:
+    body = block.body
+    is_copy = (
+        isinstance(body, BufferStore) and isinstance(body.value, BufferLoad) and body.value.buffer.scope != "global"
+    )
+    return "" if is_copy else "it copies no buffer of the kernel"
+
+
 def policy_fields(_: Facts, __: Block) -> list[Field]:
     return [field("policy", "Warps", "choice", POLICIES[0], POLICIES)]
 
@@ -97,5 +105,6 @@ BLOCK_GROUP = MenuGroup("Kernel text", (
     MenuItem("kernel_order", "Order…", "1", "before the statement above it, or after the one below", order_fields, is_alone),
     MenuItem("kernel_scope", "Memory…", "2", "allocate its buffer in shared memory or registers", scope_fields, no_buffer),
     MenuItem("kernel_slots", "Copy ahead…", "4", "several slots in its loop: a double buffer", slots_fields, no_copy),
+    MenuItem("kernel_direct", "Copy directly", "5", "from where the buffer that it copies is filled", no_fields, is_no_second_copy),
     MenuItem("kernel_policy", "Warps…", "3", "divide the product among warps", policy_fields, no_product),
 ))  # fmt: skip

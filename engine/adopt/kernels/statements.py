@@ -312,6 +312,47 @@ class KernelStatements:
                             Refusal("bad-operand", f"{buffer} is {operand} of T.gemm", found=allocation, expected=needs)
                         )
 
+    def without_stop(self, block: str) -> str:
+        """Return the text in which a copy reads what another copy put into its source, which nothing else uses: `T.copy(A, part)` and
+        `T.copy(part, tile)` become `T.copy(A, tile)`. Raises KernelError."""
+        second = self.of_block(block)
+        arguments = _copied(second)
+        middle = arguments[0] if arguments is not None else None
+        if not isinstance(middle, ast.Name):
+            raise KernelError(Refusal("no-copy", "this is no copy of a whole buffer", expected="T.copy(part, tile)"))
+        users = [s for s, effects in self._effects.items() if middle.id in effects.reads | effects.writes]
+        first = next((s for s in users if s is not second), None)
+        source = None if first is None else _copied(first)
+        made = self._allocation(middle.id)
+        if first is None or source is None or made is None or len(users) != 2 or not isinstance(source[1], ast.Name):
+            raise KernelError(Refusal("other-use", f"{middle.id} is not filled by one copy for this one alone",
+                                      expected=f"T.copy(A, {middle.id}), and no other use"))  # fmt: skip
+        body = self.bodies[second][1]
+        if self.bodies[first][1] is not body or body.index(first) > body.index(second):
+            raise KernelError(Refusal("not-reachable", "the copies do not follow each other in one body"))
+        self._require_passes(first, body[body.index(first) + 1 : body.index(second)])
+        names = [n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id == middle.id]
+        edits = [self.spans.replaced(middle, self.spans.of(source[0])), self._without_line(first)]
+        edits += [self._without_line(made)] if len(names) == 3 else []
+        text = with_edits(self.text, edits)
+        found = read_statements(text).func
+        old, new = _operations(self.func), _operations(found)
+        verdict = tested(found, self.func, ())
+        if verdict.status == "failed" or (len(old - new), len(new - old)) != (2, 1):
+            raise KernelError(
+                Refusal("reads-otherwise", "the edited text reads as another program", verdict.detail[:200])
+            )
+        return text
+
+    def _without_line(self, stmt: ast.stmt) -> TextEdit:
+        """Return the edit that removes a statement with its lines. Raises KernelError if another one stands there."""
+        last = stmt.end_lineno or stmt.lineno
+        if any(s is not stmt and s.lineno <= last and stmt.lineno <= s.lineno for s in self._at.values()):
+            raise KernelError(
+                Refusal("shared-line", "another statement stands on the same line", expected="a line of its own")
+            )
+        return TextEdit(*self.spans.lines(stmt.lineno, last), "")
+
     # --- edits of order
 
     def moved(self, block: str, side: Side) -> str:
@@ -530,6 +571,15 @@ def _effects(blocks: Sequence[BlockRealize]) -> Effects:
 def _start(parsed: Parsed, node: Node) -> tuple[int, int]:
     place = next(iter(parsed.positions.get(node, ())), None)
     return (0, 0) if place is None else (place.line, place.column)
+
+
+def _copied(stmt: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """Return the operands of `T.copy(source, target)`; None for another statement, or a copy with options."""
+    match stmt:
+        case ast.Expr(value=ast.Call(args=[source, target], keywords=[]) as call) if called_name(call) == "copy":
+            return source, target
+        case _:
+            return None
 
 
 def _is_ordered(call: ast.Call) -> bool:

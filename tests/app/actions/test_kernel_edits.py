@@ -36,6 +36,9 @@ SCOPED = "A_shared = T.alloc_"
         (CallOnRow("kernel_value", "bx", {"name": "block_N", "value": "64"}), CALL, "num_stages=3, block_N=64)" + END),
         (CallOnRow("kernel_scope", "A_shared_copy", {"scope": "local.fragment"}), SCOPED + "shared", SCOPED + "fragment"),
         (CallOnRow("kernel_policy", "gemm", {"policy": "FullRow"}), GEMM_LINE, GEMM_LINE + ", policy=T.GemmWarpPolicy.FullRow"),
+        (CallOnRow("kernel_slots", "A_shared_copy", {"slots": 2}), CALL, "num_stages=2)" + END),
+        (CallOnRow("kernel_layout", "A_shared_copy", {"buffer": "A_shared", "layout": "linear"}), " " * 12 + "T.clear(C_local)\n",
+         " " * 12 + "T.annotate_layout({A_shared: tilelang.layout.make_linear_layout(A_shared)})\n" + " " * 12 + "T.clear(C_local)\n"),
         (CallOnRow("kernel_panel", "bx", {"panel": 8}), " " * 12 + SCOPED, " " * 12 + "T.use_swizzle(8)\n" + " " * 12 + SCOPED),
     ],
 )  # fmt: skip

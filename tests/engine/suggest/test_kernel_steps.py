@@ -59,6 +59,16 @@ def test_a_tile_that_loses_a_part_of_the_result_is_not_proposed() -> None:
     assert not any(title.startswith(("block = 128", "block = 256")) for title in titles)
 
 
+def test_copies_of_a_serial_loop_run_ahead() -> None:
+    folder = Path(__file__).parents[3] / "static" / "examples"
+    text = (folder / "ascend_gemm_cores.py").read_text().split("# %% workload\n")[1].split("# %% schedule")[0]
+    serial = text.replace("T.Pipelined(K // K_L1, num_stages=2)", "T.serial(K // K_L1)").replace(
+        "M=2048, N=2048", "M=256, N=256"
+    )
+    (fix,) = [one.fix for one in steps(serial, "ascend-910b") if one.rule == "kernel-slots"]
+    assert "for k in T.Pipelined(K // K_L1, num_stages=2):" in fix.calls and fix.gain > 0.1
+
+
 @pytest.mark.parametrize("example", ["ascend_attention"])
 def test_a_copy_moves_above_a_statement_that_does_not_need_it(example: str) -> None:
     folder = Path(__file__).parents[3] / "static" / "examples"

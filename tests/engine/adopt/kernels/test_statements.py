@@ -53,6 +53,31 @@ def total(n=4):
 
 main = total()
 """
+STOPPED = """import tilelang
+import tilelang.language as T
+
+
+@tilelang.jit(out_idx=[-1])
+def gemm(M, N, K, block=64):
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
+        with T.Kernel(M // block, threads=2, is_npu=True) as (bx):
+            A_ub = T.alloc_ub((block, block), "float16")  # rows
+            A_L1 = T.alloc_L1((block, block), "float16")
+            B_L1 = T.alloc_L1((block, N), "float16")
+            C_L0 = T.alloc_L0C((block, N), "float")
+            for k in T.serial(K // block):
+                T.copy(A[bx * block, k * block], A_ub)
+                T.copy(B[k * block, 0], B_L1)
+                T.copy(A_ub, A_L1)
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
+            T.copy(C_L0, C[bx * block, 0])
+
+    return main
+
+
+main = gemm(M=128, N=64, K=128)
+"""
 NOTED = GEMM.replace("                T.copy(B[", "                # the columns\n                T.copy(  B[")
 
 
@@ -132,6 +157,17 @@ def test_a_layout_is_an_entry_of_the_text() -> None:
     ]
 
 
+def test_a_copy_takes_what_another_one_fetched_for_it() -> None:
+    made = KernelStatements(STOPPED).without_stop("A_L1_copy")
+    assert changed(STOPPED, made) == [
+        '-            A_ub = T.alloc_ub((block, block), "float16")  # rows',
+        "-                T.copy(A[bx * block, k * block], A_ub)",
+        "-                T.copy(A_ub, A_L1)",
+        "+                T.copy(A[bx * block, k * block], A_L1)",
+    ]
+    assert verify(KernelStatements(made).func, KernelStatements(STOPPED).func).status == "tested"
+
+
 def test_slots_are_the_stages_of_the_loop_around_the_copy() -> None:
     made = KernelStatements(CORES).with_slots("A_L1_copy", 2)
     assert changed(CORES, made) == [
@@ -166,6 +202,11 @@ def test_slots_are_the_stages_of_the_loop_around_the_copy() -> None:
         (SUMS, lambda s: s.moved_to("own", loop_of(s, "bx")), "not-repeatable"),
         (SUMS, lambda s: s.moved_to("twice", loop_of(s, "bx")), "dependence"),
         (CORES, lambda s: s.with_slots("A_L0_copy", 2), "no-slots"),
+        (STOPPED, lambda s: s.without_stop("C_copy"), "other-use"),
+        (STOPPED, lambda s: s.without_stop("B_L1_copy"), "no-copy"),
+        (STOPPED.replace("T.copy(B[", "T.barrier_all()\n                T.copy(B["),
+         lambda s: s.without_stop("A_L1_copy"), "passes-barrier"),
+        (STOPPED.replace("block], A_ub)", "block], A_ub[0:block, :])"), lambda s: s.without_stop("A_L1_copy"), "other-use"),
         (CORES.replace("                    T.copy(A[", "                    T.barrier_all()\n                    T.copy(A["),
          lambda s: s.with_slots("A_L1_copy", 2), "passes-barrier"),
     ],
