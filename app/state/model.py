@@ -30,7 +30,8 @@ Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "ex
 
 
 class ValueField(msgspec.Struct, frozen=True):
-    """A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor", "target"), and an example."""
+    """A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), and an
+    example."""
 
     name: str
     what: str

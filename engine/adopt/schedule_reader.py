@@ -21,6 +21,7 @@ from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Foreign, Unknown, Value
 from ..script.subset.statements import evaluator
 from ..script.subset.values import Attributes, Function, Lazy, Module, reachable, several, unknown_error
+from ..te.arithmetic.index_maps import MapObject
 from ..te.dialect import TEDialect
 from ..te.program import made_program
 from ..te.reader import TEReader
@@ -424,6 +425,8 @@ class ScheduleDialect(TEDialect):
                 return [self._argument(item, node) for item in items]
             case Function():
                 return self._map(value)
+            case MapObject():
+                return value.map
             case _:
                 return value
 

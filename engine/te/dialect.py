@@ -26,10 +26,11 @@ from ..script.subset.values import Function, Module, reachable
 from ..script.targets import KINDS, TARGET, TargetName, is_target, target_part
 from ..script.tilelang.names import is_of_language, type_code, type_named, type_part
 from . import functions, reductions, stage_calls, stages
+from .arithmetic.index_maps import MapObject, map_attribute, map_call, map_maker
+from .arithmetic.simplification import SIMPLIFYING, Analyzer, helper_named, simplified
 from .model import Axis, Operation, Reducer, Reduction, Tensor
 from .operators import topi
 from .reader import TEReader, expected_attributes
-from .simplification import SIMPLIFYING, Analyzer, helper_named, simplified
 from .tuning import TunedAnnotation, TunedOrder, TunedSplit, TuningConfig, apply_choice, config_call, config_item
 
 # fmt: off
@@ -143,6 +144,9 @@ class TEDialect(ScriptDialect):
         read = functions.FUNCTIONS.get(script_name.removeprefix("T.")) if script_name is not None else None
         if read is not None:
             return read(self.reader, node)
+        made = map_maker(name, self.reader, node)
+        if made is not None:
+            return made
         helper = helper_named(name)
         if helper is not None:
             return helper(self.reader, node)
@@ -198,6 +202,8 @@ class TEDialect(ScriptDialect):
                 return config_call(self.reader, owner, name, node)
             case TunedSplit() | TunedOrder() | TunedAnnotation() if name == "apply":
                 return apply_choice(self.reader, owner, node)
+            case MapObject():
+                return map_call(self.reader, owner, name, node)
             case Analyzer() if name in SIMPLIFYING:
                 return simplified(self.reader, node)
             case Operation() if name == "output":
@@ -229,7 +235,7 @@ class TEDialect(ScriptDialect):
             return owner.sizes
         if isinstance(owner, TuningConfig) and name == "is_fallback":
             return False
-        found = self.reader.attribute_of(owner, name)
+        found = map_attribute(owner, name) if isinstance(owner, MapObject) else self.reader.attribute_of(owner, name)
         if found is None and isinstance(owner, TargetName):
             found = target_part(owner, name)
             if isinstance(found, int):

@@ -13,6 +13,7 @@ from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.subset.scope import Unknown, Value
 from ..script.subset.values import Attributes, Function, several, unknown_error
 from . import reductions, stages
+from .arithmetic.simplification import Analyzer, simplified
 from .model import (
     Axis,
     Compute,
@@ -24,7 +25,6 @@ from .model import (
 )
 from .operators import binds, extern, scan
 from .reader import TEReader
-from .simplification import Analyzer, simplified
 from .sizes import require_small
 from .tensors import identifier, outputs_of, read_dtype, read_shape
 from .tuning import TuningConfig

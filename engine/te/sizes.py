@@ -33,8 +33,22 @@ def sizes_in(value: Any) -> list[int]:
     return [int(part) for part in str(value).split("x") if part.isdecimal()]
 
 
+def written_value(value: Any) -> Any:
+    """Return the list, tuple or dict of constants that users write, `{"heads": 8}`; other values as they are."""
+    if not isinstance(value, str) or not value.startswith(("{", "[", "(")) or len(value) > _MOST_CHARACTERS:
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return value
+
+
+_MOST_CHARACTERS = 10_000
+
+
 def typed_variable(name: str, value: Any) -> Any:
     """Return the given value of a variable: 16x64 is a list, the value of `target` a target."""
     if is_target(name) and isinstance(value, str):
         return TargetName(value)
+    value = written_value(value)
     return sizes_in(value) if re.fullmatch(r"\d+(x\d+)+", str(value)) else value

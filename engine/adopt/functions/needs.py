@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from json import dumps
 from shlex import quote
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from ...script.reading.source import Source
 from ...script.subset.scope import Value
 from ...script.subset.values import Attributes
 from ...script.targets import TARGET, TargetName, is_target, target_word
-from ...te.sizes import sizes_in
+from ...te.sizes import sizes_in, written_value
 from ...te.vta import ENVIRONMENT
 from .dependencies import Dependencies, used_attributes
 from .uses import Kind, Uses, uses_of
@@ -76,7 +77,7 @@ class Need(msgspec.Struct, frozen=True):
         return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
 
-_EXAMPLES: Mapping[Kind, str] = {"size": "128", "dtype": "float16", "flag": "1", "scope": "shared"}
+_EXAMPLES: Mapping[Kind, str] = {"size": "128", "dict": "{}", "dtype": "float16", "flag": "1", "scope": "shared"}
 _DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
 """Examples of types of packed or quantized numbers, by a word of their names."""
 _INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|lengths?$|ranks?$|_map$", re.IGNORECASE)
@@ -242,6 +243,11 @@ def _of_parameter(
     if need.kind == "target":
         yield _target_need(need, uses)
         return
+    if need.kind == "dict" and name in uses.whole and default is None:
+        entries = {a.partition(".")[2]: uses.words.get(a) for a in sorted(uses.attributes_in(name, parts))}
+        yield replace(need, sample=dumps({entry: word for entry, word in entries.items() if word is not None}))
+        return
+    need = replace(need, kind="size") if need.kind == "dict" else need
     kind, rank = uses.of(name, need.kind)
     attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
     if attributes:
@@ -331,6 +337,8 @@ def _kind(name: str, annotation: str, value: str) -> Kind:
     if is_target(name) or annotation.rpartition(".")[2].strip("'\"") == TARGET:
         return "target"
     words = annotation.strip("'\"")
+    if re.match(r"(typing\.)?(dict|mapping)\b", words):
+        return "dict"
     is_list = not words.startswith("int") and any(w in words for w in ("list", "tuple", "sequence"))
     if (is_list and "dtype" not in name) or value.startswith(("[", "(")):
         return "list"
@@ -382,7 +390,8 @@ def _typed(need: Need, value: Any) -> Any:
         return tensor_of(need.name, value)
     if need.kind == "target":
         return TargetName(value)
-    return sizes_in(value) if need.kind == "list" else value
+    written = written_value(value)
+    return sizes_in(value) if need.kind == "list" and isinstance(written, int | str) else written
 
 
 def tensor_of(name: str, value: Any) -> Attributes:

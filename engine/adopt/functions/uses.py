@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ...script.language import called_name
 from ...script.subset.values import hole_name
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "tensor", "target"]
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"]
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
 _TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
@@ -42,6 +42,7 @@ class Uses:
         self._members: dict[str, set[str]] = {}
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
         self.entries: set[str] = set()  # dicts, of which entries are used
+        self.whole: set[str] = set()  # names that calls get, so that other functions may use any entry
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
                 self._members.setdefault(part.value.id, set()).add(part.attr)
@@ -148,6 +149,8 @@ class Uses:
 
     def _read_operator(self, part: ast.AST) -> None:
         """Read a call of an operator on tensors."""
+        if isinstance(part, ast.Call):
+            self.whole.update(argument.id for argument in part.args if isinstance(argument, ast.Name))
         match part:
             case ast.Call(func=ast.Attribute(attr="extern"), args=[_, ast.List(elts=inputs), *_]):
                 for item in inputs:

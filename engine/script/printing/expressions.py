@@ -298,6 +298,8 @@ class ExprPrinter:
             self.call(f"T.{expr.op}", quoted(expr.dtype), *expr.args)
         elif expr.op in DTYPE_LAST:
             self.call(f"T.{expr.op}", *expr.args, quoted(expr.dtype))
+        elif expr.op.startswith("T.ptx_legacy.") and expr.dtype != "handle":
+            self.call(expr.op, *expr.args, f"dtype={quoted(expr.dtype)}")
         elif expr.op.startswith(("T.", "Module.")):
             self.call(expr.op, *expr.args)
         elif is_known(expr):

@@ -30,7 +30,7 @@ from ...ir import dtype as dt
 from ...ir.expr import IterType
 from ..subset.scope import Value
 from .expressions import ExpressionReader, difference
-from .intrinsics import INTRINSICS, parameters
+from .intrinsics import INTRINSICS, parameters, unstarred
 
 _ITER_TYPES: dict[str, IterType] = {
     "T.axis.spatial": "spatial",
@@ -220,7 +220,7 @@ def read_regions(reader: ExpressionReader, node: ast.Call) -> tuple[BufferRegion
         raise reader.error(
             node, "wrong-arguments", "T.reads and T.writes have no keyword arguments", expected="T.reads(A[i, 0:4], …)"
         )
-    items: list[ast.expr] = [item for argument in node.args for item in reader.sequence(argument)]
+    items: list[ast.expr] = [item for argument in unstarred(reader, node.args) for item in reader.sequence(argument)]
     return tuple(reader.region(item) for item in items)
 
 

@@ -144,9 +144,12 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _sizes(reader: ExpressionReader, node: ast.expr, match: dict[str, str] | None) -> tuple[Expr, ...]:
-    known = reader.value(node) if isinstance(node, ast.Name) else None
-    if isinstance(known, tuple):  # a module-level `shape = (128, 64)`
+    is_made = isinstance(node, ast.Call) and reader.called(node) is None  # by a function of the text: `swapped(n, k)`
+    known = reader.value(node) if is_made or isinstance(node, ast.Name | ast.Attribute) else None
+    if isinstance(known, tuple | list):  # a module-level `shape = (128, 64)`, or `X.shape`
         return tuple(_integer(reader, item, node) for item in known)
+    if is_made:
+        return (_integer(reader, known, node),)
     found: list[Expr] = []
     for item in unstarred(reader, reader.sequence(node)):
         quoted = isinstance(item, ast.Constant) and isinstance(item.value, str)

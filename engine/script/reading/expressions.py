@@ -32,7 +32,7 @@ from ..subset.core import Evaluator
 from ..subset.scope import Foreign, Value
 from ..subset.values import frozen
 from . import operators
-from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, parameters, similar_intrinsics
+from .intrinsics import INTRINSICS, ReadItem, is_lanes, other_intrinsic, parameters, similar_intrinsics
 from .reader import Reader
 from .source import PositionTable, Source
 
@@ -109,6 +109,8 @@ class ExpressionReader(Reader):
         return tuple(found)
 
     def _constant(self, node: ast.Constant) -> Value:
+        if isinstance(node, ReadItem):
+            return node.item
         value = node.value
         if value is None or isinstance(value, bool | float | str):
             return value
@@ -230,10 +232,12 @@ class ExpressionReader(Reader):
         )
 
     def _access_ptr(self, node: ast.Call, owner: Value) -> Value:
-        """Read TVM's pointer to a whole buffer, for reading ("r"), writing ("w") or both."""
-        mask = self.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        """Read TVM's pointer to a buffer, for reading ("r"), writing ("w") or both; TVM prints it without the type of the pointer."""
+        names = ("access_mask", "ptr_type", "content_lanes", "offset", "extent")
+        access, _, lanes, offset_node, extent_node = parameters(self, node, names, 1)
+        mask = None if access is None else self.value(access)
         bits = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(mask) if isinstance(mask, str) else None
-        if not isinstance(owner, Buffer) or bits is None:
+        if not isinstance(owner, Buffer) or bits is None or (lanes is not None and self.value(lanes) != 1):
             raise self.error(
                 node, "wrong-arguments", "this is not an access to a buffer", expected='A.access_ptr("rw")'
             )
@@ -242,10 +246,13 @@ class ExpressionReader(Reader):
             size = build.mul(size, extent)
         if owner.strides:
             size = build.mul(owner.strides[0], owner.shape[0])
-        kind = Call("type_annotation", (), owner.dtype)
-        return Call(
-            "tvm_access_ptr", (kind, BufferData(owner), _elem_offset(owner), size, IntImm(bits, "int32")), "handle"
-        )
+        kind, begin = Call("type_annotation", (), owner.dtype), _elem_offset(owner)
+        if offset_node is not None:
+            offset = self.index(offset_node)
+            begin, size = build.add(begin, offset), build.sub(size, offset)
+        if extent_node is not None:
+            size = self.index(extent_node)
+        return Call("tvm_access_ptr", (kind, BufferData(owner), begin, size, IntImm(bits, "int32")), "handle")
 
     def _vector_load(self, node: ast.Call, owner: Value) -> Value:
         """Read `A.vload([i, j], "float32x4")`: a vector of that many elements from the given index."""
@@ -315,6 +322,10 @@ class ExpressionReader(Reader):
         items = self.sequence(node.slice)
         if isinstance(node.slice, ast.Name) and isinstance(self.scope.get(node.slice.id), tuple):
             items = [ast.copy_location(ast.Starred(node.slice, ast.Load()), node.slice)]
+        elif isinstance(node.slice, ast.BinOp) and self.around is not None and self._joins(node.slice):
+            joined = self._by_python(node.slice)
+            many = joined if isinstance(joined, tuple) else (joined,)
+            items = [ast.copy_location(ReadItem(item), node.slice) for item in many]
         if not any(isinstance(item, ast.Starred) for item in items):
             self.require_rank(node, buffer, len(items))
         for item in items:
@@ -327,6 +338,14 @@ class ExpressionReader(Reader):
                 found.append(self.index(item))
         self.require_rank(node, buffer, len(found))
         return tuple(found)
+
+    def _joins(self, node: ast.BinOp) -> bool:
+        """Whether an expression of indices joins tuples, `indices[:-1] + (d,)`."""
+        sides = (node.left, node.right)
+        return any(isinstance(side, ast.Tuple) for side in sides) or any(
+            isinstance(part, ast.Name) and isinstance(self.scope.get(part.id), tuple)
+            for side in sides for part in (side.value if isinstance(side, ast.Subscript) else side,)
+        )  # fmt: skip
 
     def _last_index(self, item: ast.expr) -> Expr:
         if isinstance(item, ast.Slice) and item.upper is not None:

@@ -84,6 +84,15 @@ def as_store(reader: ExpressionReader, node: ast.expr) -> ast.Assign | None:
             return None
 
 
+def bare_type(node: ast.expr) -> ast.expr:
+    """Return T.int32 for the type `T.int32()`; other types as they are."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) as made, args=[], keywords=[]) if name != "handle":
+            return made
+        case _:
+            return node
+
+
 # --- macros
 
 MAX_MACROS = 16
@@ -160,4 +169,4 @@ def _macro_arguments(reader: ExpressionReader, macro: Function, call: ast.Call) 
     return {**macro.defaults, **values}
 
 
-__all__ = ["as_store", "in_macro", "macro_of", "written_out"]
+__all__ = ["as_store", "bare_type", "in_macro", "macro_of", "written_out"]

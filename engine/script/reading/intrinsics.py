@@ -43,6 +43,7 @@ from ...ir import (
     build,
 )
 from ...ir import dtype as dt
+from ..subset.scope import Value
 from .operators import bitwise, side
 from .reader import Reader
 from .vocabulary import DTYPE_FIRST, DTYPE_LAST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OF_SECOND, OPAQUE, ROUNDING, TARGETS
@@ -57,18 +58,23 @@ _LARGEST_FLOAT = {
 }
 
 
+class ReadItem(ast.Constant):
+    """An item of an argument such as `*items` that is read: its value."""
+
+    def __init__(self, item: Value = None) -> None:
+        super().__init__(None)
+        self.item = item
+
+
 def unstarred(reader: Reader, nodes: Sequence[ast.expr]) -> list[ast.expr]:
-    """Return arguments with `*items` as `items[0], items[1]`, if reading the items twice is the same as once."""
+    """Return arguments with the items of `*items` for it."""
     found: list[ast.expr] = []
     for node in nodes:
-        given = node.value if isinstance(node, ast.Starred) else None
-        value = None if given is None or any(isinstance(p, ast.Call) for p in ast.walk(given)) else reader.value(given)
-        if given is None or not isinstance(value, tuple | list):
+        value = reader.value(node.value) if isinstance(node, ast.Starred) else None
+        if isinstance(value, tuple | list):
+            found += (ast.copy_location(ReadItem(item), node) for item in value)
+        else:
             found.append(node)
-            continue
-        for number in range(len(value)):
-            item = ast.Subscript(given, ast.copy_location(ast.Constant(number), node), ast.Load())
-            found.append(ast.copy_location(item, node))
     return found
 
 
@@ -359,6 +365,13 @@ def _var(reader: Reader, node: ast.Call) -> Expr:
     return Var(reader.string(name) if name is not None else "", reader.dtype(dtype))
 
 
+def _variable(reader: Reader, node: ast.Call) -> Expr:
+    """Read `tir.Var("x", "float32")`, as functions of the text make it."""
+    name, dtype = parameters(reader, node, ("name", "dtype"))
+    assert name is not None and dtype is not None
+    return Var(reader.string(name), reader.dtype(dtype))
+
+
 def _limit(kind: str) -> ReadIntrinsic:
     """Return a reader of T.min_value, T.max_value or T.infinity for a dtype."""
 
@@ -383,7 +396,7 @@ def _external(op: str) -> ReadIntrinsic:
 
     def read(reader: Reader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
-        arguments = list(node.args)
+        arguments = unstarred(reader, node.args)
         dtype = keywords.pop("dtype", None) or (arguments.pop(0) if arguments else None)
         if dtype is None or keywords or not arguments or any(isinstance(a, ast.Starred) for a in arguments):
             raise reader.error(
@@ -470,10 +483,11 @@ def _opaque(op: str) -> ReadIntrinsic:
     def read(reader: Reader, node: ast.Call) -> Expr:
         keywords = {k.arg: k.value for k in node.keywords}
         dtype = keywords.pop("dtype", None)
-        if keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        arguments = unstarred(reader, node.args)
+        if keywords or any(isinstance(a, ast.Starred) for a in arguments):
             raise reader.error(node, "wrong-arguments", f"T.{op} needs plain arguments", expected=f"T.{op}(a, b, …)")
         return Call(
-            op, tuple(reader.expr(a) for a in node.args), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
+            op, tuple(reader.expr(a) for a in arguments), reader.dtype(dtype) if dtype is not None else OPAQUE[op]
         )
 
     return read
@@ -483,15 +497,16 @@ def _with_last_dtype(op: str) -> ReadIntrinsic:
     """Return a reader of an intrinsic whose last argument is its dtype."""
 
     def read(reader: Reader, node: ast.Call) -> Expr:
-        if not node.args or node.keywords:
+        given = [*unstarred(reader, node.args), *(k.value for k in node.keywords if k.arg == "dtype")]
+        if not given or any(k.arg != "dtype" for k in node.keywords):
             raise reader.error(
                 node, "wrong-arguments", f"T.{op} needs plain arguments", expected=f'T.{op}(a, b, "int32")'
             )
-        arguments = tuple(reader.expr(a) for a in node.args[:-1])
-        pointer = _typed_pointer(reader, node.args[-1])
+        arguments = tuple(reader.expr(a) for a in given[:-1])
+        pointer = _typed_pointer(reader, given[-1])
         if pointer is not None:
             return Call(f"T.{op}", (*arguments, pointer), "handle")
-        return Call(op, arguments, reader.dtype(node.args[-1]))
+        return Call(op, arguments, reader.dtype(given[-1]))
 
     return read
 
@@ -583,6 +598,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "Let": _let,
     "cast": _cast,
     "var": _var,
+    "Var": _variable,
     **dict.fromkeys(("Ramp", "ramp"), _ramp),
     **dict.fromkeys(("Broadcast", "broadcast"), _broadcast),
     "min": _built(build.minimum, ("a", "b")),
@@ -630,17 +646,24 @@ def other_intrinsic(name: str) -> ReadIntrinsic | None:
         return None
 
     def read(reader: Reader, node: ast.Call) -> Expr:
-        arguments = [*node.args]
+        arguments = unstarred(reader, node.args)
         known = TARGETS.get(name)
-        if node.keywords and known is not None:
+        dtype = "handle"
+        if name.startswith(_TYPED) and [k.arg for k in node.keywords] == ["dtype"]:
+            dtype = reader.dtype(node.keywords[0].value)
+        elif node.keywords and known is not None:
             found = parameters(reader, node, tuple(known), sum(default is None for default in known.values()))
             defaults = (ast.copy_location(ast.Constant(value), node) for value in known.values())
             arguments = [given or default for given, default in zip(found, defaults, strict=True)]
-        elif node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        elif node.keywords or any(isinstance(a, ast.Starred) for a in arguments):
             raise reader.error(node, "wrong-arguments", f"{name} needs plain arguments", expected=f"{name}(a, b, …)")
-        return Call(name, tuple(reader.expr(a) for a in arguments), "handle")
+        return Call(name, tuple(reader.expr(a) for a in arguments), dtype)
 
     return read
+
+
+_TYPED = "T.ptx_legacy."
+"""Instructions that may be given a type, in whose elements their offsets count."""
 
 
 def is_intrinsic(name: str) -> bool:

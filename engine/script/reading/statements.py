@@ -45,7 +45,7 @@ from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regio
 from .buffers import Declaration, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
-from .helpers import as_store, in_macro, macro_of, written_out
+from .helpers import as_store, bare_type, in_macro, macro_of, written_out
 from .intrinsics import is_unknown, parameters
 from .loops import loop_headers, loop_targets
 from .operators import arithmetic
@@ -400,7 +400,7 @@ class StatementReader:
         annotation = node.annotation
         is_let = self.exprs.script_name(annotation) == "T.let"
         if isinstance(annotation, ast.Subscript) and self.exprs.script_name(annotation.value) == "T.let":
-            annotation, is_let = annotation.slice, True
+            annotation, is_let = bare_type(annotation.slice), True
         if not isinstance(node.target, ast.Name) or (node.value is None and (is_let or not self.current)):
             raise self.source.error(node, "unsupported", "a typed name needs a value", expected="x: T.int32 = value")
         name = node.target

@@ -332,7 +332,7 @@ def _is_of(run: Evaluator, value: Value, kind: ast.expr) -> bool | None:
     if isinstance(owner, Class) and isinstance(value, Instance):
         return True if owner in value.of.line() else None if value.of.opens else False
     if plain and isinstance(owner, Class):
-        return False
+        return None if owner.members else False
     return None
 
 

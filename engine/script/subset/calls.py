@@ -10,6 +10,7 @@ from .bindings import bound_names
 from .budget import MAX_CALLS
 from .core import Evaluator, Returned
 from .libraries.arrays import array_attribute, array_method
+from .libraries.enums import member_of
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items
@@ -200,7 +201,9 @@ def bound(
 
 
 def _made(run: Evaluator, of: Class, args: Sequence[Value], node: ast.AST, named: Mapping[str, Value]) -> Value:
-    """Return a new object of a class."""
+    """Return a new object of a class, or the member of an enumeration."""
+    if of.members:
+        return member_of(run, of, args, named, node)
     made = Instance(of, {})
     run.new(made, node)
     if of.owner_of("__new__") is not None:

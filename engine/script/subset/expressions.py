@@ -88,6 +88,9 @@ def _bool_op(run: Evaluator, node: ast.BoolOp) -> Value:
 
 def _compare(run: Evaluator, node: ast.Compare) -> Value:
     """Read a chain of comparisons, which ends at the first false one."""
+    same = _of_type(run, node)
+    if same is not None:
+        return same
     left = run.value(node.left)
     result: Value = True
     for number, (op, part) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -103,6 +106,33 @@ def _compare(run: Evaluator, node: ast.Compare) -> Value:
             return False
         left = right
     return result
+
+
+_TYPES: Mapping[str, type] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+}
+
+
+def _of_type(run: Evaluator, node: ast.Compare) -> Value:
+    """Return whether `type(x) == int` holds; None for other comparisons."""
+    match node:
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="type"), args=[part], keywords=[]),
+            ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot() as op],
+            comparators=[ast.Name(id=name)],
+        ) if name in _TYPES and not {"type", name} & run.scope.all_names():
+            value = run.value(part)
+            if isinstance(value, Unknown | Module):
+                return run.runs(node)
+            return (type(value) is _TYPES[name]) == isinstance(op, ast.Eq | ast.Is)
+        case _:
+            return None
 
 
 def _conditional(run: Evaluator, node: ast.IfExp) -> Value:

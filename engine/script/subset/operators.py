@@ -142,6 +142,8 @@ def equal(run: Evaluator, node: ast.AST, a: Value, b: Value) -> bool | Unknown |
         if not any(isinstance(part, Instance | Expr) for part in inside):
             return a == b
         return None
+    if any(isinstance(value, Instance) and value.of.members for value in (a, b)):
+        return a is b if not (_is_open(a, b) or isinstance(a, Expr) or isinstance(b, Expr)) else run.runs(node)
     named = Function | Class | Module
     if isinstance(a, named) or isinstance(b, named) or a is None or b is None:
         if _is_open(a, b):

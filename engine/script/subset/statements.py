@@ -16,6 +16,7 @@ from .calls import function_of
 from .core import Dialect, Evaluator, Jump, Outcome, ReadStatement, Returned, Tables
 from .expressions import EXPRESSIONS
 from .libraries import arrays, standard
+from .libraries.enums import ENUMS, with_members
 from .operators import operate
 from .scope import Unknown, Value
 from .targets import assign
@@ -31,7 +32,7 @@ _VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
 _KINDS = {"staticmethod": "staticmethod", "classmethod": "classmethod", "property": "property", "abc.abstractmethod": "",
           "abstractmethod": "", "functools.cached_property": "property"}  # fmt: skip
 _CACHES = ("functools.lru_cache", "functools.cache")
-_BASES = ("object", "typing.NamedTuple", "abc.ABC", "typing.Protocol", "typing.Generic")
+_BASES = ("object", "typing.NamedTuple", "abc.ABC", "typing.Protocol", "typing.Generic", *ENUMS)
 
 
 def _nothing(run: Evaluator, node: ast.stmt) -> Outcome:
@@ -330,7 +331,8 @@ def _class_of(run: Evaluator, node: ast.ClassDef) -> Value:
         return Unknown(f"line {run.line(node)} defines a dataclass in a form that is not read")
     if any(name is None or name.partition(".")[0] not in (*_KNOWN_ROOTS, "dataclasses") for name in names):
         return Unknown(f"line {run.line(node)} decorates it by code that is not read")
-    return run.new(made, node)
+    base = next((name for name in map(run.dotted, node.bases) if name in ENUMS), None)
+    return run.new(made if base is None else with_members(run, made, base, node), node)
 
 
 def _is_special(node: ast.ClassDef) -> bool:

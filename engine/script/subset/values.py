@@ -47,13 +47,15 @@ class Function(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 class Class(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A class of the text. `values` are its attributes, `bases` the classes of the text that it extends. An `is_open` class also extends
-    classes that the text does not define. `fields` are those of a dataclass, in order."""
+    classes that the text does not define. `fields` are those of a dataclass, in order, `members` those of an enumeration by the types and
+    values."""
 
     name: str
     values: dict[str, Value]
     bases: tuple[Class, ...] = ()
     is_open: bool = False
     fields: tuple[str, ...] | None = None
+    members: dict[Value, Value] = msgspec.field(default_factory=dict[Value, Value])
 
     def owner_of(self, name: str) -> Class | None:
         """Return the class that has an attribute: this one, or a base."""
@@ -207,7 +209,9 @@ def frozen(value: Value) -> Value:
 
 def is_mutable(value: object) -> bool:
     """Whether code can change the value in place."""
-    return isinstance(value, list | dict | Instance | Class | Lazy | Array)
+    if isinstance(value, Class | Instance):
+        return not (value if isinstance(value, Class) else value.of).members
+    return isinstance(value, list | dict | Lazy | Array)
 
 
 def parts(value: Value) -> Iterator[Value]:

@@ -1,14 +1,15 @@
-"""TVM's operator library, topi: a call is read as the blocks of TVM's own definition, if TVM is installed.
+"""TVM's operator library, topi, and the workloads of its tests: a call is read as the blocks of TVM's own definition, if TVM is installed.
 
-Only functions of `tvm.topi` are called, with shapes, numbers and strings of the text. Their schedules are gone from TVM: the computation is
-read without them.
+Only functions of these modules are called, with shapes, numbers and strings of the text. Their schedules are gone from TVM: the
+computation is read without them.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from ...ir import (
     BlockRealize,
@@ -25,8 +26,9 @@ from ...ir import (
     walk,
 )
 from ...script import Note, parse
-from ...script.subset.scope import Value
-from ..model import Axis, Fixed, Tensor
+from ...script.subset.scope import Unknown, Value
+from ...script.subset.values import unknown_error
+from ..model import Axis, Fixed, Placeholder, Tensor
 from ..reader import TEReader
 from ..tensors import outputs_of
 
@@ -36,9 +38,14 @@ _OPERATORS: dict[type[ast.operator], str] = {
 """Operators on whole tensors."""
 
 
+_WORKLOADS = re.compile(r"^(?:tvm\.)?(?:s_tir\.)?meta_schedule\.testing\.te_workload\.")
+_WORKLOAD_MODULE = "tvm.s_tir.meta_schedule.testing.te_workload"
+"""Computations of TVM's tests, which tuning scripts import."""
+
+
 def is_topi(name: str | None) -> bool:
-    """Whether a dotted name is one of the operator library."""
-    return name is not None and name.removeprefix("tvm.").startswith("topi.")
+    """Whether a dotted name is one of the operator library or of its workloads."""
+    return name is not None and (name.removeprefix("tvm.").startswith("topi.") or _WORKLOADS.match(name) is not None)
 
 
 def is_schedule(name: str) -> bool:
@@ -64,26 +71,30 @@ def tensor_operator(reader: TEReader, node: ast.BinOp, a: Value, b: Value) -> Va
 def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """Return the tensors that an operator computes. Raises "unsupported" without TVM, and with TVM's reason."""
     made = _Converted()
+    shown = name if _WORKLOADS.match(name) else f"topi.{name}"
     given = [made.argument(reader, value, node) for value in args]
     named = {key: made.argument(reader, value, node) for key, value in kwargs.items()}
     try:
         tvm = import_module("tvm")
     except ImportError:
-        raise reader.error(node, "unsupported", f"topi.{name} is defined in TVM, which is not installed here",
+        raise reader.error(node, "unsupported", f"{shown} is defined in TVM, which is not installed here",
                            expected="te.compute", fix=("pip install apache-tvm",)) from None  # fmt: skip
     if given[:1] == [None]:  # TVM's code ends the process for some of these
-        raise reader.error(node, "unsupported", f"topi.{name} of None has no result", expected="a tensor")
+        raise reader.error(node, "unsupported", f"{shown} of None has no result", expected="a tensor")
     function = _function(tvm, name)
     if function is None:
-        raise reader.error(node, "unsupported", f"TVM {tvm.__version__} has no topi.{name}", expected="an operator of tvm.topi",
+        raise reader.error(node, "unsupported", f"TVM {tvm.__version__} has no {shown}", expected="an operator of tvm.topi",
                            fix=("write the computation with te.compute",))  # fmt: skip
     try:
         found = function(*(made.tvm(tvm, v) for v in given), **{key: made.tvm(tvm, v) for key, v in named.items()})
+        sizes = _numbers(tvm, found)
+        if sizes is not None:
+            return sizes
         outputs: list[Any] = list(found) if hasattr(found, "__len__") else [found]
         text = tvm.te.create_prim_func([*made.placeholders.values(), *outputs]).script()
     except Exception as error:  # TVM's Python functions raise any exception for arguments that they do not take
         reason = str(error).strip().rpartition("\n")[2][:200]
-        raise reader.error(node, "unsupported", f"TVM refuses topi.{name} with these arguments: {reason}",
+        raise reader.error(node, "unsupported", f"TVM refuses {shown} with these arguments: {reason}",
                            expected="the operator's arguments") from error  # fmt: skip
     func = parse(text).program
     assert isinstance(func, PrimFunc)
@@ -91,8 +102,24 @@ def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict
     return results[0] if len(results) == 1 else results
 
 
+def _numbers(tvm: Any, found: Any) -> Value:
+    """Return the numbers that a helper of the library computes, such as `get_pad_tuple`; None for tensors."""
+    if isinstance(found, int):
+        return found
+    if isinstance(found, tvm.tirx.IntImm):
+        return int(found.value)
+    if isinstance(found, tuple | list):
+        items = [_numbers(tvm, item) for item in cast("tuple[Any, ...]", found)]
+        return None if not items or None in items else tuple(items)
+    return None
+
+
 def _function(tvm: Any, name: str) -> Any:
     """Return an operator of the library; one of a target (`topi.cuda.conv2d_nchw`) is that of `topi.nn` today."""
+    workload = _WORKLOADS.match(name)
+    if workload is not None:
+        made = getattr(import_module(_WORKLOAD_MODULE), name[workload.end() :], None)
+        return made if getattr(made, "__module__", "") == _WORKLOAD_MODULE and not isinstance(made, type) else None
     parts = name.split(".")
     if parts[0] in ("testing", "utils"):
         return None  # these compute on arrays
@@ -123,6 +150,8 @@ class _Converted:
                 return value.value
             case tuple() | list():
                 return tuple(self.argument(reader, item, node) for item in value)
+            case Unknown():
+                raise unknown_error(reader.source, value, node)
             case _:
                 raise reader.error(node, "unsupported", "an operator of topi takes tensors and constants here",
                                    expected="a tensor, a number, a string, or a list of them")  # fmt: skip
@@ -157,8 +186,10 @@ def _operations(reader: TEReader, func: PrimFunc, made: _Converted, node: ast.AS
     assert isinstance(root, BlockRealize)
     body = substitute(replace_buffers(root.block.body, buffers), sizes)
     outputs: dict[str, Tensor] = {}
-    for stmt in body.seq if isinstance(body, SeqStmt) else (body,):
-        operation = _operation(stmt, node)
+    written = {region.buffer for part in walk(body) if isinstance(part, BlockRealize) for region in part.block.writes}
+    inputs = [Placeholder(b.name, (b,), node) for b in func.buffers[len(given) :] if b not in written]
+    parts = body.seq if isinstance(body, SeqStmt) else (body,)
+    for operation in (*inputs, *(_operation(stmt, node) for stmt in parts)):
         outputs |= {tensor.buffer.name: tensor for tensor in outputs_of(reader, operation)}
     return tuple(outputs[b.name] for b in func.buffers[len(given) :])
 

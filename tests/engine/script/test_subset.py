@@ -44,13 +44,23 @@ KNOWN = {
         "import random\ndef size():\n    return 4\nrandom.Random.size = size\nxs = [4]\nrandom.seed(1)\nM = xs[0]",
         4,
     ),
+    "members of enumerations": (
+        "from enum import Enum, IntEnum\nclass E(IntEnum):\n    A = 1\n    B = 2\nclass F(Enum):\n    A = 1\n    B = 2\n"
+        "def f(kind=F.B):\n    return 4 if kind == F.B and kind is not F.A else 8\nM = f() + E.B + (E(2) >= E.A) + F.B.value + (F(1) == F.A)",
+        10,
+    ),
+    "exact types": (
+        "x, y = 3, (3,)\nM = 4 if type(x) == int and type(y) is tuple and type(y) != list and type(True) != int else 8",
+        4,
+    ),
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass\nclass C:\n    a: int\n    b: int = 3\nM = C(1).b + C(a=1, b=5).b",
         8,
     ),
 }
 UNKNOWN = {
-    "a member of an enum": "import enum\nclass E(enum.Enum):\n    A = 4\nM = E.A",
+    "a member of an enum with a method for values": "import enum\nclass E(enum.IntEnum):\n    A = 4\n    @classmethod\n    def _missing_(cls, value):\n        return cls.A\nM = E(8)",
+    "an enum of automatic numbers": "import enum\nclass E(enum.IntEnum):\n    A = enum.auto()\nM = E.A",
     "a special dataclass": "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int = field(init=False, default=1)\n    b: int = 2\nM = C(4).b",
     "a constant of another file": "from config import SIZE\nM = 8\nif SIZE == 4:\n    M = 4",
     "a flag of another file": "from config import SMALL\nM = 4 if SMALL else 8",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ..arith import simplify
-from ..ir import Expr, IntImm, Var
-from ..script.reading.intrinsics import parameters
-from ..script.subset.scope import Foreign, Value
-from ..script.subset.values import several
-from .reader import TEReader
+from ...arith import simplify
+from ...ir import Expr, IntImm, Var
+from ...script.reading.intrinsics import parameters
+from ...script.subset.scope import Foreign, Value
+from ...script.subset.values import several
+from ..reader import TEReader
 
 
 class Analyzer(Foreign):
