@@ -130,7 +130,12 @@ def ports_of(
 
 
 def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
-    """Returns the cycles of each port for a task that moves these bytes (memory, whether written, bytes), without ports of physical blocks.
+    """Returns the cycles of each port for a task, as `port_bytes` has its bytes."""
+    return cycles_of_ports(port_bytes(engine, machine, moved))
+
+
+def port_bytes(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
+    """Returns the bytes at each port of a task that moves these bytes (memory, whether written, bytes), without ports of physical blocks.
     A copy occupies a bus once; reads and writes of other engines occupy it both ways.
     """
     sizes: dict[PortSpec, int] = {}
@@ -142,7 +147,24 @@ def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool
         total += size if written or not isinstance(engine, DmaEngine) else 0
     for bus in machine.buses_of(engine.name):
         sizes[bus_port(bus)] = total
+    return {port: size for port, size in sizes.items() if size}
+
+
+def cycles_of_ports(sizes: Mapping[PortSpec, int]) -> dict[PortSpec, int]:
+    """Returns the whole cycles that ports need for these bytes."""
     return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+
+
+def total_cycles(tasks: Iterable[tuple[PortSpec, int, int, int]]) -> dict[PortSpec, int]:
+    """Returns the cycles of ports for tasks: of each its port, its cycles, the bytes that the last of them has room for, and its count.
+    Tasks use the room that others leave.
+    """
+    cycles: Counter[PortSpec] = Counter()
+    spare: Counter[PortSpec] = Counter()
+    for port, each, left, count in tasks:
+        cycles[port] += each * count
+        spare[port] += left * count
+    return {port: busy - spare[port] // port.bytes_per_cycle for port, busy in cycles.items()}
 
 
 def block_demands(moved: Iterable[tuple[Memory, bool, int, Sequence[int]]]) -> dict[PortSpec, int]:
@@ -154,7 +176,7 @@ def block_demands(moved: Iterable[tuple[Memory, bool, int, Sequence[int]]]) -> d
         for block, cells in Counter(blocks).items():
             port = block_port(memory, block, written=written)
             sizes[port] = sizes.get(port, 0) + over(size * cells, len(blocks))
-    return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+    return cycles_of_ports(sizes)
 
 
 def over(amount: int, per: int) -> int:

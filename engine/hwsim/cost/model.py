@@ -12,7 +12,7 @@ from ...ir import Buffer, IntImm, Var, build, free_vars, substitute
 from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
-from ..access.ports import PortSpec, demands, over
+from ..access.ports import PortSpec, cycles_of_ports, over, port_bytes
 from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
@@ -49,10 +49,11 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     """Cost of a task: `duration` on the engine, `latency` until the result is available, `operations` (elements, for a copy).
 
     Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
-    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start. `in_blocks` is
-    the traffic of memories whose physical blocks have ports of their own. `preloaded` are stationary operands of an array, each with the
-    cycles by which it has to be ready before the task starts. `tokens` is the part of the duration in which the engine waits for tokens of
-    other engines, and signals its own. A cost `is_bound`, an upper bound, if the iterations of a piece are too many to count.
+    memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start; `spare` are the
+    bytes that the last of these cycles has room for, on a machine with levels. `in_blocks` is the traffic of memories whose physical blocks
+    have ports of their own. `preloaded` are stationary operands of an array, each with the cycles by which it has to be ready before the
+    task starts. `tokens` is the part of the duration in which the engine waits for tokens of other engines, and signals its own. A cost
+    `is_bound`, an upper bound, if the iterations of a piece are too many to count.
     """
 
     duration: int
@@ -68,7 +69,14 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     setup: int = 0
     in_blocks: tuple[Touched, ...] = ()
     tokens: int = 0
+    spare: tuple[tuple[PortSpec, int], ...] = ()
     is_bound: bool = False
+
+    @property
+    def port_work(self) -> Iterator[tuple[PortSpec, int, int]]:
+        """The ports with the cycles of the task, and the bytes that the last of them has room for."""
+        room = dict(self.spare)
+        return ((port, cycles, room.get(port, 0)) for port, cycles in self.demands)
 
     def with_tokens(self, waits: int, signals: int) -> Cost:
         """Returns the cost of a task that waits for tokens before its set-up, and signals some after its work."""
@@ -155,7 +163,9 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
         return places.by_buffer[touched.buffer].memory
 
     moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
-    needed = demands(engine, places.machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
+    machine = places.machine
+    sizes = port_bytes(engine, machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
+    needed = cycles_of_ports(sizes)
     return Cost(
         max(1, setup + max(work, banks, *needed.values())),
         _latency(engine, live[0][0], places),
@@ -169,6 +179,9 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
         _preloaded(engine, [m.work for m, _ in live]),
         setup,
         tuple(t for t in moved if memory_of(t).has_own_ports),
+        spare=tuple((p, cycles * p.bytes_per_cycle - sizes[p]) for p, cycles in needed.items())
+        if machine.levels
+        else (),
         is_bound=any(d.is_bound or (d.inside is not None and d.inside.is_bound) for _, d in live),
     )
 

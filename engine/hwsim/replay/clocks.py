@@ -32,7 +32,8 @@ class Variant(msgspec.Struct, frozen=True):
 
     A cell that is updated in place is in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
     of ports that other engines use too, requested `setup` cycles after the start; `duration` is the time without other requests. `preloads`
-    are cells of `reads` that have to be ready some cycles before the start, unless they are ready from the beginning.
+    are cells of `reads` that have to be ready some cycles before the start, unless they are ready from the beginning. `spare` has for ports
+    of `demands` the bytes that the last cycle has room for, of how many: an engine uses them for its next requests in the block.
     """
 
     engine: int
@@ -43,6 +44,7 @@ class Variant(msgspec.Struct, frozen=True):
     setup: int = 0
     demands: tuple[tuple[int, int], ...] = ()
     preloads: tuple[tuple[int, int], ...] = ()
+    spare: tuple[tuple[int, int, int], ...] = ()
 
 
 class TaskStall(msgspec.Struct, frozen=True):

@@ -96,6 +96,8 @@ class SharedClocks(Clocks):
         self._soonest: dict[int, int] = {}
         # No task is issued before this moment.
         self._ahead = 0
+        # The bytes that each engine was granted at a port of several cores, and has not used, by engine and port.
+        self._room: dict[tuple[int, int], int] = {}
 
     def issue(self, number: int) -> None:
         """Issues a task of variant `number`."""
@@ -268,6 +270,10 @@ class SharedClocks(Clocks):
 
     def _begin(self, number: int, task: int, start: int) -> int:
         engine, duration, _, _, _, demands, _ = self._rows[number]
+        if self.table[number].spare:
+            demands = self._shortened(engine, demands, self.table[number].spare)
+            if not demands:
+                return start + duration
         asks = start + self.table[number].setup
         running = self._running[engine] = _Running(task, start + duration, demands)
         self._moments[engine] = asks
@@ -275,6 +281,15 @@ class SharedClocks(Clocks):
         if end >= NEVER and asks <= self._clock:
             self._ask(engine, running)
         return end
+
+    def _shortened(self, engine: int, demands: Pairs, spare: Sequence[tuple[int, int, int]]) -> Pairs:
+        """Returns the requests of a task without a cycle for which earlier tasks of the engine left room."""
+        less: set[int] = set()
+        for port, left, width in spare:
+            room = self._room.get((engine, port), 0) + left
+            self._room[engine, port] = room % width
+            less.update([port] if room >= width else [])
+        return tuple((port, cycles - (port in less)) for port, cycles in demands if cycles > (port in less))
 
     def _alone(self, engine: int, running: _Running) -> int:
         """Returns the end of an engine's task that is about to request its ports, if no other engine can request them meanwhile; else
@@ -426,6 +441,7 @@ class SharedClocks(Clocks):
             elif self._released[cell] > now:
                 found.append((~cell, self._released[cell] - now, numbers[self._reader[cell]]))
         found += [port.key(now) for port in ports.values()]
+        found.append(tuple(sorted(self._room.items())))
         return tuple(found)
 
     def _seen(self, waits: list[Wait], first: int) -> tuple[tuple[int, ...], ...]:
@@ -449,6 +465,7 @@ class SharedClocks(Clocks):
     def begin(self, cycles: int) -> None:
         super().begin(cycles)
         self._ahead = 0
+        self._room = {}
 
     def begin_launch(self, cycles: int) -> None:
         """Begins the first block of a launch, with the first engine and core at each port of several cores."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ..access.ports import memory_port
+from ..access.ports import memory_port, total_cycles
 from ..machine.parts import Level
 from ..replay.cores.chip import ChipRun
 from ..replay.cores.residency import Residency, residency
@@ -181,13 +181,11 @@ def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> Launch
 def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> tuple[SharedPort, ...]:
     base, places = program.base or program, program.places
     shared = program.machine.shared_levels
-    cycles: Counter[str] = Counter()
     moved: Counter[str] = Counter()
+    work = ((*asked, count) for number, count in run.counts.items() for asked in base.variants[number].cost.port_work)
+    cycles = {port.name: busy for port, busy in total_cycles(work).items() if port.level in shared}
     for number, count in run.counts.items():
         cost = base.variants[number].cost
-        for port, busy in cost.demands:
-            if port.level in shared:
-                cycles[port.name] += busy * count
         for touched in cost.touched:
             memory = places.by_buffer[touched.buffer].memory
             moved[memory_port(memory, written=touched.written).name] += touched.size_bytes * count

@@ -14,6 +14,7 @@ from ...cancellation import checkpoint
 from ...ir import Buffer, build
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
+from ..access.ports import total_cycles
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from ..replay.clocks import CAUSES, NOBODY, Cause
 from ..replay.occupancy import Occupancy, occupancy
@@ -295,12 +296,16 @@ def bounds_of(
     `counts` are the tasks of a core, and those `of_all` count for the ports of the chip.
     """
     ports: Counter[str] = Counter()
-    shared = program.machine.shared_levels
-    for mine, tasks in ((True, counts), (False, of_all or {})):
-        for number, count in tasks.items():
-            for port, cycles in program.variants[number].cost.demands:
-                if (port.level not in shared) if mine else port.level in shared & {""}:
-                    ports[port.name] += cycles * count
+    shared, kinds = program.machine.shared_levels, program.variants
+    for number, count in counts.items():
+        for port, cycles in kinds[number].cost.demands:
+            if port.level not in shared:
+                ports[port.name] += cycles * count
+    if of_all and "" in shared:
+        work = total_cycles(
+            (*asked, count) for number, count in of_all.items() for asked in kinds[number].cost.port_work
+        )
+        ports.update({port.name: cycles for port, cycles in work.items() if port.level == ""})
     found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
     machine = program.machine
     for number, name in enumerate(machine.unit_names):

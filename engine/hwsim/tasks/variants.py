@@ -284,7 +284,7 @@ class Variants:
         if self._partners:
             costs = costs.with_tokens(self._partners * engine.wait_cycles, self._partners * engine.signal_cycles)
         tokens = self._tokens.at(self._places, at)
-        key = (same, costs.duration, costs.demands, cells, tokens)
+        key = (same, costs.duration, costs.demands, costs.spare, cells, tokens)
         if key not in self._numbers:
             variant = self._variant(costs, cells, *tokens)
             self._numbers[key] = len(self._table)
@@ -349,13 +349,21 @@ class Variants:
         # A cell that the task also writes is no input of it.
         inputs = tuple(cell for cell in reads if cell not in writes)
         asked = tuple((self._shared[port], cycles) for port, cycles in costs.demands if port in self._shared)
+        levels = self._places.machine.shared_levels
+        spare = tuple(
+            (self._shared[port], left, port.bytes_per_cycle)
+            for port, left in costs.spare
+            if left and port in self._shared and port.level in levels
+        )
         sharing = self._places.sharing
         destroyed = tuple({other: None for cell in writes for other in sharing.get(cell, ()) if other not in writes})
         written = (*writes, *destroyed, *signalled)
         ahead = dict(costs.preloaded)
         preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
         preloads = (*preloads, *((cell, 0) for cell in awaited))
-        replayed = Variant(self._unit, costs.duration, costs.latency, inputs, written, costs.setup, asked, preloads)
+        replayed = Variant(
+            self._unit, costs.duration, costs.latency, inputs, written, costs.setup, asked, preloads, spare
+        )
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 
 

@@ -50,6 +50,8 @@ class Core:
         self.wave: list[Task] = []
         self.begins: int | None = chip.start_cycles
         self.is_over = False
+        # The bytes of each engine at each port since the block began.
+        self.moved: Counter[tuple[int, int]] = Counter()
 
     def takes(self, now: int, *, waits: bool) -> bool:
         """Whether the core begins its next wave now."""
@@ -64,6 +66,15 @@ class Core:
         held = [[Task(variant, place * cells) for variant in block] for place, block in enumerate(wave)]
         tasks = [task for tasks in zip_longest(*held) for task in tasks if task is not None]
         self.wave, self.begins, self.todo = tasks, None, list(tasks)
+
+    def requests(self, variant: Variant) -> dict[int, int]:
+        """The cycles of each port: all bytes of an engine in a block, or in blocks held together, take whole cycles only in sum."""
+        found = dict(variant.demands)
+        for port, left, width in variant.spare:
+            before = self.moved[variant.engine, port]
+            after = self.moved[variant.engine, port] = before + found[port] * width - left
+            found[port] = -(-after // width) - -(-before // width)
+        return {port: cycles for port, cycles in found.items() if cycles}
 
     def issue(self) -> bool:
         if not self.todo:
@@ -145,6 +156,8 @@ class Chip:
                     wave = take(core, now)
                     core.is_over = not wave
                     if wave:
+                        if waits:
+                            core.moved.clear()
                         core.add(wave, cells)
                         going = True
                 while core.issue():
@@ -153,7 +166,7 @@ class Chip:
                     if queue and engine not in core.running and all(t.end + n <= now for t, n in queue[0].needs):
                         task = queue.pop(0)
                         task.start = now
-                        task.owed = dict(task.variant.demands)
+                        task.owed = core.requests(task.variant)
                         core.running[engine] = task
                         going = True
         self._grant()

@@ -97,6 +97,7 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
     is_shared = [lawful or rng.random() < 0.7 for _ in range(ports)]
     bursts = [burst if lawful else rng.choice([1, 2, 5]) for _ in range(ports)]
     often = rng.choice([0.3, 0.9])
+    fractions, widths = rng.random() < 0.5, [rng.choice([1, 2, 3, 5, 8]) for _ in range(ports)]
     one_engine = lawful and rng.random() < 0.5
     for kind in program.variants:
         v = kind.replay
@@ -108,6 +109,11 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
                 demands.append((port, cycles))
         longest = max((cycles for _, cycles in demands), default=0)
         kind.replay = msgspec.structs.replace(v, demands=tuple(demands), duration=max(v.duration, v.setup + longest))
+        if burst == 1 and fractions:
+            spare = tuple(
+                (port, rng.randint(1, width - 1), width) for port, _ in demands if (width := widths[port]) > 1
+            )
+            kind.replay = msgspec.structs.replace(kind.replay, spare=spare)
         if is_mixed:
             kind.replay = msgspec.structs.replace(kind.replay, preloads=())
     if is_mixed:

@@ -214,8 +214,20 @@ def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> PortLaw:
     if len(bursts) > 1:
         names = ", ".join(f"{ports[port].name} {ports[port].burst_cycles}" for port in shared)
         reasons.append(f"ports that cores share have bursts of different lengths in cycles: {names}")
-    demands = [d for n in counts_of(program, max_tasks) for d in program.variants[n].replay.demands if d[0] in shared]
-    cut = sorted({ports[port].name for port, cycles in demands if cycles % ports[port].burst_cycles})
+    kinds = [program.variants[n].replay for n in counts_of(program, max_tasks)]
+    demands = [
+        (p, cycles, any(p == other for other, _, _ in kind.spare))
+        for kind in kinds
+        for p, cycles in kind.demands
+        if p in shared
+    ]
+    cut = sorted(
+        {
+            ports[p].name
+            for p, cycles, left in demands
+            if cycles % (burst := ports[p].burst_cycles) or (left and burst > 1)
+        }
+    )
     if cut:
         reasons.append(f"requests are no whole bursts: {', '.join(cut)}")
     own = [ports[port].name for port in clocks.users if port not in crowds]
@@ -261,6 +273,7 @@ def _crowded(program: TaskProgram, max_tasks: int) -> Change:
 def _busiest(program: TaskProgram, counts: Mapping[int, int]) -> int:
     """Returns the cycles of the busiest port that all cores share, or of an engine, if all cores have equal work for it."""
     ports: Counter[int] = Counter()
+    room: Counter[tuple[int, int]] = Counter()
     engines: Counter[int] = Counter()
     for number, count in counts.items():
         kind = program.variants[number].replay
@@ -268,6 +281,10 @@ def _busiest(program: TaskProgram, counts: Mapping[int, int]) -> int:
         for port, cycles in kind.demands:
             if program.ports[port].level == "":
                 ports[port] += cycles * count
+        for port, left, width in kind.spare:
+            room[port, width] += left * count
+    for (port, width), left in room.items():
+        ports[port] -= left // width
     return max([0, *ports.values(), *(-(-busy // program.machine.cores) for busy in engines.values())])
 
 

@@ -85,5 +85,5 @@ class LaterCore:
         for n in range(row, last):
             if n in self._begins and n != self._first:
                 clocks.begin(self._begins[n])
-            clocks.done = self._dones.get(n, -1) + self._ahead + self._later
+            clocks.done = self._dones[n] + self._ahead + self._later if n in self._dones else 0
             clocks.issue(self._numbers[n])

@@ -57,7 +57,10 @@ class StreamClocks(SharedClocks):
 
     def _of_stream(self, kind: Variant, s: int) -> Variant:
         demands = tuple((self._port(port, s), cycles) for port, cycles in kind.demands)
-        return replace(of_block(kind, s * self._cells), engine=kind.engine * self._streams + s, demands=demands)
+        spare = tuple((self._port(port, s), left, width) for port, left, width in kind.spare)
+        return replace(
+            of_block(kind, s * self._cells), engine=kind.engine * self._streams + s, demands=demands, spare=spare
+        )
 
     def has_room(self, stream: int, number: int) -> bool:
         """Returns whether a task of a stream can be issued by present knowledge."""
@@ -87,6 +90,9 @@ class StreamClocks(SharedClocks):
     def begin_of(self, stream: int, at: int) -> None:
         """Issues no further task of a stream before a moment."""
         self._nows[stream], self._blockers[stream] = at, NOBODY
+        self._room = {
+            (engine, port): left for (engine, port), left in self._room.items() if engine % self._streams != stream
+        }
 
     def continue_idle(self, clocks: Clocks) -> None:
         """Begins the first stream where clocks, whose tasks are complete, stand."""

@@ -75,6 +75,16 @@ def test_cores_that_share_a_port_take_as_long_as_the_port_needs():
     assert port.waited["dma"] > 0
 
 
+def test_requests_of_a_block_take_whole_cycles_of_a_shared_port_in_sum_only():
+    # A tile of 96 bytes takes 1.5 cycles of the port.
+    machine = narrow(64).replace(f"memories.{roomy().far.name}.burst_bytes", 32)
+    report = simulate(staged_copy(64 * 50, 1, 24), chip_of(machine, 64))
+    assert report.chip is not None and report.unknown is None
+    port = next(p for p in report.chip.ports if "read" in p.name)
+    assert port.cycles == 64 * 50 * 96 // 64
+    assert report.bound <= report.cycles < 2.1 * port.cycles
+
+
 def test_the_cost_does_not_grow_with_cores_or_blocks():
     few = simulate(staged_copy(4 * 16), chip_of(narrow(16), 16), whole=0)
     many = simulate(staged_copy(4 * 128), chip_of(narrow(16), 128), whole=0)
