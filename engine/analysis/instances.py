@@ -6,7 +6,7 @@ further out are parameters. A negative answer has a witness: concrete values of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import prod
@@ -163,7 +163,8 @@ def _contains(
 
 def never_meet(first: Elements, second: Elements, same: int, moving: Sequence[int]) -> Decision:
     """Whether no element is accessed in two iterations that have the same values of the first `same` loops and other values of a loop
-    at the positions `moving`. The regions are in terms of the loops; the loops at all these positions are common to both."""
+    at the positions `moving`. The regions are in terms of the loops; the loops at all these positions are common to both. Axes with an
+    index that is not affine count as equal: elements that differ in another axis differ."""
     return _decided(partial(_never_meet, first, second, same, moving))
 
 
@@ -171,7 +172,14 @@ def _never_meet(
     first: Elements, second: Elements, same: int, moving: Sequence[int], context: isl.Context, size: int | None
 ) -> Decision:
     space = _Space(context, size, (first.instances, second.instances), _bounds(first, second))
-    mine, others = ([space.region(part.instances, b) for b in part.regions] for part in (first, second))
+    axes: set[int] | None = None
+    try:
+        mine, others = ([space.region(part.instances, b) for b in part.regions] for part in (first, second))
+    except NotAffine:
+        axes = space.affine_axes(first) & space.affine_axes(second)
+        if not axes:
+            raise
+        mine, others = ([space.region(part.instances, b, axes) for b in part.regions] for part in (first, second))
     import islpy as isl
 
     inner, outer = isl.dim_type.in_, isl.dim_type.out
@@ -182,6 +190,8 @@ def _never_meet(
         for position in moving:
             meeting = pairs.subtract(pairs.equate(inner, position, outer, position))
             if not meeting.is_empty():
+                if axes is not None:
+                    raise NotAffine
                 return _meeting(first, second, space, meeting)
     return HOLDS
 
@@ -330,9 +340,26 @@ class _Space:
             high = None if extent is None else self._affine(known_at(extent), names)
             yield f"e{n} = {low}" if high is None else f"{low} <= e{n} < {low} + {high}"
 
-    def region(self, instances: Instances, region: BufferRegion) -> isl.Map:
-        """Maps each instance to the elements of the region."""
-        return self.map(instances, [(r.min, r.extent) for r in region.region])
+    def region(self, instances: Instances, region: BufferRegion, axes: Container[int] | None = None) -> isl.Map:
+        """Maps each instance to the elements of the region, by their indices in some of the axes."""
+        indices = ((r.min, r.extent) for n, r in enumerate(region.region) if axes is None or n in axes)
+        return self.map(instances, [*indices])
+
+    def affine_axes(self, part: Elements) -> set[int]:
+        """The axes whose indices are affine in all regions."""
+        names = {**self._parameters, **{v: v.name for v in part.instances.loops}}
+        return {
+            n
+            for n in range(len(part.regions[0].region))
+            if all(self._is_affine(e, names) for b in part.regions for e in (b.region[n].min, b.region[n].extent))
+        }
+
+    def _is_affine(self, expr: Expr, names: Names) -> bool:
+        try:
+            self._affine(expr, names)
+        except NotAffine:
+            return False
+        return True
 
     def elements(self, part: Elements) -> isl.Set:
         found: isl.Set | None = None
@@ -359,7 +386,10 @@ class _Space:
         import islpy as isl
 
         count = point.get_space().dim(isl.dim_type.set)
-        return [int(point.get_coordinate_val(isl.dim_type.set, n).to_python()) for n in range(count)]
+        values: list[str | None] = [point.get_coordinate_val(isl.dim_type.set, n).to_str() for n in range(count)]
+        if None in values:
+            raise isl.Error("isl's operations are used up")
+        return [int(value) for value in values if value is not None]
 
     def loops_text(self, loops: Ranges, point: isl.Point, at: int) -> str:
         values = self.coordinates(point)[at : at + len(loops)]

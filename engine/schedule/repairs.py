@@ -133,6 +133,7 @@ def _in_one_chain(refused: RefusedCall) -> Iterator[Chain]:
     beside = _sibling_blocks(refused.ctx, named[0], deepest)
     for method in MOVES:
         yield lambda t, method=method: [t.call(method, block=b, loop=deepest.loop_var) for b in _order(beside, method)]
+    yield lambda t: [t.call("compute_inline", block=b) for b in beside]
 
 
 def _sibling_blocks(ctx: Context, top: For, deepest: For) -> list[str]:
@@ -193,8 +194,38 @@ def _reduction_loops(ctx: Context, block: str) -> list[For]:
 
 
 def _without_the_others(refused: RefusedCall) -> Iterator[Chain]:
-    """Inline the conflicting blocks, or move them to the same loop."""
-    others = refused.blocks
+    """Inline the conflicting blocks or move them to the same loop; the same for all blocks between the block and those in the loop."""
+    yield from _removed(refused, refused.blocks)
+    between = _between(refused)
+    if between and between != refused.blocks:
+        yield from _removed(refused, between)
+
+
+def _between(refused: RefusedCall) -> list[str]:
+    """The blocks outside of the loop that pass values between the block of the call and blocks in the loop, in text order."""
+    index = refused.ctx.index
+    if not refused.block or not refused.loops:
+        return []
+    inside = {r.block.name for r in index.child_blocks(refused.loops[0])}
+    into, out_of = (_reached(inside, step) for step in (index.producers, index.consumers))
+    after, before = (_reached({refused.block}, step) for step in (index.consumers, index.producers))
+    found = (into & after or out_of & before) - inside - {refused.block}
+    return sorted(found, key=index.position)
+
+
+def _reached(blocks: Iterable[str], step: Callable[[str], Iterable[str]]) -> set[str]:
+    """The blocks reached from some blocks in one step or more."""
+    found: set[str] = set()
+    todo = [*blocks]
+    while todo:
+        fresh = [b for b in step(todo.pop()) if b not in found]
+        found.update(fresh)
+        todo += fresh
+    return found
+
+
+def _removed(refused: RefusedCall, others: Sequence[str]) -> Iterator[Chain]:
+    """Inline some blocks, or move them to the loop of the call."""
     yield lambda t: [t.call("compute_inline", block=b) for b in others]
     yield lambda t: [t.call("reverse_compute_inline", block=b) for b in reversed(others)]
     for loop in refused.loops[:1]:

@@ -78,7 +78,7 @@ def require_order_free(
     """
     top = chain[0]
     require_in_blocks(ctx, top, what)
-    if order and _keeps_order_within_slices(ctx, chain, moving, order):
+    if _keeps_order_within_slices(ctx, chain, moving, order):
         return
     for realize in ctx.index.child_blocks(top):
         require_free_block(
@@ -156,7 +156,8 @@ def used_outside_of_blocks(buffer: Buffer, realize: BlockRealize):
 
 # Iterations that differ in a loop of `apart` access other elements, so only the order of the iterations that agree in these loops matters.
 def _keeps_order_within_slices(ctx: Context, chain: Sequence[For], moving: Sequence[Var], order: Sequence[For]) -> bool:
-    """Whether the blocks below consist of independent slices, each of which keeps its order: the rows of a scan."""
+    """Whether the blocks below consist of independent slices, each of which keeps its order: the rows of a scan. Without an `order`,
+    whether all moving loops are between slices, so that any order is right."""
     blocks = ctx.index.child_blocks(chain[0])
     if not all(_is_plain_spatial(realize) for realize in blocks):
         return False
@@ -164,10 +165,17 @@ def _keeps_order_within_slices(ctx: Context, chain: Sequence[For], moving: Seque
         return False  # the usual case, which other rules decide with better explanations
     pairs = [(one, other) for n, one in enumerate(blocks) for other in blocks[n:]]
     top = chain[0].loop_var
+    if not order:
+        return all(find_carried(ctx.index, *pair, moving) is None for pair in pairs) and not _is_loose(ctx, chain[0])
     apart = [v for v in moving if all(find_carried(ctx.index, *pair, [v], top) is None for pair in pairs)]
     before, after = ([f.loop_var for f in loops if f.loop_var not in apart] for loops in (chain, order))
-    loose = ctx.index.touched_loosely(ctx.index.scope_of(chain[0]))
-    return bool(apart) and before == after and not any(w.buffer in loose for r in blocks for w in r.block.writes)
+    return bool(apart) and before == after and not _is_loose(ctx, chain[0])
+
+
+def _is_loose(ctx: Context, loop: For) -> bool:
+    """Whether a buffer that the blocks below write is also accessed outside of blocks."""
+    loose = ctx.index.touched_loosely(ctx.index.scope_of(loop))
+    return any(w.buffer in loose for r in ctx.index.child_blocks(loop) for w in r.block.writes)
 
 
 def _is_plain_spatial(realize: BlockRealize) -> bool:

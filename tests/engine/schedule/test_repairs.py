@@ -6,7 +6,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from support.programs.random_programs import programs
-from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
+from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU, elementwise_stages
 from support.schedules.calls import apply, calls
 
 from tilewright.engine.ir import Var
@@ -83,6 +83,11 @@ CASES = {
         ELEMENTWISE_CHAIN,
         lambda s: s.reverse_compute_at("D", s.get_loops("B")[0]),
         ["sch.compute_inline('C')"],
+    ),
+    "blocks between": (
+        elementwise_stages(4),
+        lambda s: s.compute_at("b0", s.get_loops("b3")[0]),
+        ["sch.compute_inline('b1')", "sch.compute_inline('b2')"],
     ),
     "two inputs": (TWO_INPUTS, lambda s: s.reverse_compute_inline("D"), ["sch.compute_inline('B')"]),
     "an output that is read": (

@@ -185,6 +185,21 @@ def test_independent_rows_of_a_scan_move_outside_of_its_steps(text):
     assert sch.verify().status in {"proved", "tested"}
 
 
+@pytest.mark.parametrize("call", ["parallel", "vectorize"])
+@pytest.mark.parametrize("loop", [1, 2])
+def test_the_elements_of_one_step_of_a_scan_run_concurrently(call, loop):
+    sch = schedule(DOUBLED)
+    getattr(sch, call)(sch.get_loops("step")[loop])
+    assert sch.verify().status in {"proved", "tested"}
+
+
+def test_a_step_that_reads_what_it_writes_runs_in_order():
+    sch = schedule(DOUBLED.replace("(vd + 1) % 2", "vd % 2"))
+    with pytest.raises(ScheduleError) as refused:
+        sch.parallel(sch.get_loops("step")[2])
+    assert refused.value.code == "order-dependent"
+
+
 def test_reorder_accepts_conflicts_within_an_iteration():
     sch = schedule(SHIFTED.replace("vi // 2, vj", "vi, vj"))
     sch.reorder("j", "i")
