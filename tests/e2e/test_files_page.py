@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from support.browser.axe import assert_no_violations
 from support.browser.cell_editor import cell_editor, rewrite
 from support.browser.page import go_to_example, go_to_gallery, row, until
+from support.browser.sizes import wrong_texts
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.served import served
 
@@ -117,6 +118,7 @@ def test_a_conflict_with_another_editor_is_resolved(
     expect(dialog).to_contain_text("sch.unroll(ki)")
     expect(dialog).to_contain_text("sch.vectorize(ki)")
     shoot(page, "files-two-versions")
+    assert not wrong_texts(page, "two versions of a file")
     assert "sch.unroll" not in path.read_text()  # nothing is overwritten before the decision
     # Later, and then after all.
     page.keyboard.press("Escape")

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser.cell_editor import cell_editor, rewrite
 from support.browser.page import choose, go_to_gallery, open_example, open_text, steps, until
+from support.browser.sizes import wrong_texts
 from support.sessions.notebooks import MATMUL_NOTEBOOK
 from support.sessions.served import Served, served
 
@@ -121,6 +122,11 @@ def test_a_pasted_program_is_a_draft_until_it_is_saved(place: Place, page: Page)
 def test_start_page_reports_an_unknown_address(place: Place, page: Page, path: str) -> None:
     page.goto(f"{place.url}{path}")
     expect(page.get_by_role("alert").filter(has_text=re.compile("there is no|has no draft"))).to_be_visible()
+    if path == "/example/nothing":
+        page.goto(f"{place.url}/example/box_blue")
+        expect(page.get_by_role("alert").filter(has_text="box_blur")).to_be_visible()
+        page.locator(".card .thumb-block").first.wait_for()
+        assert not wrong_texts(page, "an unknown address")
 
 
 @pytest.mark.slow
@@ -144,6 +150,7 @@ def test_a_page_asks_for_the_token_until_it_is_correct(browser: Browser, shoot: 
         page = browser.new_context().new_page()  # a 401 is an error on the console
         page.goto(f"{server.url}/example/box_blur#part")
         shoot(page, "login")
+        assert not wrong_texts(page, "login")
         page.get_by_label("Token of this server").fill("wrong")
         page.get_by_role("button", name="Open").click()
         expect(page.get_by_role("alert")).to_have_text("This is not the token.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import open_small
+from support.browser.page import drag, open_example, open_small
 
 LONG = 30_000
 """Milliseconds on a busy machine."""
@@ -68,6 +68,20 @@ def test_areas_have_totals(app: Page) -> None:
     playhead(app).focus()
     app.keyboard.press("t")
     expect(app.locator(".table-view")).to_be_hidden()
+
+
+def test_an_area_stays_after_an_edit_and_goes_with_its_program(page: Page, app_url: str) -> None:
+    open_small(page, app_url, "place_the_copies")
+    playhead(page).focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("[")
+    expect(totals(page)).to_be_visible(timeout=LONG)
+    drag(page, "A_local.vtcm", "ko")
+    expect(page.locator('[data-figure="Cycles"] .change')).to_be_visible(timeout=LONG)
+    expect(totals(page)).to_be_visible()
+    page.locator("#screen-notebook").get_by_label("Gallery", exact=True).click()
+    open_example(page, "box_blur")
+    expect(totals(page)).to_be_hidden()
 
 
 @pytest.mark.slow

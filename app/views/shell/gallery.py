@@ -7,6 +7,7 @@ import codecs
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -119,8 +120,10 @@ def _without_obstacle(example: Example) -> Example:
 
 
 def example_at(examples: Sequence[Example], address: Address) -> Example:
-    """The example, served file or model at an address; for a kernel its model. Raises the errors of `example_called`."""
-    wanted = address.model
+    """The example, served file or model at an address; for a kernel its model. The address of an example may name a model. Raises the
+    errors of `example_called`."""
+    models = {example.model for example in examples}
+    wanted = address.name if address.place == "example" and address.name in models else address.model
     for example in examples:
         if wanted or example.model:
             if wanted and example.model == wanted:
@@ -128,8 +131,11 @@ def example_at(examples: Sequence[Example], address: Address) -> Example:
             continue
         if example.name == address.name and (example.path is not None) == (address.place == "file"):
             return _without_obstacle(example)
+    near = get_close_matches(
+        address.name[:80], [example.model or example.name for example in examples], n=3, cutoff=0.5
+    )
     message = f"there is no {address.place} {address.name[:80]!r} on this server"
-    raise DocumentError(Refusal("no-such-notebook", message))
+    raise DocumentError(Refusal("no-such-notebook", message, expected=" or ".join(map(repr, near))))
 
 
 def new_notebook() -> str:

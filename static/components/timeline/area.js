@@ -13,6 +13,8 @@ import { grouped } from "../core/numbers.js";
 export class Area {
   /** @type {{ start: number, end: number } | null} In real cycles. */
   range = null;
+  /** @type {Set<string>} The blocks of the program. */
+  blocks = new Set();
   /** The number of the open request; 0 if there is none. */
   pending = 0;
 
@@ -46,6 +48,7 @@ export class Area {
     const end = Math.min(cycles, Math.ceil(Math.max(one, other)));
     if (!cycles || end <= start) return;
     this.range = { start, end };
+    this.blocks = new Set(this.model.data.templates.map(({ block }) => block));
     if (!this.pending) this.request();
     this.onChange();
   }
@@ -75,10 +78,15 @@ export class Area {
     this.onChange();
   }
 
-  /** Another report has other totals. */
-  reset() {
+  /** Keep the area in another run of the program, up to the end of that run; a program with other blocks has no area. */
+  follow() {
     this.pending = 0;
-    this.clear();
+    const { cycles, templates } = this.model.data;
+    if (!this.range || !cycles) return; // no data while the run is simulated
+    const end = Math.min(this.range.end, cycles);
+    const kept = new Set(templates.map(({ block }) => block).filter((block) => this.blocks.has(block)));
+    if (end <= this.range.start || kept.size * 2 < this.blocks.size) return this.clear();
+    this.select(this.range.start, end);
   }
 
   /** @param {TotalsAnswer} answer */

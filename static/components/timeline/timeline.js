@@ -183,7 +183,7 @@ class TimelineView {
     this.path.forget();
     if (data.cycles) this.selection.follow(); // no data while the run is simulated
     this.afterDrop.reset();
-    this.area.reset();
+    this.area.follow();
     this.search = this.nextSearch = null; // a search in another report gets no answer
     this.element.classList.toggle("is-empty", !data.cycles);
     this.card.close();

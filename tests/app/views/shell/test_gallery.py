@@ -9,12 +9,14 @@ from support.record.thumbnails import as_text, drawn
 from tilewright.app.actions.opening import OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.document import DocumentError, read_document
+from tilewright.app.state.addresses import Address
 from tilewright.app.state.model import State
 from tilewright.app.views.shell.gallery import (
     FOLDER,
     MOST_FILES,
     THUMBNAILS,
     TemplateChoice,
+    example_at,
     example_of,
     gallery_value,
     load_examples,
@@ -23,6 +25,7 @@ from tilewright.app.views.shell.gallery import (
     load_thumbnails,
     template_text,
 )
+from tilewright.app.views.shell.model_cards import example_models
 from tilewright.app.views.shell.thumbnails import digest
 
 NOTEBOOK = "# %% [markdown]\n# # Mine\n#\n# It does a thing.\n"
@@ -35,6 +38,14 @@ def test_example_cards_have_a_title_a_sentence_and_facts() -> None:
         assert example.title and "`" not in example.title and "*" not in example.title
         assert len(example.sentence) > 30, example.sentence
         assert len(example.facts) == 3
+
+
+def test_the_address_of_an_example_may_name_a_model_and_an_unknown_one_has_neighbours() -> None:
+    examples = (*load_examples(), *example_models())
+    assert example_at(examples, Address("example", "transformer_layer")).model == "transformer_layer"
+    with pytest.raises(DocumentError) as unknown:
+        example_at(examples, Address("example", "box_blue"))
+    assert unknown.value.refusal.expected.startswith("'box_blur'")
 
 
 @pytest.mark.slow
