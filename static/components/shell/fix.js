@@ -20,7 +20,10 @@ function lines(fix) {
     return [h("details", {}, h("summary", {}, `${calls.length} lines`), h("div", { class: "fix-calls" }, calls))];
   if (!fix.replaces) return calls;
   const word = fix.calls.length ? "in place of " : "without ";
-  return [h("span", { class: "quiet" }, word, h("s", {}, h("code", {}, fix.replaces))), calls];
+  const old = fix.replaces
+    .split("\n")
+    .map((line, n) => h("span", { class: "quiet" }, n ? null : word, h("s", {}, h("code", {}, line))));
+  return [...old, ...calls];
 }
 
 /** @param {Fix} fix */
