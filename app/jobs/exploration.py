@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ...engine.cancellation import checkpoint
-from ...engine.explore import Progress, Status, Verifier, search_from
+from ...engine.explore import DecisionWorth, Progress, Status, Verifier, search_from, worth_of_decisions
 from ...engine.ir import TilewrightError
 from ...engine.lower import with_sizes
 from ..actions.exploring import EndDerivation, EndSearch
@@ -95,11 +95,16 @@ class Search:
             checking=self._on_verification,
             database=self._database(),
         )
+        worth: list[DecisionWorth] = []
+        for one in worth_of_decisions(study):
+            checkpoint()
+            worth.append(one)
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
         self._update(
-            status="ended", offers=offers, front=front, total=study.total, checking=None, warm_start=study.warm_start
-        )
+            status="ended", offers=offers, front=front, total=study.total, checking=None, warm_start=study.warm_start,
+            worth=tuple(worth),
+        )  # fmt: skip
 
     def _fail(self, error: TilewrightError) -> None:
         self._update(status="failed", error=error)
@@ -123,7 +128,9 @@ class Search:
                 self._at.append(self._seconds)
         front = tuple(t.number for t in progress.front)
         is_first = progress.done == 1  # a known schedule: shown before the workers start
-        self._update(total=progress.total, front=front, warm_start=progress.warm_start, soon=is_first)
+        self._update(
+            total=progress.total, front=front, warm_start=progress.warm_start, floor=progress.floor, soon=is_first
+        )
 
     @property
     def _seconds(self) -> float:

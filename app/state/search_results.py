@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ...engine.execute import Verdict
-from ...engine.explore import Status, Trial, WarmStartUse
+from ...engine.explore import DecisionWorth, Status, Trial, WarmStartUse
 from ...engine.ir import TilewrightError
 from .derived import Store
 from .entries import Derived
@@ -21,7 +21,8 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     """The results of a search. `trials` are in the order of completion; `at` is the time of each, in seconds of searching. `offers` are the
     verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
     `error` is the reason of a failure. `seconds` is the search time until now, `warm_start` what the search took from a database. `own` are
-    the cycles of the schedule before a derivation; None if there was none, or if it does not run."""
+    the cycles of the schedule before a derivation; None if there was none, or if it does not run. `floor` are the cycles that every
+    schedule of the program needs (0: not known), `worth` says what each decision of the best one is worth, after the last trial."""
 
     status: SearchStatus
     trials: tuple[Trial, ...] = ()
@@ -35,6 +36,8 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     error: TilewrightError | None = None
     warm_start: WarmStartUse = WarmStartUse()
     own: int | None = None
+    floor: int = 0
+    worth: tuple[DecisionWorth, ...] = ()
 
     @property
     def best(self) -> int | None:

@@ -16,6 +16,7 @@ from .search.pareto import Front, dominates
 from .space.model import Point, Space, SpaceError, space_of, with_kernel
 from .space.pins import Pins, is_pin, pinned, pins_of
 from .space.tiling_target import TilingTargetError
+from .trials.decisions import DecisionWorth, worth_of_decisions
 from .trials.evaluator import EvaluationLimits, EvaluationRequest, Evaluator
 from .trials.measured import MeasuredTrials, measured_trials
 from .trials.outcome import CYCLES, ENERGY, PEAK, TRAFFIC, UNITS, Figures, ObjectiveError, Outcome, Status
@@ -32,6 +33,7 @@ __all__ = [
     "UNITS",
     "Database",
     "DatabaseError",
+    "DecisionWorth",
     "DerivedSpace",
     "DerivedStart",
     "EvaluationLimits",
@@ -88,4 +90,5 @@ __all__ = [
     "verdict_of",
     "with_kernel",
     "workload_of",
+    "worth_of_decisions",
 ]

@@ -164,7 +164,7 @@ export interface CallParameter {
   takes: string;
 }
 
-/** A candidate with its choices; `words` compares it with its bounds, `why` says what makes it infeasible. */
+/** A candidate with its choices; `words` compares it with its bounds, `reach` with the cycles that every schedule needs, `why` says what makes it infeasible. */
 export interface CandidateCard {
   trial: number;
   point: number[];
@@ -174,15 +174,18 @@ export interface CandidateCard {
   why: string;
   choices: CandidateChoice[];
   words: string;
+  reach: string;
   limits: CandidateLimit[];
   verdict: "proved" | "tested" | "failed" | "unknown" | "";
 }
 
-/** The value of a parameter; `changed`: it is not the default. */
+/** The value of a parameter; `changed`: it is not the default. `worth` is what the best candidate needs more with the fastest of the nearest other values, `next`; both are empty while that is not known. */
 export interface CandidateChoice {
   name: string;
   text: string;
   changed: boolean;
+  next: string;
+  worth: string;
 }
 
 /** A lower bound on the cycles of any schedule of the same tasks, as a share of all cycles. */
@@ -2091,7 +2094,7 @@ export interface UsualSettings {
   seconds: number | null;
 }
 
-/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "tensor", "target"), and an example. */
+/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), and an example. */
 export interface ValueField {
   name: string;
   what: string;

@@ -66,6 +66,8 @@ def test_a_search_is_filtered_and_its_best_opens_as_a_branch(holes: Page, shoot:
     expect(holes.locator(".xp-kind")).to_contain_text(["8 fit", "4 refused"])
     expect(holes.locator(".xp-bound")).to_contain_text("Why it is the best")
     expect(holes.locator(".xp-limits li").first).to_be_visible(timeout=PATIENT)
+    expect(holes.locator(".xp-worth tbody tr")).to_have_count(3)
+    expect(holes.locator(".xp-reach")).to_contain_text("any schedule")
     shoot(holes, "explore-ended")
     filter_by_keys_and_mouse(holes)
     choose_in_the_scatter(holes)

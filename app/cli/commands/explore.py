@@ -8,7 +8,7 @@ import os
 import re
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 from ....engine.explore import (
     CYCLES,
     UNITS,
+    DecisionWorth,
     DerivedSpace,
     DerivedStart,
     Figures,
@@ -32,11 +33,13 @@ from ....engine.explore import (
     pinned,
     pins_of,
     search_from,
+    worth_of_decisions,
 )
 from ....engine.hwsim import load_machine
 from ....engine.ir import Refusal
 from ...document import DEFAULT_MACHINE, DocumentError, Notebook, evaluate, save_document
 from ...document.holes import branch_at, derived_start, notebook_space, with_derived, with_point
+from ...views.labels.numbers import THIN_SPACE, reach_text
 from ..arguments import seconds, size_bytes, takes_file, takes_setting, workers
 from ..databases import database_path, takes_database
 from ..exit_codes import EXIT_OK, REFUSED
@@ -53,6 +56,8 @@ STATUSES: dict[Status, str] = {
     "failed": "failed",
 }
 FOUND = "found"
+MOST_CHARACTERS = 40
+"""Characters of a value in a table; index maps are longer."""
 MOST_ROWS = 64
 """Candidates that are listed one by one."""
 TIMED = 100_000
@@ -167,13 +172,7 @@ def run(arguments: Namespace) -> int:
     )
     budget = arguments.seconds
     database = database_path(arguments, document.path)
-    settings = Settings(
-        objectives=tuple(arguments.objective or (CYCLES,)),
-        budgets=dict(arguments.budget),
-        trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
-        seed=arguments.seed,
-        batch=arguments.batch,
-    )
+    settings = _settings(arguments)
     start: DerivedStart | None = None
     if arguments.auto:
         begun = time.monotonic()
@@ -200,16 +199,29 @@ def run(arguments: Namespace) -> int:
     if arguments.measure and study.offers:
         with working(arguments, "building and running"):
             timed = measured_trials(study, arguments.measure)
+    with working(arguments, "comparing", "one decision changed at a time"):
+        decisions = tuple(worth_of_decisions(study))
     best = _best(study, timed)
     if best is not None and arguments.write:
         save_document(branch_at(notebook.document, space, best.point, arguments.write), output)
     elif best is not None and arguments.output:
         save_document(with_point(notebook.document, space, best.point), output)
     if arguments.json:
-        print_json(_as_json(study, derived, timed))
+        print_json(_as_json(study, derived, timed, decisions))
     else:
-        print_line(_text(study, arguments, derived, timed))
+        print_line(_text(study, arguments, derived, timed, decisions))
     return EXIT_OK if study.offers else REFUSED
+
+
+def _settings(arguments: Namespace) -> Settings:
+    """The settings of the search, without its time."""
+    return Settings(
+        objectives=tuple(arguments.objective or (CYCLES,)),
+        budgets=dict(arguments.budget),
+        trials=arguments.trials or (TIMED if arguments.seconds else Settings().trials),
+        seed=arguments.seed,
+        batch=arguments.batch,
+    )
 
 
 def _best(study: Study, timed: MeasuredTrials | None) -> Trial | None:
@@ -240,7 +252,13 @@ def _so_far(progress: Progress, settings: Settings) -> str:
     return f"{progress.done:,} of {progress.total:,} evaluated; {said}"
 
 
-def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None, timed: MeasuredTrials | None) -> str:
+def _text(
+    study: Study,
+    arguments: Namespace,
+    derived: DerivedSpace | None,
+    timed: MeasuredTrials | None,
+    decisions: Sequence[DecisionWorth],
+) -> str:
     counts = study.counts
     outcomes = ", ".join(f"{counts[status]:,} {words}" for status, words in STATUSES.items() if counts[status])
     how = "all" if study.method == "exhaustive" else f"{study.method}, seed {study.settings.seed}"
@@ -259,6 +277,7 @@ def _text(study: Study, arguments: Namespace, derived: DerivedSpace | None, time
         return "\n".join([*lines, "no feasible candidate", *rows])
     for offer in study.offers:
         lines += ["", *_offer_lines(study, offer)]
+    lines += _decision_lines(decisions)
     if arguments.value and len(study.trials) <= MOST_ROWS:
         lines += ["", *_table(study)]
     if timed is not None:
@@ -302,6 +321,28 @@ def _offer_lines(study: Study, offer: StudyCandidate) -> Iterator[str]:
     width = max(map(len, texts), default=0)
     for name, text in texts.items():
         yield f"    {name:<{width}}  {text}"
+    if study.floor:
+        yield f"    {reach_text(figures.cycles, study.floor).replace(THIN_SPACE, ' ')}: at least {study.floor:,} cycles"
+
+
+def _decision_lines(decisions: Sequence[DecisionWorth]) -> list[str]:
+    """What each decision is worth, as a table: the value, the fastest of the nearest other ones, and the cycles with it."""
+    if not decisions:
+        return []
+    rows = [("decision", "value", "next best", "cycles more")]
+    extra = ("does not fit" if one.extra is None else f"{one.extra:+,}" for one in decisions)
+    rows += [(one.hole, one.text, one.others[0].text, text) for one, text in zip(decisions, extra, strict=True)]
+    shown = [[_short(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = [
+        "  ".join([*(c.ljust(w) for c, w in zip(row[:3], widths, strict=False)), row[3].rjust(widths[3])])
+        for row in shown
+    ]
+    return ["", "what each decision of the best is worth, one changed at a time:", *(f"    {line}" for line in lines)]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
 def _why_not(study: Study) -> Iterator[str]:
@@ -321,7 +362,9 @@ def _figure(figures: Figures, name: str) -> str:
     return f"{said}{value:,.0f} {UNITS[kind]}"
 
 
-def _as_json(study: Study, derived: DerivedSpace | None, timed: MeasuredTrials | None) -> dict[str, Any]:
+def _as_json(
+    study: Study, derived: DerivedSpace | None, timed: MeasuredTrials | None, decisions: Sequence[DecisionWorth]
+) -> dict[str, Any]:
     explained = {} if derived is None else {"decisions": list(derived.decisions), "left_out": list(derived.left_out)}
     return {
         **explained,
@@ -351,6 +394,8 @@ def _as_json(study: Study, derived: DerivedSpace | None, timed: MeasuredTrials |
             }
             for offer in study.offers
         ],
+        "floor": study.floor or None,
+        "decisions_worth": msgspec.to_builtins(decisions),
         **({} if timed is None else {"measured": measured_json(timed.compared)}),
         "trials": [msgspec.to_builtins(trial) for trial in study.trials],
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from ....engine.execute import VerdictStatus
-from ....engine.explore import Outcome, Trial
+from ....engine.explore import DecisionWorth, Outcome, Trial
 from ....engine.hwsim import Report
 from ....engine.ir import TilewrightError
 from ...state.derived import Store
 from ...state.entries import Derived
 from ...state.model import Exploration, SearchRequest, State
 from ...state.search_results import Found
-from ..labels.numbers import grouped, percent_text
+from ..labels.numbers import grouped, percent_text, reach_text
 from ..labels.values import Value
 
 MOST_LIMITS = 4
@@ -27,11 +27,14 @@ STATUSES = {
 
 
 class CandidateChoice(Value, frozen=True):
-    """The value of a parameter; `changed`: it is not the default."""
+    """The value of a parameter; `changed`: it is not the default. `worth` is what the best candidate needs more with the fastest of the
+    nearest other values, `next`; both are empty while that is not known."""
 
     name: str
     text: str
     changed: bool
+    next: str = ""
+    worth: str = ""
 
 
 class CandidateLimit(Value, frozen=True):
@@ -44,7 +47,8 @@ class CandidateLimit(Value, frozen=True):
 
 
 class CandidateCard(Value, frozen=True, kw_only=True):
-    """A candidate with its choices; `words` compares it with its bounds, `why` says what makes it infeasible."""
+    """A candidate with its choices; `words` compares it with its bounds, `reach` with the cycles that every schedule needs, `why` says what
+    makes it infeasible."""
 
     trial: int
     point: tuple[int, ...]
@@ -54,6 +58,7 @@ class CandidateCard(Value, frozen=True, kw_only=True):
     why: str
     choices: list[CandidateChoice]
     words: str
+    reach: str
     limits: list[CandidateLimit]
     verdict: VerdictStatus | Literal[""]
 
@@ -76,16 +81,19 @@ def card_value(state: State, store: Store, found: Found) -> CandidateCard | None
     chosen = request.space.texts_at(trial.point)
     default = request.space.texts_at(request.space.default)
     verdict = found.offers.get(trial.number)
+    is_best = bool(found.front) and trial.number == found.front[0]
+    worth = {one.hole: one for one in found.worth} if trial.number == found.best else {}
     report = trial_report(state.exploration, trial, store)
     return CandidateCard(
         trial=trial.number,
         point=trial.point,
-        is_best=bool(found.front) and trial.number == found.front[0],
+        is_best=is_best,
         is_front=trial.number in found.front,
         status=STATUSES[outcome.status],
         why=words_of(outcome, request),
-        choices=[CandidateChoice(n, t, t != default[n]) for n, t in chosen.items()],
+        choices=[CandidateChoice(n, t, t != default[n], *_worth(worth.get(n))) for n, t in chosen.items()],
         words=bound_words(outcome, report),
+        reach=reach_words(outcome, found.floor),
         limits=[] if report is None else limits(report),
         verdict="" if verdict is None else verdict.status,
     )
@@ -128,6 +136,24 @@ def bound_words(outcome: Outcome, report: Report | None) -> str:
     if second.cycles > 0.5 * figures.bound:
         return f"{text} The next lower bound is {grouped(second.cycles)}, of {second.name}."
     return f"{text} The next lower bound is far below: {grouped(second.cycles)}, of {second.name}."
+
+
+def reach_words(outcome: Outcome, floor: int) -> str:
+    """A sentence that compares a feasible candidate with the cycles that every schedule of the program needs."""
+    if not floor or not outcome.fits or outcome.figures is None:
+        return ""
+    text = reach_text(outcome.figures.cycles, floor)
+    return f"{text[:1].upper()}{text[1:]}: at least {grouped(floor)} cycles."
+
+
+def _worth(one: DecisionWorth | None) -> tuple[str, str]:
+    """The fastest of the nearest other values of a parameter, and how many cycles more it takes."""
+    if one is None:
+        return "", ""
+    if one.extra is None:
+        return one.others[0].text, "does not fit"
+    sign = "−" if one.extra < 0 else "+"
+    return one.others[0].text, f"{sign}{grouped(abs(one.extra))}"
 
 
 def limits(report: Report) -> list[CandidateLimit]:

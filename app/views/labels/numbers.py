@@ -47,6 +47,15 @@ def change_of(before: int, after: int) -> tuple[str, Trend]:
     return f"{'−' if percent < 0 else '+'}{text}{THIN_SPACE}%", trend
 
 
+def reach_text(cycles: int, floor: int) -> str:
+    """How near the cycles of a schedule are to those that every schedule needs: `within 6 % of what any schedule can reach`."""
+    if cycles <= floor:
+        return "no schedule is faster"
+    if cycles >= 2 * floor:
+        return f"{cycles / floor:.1f} times what any schedule needs at least"
+    return f"within {-(-100 * (cycles - floor) // floor)}{THIN_SPACE}% of what any schedule can reach"
+
+
 def percent_text(fraction: float) -> str:
     """A fraction as a percentage: `87 %`; `< 1 %` for a part that is less than a hundredth, but not nothing."""
     if 0 < fraction < 0.01:

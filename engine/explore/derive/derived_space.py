@@ -136,9 +136,14 @@ def deriving_space(
             if not sketch.is_pinned or any(sketch is known for known in sketches):
                 continue
             sketches.append(sketch)
-            is_early = rules and choice is None and len(sketches) == begun + 1 and not deriving.fits()
-            yield deriving.simulate(sketch, until_fit=True) if is_early else None
-        best = min(sketches[begun:], key=_rank, default=None)
+            is_early = choice is None and len(sketches) == begun + 1 and not deriving.fits()
+            if not rules:
+                yield None
+            elif is_early:
+                yield deriving.simulate(sketch, until_fit=True)
+            else:
+                yield deriving.try_first(sketch)
+        best = min(sketches[begun:], key=deriving.first_cycles, default=None)
         if rules and best is not None and not stop() and not deriving.is_simulated(best):
             yield deriving.simulate(best)
     if not sketches and keep:
@@ -151,8 +156,6 @@ def deriving_space(
     if not rules:
         yield _derived(sketches[0], sketches[0].space.default)
         return
-    for sketch in deriving.to_try(sketches):
-        yield deriving.try_first(sketch)
     for sketch in deriving.to_simulate(sketches):
         yield deriving.simulate(sketch, is_best=sketch is sketches[0])
     yield deriving.result(sketches)
@@ -177,7 +180,7 @@ class _Deriving:
         """Yields the sketches to simulate that are not simulated yet: those with the fastest first points, and the best of each kind; if
         nothing fits, further ones, and the program as it is. `sketches` are the best first."""
         first_of_kind = {s.kind: s for s in reversed(sketches)}
-        fastest = sorted(sketches, key=lambda s: self.first.get(s, inf))[:SKETCHES]
+        fastest = sorted(sketches, key=self.first_cycles)[:SKETCHES]
         wanted = [s for s in sketches if s in fastest or s is first_of_kind[s.kind]]
         for sketch in wanted:
             if sketch is not wanted[0] and self.fits() and self.stop():
@@ -188,12 +191,9 @@ class _Deriving:
         while spare and not self.fits():
             yield spare.pop(0)
 
-    def to_try(self, sketches: Sequence[Sketch]) -> Iterator[Sketch]:
-        """Yields the sketches whose first points are to be simulated; the derivation may be stopped once a schedule fits."""
-        for sketch in sketches:
-            if self.fits() and self.stop():
-                return
-            yield sketch
+    def first_cycles(self, sketch: Sketch) -> tuple[float, float]:
+        """The cycles of the first points of a sketch, and its estimate."""
+        return self.first.get(sketch, inf), sketch.rank
 
     def try_first(self, sketch: Sketch) -> DerivedSpace | None:
         """Simulates the first points of a sketch by estimate. Returns its space if it has the fastest schedule so far."""

@@ -16,11 +16,12 @@ from ...cancellation import checkpoint
 from ...execute import Verdict
 from ...hwsim import Machine
 from ...ir import Refusal, TilewrightError
+from ..bounds.program_bound import program_bound
 from ..database.database import Database
 from ..database.warm_start import SpaceOrigin, WarmStart, WarmStartUse
 from ..space.model import Point, Space
 from ..trials.evaluator import Answer, EvaluationRequest, Evaluator, Task
-from ..trials.outcome import Outcome, Status, require_objectives
+from ..trials.outcome import CYCLES, Outcome, Status, require_objectives
 from ..trials.study import (
     Enough,
     Method,
@@ -43,6 +44,10 @@ from .pareto import Front
 
 Watch = Callable[[Progress], object]
 Check = Callable[[Verifier], object]
+
+
+NEAR = 1.005
+"""A search for cycles ends with a schedule that needs at most so many times the cycles that every schedule needs."""
 
 
 class ExploreError(TilewrightError):
@@ -112,7 +117,10 @@ def explore(
     warm = WarmStart(database, space.program, space.sizes, machine)
     starts = warm.points(space)
     sampler = _sampler(space, settings, estimator, starts if kept is None else kept.starts(starts))
-    search = _Search(sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept, known or {}, warm.use)
+    floor = floor_of(space, machine)
+    search = _Search(
+        sampler, settings, watch or (lambda _: None), stop or (lambda: False), kept, known or {}, warm.use, floor
+    )
     trying = _workers(workers, space, machine, settings, estimator)
     try:
         try:
@@ -120,7 +128,7 @@ def explore(
         finally:
             trying.close()
         trials = tuple(sorted(search.trials, key=lambda t: t.number))
-        study = Study(space, machine, settings, sampler.method, trials, sampler.total, ended)
+        study = Study(space, machine, settings, sampler.method, trials, sampler.total, ended, floor=floor)
         study = replace(study, offers=offers_of(study, checking, kept))
         _record(warm, study, origin or SpaceOrigin())
         return replace(study, warm_start=warm.use)
@@ -128,6 +136,16 @@ def explore(
         warm.close()
         if kept is not None:
             kept.close()
+
+
+def floor_of(space: Space, machine: Machine) -> int:
+    """The cycles that every schedule of a space's program needs; 0 if that is not known, as of a kernel whose values decide its work."""
+    if space.kernel is not None:
+        return 0
+    try:
+        return program_bound(space.program, machine, space.sizes).cycles
+    except TilewrightError:
+        return 0
 
 
 def _record(warm: WarmStart, study: Study, origin: SpaceOrigin) -> None:
@@ -226,7 +244,9 @@ class _Search:
         kept: StudyStore | None,
         derived: Mapping[Point, Outcome],
         warm_start: WarmStartUse,
+        floor: int,
     ) -> None:
+        self._floor = floor
         self._sampler = sampler
         self._settings = settings
         self._watch = watch
@@ -240,14 +260,22 @@ class _Search:
         self.trials: list[Trial] = []
 
     def run(self, workers: Workers) -> bool:
-        """Runs the search; returns whether it is complete: all points of the sampler evaluated, or the time budget used."""
+        """Runs the search; returns whether it is complete: all points of the sampler evaluated, the time budget used, or a schedule found
+        that none can be faster than."""
         self._until = time.monotonic() + self._settings.seconds if self._settings.seconds else inf
-        return self._batches(workers) or time.monotonic() >= self._until
+        return self._batches(workers) or self._is_fastest() or time.monotonic() >= self._until
 
     def _is_enough(self) -> bool:
         """Whether to stop now. The time budget alone does not stop a search without a candidate: workers may take seconds to start."""
         checkpoint()
-        return (time.monotonic() >= self._until and bool(self.trials)) or self._stop()
+        is_due = time.monotonic() >= self._until and bool(self.trials)
+        return is_due or self._is_fastest() or self._stop()
+
+    def _is_fastest(self) -> bool:
+        """Whether the best schedule needs hardly more cycles than every schedule needs, and nothing else is wanted."""
+        best = self._front.items[0].outcome.figures if self._front.items else None
+        wanted = self._settings.objectives == (CYCLES,)
+        return wanted and best is not None and best.cycles <= NEAR * self._floor
 
     def _batches(self, workers: Workers) -> bool:
         """Runs batches; returns True when none is left, False when the search stops earlier."""
@@ -308,7 +336,7 @@ class _Search:
         front = self._front.items
         best = front[0] if front else None
         counts, total = dict(self._counts), self._sampler.total
-        self._watch(Progress(trial, len(self.trials), total, counts, best, front, self._warm_start))
+        self._watch(Progress(trial, len(self.trials), total, counts, best, front, self._warm_start, self._floor))
 
 
-__all__ = ["Check", "Exhaustive", "Sampler", "Watch", "explore", "offers_of", "verdict_of"]
+__all__ = ["Check", "Exhaustive", "Sampler", "Watch", "explore", "floor_of", "offers_of", "verdict_of"]

@@ -88,6 +88,7 @@ class Progress(msgspec.Struct, frozen=True):
     best: Trial | None
     front: tuple[Trial, ...]
     warm_start: WarmStartUse = WarmStartUse()
+    floor: int = 0
 
     @property
     def is_better(self) -> bool:
@@ -100,7 +101,7 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     search was stopped before all trials, or the time budget, were used.
 
     `offers` are the verified best candidates, with several objectives the whole front, sorted by the first objective. `warm_start` is
-    what the search took from a database.
+    what the search took from a database, `floor` the cycles that every schedule needs (0 if that is not known): no schedule is faster.
     """
 
     space: Space
@@ -112,6 +113,7 @@ class Study(msgspec.Struct, frozen=True, eq=False):
     ended: bool
     offers: tuple[StudyCandidate, ...] = ()
     warm_start: WarmStartUse = WarmStartUse()
+    floor: int = 0
 
     @property
     def best(self) -> Trial | None:

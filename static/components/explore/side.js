@@ -7,7 +7,7 @@ import { svg } from "../core/svg.js";
 import { fullAmount, shortAmount } from "./amounts.js";
 
 /** @import { Frame, MeasuredRow, Pane, Row } from "./model.js" */
-/** @import { CandidateLimit as Limit, Search } from "../views.js" */
+/** @import { CandidateChoice as Choice, CandidateLimit as Limit, Search } from "../views.js" */
 
 const VERDICTS = {
   proved: "✔ proved to compute the same",
@@ -149,21 +149,9 @@ export function trialCard(search, row, pane) {
       ),
     ),
     card.why ? h("p", { class: "xp-why" }, card.why) : null,
-    h(
-      "ul",
-      { class: "xp-choices", "aria-label": "Choices" },
-      card.choices.map((choice) =>
-        h(
-          "li",
-          {
-            class: choice.changed ? "is-changed" : null,
-            title: choice.changed ? "Differs from the default" : "The default",
-          },
-          h("span", {}, choice.name),
-          h("code", {}, plainText(choice.text)),
-        ),
-      ),
-    ),
+    choiceList(card.choices),
+    card.choices.some((choice) => choice.worth) ? worthTable(card.choices) : null,
+    card.reach ? h("p", { class: "xp-reach" }, card.reach) : null,
     card.words
       ? h(
           "p",
@@ -178,6 +166,60 @@ export function trialCard(search, row, pane) {
     card.verdict
       ? h("p", { class: EQUAL.includes(card.verdict) ? "xp-verdict" : "quiet" }, VERDICTS[card.verdict])
       : null,
+  );
+}
+
+/** @param {Choice[]} choices */
+function choiceList(choices) {
+  return h(
+    "ul",
+    { class: "xp-choices", "aria-label": "Choices" },
+    choices.map((choice) =>
+      h(
+        "li",
+        {
+          class: choice.changed ? "is-changed" : null,
+          title: choice.changed ? "Differs from the default" : "The default",
+        },
+        h("span", {}, choice.name),
+        h("code", {}, plainText(choice.text)),
+      ),
+    ),
+  );
+}
+
+/**
+ * What each choice is worth, one changed at a time.
+ * @param {Choice[]} choices
+ */
+function worthTable(choices) {
+  return h(
+    "table",
+    { class: "xp-worth", "aria-label": "What each choice is worth" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ["one changed", "next best", "cycles more"].map((text, n) =>
+          h("th", { scope: "col", class: n === 2 ? "number" : null }, text),
+        ),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      choices.map((choice) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, choice.name),
+          h("td", {}, choice.next ? h("code", {}, plainText(choice.next)) : null),
+          h("td", { class: "number" }, choice.worth),
+        ),
+      ),
+    ),
   );
 }
 

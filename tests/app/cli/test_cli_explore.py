@@ -49,6 +49,8 @@ def test_the_best_candidate_is_printed_with_values_and_bound(gemm: Path, capsys:
     out = output([str(gemm)], capsys)
     assert "6 of 6 candidates evaluated (all): 6 fit" in out or "pruned" in out
     assert "    rows   32\n" in out and "× the bound; proved: for all inputs" in out
+    assert "of what any schedule can reach" in out or "what any schedule needs at least" in out
+    assert "what each decision of the best is worth" in out
     assert gemm.read_bytes() == before
 
 
