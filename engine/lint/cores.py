@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..hwsim import VectorEngine
 from ..ir import For, Var
 from .finding import LintFinding, lint_finding
 from .subject import Subject
@@ -34,6 +35,19 @@ def find_saturated_ports(subject: Subject) -> Iterator[LintFinding]:
 def find_bounded_cores(subject: Subject) -> Iterator[LintFinding]:
     """The cores of a chip do not do the same, and are too many to replay all: the cycles are an estimate between two bounds."""
     return map(lint_finding, subject.findings("cores-bounded"))
+
+
+def find_unbound(subject: Subject) -> Iterator[LintFinding]:
+    """A scheduled program for a machine whose work is done by threads has no loop that is bound to threads: TVM refuses to build it for
+    CUDA."""
+    machine = subject.machine
+    direct = any(isinstance(e, VectorEngine) and machine.far.name in e.reads for e in machine.engines)
+    is_scheduled = any(step.changes for step in subject.schedule.trace.steps)
+    if machine.thread_memories and direct and is_scheduled and not any(f.thread_tag for f in subject.index.loops):
+        message = (
+            "no loop is bound to threads: TVM does not build the program for CUDA, and a GPU would run it on one thread"
+        )
+        yield LintFinding("no-threads", "warning", message)
 
 
 def grid_fixes(subject: Subject, _: LintFinding) -> Iterator[Subject | None]:

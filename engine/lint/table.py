@@ -16,6 +16,7 @@ from .cores import (
     find_bounded_cores,
     find_idle_cores,
     find_saturated_ports,
+    find_unbound,
     find_uneven_tail,
     grid_fixes,
 )
@@ -56,6 +57,13 @@ LINTS: tuple[Lint, ...] = (
         from_report=True,
         no_fix="Fewer threads, or smaller tiles in registers and shared memory, make room for it",
     ),
+    Lint(
+        "no-threads",
+        "warning",
+        "No threads",
+        find_unbound,
+        no_fix="`bind` a loop to blockIdx.x and one inside of it to threadIdx.x; Make it fast derives a schedule with both",
+    ),
     Lint("idle-cores", "warning", "Cores without work", find_idle_cores, grid_fixes, from_report=True, no_fix=GRID),
     Lint("uneven-tail", "info", "Uneven last wave", find_uneven_tail, grid_fixes, from_report=True, no_fix=GRID),
     Lint(
@@ -63,6 +71,7 @@ LINTS: tuple[Lint, ...] = (
         "info",
         "Shared port saturated",
         find_saturated_ports,
+        find_unbound,
         grid_fixes,
         from_report=True,
         no_fix=GRID,

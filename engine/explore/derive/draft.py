@@ -203,12 +203,12 @@ class ScheduleDraft:
     @property
     def unit_loops(self) -> Mapping[str, Any]:
         """The argument that keeps loops of one iteration, so that threads find the same loops for each size of a tile."""
-        return {"preserve_unit_loops": True} if self.binds_threads else {}
+        return {"preserve_unit_loops": True} if self.binds_threads or self.grid is not None else {}
 
     def on_chip(self, names: Sequence[str]) -> list[Memory]:
         """Those of the memories that are on chip; for threads the one that they share, which their registers are loaded from."""
         found = [m for n in names if not self.is_far(m := self.machine.memory(n))]
-        return _shared_memories(self.machine) if found and self.binds_threads else found
+        return [*self.machine.thread_memories] if found and self.binds_threads else found
 
     def scope_in(self, memory: Memory) -> str:
         """The scope of buffers in a memory; for work of threads `shared.dyn` if it has that, as CUDA limits `shared` to 48 KiB."""
@@ -238,17 +238,7 @@ class ScheduleDraft:
 
 def executes_threads(machine: Machine) -> bool:
     """Whether threads do the work of a machine: one of its memories on chip is that which the threads of a block share."""
-    return bool(_shared_memories(machine))
-
-
-def _shared_memories(machine: Machine) -> list[Memory]:
-    """The memories on chip that the threads of a block share, while their registers are elsewhere."""
-    kinds = {m.name: {scope.partition(".")[0] for scope in m.scopes} for m in machine.memories}
-    return [
-        m
-        for m in machine.memories
-        if m is not machine.far and "shared" in kinds[m.name] and "local" not in kinds[m.name]
-    ]
+    return bool(machine.thread_memories)
 
 
 __all__ = ["Group", "InnerTile", "ScheduleDraft", "WarpTile", "executes_threads"]

@@ -11,10 +11,13 @@ from ..bounds.product import ProductIterators, product_of, uncast
 from .draft import ScheduleDraft, executes_threads
 from .gpu.warps import SIDE, fits_fragments
 
+FRAGMENTS = "no product of float16 fragments of 16 x 16 x 16 with float32 sums, which tensor cores need"
+
 
 def choose_engines(draft: ScheduleDraft) -> None:
     """Chooses the engine of each block of the group. A multiply-accumulate uses the matrix unit if its tiles there take fewer cycles than
-    its vectors, as a product of two matrices does and a depthwise convolution does not; other work uses the vector unit. Lines:
+    its vectors, as a product of two matrices does and a depthwise convolution does not; other work uses the vector unit, and on a machine
+    of threads so do products that are not in fragments. Lines:
     `annotate(block, "engine", …)` where the machine would choose another engine by itself."""
     vector, matrix = _vector_unit(draft.machine), _matrix_unit(draft.machine)
     for name in draft.group.every:
@@ -22,13 +25,16 @@ def choose_engines(draft: ScheduleDraft) -> None:
         if product is not None and matrix is not None:
             on_matrix = _matrix_cycles(matrix, product)
             on_vector = _vector_cycles(vector, block, product) if _is_fed(draft, vector) else None
-            if vector is None or on_vector is None or on_matrix <= on_vector:
+            lacks_fragments = executes_threads(draft.machine) and not fits_fragments(product, draft.index.realize(name))
+            if vector is None or on_vector is None or (on_matrix <= on_vector and not lacks_fragments):
                 draft.engines[name] = matrix
                 draft.decide(f"{name} on {matrix.name}: a product")
-                _choose_fragments(draft, name, product)
+                if executes_threads(draft.machine) and not lacks_fragments:
+                    draft.in_fragments.add(name)
                 _record_grains(draft, name, product, grains_of(draft, matrix))
                 continue
-            draft.decide(f"{name} on {vector.name}: {on_vector:,} cycles in vectors, {on_matrix:,} on {matrix.name}")
+            why = FRAGMENTS if lacks_fragments else f"{on_vector:,} cycles in vectors, {on_matrix:,} on {matrix.name}"
+            draft.decide(f"{name} on {vector.name}: {why}")
         chosen = vector or draft.machine.engines[-1]
         draft.engines[name] = chosen
         if (product is not None and matrix is not None) or _is_copy(block):
@@ -53,18 +59,6 @@ def _rate(engine: MatrixEngine | SystolicEngine) -> float:
     if isinstance(engine, SystolicEngine):
         return engine.rows * engine.columns
     return engine.tile_rows * engine.tile_columns * engine.tile_depth / engine.cycles_per_tile
-
-
-def _choose_fragments(draft: ScheduleDraft, name: str, product: ProductIterators) -> None:
-    """Decides whether a product on tensor cores is in fragments."""
-    if not executes_threads(draft.machine):
-        return
-    if fits_fragments(product, draft.index.realize(name)):
-        draft.in_fragments.add(name)
-    else:
-        draft.leave_out(
-            f"threads for {name}", "it is no product of float16 fragments of 16 x 16 x 16 with float32 sums"
-        )
 
 
 def grains_of(draft: ScheduleDraft, engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:

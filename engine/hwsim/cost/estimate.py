@@ -113,7 +113,8 @@ Paths = Mapping[BlockRealize, Sequence[Stmt]]
 class _Task(msgspec.Struct, frozen=True, eq=False):
     """A leaf's store, as `count` equal tasks. `loads` excludes the buffer that the store writes. `loops` are the leaf's own loops; `used`
     maps each block iterator to the loops that it depends on, `lanes` is the number of iterations of its vectorized loops, `engine` the
-    name in its annotation. `phase` is the number of the statement outside of all loops that contains the leaf.
+    name in its annotation. `phase` is the number of the statement outside of all loops that contains the leaf. `blocks` are those of the
+    grid that the tasks are in.
     """
 
     store: BufferStore
@@ -125,6 +126,11 @@ class _Task(msgspec.Struct, frozen=True, eq=False):
     lanes: int = 1
     engine: str | None = None
     phase: int = 0
+    blocks: int = 1
+
+    def count_on(self, machine: Machine) -> int:
+        """Returns the tasks of the core with the most blocks."""
+        return self.count // self.blocks * over(self.blocks, machine.cores)
 
     @property
     def iterations(self) -> int:
@@ -172,7 +178,10 @@ def _task_of(leaf: BlockRealize, path: Sequence[Stmt], below: Counter[Stmt]) -> 
     count = _times(s for s in path if below[s] > 1)
     marks = (leaf.block.annotations, *(s.annotations for s in path if isinstance(s, For | Block)))
     engine = next(filter(None, map(requested_engine, marks)), None)
-    return _Task(store, loads, kind, count, loops, used, lanes, engine, _phase(leaf, path))
+    blocks = _times(
+        s for s in path if below[s] > 1 and isinstance(s, For) and (s.thread_tag or "").startswith("blockIdx")
+    )
+    return _Task(store, loads, kind, count, loops, used, lanes, engine, _phase(leaf, path), blocks)
 
 
 def _phase(leaf: BlockRealize, path: Sequence[Stmt]) -> int:
@@ -204,15 +213,18 @@ def _cycles(tasks: Sequence[_Task], slots: Mapping[Buffer, _Slots], machine: Mac
         read, written = [load.buffer for load in task.loads], task.store.buffer
         if not isinstance(engine, DmaEngine):
             waits = tuple(writers[b] for b in dict.fromkeys(read) if b in writers and slots[b].count == 1)
-            works.append(UnitWork(task.phase, unit, task.count, one, waits))
+            works.append(UnitWork(task.phase, unit, task.count_on(machine), one, waits))
             writers[written] = works[-1]
             continue
         source, target = _memory(read[0], machine), _memory(written, machine)
-        who = {unit, memory_port(source, written=False), memory_port(target, written=True)}
+        count, ports = task.count_on(machine), (memory_port(source, written=False), memory_port(target, written=True))
         # Of the channels of an engine, one at a time uses its rate; their set-ups overlap.
-        busy = dict.fromkeys(who, task.count * max(one - fixed, over(one, engine.channels)))
+        busy = dict.fromkeys((unit, *ports), count * max(one - fixed, over(one, engine.channels)))
+        for port in ports:
+            if port.level in machine.shared_levels:
+                busy[port] = task.count * over(_moved(task, machine), port.bytes_per_cycle)
         leaves = target is machine.far
-        copies.append(Copy(task.phase, task.count, slots[read[0] if leaves else written].turns, one, leaves, busy))
+        copies.append(Copy(task.phase, count, slots[read[0] if leaves else written].turns, one, leaves, busy))
     return overlapped(copies, works)
 
 
@@ -276,15 +288,22 @@ def _row(task: _Task, lanes: int) -> int:
 def _copied(engine: DmaEngine, task: _Task, machine: Machine) -> int:
     """Cycles of a copy: each contiguous run in the far buffer moves in whole bursts, at the rate of the slowest port."""
     source, target = _memory(task.loads[0].buffer, machine), _memory(task.store.buffer, machine)
-    access, memory = (task.loads[0], source) if source is machine.far else (task.store, target)
-    run = min(_run(task, access), task.iterations)
-    bursts = over(run * dt.size_bytes(task.store.buffer.dtype), memory.burst_bytes)
-    moved = task.iterations // run * bursts * memory.burst_bytes
+    memory = source if source is machine.far else target
+    moved = _moved(task, machine)
     waited = moved // memory.burst_bytes * memory.latency_cycles if engine.outstanding_requests else 0
     return max(
         over(moved, min(engine.bytes_per_cycle, source.read_bytes_per_cycle, target.write_bytes_per_cycle)),
         over(waited, engine.outstanding_requests or 1),
     )
+
+
+def _moved(task: _Task, machine: Machine) -> int:
+    """Returns the bytes that a copy moves in whole bursts of the far memory."""
+    source, target = _memory(task.loads[0].buffer, machine), _memory(task.store.buffer, machine)
+    access, memory = (task.loads[0], source) if source is machine.far else (task.store, target)
+    run = min(_run(task, access), task.iterations)
+    bursts = over(run * dt.size_bytes(task.store.buffer.dtype), memory.burst_bytes)
+    return task.iterations // run * bursts * memory.burst_bytes
 
 
 def _run(task: _Task, access: BufferLoad | BufferStore, apart: frozenset[Var] = frozenset()) -> int:

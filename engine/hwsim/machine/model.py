@@ -88,6 +88,13 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The levels whose instances have several cores; "" is the chip."""
         return frozenset(name for name in ("", *(level.name for level in self.levels)) if self.cores_around(name) > 1)
 
+    @property
+    def thread_memories(self) -> tuple[Memory, ...]:
+        """The memories on chip that the threads of a block share, while their registers are elsewhere."""
+        kinds = {m.name: {scope.partition(".")[0] for scope in m.scopes} for m in self.memories}
+        shared = (m for m in self.memories if m is not self.far)
+        return tuple(m for m in shared if "shared" in kinds[m.name] and "local" not in kinds[m.name])
+
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]:
         """Returns the cache levels between an engine and a memory, the nearest to the engine first."""
         return tuple(c for c in self.caches if c.memory == memory and engine in c.engines)

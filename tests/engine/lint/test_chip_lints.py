@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.simulator.chip_machines import chip_of, narrow
 
+from tilewright.engine.hwsim import load_machine
 from tilewright.engine.lint import LintFinding, lint
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
@@ -56,3 +57,15 @@ def test_another_tile_fills_the_last_wave() -> None:
 def test_full_waves_are_no_finding() -> None:
     sch = blocks_of_rows(512, [None, 16])
     assert not found(sch, "idle-cores") and not found(sch, "uneven-tail")
+
+
+def test_a_schedule_for_a_gpu_without_threads_is_a_finding() -> None:
+    gpu = load_machine("gpu-sm")
+    sch = Schedule(parse(COPY.replace("ROWS", "64")).program)
+    assert "no-threads" not in {f.code for f in lint(sch, gpu)}  # not scheduled yet
+    i, j = sch.get_loops("B")
+    sch.split(i, factors=[None, 8])
+    assert "no-threads" in {f.code for f in lint(sch, gpu)}
+    assert "no-threads" not in {f.code for f in lint(sch, load_machine("ascend-910b"))}
+    sch.bind(j, "threadIdx.x")
+    assert "no-threads" not in {f.code for f in lint(sch, gpu)}

@@ -23,11 +23,18 @@ from ..lanes import along_rows, is_summed
 THREADS = (256, 128, 512, 64, 1024)
 """Threads of a block."""
 
+GRID = "blockIdx.x"
+
+TILES = (1, 2, 4)
+"""Tiles that one block of a chip computes."""
+
 
 def add_grid(draft: ScheduleDraft) -> None:
-    """Requires a machine with memory that threads share. Lines: a loop for the blocks of threads around the loops over tiles, by `split` of
-    the outermost one, or by `add_unit_loop` if that is a reduction or there is none. What depends on no tile is computed in each block."""
-    if not draft.binds_threads:
+    """Requires a machine with memory that threads share, or of several cores. Lines: a loop for the blocks of threads around the loops over
+    tiles, by `split` of the outermost one, or by `add_unit_loop` if that is a reduction or there is none. On a chip the tiles are the
+    blocks: `split` of each loop over tiles outside of reductions, `reorder`, `fuse` and `bind`. What depends on no tile is computed in each
+    block."""
+    if not draft.binds_threads and draft.machine.cores == 1:
         return
     builder, last = draft.builder, draft.group.last
     name, outer = next(iter(draft.loops.items()), ("", draft.loops_of(last)[0].loop_var))
@@ -37,17 +44,37 @@ def add_grid(draft: ScheduleDraft) -> None:
         made = builder.attempt(lambda: builder.call("add_unit_loop", outer, into=[wanted]))
         draft.grid = None if made is None else made[0]
         return
+    if draft.machine.cores > 1:
+        builder.attempt(lambda: _add_blocks(draft, [*draft.loops][: draft.spatial]))
+        return
     blocks = draft.choice("blocks", "blocks", (1,))
     made = builder.attempt(lambda: builder.split(outer, (blocks, None), [wanted, f"{name}_t"]))
     if made is not None:
         draft.grid, draft.loops[name] = made
 
 
+def _add_blocks(draft: ScheduleDraft, tiled: Sequence[str]) -> None:
+    """Adds the loop over blocks of a chip: all tiles but for a few of the first loop, which one block computes."""
+    builder, loops = draft.builder, dict(draft.loops)
+    kept = draft.choice("tiles_per_block", "tiles per block", TILES)
+    blocks: list[Var] = []
+    for number, name in enumerate(tiled):
+        factors = (None, kept if number == 0 else 1)
+        block, loops[name] = builder.split(loops[name], factors, [f"{name}_b", f"{name}_t"])
+        blocks.append(block)
+    builder.call("reorder", *blocks, *(loops[name] for name in tiled))
+    grid = blocks[0] if len(blocks) == 1 else builder.call("fuse", *blocks, into=["grid"])[0]
+    builder.call("bind", grid, GRID)  # before the calls that an estimate leaves out, as it needs the number of blocks
+    draft.grid, draft.loops = grid, loops
+
+
 def bind_threads(draft: ScheduleDraft) -> None:
     """Requires a loop for the blocks of threads. Lines: `bind` of it to blockIdx.x; of each block the loops below the tiles, as one
     (`fuse`), `split` by the number of threads, a hole, or by the warps of a product, and `bind` to threadIdx.x. Of a reduction along rows
     these are summed loops: the threads combine their sums."""
-    if draft.grid is None or not draft.builder.accepts("bind", draft.grid, "blockIdx.x"):
+    if draft.grid is None or not draft.binds_threads:
+        return
+    if not draft.index.loop(draft.grid).thread_tag and not draft.builder.accepts("bind", draft.grid, GRID):
         return
     threads = None if draft.warp_tiles else _threads(draft)
     tiles = {draft.grid, *draft.loops.values()}

@@ -15,7 +15,7 @@ from tilewright.app.document.intrinsics import read_intrinsics
 from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.explore.derive.draft import executes_threads
-from tilewright.engine.hwsim import load_machine
+from tilewright.engine.hwsim import estimate_cost, load_machine, simulate
 from tilewright.engine.ir import BufferStore, PrimFunc, free_vars
 from tilewright.engine.schedule import Intrinsics, Schedule
 from tilewright.engine.script import parse
@@ -136,10 +136,25 @@ def test_float16_product_uses_fragments_and_shared_memory() -> None:
 
 
 @SLOW
-def test_product_that_fragments_cannot_hold_has_no_threads() -> None:
+def test_product_that_fragments_cannot_hold_is_computed_by_threads() -> None:
     found = derived("float32")
-    assert "sch.bind(" not in found.text
-    assert any(one.startswith("threads for C") for one in found.left_out)
+    assert 'sch.bind(C_x, "threadIdx.x")' in found.text
+    assert any(one.startswith("C on lanes: no product of float16 fragments") for one in found.decisions)
+
+
+@SLOW
+def test_the_blocks_of_a_chip_are_its_tiles() -> None:
+    chip = load_machine("a100")
+    program = parse(TEXTS["float16"].replace("64", "512")).program
+    assert isinstance(program, PrimFunc)
+    found = derive_space(program, chip, intrinsics=Intrinsics())
+    assert 'sch.bind(grid, "blockIdx.x")' in found.text
+    (kept,) = (hole for hole in found.space.holes if hole.name == "tiles per block")
+    assert kept.values[0] == 1
+    sch = found.space.schedule_at(found.space.default).schedule
+    report, estimate = simulate(sch.func, chip), estimate_cost(sch.index, chip)
+    assert report.chip is not None and report.chip.launches[0].blocks > 1
+    assert report.cycles / 3 < estimate.cycles < 3 * report.cycles
 
 
 def test_only_machines_with_shared_memory_have_threads() -> None:
