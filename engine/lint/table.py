@@ -71,7 +71,6 @@ LINTS: tuple[Lint, ...] = (
         "info",
         "Shared port saturated",
         find_saturated_ports,
-        find_unbound,
         grid_fixes,
         from_report=True,
         no_fix=GRID,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,32 @@ from tilewright.engine.explore import derive_space
 from tilewright.engine.export import to_tvm_python
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import PrimFunc
+from tilewright.engine.schedule import Intrinsics
 from tilewright.engine.script import parse, to_script
 
 pytestmark = pytest.mark.tvm
 
 HAND = Path(__file__).parents[1] / "hand"
+
+CONVOLUTION = """
+@T.prim_func
+def conv(X: T.Buffer((1, 2, 10, 10, 16)), W: T.Buffer((2, 2, 3, 3, 16, 16)), Y: T.Buffer((1, 2, 8, 8, 16))):
+    for n, oc, oh, ow, ob, ic, kh, kw, ib in T.grid(1, 2, 8, 8, 16, 2, 3, 3, 16):
+        with T.block("Y"):
+            vn, voc, voh, vow, vob, vic, vkh, vkw, vib = T.axis.remap("SSSSSRRRR", [n, oc, oh, ow, ob, ic, kh, kw, ib])
+            with T.init():
+                Y[vn, voc, voh, vow, vob] = T.float32(0)
+            Y[vn, voc, voh, vow, vob] += X[vn, vic, voh + vkh, vow + vkw, vib] * W[voc, vic, vkh, vkw, vib, vob]
+"""
+
+ROWS = """
+@T.prim_func
+def rows(X: T.Buffer((64, 256), "float32"), Y: T.Buffer((64, 256), "float32")):
+    for i, j in T.grid(64, 256):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.exp(X[vi, vj])
+"""
 
 
 def cuda_of(name: str, folder: Path) -> str:
@@ -29,7 +51,12 @@ def cuda_of(name: str, folder: Path) -> str:
     notebook = tilewright.load(next(HAND.rglob(f"{name}.py")))
     assert isinstance(notebook.program, PrimFunc) and notebook.schedule is not None
     intrinsics = read_intrinsics(notebook.document)
-    space = derive_space(notebook.program, load_machine("gpu-sm"), intrinsics=intrinsics).space
+    return derived_cuda(notebook.program, "gpu-sm", intrinsics, folder)
+
+
+def derived_cuda(program: PrimFunc, machine: str, intrinsics: Intrinsics, folder: Path) -> str:
+    """The CUDA that TVM makes of the schedule derived for a machine."""
+    space = derive_space(program, load_machine(machine), intrinsics=intrinsics).space
     file = folder / "exported.py"
     file.write_text(to_tvm_python(space.schedule_at(space.default).schedule), encoding="utf-8")
     module = runpy.run_path(str(file))["sch"].mod
@@ -71,3 +98,15 @@ def test_a_gemm_uses_the_tensor_cores(tmp_path: Path) -> None:
     for call in ("fill_fragment", "load_matrix_sync", "mma_sync", "store_matrix_sync"):
         assert f"nvcuda::wmma::{call}(" in source
     assert "__syncthreads()" in source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", ["gpu-sm", "a100"])
+@pytest.mark.parametrize("text", [CONVOLUTION, ROWS], ids=["convolution in NCHWc", "elementwise"])
+def test_tvm_builds_what_is_derived_for_a_gpu(text: str, machine: str, tmp_path: Path) -> None:
+    program = tilewright.parse(text)
+    assert isinstance(program, PrimFunc)
+    source = derived_cuda(program, machine, Intrinsics(), tmp_path)
+    threads = re.search(r"__launch_bounds__\((\d+)\)", source)
+    assert threads is not None and int(threads[1]) > 1
+    assert "blockIdx.x" in source or machine == "gpu-sm"  # one block of a whole program has no number
