@@ -169,7 +169,11 @@ class Chip:
     def busy(self, port: SharedPort) -> tuple[Column, Column, Column]:
         """When the busy part of a port changes, and the part in units of `SCALE`. The bursts of a task are spread over its duration."""
         line, variants = self._line, self._program.variants
-        demands = [sum(cycles for p, cycles in v.cost.demands if p.name == port.name) for v in variants]
+        # Tasks use the room that others leave in their last cycles.
+        demands = [
+            sum(busy - room / p.bytes_per_cycle for p, busy, room in v.cost.port_work if p.name == port.name)
+            for v in variants
+        ]
         starts: list[int] = []
         ends: list[int] = []
         rates: list[float] = []
