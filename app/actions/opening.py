@@ -149,7 +149,7 @@ def asking_for_sizes(state: State, error: MissingValuesError, listed: str = "") 
 
 
 def _fields(needs: tuple[Need, ...]) -> tuple[ValueField, ...]:
-    return tuple(ValueField(need.name, need.kind, need.example) for need in needs)
+    return tuple(ValueField(need.name, need.kind, need.example, need.options) for need in needs)
 
 
 @ACTIONS(OpenDocument)

@@ -30,12 +30,13 @@ Pane = Literal["next", "script", "python", "problems", "machine", "traffic", "ex
 
 
 class ValueField(msgspec.Struct, frozen=True):
-    """A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), and an
-    example."""
+    """A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), an
+    example, and the values that the code knows: all of a flag, some of others."""
 
     name: str
     what: str
     example: str
+    choices: tuple[str, ...] = ()
 
 
 class ProgramChoice(msgspec.Struct, frozen=True):

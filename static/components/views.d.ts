@@ -2094,11 +2094,12 @@ export interface UsualSettings {
   seconds: number | null;
 }
 
-/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), and an example. */
+/** A value that a program needs: its name, what it is ("size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"), an example, and the values that the code knows: all of a flag, some of others. */
 export interface ValueField {
   name: string;
   what: string;
   example: string;
+  choices: string[];
 }
 
 /** The verdict on correctness with a sentence; `stopped`: the user stopped the check. */

@@ -37,6 +37,33 @@ def test_values_are_typed_into_fields(open_page: Callable[..., Page], app_url: s
     expect(page.get_by_role("treeitem").filter(has_text="scaled").first).to_be_visible()
 
 
+KINDS = """\
+import tvm
+from tvm import te
+
+
+def pad(x: te.Tensor, twice: bool, mode: str):
+    if mode == "zero":
+        return te.compute(x.shape, lambda i, j: x[i, j] * 0.0, name="zeros")
+    if mode == "copy":
+        return te.compute(x.shape, lambda i, j: x[i, j] * (2.0 if twice else 1.0), name="copied")
+"""
+
+
+def test_values_with_few_choices_are_chosen(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page()
+    go_to_gallery(page, app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(KINDS)
+    page.get_by_role("button", name="Open", exact=True).click()
+    form = page.locator(".program-choice")
+    form.get_by_label("twice (flag)").select_option("0")
+    expect(form.locator("datalist option")).to_have_count(2)
+    form.get_by_label("x (tensor)").fill("8x16xfloat32")
+    form.get_by_label("mode (dtype)").fill("copy")
+    form.get_by_label("mode (dtype)").press("Enter")
+    expect(page.get_by_role("treeitem").filter(has_text="copied").first).to_be_visible()
+
+
 def test_the_second_program_is_chosen_and_opens_with_its_values(open_page: Callable[..., Page], app_url: str) -> None:
     page = open_page()
     go_to_gallery(page, app_url)

@@ -76,7 +76,17 @@ class Need(msgspec.Struct, frozen=True):
             return next((dtype for word, dtype in _DTYPES.items() if word in self.name.lower()), _EXAMPLES["dtype"])
         return small if self.kind == "size" and small is not None else _EXAMPLES[self.kind]
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Values to choose from, the example first: both of a flag, for other kinds those that the code knows; none for numbers."""
+        known = self.choices or _OPTIONS.get(self.kind, ())
+        return tuple(dict.fromkeys((self.example, *known))) if known else ()
 
+
+_OPTIONS: Mapping[Kind, tuple[str, ...]] = {
+    "flag": ("1", "0"), "scope": ("global", "shared", "local"), "target": ("cuda", "llvm", "opencl", "rocm", "metal", "vulkan", "webgpu"),
+}  # fmt: skip
+"""Usual values of kinds that have few."""
 _EXAMPLES: Mapping[Kind, str] = {"size": "128", "dict": "{}", "dtype": "float16", "flag": "1", "scope": "shared"}
 _DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
 """Examples of types of packed or quantized numbers, by a word of their names."""

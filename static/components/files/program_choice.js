@@ -12,6 +12,8 @@ const WORDS = {
   flag: "0 or 1",
   scope: "a memory scope",
   list: "numbers, such as 16x64",
+  dict: 'a dict, such as {"kind": "yarn"}',
+  target: "a target, such as cuda",
   tensor: "shape and data type, such as 16x64xfloat16",
 };
 
@@ -34,6 +36,37 @@ export function programChoice(choice, open) {
 }
 
 /**
+ * The input of a value: a list to choose from for a flag; other values that the code knows are offered while one types.
+ * @param {ValueField} field
+ * @param {boolean} isModel
+ * @returns {HTMLInputElement | HTMLSelectElement}
+ */
+function valueInput(field, isModel) {
+  const title = isModel ? "a positive integer" : (WORDS[field.what] ?? field.what);
+  if (field.what === "flag") {
+    const choices = field.choices.map((value) => h("option", { value }, value));
+    return h("select", { name: field.name, class: "tool small", title }, choices);
+  }
+  return h("input", {
+    type: "text",
+    name: field.name,
+    placeholder: field.example,
+    title,
+    pattern: isModel ? "[1-9][0-9]{0,8}" : undefined,
+    list: field.choices.length ? listOf(field) : undefined,
+    autocomplete: "off",
+    spellcheck: "false",
+    required: true,
+  });
+}
+
+/**
+ * The id of the list with the values that the code knows.
+ * @param {ValueField} field
+ */
+const listOf = (field) => `choices-of-${field.name.replaceAll(/\W+/g, "-")}`;
+
+/**
  * A form with a field for each value.
  * @param {ValueField[]} fields
  * @param {string} action
@@ -42,18 +75,7 @@ export function programChoice(choice, open) {
  * @param {boolean} [isModel] Sizes of a model are positive integers.
  */
 export function valuesForm(fields, action, receive, before = null, isModel = false) {
-  const inputs = fields.map((field) =>
-    h("input", {
-      type: "text",
-      name: field.name,
-      placeholder: field.example,
-      title: isModel ? "a positive integer" : (WORDS[field.what] ?? field.what),
-      pattern: isModel ? "[1-9][0-9]{0,8}" : undefined,
-      autocomplete: "off",
-      spellcheck: "false",
-      required: true,
-    }),
-  );
+  const inputs = fields.map((field) => valueInput(field, isModel));
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     receive(Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()])));
@@ -63,7 +85,20 @@ export function valuesForm(fields, action, receive, before = null, isModel = fal
     { class: "program-choice", onsubmit: submit },
     before,
     fields.map((field, at) =>
-      h("label", {}, `${field.name} `, h("span", { class: "quiet" }, `(${field.what}) `), inputs[at]),
+      h(
+        "label",
+        {},
+        `${field.name} `,
+        h("span", { class: "quiet" }, `(${field.what}) `),
+        inputs[at],
+        field.what !== "flag" && field.choices.length
+          ? h(
+              "datalist",
+              { id: listOf(field) },
+              field.choices.map((value) => h("option", { value })),
+            )
+          : null,
+      ),
     ),
     fields.length ? h("button", { class: "tool primary small", type: "submit" }, action) : null,
   );
