@@ -42,7 +42,7 @@ from ...ir import (
 from ...ir import dtype as dt
 from ..subset.values import Function
 from .blocks import BlockFrame, is_axis, read_annotations, read_axis, read_regions, unique_name
-from .buffers import Declaration, allocate_declaration, declaration, read_buffer
+from .buffers import Declaration, address_of, allocate_declaration, declaration, read_buffer
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
 from .helpers import as_store, bare_type, in_macro, macro_of, written_out
@@ -261,7 +261,7 @@ class StatementReader:
             return self._allocate(name, allocate_declaration(self.exprs, call))
         declared = declaration(self.exprs, call)
         if "data" in declared.arguments and function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
-            return self._declare_at(name, declared, self.exprs.expr(declared.arguments.pop("data")))
+            return self._declare_at(name, declared, address_of(self.exprs, declared.arguments.pop("data")))
         if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
             self.frame.alloc_buffers.append(self._new_buffer(name, declared))
             return None

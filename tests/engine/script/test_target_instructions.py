@@ -68,3 +68,14 @@ def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32"), n: T.int32):
     inside = parse(text.format(before="", inside="; ".join(regions))).program
     before = parse(text.format(before="; ".join(regions), inside="")).program
     assert first_difference(inside, before) is None
+
+
+def test_allocation_is_declared_again_with_another_shape() -> None:
+    """TVM prints lowered programs so: the name of an allocation is its address."""
+    text = (
+        "from tvm.script import tirx as T\n@T.prim_func(s_tir=True)\ndef main(A: T.Buffer((8,), 'float32')):\n"
+        "    B = T.allocate([8], 'float32', 'local')\n    C = T.decl_buffer((2, 4), 'float32', data=B, scope='local')\n"
+        "    for i in range(8):\n        C[i // 4, i % 4] = A[i]\n        A[i] = C[i // 4, i % 4] + T.float32(1)\n"
+    )
+    found = to_script(parse(text).program)
+    assert "data=B.data" in found and to_script(parse(found).program) == found
