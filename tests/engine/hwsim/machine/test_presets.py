@@ -33,6 +33,7 @@ PRESETS = (
     "matrix-vector-npu",
     "sm80",
     "sm90",
+    "snitch-cluster",
     "tpu-v1",
     "vta",
 )
@@ -79,7 +80,7 @@ def costs(sch: Schedule, preset: str) -> dict[str, tuple[str, Cost]]:
     assert len(found) == len(program.variants)
     report = simulate(sch.func, program.machine)
     assert report.cycles >= report.bound > 0
-    assert {f.code for f in report.findings} <= {"bank-conflict"}
+    assert {f.code for f in report.findings} <= {"bank-conflict", "idle-cores"}
     return found
 
 
@@ -245,6 +246,15 @@ def test_cpu_transpose_uses_vectors_and_three_cache_levels():
     engine, cost = costs(sch, "cpu-core")["B"]
     # 1 024 floats, 16 lanes: 64 operations at least.
     assert engine == "simd" and cost.operations == 1024 and cost.duration >= 64
+
+
+def test_snitch_cluster_multiplies_two_floats_a_cycle_on_each_core():
+    found = costs(staged(matmul(16, 16, 32, "float32", "float32"), "shared", "shared", "shared"), "snitch-cluster")
+    engine, cost = found["C"]
+    assert (engine, cost.duration) == ("fma", 16 * 16 * 32 // 2)
+    engine, cost = found["A_shared"]
+    # 2 KiB over four banks of 8 bytes, half the rate of the DMA.
+    assert (engine, cost.duration) == ("dma", 10 + 2048 // 32)
 
 
 @pytest.mark.parametrize(

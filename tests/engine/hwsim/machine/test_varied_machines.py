@@ -31,6 +31,7 @@ SCOPES = {
     "matrix-vector-npu": ("local", "local", "local"),
     "sm80": ("shared", "shared", "local.fragment"),
     "sm90": ("shared", "shared", "local.fragment"),
+    "snitch-cluster": ("shared", "shared", "local"),
     "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
 }
