@@ -29,6 +29,9 @@ from .suggestions import CAUSES, bound_now, ranked_now, suggested_now
 MOST_CAUSES = 2
 """Maximum number of causes that are named."""
 
+NEARLY_ALL = 0.99
+"""An engine without which this part of the cycles is saved is the only one with work."""
+
 MOST_OF_ALL = 50
 """A cause is named if it decides at least one in this many of the cycles."""
 
@@ -151,6 +154,8 @@ def causes_text(report: Report, causes: Sequence[DecisiveCause]) -> str:
     found = [cause for cause in causes if cause.saved * MOST_OF_ALL >= report.cycles][:MOST_CAUSES]
     if not found:
         return "without the work of any one engine they stay the same: several engines take turns"
+    if found[0].kind == "engine" and found[0].saved >= NEARLY_ALL * report.cycles:
+        return f"nearly all of them are the work of {found[0].name}"
     texts = [
         f"{grouped(cause.saved)} cycles less ({change_of(report.cycles, report.cycles - cause.saved)[0]}) {_without(cause)}"
         for cause in found

@@ -41,7 +41,7 @@ def test_a_fresh_program_opens_the_pane_with_machines() -> None:
     work = next_analysis(state, store)
     assert work is not None and work.entry.name == "decisive causes"
     work.run(store)
-    assert re.search(r"cycles less \(.*\) without the work of scalar$", next_value(state, store).limit.detail)
+    assert next_value(state, store).limit.detail == "nearly all of them are the work of scalar"
     (chosen,) = (c.name for c in next_value(act(state, PickMachine("gemmini")), store).machines if c.chosen)
     assert chosen == "gemmini"
 
