@@ -56,6 +56,14 @@ def test_axe_accepts_panes_and_a_comparison(gallery: Page) -> None:
 
 
 @pytest.mark.slow
+def test_axe_accepts_the_cores_of_a_chip(gallery: Page) -> None:
+    open_example(gallery, "tilelang_gemm_a100")
+    gallery.locator('.transport input[data-loop="sm"]').fill("80")
+    assert_no_violations(gallery, "#area-timeline")
+    gallery.get_by_role("button", name="Table", exact=True).click()
+    assert_no_violations(gallery, "#area-timeline")
+
+
 def test_axe_accepts_a_drag_a_menu_a_form_and_an_editor(gallery: Page) -> None:
     open_example(gallery, "place_the_copies")
     grab(gallery, "A_local.vtcm")
