@@ -9,11 +9,13 @@ from functools import partial
 
 import msgspec
 
+from ...engine.adopt import KernelText
 from ...engine.hwsim import Machine, simulate
 from ...engine.ir import TilewrightError
 from ...engine.lint import Fix, LintFinding, lint
 from ...engine.schedule import Schedule
 from ..document import Notebook, apply_lint
+from ..document.holes import text_of_kernel
 
 MAX_ROUNDS = 50
 """The limit on findings that are fixed one after the other."""
@@ -41,10 +43,10 @@ class FixedFinding(msgspec.Struct, frozen=True, eq=False):
 
 
 def findings_of(
-    schedule: Schedule, machine: Machine, sizes: Mapping[str, int], max_accesses: int
+    schedule: Schedule, machine: Machine, sizes: Mapping[str, int], max_accesses: int, kernel: KernelText | None = None
 ) -> tuple[LintFinding, ...]:
-    """The lint findings of a schedule."""
-    return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses))
+    """The lint findings of a schedule, or of a TileLang kernel with this text."""
+    return lint(schedule, machine, sizes, simulate=partial(simulate, max_accesses=max_accesses), kernel=kernel)
 
 
 def fix_findings(
@@ -55,7 +57,7 @@ def fix_findings(
     done: list[FixedFinding] = []
     while True:
         assert notebook.schedule is not None
-        found = findings_of(notebook.schedule, machine, sizes, max_accesses)
+        found = findings_of(notebook.schedule, machine, sizes, max_accesses, text_of_kernel(notebook))
         better = next(_better(notebook, found), None) if len(done) < MAX_ROUNDS else None
         if better is None:
             return notebook, tuple(done), found

@@ -18,7 +18,7 @@ from .functions.kept import kept_text
 from .functions.needs import MissingValuesError, Need
 from .functions.nested import has_nested
 from .holes import Hole, HoleError, filled, hole_of, is_hole, with_values
-from .kernels.edits import KernelError
+from .kernels.edits import KernelError, TextEdit, with_edits
 from .kernels.literals import KernelText, KernelValue, find_kernel_call, kernel_text
 from .kernels.registers import require_registers
 from .kernels.statements import KernelStatements, read_statements
@@ -57,6 +57,7 @@ __all__ = [
     "PostProgram",
     "Sliced",
     "Snippet",
+    "TextEdit",
     "TriedCall",
     "after_line",
     "archive_text",
@@ -90,6 +91,7 @@ __all__ = [
     "unread_lines",
     "unwrapped",
     "value_name",
+    "with_edits",
     "with_trace",
     "with_values",
 ]

@@ -66,7 +66,8 @@ class Fix(msgspec.Struct, frozen=True, eq=False):
 class LintFinding(msgspec.Struct, frozen=True, eq=False):
     """A finding about a schedule on a machine. Blocks and buffers are names, loops are variables; `memory` is the row of memory concerned,
     if any. `hints` are calls as the simulator suggests them, not tried; `fixes` were tried, best first. Without fixes, `no_fix` is the
-    reason. `saved` are the cycles that the program takes less without the cause, if a simulation proved it."""
+    reason. `saved` are the cycles that the program takes less without the cause, if a simulation proved it. `place` tells findings about
+    statements of a text apart that are no blocks."""
 
     code: str
     severity: str
@@ -79,6 +80,7 @@ class LintFinding(msgspec.Struct, frozen=True, eq=False):
     fixes: tuple[Fix, ...] = ()
     no_fix: str = ""
     saved: int = 0
+    place: str = ""
 
     def to_json(self) -> dict[str, object]:
         """The finding as JSON values."""
@@ -136,6 +138,7 @@ def same(one: LintFinding, other: LintFinding) -> bool:
     return (
         one.code == other.code
         and one.memory == other.memory
+        and one.place == other.place
         and _meet(one.buffers, other.buffers)
         and _meet(one.blocks, other.blocks)
     )

@@ -7,13 +7,28 @@ from functools import partial
 from math import prod
 from typing import Protocol
 
+from msgspec.structs import replace
 from propcache.api import cached_property
 
-from ..adopt import KernelText
+from ..adopt import KernelText, read_statements
 from ..analysis import ProgramIndex
 from ..cancellation import checkpoint
 from ..hwsim import DmaEngine, Engine, Finding, Machine, MachineError, Placement, Report, TaskProgram, Template
-from ..ir import BlockRealize, BufferLoad, BufferStore, For, PrimFunc, ScheduleCall, Var, build
+from ..ir import (
+    Block,
+    BlockRealize,
+    BufferLoad,
+    BufferStore,
+    For,
+    Node,
+    PrimFunc,
+    ScheduleCall,
+    TilewrightError,
+    Var,
+    build,
+    first_difference,
+    rewrite,
+)
 from ..lower import with_sizes
 from ..schedule import Schedule, ScheduleError, Target
 from .revisions import Chain, Revision, last_move, other_call, other_placements, other_splits, without_move
@@ -99,6 +114,20 @@ class Subject:
     def with_text(self, text: str, program: PrimFunc) -> Subject:
         """The subject after an edit of its kernel's text, which makes `program`."""
         return Subject(Schedule(program), self.machine, self.sizes, self._trial, kernel=self.kernel, text=text)
+
+    @property
+    def source(self) -> str:
+        """The text of the kernel that the program is; "" for other programs."""
+        return self.text or (self.kernel.text if self.kernel is not None else "")
+
+    def edited(self, text: str) -> Subject | None:
+        """The subject with another text of its kernel; None if it cannot be read, or has other blocks and loops."""
+        try:
+            after = read_statements(text).func
+        except TilewrightError:
+            return None
+        is_same = first_difference(without_notes(self.schedule.func), without_notes(after)) is None
+        return self.with_text(text, after) if is_same else None
 
     def other_placements(self, block: str) -> Iterator[Subject]:
         """Yields variants: the call that placed a block with other loops, and the schedule without that call."""
@@ -222,6 +251,16 @@ class Subject:
         far = self.machine.far.capacity_bytes
         near = [m for m in self.report.memory.values() if m.capacity_bytes < far]
         return max((m.peak_bytes / m.capacity_bytes for m in near), default=0.0)
+
+
+def without_notes(func: PrimFunc) -> PrimFunc:
+    """A function without the annotations of its loops and blocks."""
+
+    def leave(node: Node) -> Node:
+        assert isinstance(node, For | Block)
+        return replace(node, annotations=()) if node.annotations else node
+
+    return rewrite(func, leave, kinds={For, Block})
 
 
 def parent_loop(index: ProgramIndex, loop: Var) -> Var | None:

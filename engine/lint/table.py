@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from ..adopt import KernelText
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
 from .banks import bank_conflict_fixes, find_bank_conflicts, find_one_bank, one_bank_fixes
@@ -22,6 +23,15 @@ from .cores import (
 )
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
+from .kernels.flags import (
+    find_needless_flags,
+    find_races,
+    find_serial_barriers,
+    find_unset_flags,
+    needless_fixes,
+    race_fixes,
+    serial_fixes,
+)
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
@@ -74,6 +84,30 @@ LINTS: tuple[Lint, ...] = (
         grid_fixes,
         from_report=True,
         no_fix=GRID,
+    ),
+    Lint("missing-wait", "error", "Access before its wait", find_races, race_fixes),
+    Lint(
+        "unmatched-flag",
+        "warning",
+        "Flag without its counterpart",
+        find_unset_flags,
+        no_fix="Which of both is too much is not known",
+    ),
+    Lint(
+        "needless-flag",
+        "warning",
+        "Flag or barrier without need",
+        find_needless_flags,
+        needless_fixes,
+        informational=True,
+    ),
+    Lint(
+        "serial-barrier",
+        "warning",
+        "Barrier in the place of flags",
+        find_serial_barriers,
+        serial_fixes,
+        requires_speedup=True,
     ),
     Lint("round-trip", "warning", "Off-chip round trip", find_round_trips, round_trip_fixes, from_report=True),
     Lint(
@@ -178,14 +212,16 @@ def lint(
     *,
     simulate: Simulate = simulate,
     report: Report | None = None,
+    kernel: KernelText | None = None,
 ) -> tuple[LintFinding, ...]:
     """The findings about a schedule on a machine, the worst first, each with the fixes that were tried and hold.
 
     `sizes` are values of symbolic sizes, by name; `simulate` is the simulator, possibly with limits; `report` its report of the schedule,
-    if known. A program that cannot be simulated yet (a size without a value) has only the findings that need no report.
+    if known; `kernel` the text of the TileLang kernel that the program is, which fixes edit. A program that cannot be simulated yet (a
+    size without a value) has only the findings that need no report.
     """
     found: tuple[LintFinding, ...] = ()
-    for now in linting(schedule, machine, sizes, simulate=simulate, report=report):
+    for now in linting(schedule, machine, sizes, simulate=simulate, report=report, kernel=kernel):
         found = found if now is None else now
     return found
 
@@ -206,10 +242,11 @@ def linting(
     *,
     simulate: Simulate = simulate,
     report: Report | None = None,
+    kernel: KernelText | None = None,
 ) -> Iterator[tuple[LintFinding, ...] | None]:
     """Runs `lint` step by step: yields the findings so far whenever there are more, and all at the end; None after each trial, so that the
     caller can stop."""
-    subject = Subject(schedule, machine, sizes or {}, simulate, report)
+    subject = Subject(schedule, machine, sizes or {}, simulate, report, kernel=kernel)
     found: list[LintFinding] = []
     for rule in LINTS:
         for finding in rule.linted(subject):

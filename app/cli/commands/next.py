@@ -43,10 +43,9 @@ def run(arguments: Namespace) -> int:
         outcome = _report(found.costed, machine)
     trial = partial(simulate, max_accesses=MAX_ACCESSES)
     with working(arguments, "trying calls"):
-        fixes = lint(found.schedule, machine, found.sizes, simulate=trial, report=outcome)
-        steps = suggest(
-            found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=text_of_kernel(found.notebook)
-        )
+        kernel = text_of_kernel(found.notebook)
+        fixes = lint(found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=kernel)
+        steps = suggest(found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=kernel)
         ranked = best_first((*steps, *from_findings(fixes)))
     if arguments.apply and ranked:
         save_document(apply_lint(found.notebook, ranked[0].fix).document, output)

@@ -29,9 +29,8 @@ def lint_analysis(state: State, store: Store) -> Analysis | None:
     visible, entry = _visible(state, store), lints_entry(state, store)
     if visible is None or entry is None or _is_complete(store.known(entry)):
         return None
-    return Analysis(
-        entry, lambda: _growing(linting, Linted, visible), "pane-problems", "Running lints and testing fixes"
-    )
+    run = partial(linting, kernel=None if state.looks_back else text_of_kernel(state.notebook))
+    return Analysis(entry, lambda: _growing(run, Linted, visible), "pane-problems", "Running lints and testing fixes")
 
 
 def remedy_analysis(state: State, store: Store) -> Analysis | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ...ir import (
     FAULTS,
@@ -17,6 +18,7 @@ from ...ir import (
     IntImm,
     IRModule,
     PrimFunc,
+    Stmt,
     Var,
     walk,
 )
@@ -46,11 +48,13 @@ _NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
-    """A program with the places of its nodes in the text, and notes of the reader."""
+    """A program with the places of its nodes in the text, and notes of the reader. `synchronised` are the bodies of kernels for AI cores in
+    one order, with their flags and barriers as statements."""
 
     program: IRModule | PrimFunc
     positions: Positions
     notes: tuple[Note, ...] = ()
+    synchronised: tuple[Stmt, ...] = ()
 
 
 def parse(text: str, filename: str = "") -> Parsed:
@@ -68,7 +72,7 @@ def parse(text: str, filename: str = "") -> Parsed:
             if len(dialect.found) != 1:
                 reader.fail_count([program.program for program in dialect.found])
             (found,) = dialect.found
-            return Parsed(found.program, found.positions, (*found.notes, *passed_notes(source, run.passed)))
+            return replace(found, notes=(*found.notes, *passed_notes(source, run.passed)))
         except RecursionError:
             raise source.too_deep(source.place(source.tree)) from None
         except FAULTS as error:
@@ -188,7 +192,8 @@ class ModuleReader:
         finally:
             self.exprs.scope = outer
         notes, self.notes = tuple(self.notes), []
-        return Parsed(program, self.reader.positions.freeze(), notes)
+        synchronised = tuple(self.reader.synchronised) if isinstance(self.reader, TileReader) else ()
+        return Parsed(program, self.reader.positions.freeze(), notes, synchronised)
 
     def _program(self, node: ast.FunctionDef | ast.ClassDef, given: Mapping[str, Value] | None) -> IRModule | PrimFunc:
         if isinstance(node, ast.ClassDef):

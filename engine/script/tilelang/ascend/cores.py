@@ -50,6 +50,7 @@ class CoreReader(DeclarationReader):
         self.scopes: dict[str, str] = {}  # memories of buffers by name that follow from their use
         self.has_cube = False
         self.core_side = BOTH_SIDES  # the core of the scope that is read
+        self.synchronised: list[Stmt] = []  # kernels in one order, with their flags
         self.addresses: dict[Buffer, int] = {}  # those that the text gives to buffers, in bytes
         self.unordered = ""  # why the order of statements is not known
 
@@ -82,7 +83,8 @@ class CoreReader(DeclarationReader):
             )
         if not self.unordered:
             try:
-                return order.annotated(order.ordered(body))
+                self.synchronised.append(order.ordered(body))
+                return order.annotated(self.synchronised[-1])
             except UnknownOrderError as error:
                 self.unordered = str(error)
         return NodeAttr(StringImm(self.unordered), ORDER, build.const(0, "int32"), order.annotated(body))
@@ -228,8 +230,9 @@ class CoreReader(DeclarationReader):
         if function in ("set_flag", "wait_flag"):
             number = self.exprs.expr(call.args[2] if len(call.args) > 2 else list(given.values())[-1])
             return sync(text, function, number, pipes, self.core_side)
-        is_barrier = function == "barrier_all" or (function == "pipe_barrier" and pipes == ["ALL"])
-        return sync(text, "barrier" if is_barrier else "", None, (), self.core_side)
+        if function == "barrier_all" or (function == "pipe_barrier" and pipes == ["ALL"]):
+            return sync(text, "barrier", None, (), self.core_side)
+        return sync(text, "pipe" if function == "pipe_barrier" else "", None, pipes, self.core_side)
 
     def _addresses(self, call: ast.Call) -> None:
         """Read `T.annotate_address({A: 0, B: 32768})`, in bytes."""
@@ -255,7 +258,8 @@ class CoreReader(DeclarationReader):
         number = self.exprs.expr(given["flag"])
         if self.masks or any(isinstance(node, BufferLoad) for node in walk(number)):
             self.unordered = self.unordered or f"whether {text} runs is known only in a run"
-        return sync(text, "set" if function == "set_cross_flag" else "wait", number)
+        pipes = (self.exprs.string(given["pipe"]).upper(),) if function == "set_cross_flag" and "pipe" in given else ()
+        return sync(text, "set" if function == "set_cross_flag" else "wait", number, pipes, self.core_side)
 
 
 def _root(node: ast.expr) -> str:

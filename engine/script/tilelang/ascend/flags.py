@@ -3,7 +3,8 @@
 Each pipe runs its instructions in order: MTE2 copies from global memory, MTE1 from L1 to L0, M multiplies, FIX and MTE3 copy to global
 memory, V computes, S is the scalar unit. `T.set_flag(source, target, n)` is reached when the source has done what stands before it, and the
 target goes on after `T.wait_flag` then. `T.barrier_all()` lets all pipes of its core wait for each other. A barrier of one pipe orders
-nothing between pipes.
+nothing between pipes. A product of operands in L1, `T.gemm_v0`, has flags of its own around it (`gemm_v0` in tilelang-ascend's
+`src/tl_templates/ascend/common.h`): it begins after the copies to L1 and the drains before it, and those behind it begin after it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ OF_SIDE = (" (cube)", " (vector)")
 def sync(
     text: str, kind: str = "", number: Expr | None = None, pipes: Sequence[str] = (), side: int = BOTH_SIDES
 ) -> Stmt:
-    """Return the statement for a flag or barrier. `kind` is "set" or "wait" for the flags between cores, "set_flag", "wait_flag" or
-    "barrier" for those between the pipes of a core, which `side` is, and "" for others."""
+    """Return the statement for a flag or barrier. `kind` is "set" or "wait" for the flags between cores, "set_flag", "wait_flag",
+    "barrier" and "pipe" for those between the pipes of a core, which `side` is, and "" for others."""
     number = build.const(0, "int32") if number is None else number
     return Evaluate(
         Call(SYNC, (StringImm(text), StringImm(kind), number, StringImm(" ".join(pipes)), IntImm(side)), "void")
@@ -88,24 +89,46 @@ def pipes_of(realize: BlockRealize) -> tuple[str, ...]:
     return ("0 S", "1 S")
 
 
+INNER = (("MTE2", "MTE1"), ("FIX", "M")), (("MTE1", "MTE2"), ("M", "FIX"))
+"""The flags inside of `T.gemm_v0`, before and after the product: source and target."""
+
+
+def loads_itself(realize: BlockRealize) -> bool:
+    """Whether a block is a product of operands in L1."""
+    return pipes_of(realize) == ("0 MTE1", "0 M")
+
+
+def inner_flags(realize: BlockRealize) -> tuple[Sync, Sync] | None:
+    """Return the flags before and after a product of operands in L1; None for other blocks."""
+    if not loads_itself(realize):
+        return None
+    found: list[Sync] = []
+    for number, flags in enumerate(INNER):
+        name = f"flags of {realize.block.name}"
+        pairs = list(enumerate(flags, 2 * number))
+        signals = tuple(Token(f"0 {source}", name, IntImm(n), 4) for n, (source, _) in pairs)
+        found.append(Sync(signals, tuple(Token(f"0 {target}", name, IntImm(n), 4) for n, (_, target) in pairs)))
+    return found[0], found[1]
+
+
 def synchronised(stmt: Stmt, numbers: Mapping[Stmt, int]) -> Sync | None:
     """Return what a flag or barrier signals and awaits; None for other statements. `numbers` are those of the barriers."""
     call = sync_of(stmt)
     if call is None:
         return None
-    _, _, number, names, side_of = call.args
-    assert isinstance(names, StringImm) and isinstance(side_of, IntImm)
+    _, _, number, names, core = call.args
+    assert isinstance(names, StringImm) and isinstance(core, IntImm)
     pipes = tuple(names.value.split())
     match kind_of(call):
         case "set_flag" | "wait_flag" as kind if len(pipes) == 2:
-            side = side_of.value if side_of.value != BOTH_SIDES else _side(pipes)
-            source, target = (f"{side} {pipe}" for pipe in pipes)
+            side = core.value if core.value != BOTH_SIDES else side_of(pipes)
+            source = f"{side} {pipes[0]}"
             name = f"{pipes[0]} to {pipes[1]}{OF_SIDE[side] if {*pipes} <= BOTH else ''}"
             if kind == "set_flag":
                 return Sync(signals=(Token(source, name, number),))
-            return Sync(awaits=(Token(target, name, number),))
+            return Sync(awaits=tuple(Token(unit, name, number) for unit in waiting(side, pipes[1])))
         case "barrier" if not pipes:
-            sides = (CUBE_SIDE, VECTOR_SIDE) if side_of.value == BOTH_SIDES else (side_of.value,)
+            sides = (CUBE_SIDE, VECTOR_SIDE) if core.value == BOTH_SIDES else (core.value,)
             return Sync(
                 *(
                     tuple(t for side in sides for t in _of_all(numbers[stmt], side, kind))
@@ -125,7 +148,12 @@ def _of_all(number: int, side: int, kind: str) -> list[Token]:
     return [Token(f"{side} {to}", name, IntImm(n), len(own)) for to in own for n, pipe in enumerate(own) if pipe != to]
 
 
-def _side(pipes: Sequence[str]) -> int:
+def waiting(side: int, pipe: str) -> list[str]:
+    """Return the pipes that wait for a flag: one, or all if it is the scalar unit, which issues the instructions of all."""
+    return [f"{side} {p}" for p in PIPES[side]] if pipe == "S" else [f"{side} {pipe}"]
+
+
+def side_of(pipes: Sequence[str]) -> int:
     """Return the core with these pipes: the vector core, unless only the cube core has one of them."""
     return VECTOR_SIDE if {*pipes} <= {*PIPES[VECTOR_SIDE]} else CUBE_SIDE
 
@@ -133,13 +161,18 @@ def _side(pipes: Sequence[str]) -> int:
 __all__ = [
     "BOTH_SIDES",
     "CUBE_SIDE",
+    "INNER",
     "PIPES",
     "SYNC",
     "VECTOR_SIDE",
+    "inner_flags",
     "is_between_cores",
     "kind_of",
+    "loads_itself",
     "pipes_of",
+    "side_of",
     "sync",
     "sync_of",
     "synchronised",
+    "waiting",
 ]

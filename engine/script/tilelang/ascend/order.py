@@ -37,7 +37,7 @@ from ....ir import (
 from ...reading.source import PositionTable
 from ..pipelines import ORDER, STAGE
 from ..sync.tokens import Tokens
-from .flags import CUBE_SIDE, VECTOR_SIDE, is_between_cores, kind_of, pipes_of, sync_of, synchronised
+from .flags import CUBE_SIDE, VECTOR_SIDE, inner_flags, is_between_cores, kind_of, pipes_of, sync_of, synchronised
 
 SIDE = "tl.ascend_scope"
 BEFORE, AFTER = "tl.ascend_sync_before", "tl.ascend_sync_after"
@@ -357,7 +357,7 @@ class Order(msgspec.Struct, eq=False):
         """Return a statement without the statements of flags and barriers, which become annotations of the blocks and loops beside them."""
         syncs = [node for node in walk(stmt) if isinstance(node, Evaluate) and sync_of(node) is not None]
         numbers: dict[Stmt, int] = {node: number for number, node in enumerate(syncs, 1)}
-        self.tokens = Tokens(stmt, pipes_of, lambda part: synchronised(part, numbers))
+        self.tokens = Tokens(stmt, pipes_of, lambda part: synchronised(part, numbers), inner_flags)
         return self._annotated(stmt)
 
     def _annotated(self, stmt: Stmt) -> Stmt:

@@ -58,12 +58,17 @@ _Reached = Mapping[str, Mapping[BlockRealize, frozenset[Var]]]
 
 
 class Tokens:
-    """The tokens of the blocks of a body. `units_of` returns the units that run a block, `sync_of` what a statement synchronises."""
+    """The tokens of the blocks of a body. `units_of` returns the units that run a block, `sync_of` what a statement synchronises, and
+    `inner` the flags that an operation has itself, before and after its block."""
 
     def __init__(
-        self, body: Stmt, units_of: Callable[[BlockRealize], Sequence[str]], sync_of: Callable[[Stmt], Sync | None]
+        self,
+        body: Stmt,
+        units_of: Callable[[BlockRealize], Sequence[str]],
+        sync_of: Callable[[Stmt], Sync | None],
+        inner: Callable[[BlockRealize], tuple[Sync, Sync] | None],
     ) -> None:
-        self._units_of, self._sync_of = units_of, sync_of
+        self._units_of, self._sync_of, self._inner = units_of, sync_of, inner
         self._around: dict[BlockRealize, tuple[For, ...]] = {}
         self._found: dict[str, dict[BlockRealize, list[tuple[str, Expr]]]] = {SIGNALS: {}, AWAITS: {}}
         self._visit(body, {}, (), key=SIGNALS)
@@ -97,7 +102,12 @@ class Tokens:
         match stmt:
             case BlockRealize():
                 self._around[stmt] = loops
-                return {**reached, **{unit: {stmt: frozenset()} for unit in self._units_of(stmt)}}
+                own = self._inner(stmt) or (Sync(), Sync())
+                first, last = own if key == SIGNALS else (own[1], own[0])
+                self._connect(first.signals if key == SIGNALS else first.awaits, reached, loops, key=key)
+                reached = {**reached, **{unit: {stmt: frozenset()} for unit in self._units_of(stmt)}}
+                self._connect(last.signals if key == SIGNALS else last.awaits, reached, loops, key=key)
+                return reached
             case For(body=body):
                 inside = self._visit(body, reached, (*loops, stmt), key=key)
                 again = {
