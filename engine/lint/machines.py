@@ -9,6 +9,7 @@ from ..ir import Block, Buffer, TilewrightError
 from ..schedule import PRIMITIVES, Schedule
 from ..script import read_calls
 from .finding import LintFinding, lint_finding
+from .kernels.sums import stage_fixes
 from .subject import Subject, move
 
 NOT_ABOUT_THE_SCHEDULE = ("missing-sizes", "too-many-tasks", "too-deep", "symbolic-shape", "unknown-trip-count")
@@ -38,7 +39,10 @@ def find_scalar_work(subject: Subject) -> Iterator[LintFinding]:
 
 def reach_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
     """`set_scope` for an intermediate; `cache_read` and `cache_write` for a parameter, with copies of the whole buffer or in a loop of the
-    block, whichever fits on chip and needs the fewest cycles."""
+    block, whichever fits on chip and needs the fewest cycles. For a pipelined loop of a TileLang kernel that reads a tile and overwrites it
+    afterwards, so that no copy may run ahead: `num_stages=0` in the text."""
+    if isinstance(subject.outcome, MachineError) and subject.outcome.code == "broken-dependence":
+        yield from stage_fixes(subject, finding)
     for chosen in (finding.hints, *((hint,) for hint in finding.hints)) if len(finding.hints) > 1 else (finding.hints,):
         staged = subject.then(lambda sch, chosen=chosen: _made(sch, chosen))
         yield staged

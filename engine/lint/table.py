@@ -23,6 +23,7 @@ from .cores import (
 )
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
+from .kernels.copies import detour_fixes, find_detours, find_idle_threads, idle_threads_fixes
 from .kernels.flags import (
     find_needless_flags,
     find_races,
@@ -32,6 +33,7 @@ from .kernels.flags import (
     race_fixes,
     serial_fixes,
 )
+from .kernels.sums import clear_fixes, find_uncleared_sums
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
 from .rule import Lint
@@ -85,6 +87,9 @@ LINTS: tuple[Lint, ...] = (
         from_report=True,
         no_fix=GRID,
     ),
+    Lint("uncleared-sum", "error", "Sum without a first value", find_uncleared_sums, clear_fixes),
+    Lint("idle-threads", "warning", "Threads without work in a copy", find_idle_threads, idle_threads_fixes),
+    Lint("unified-buffer-detour", "warning", "Detour through the unified buffer", find_detours, detour_fixes),
     Lint("missing-wait", "error", "Access before its wait", find_races, race_fixes),
     Lint(
         "unmatched-flag",
