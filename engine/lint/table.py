@@ -23,7 +23,7 @@ from .cores import (
 )
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
-from .kernels.copies import detour_fixes, find_detours, find_idle_threads, idle_threads_fixes
+from .kernels.copies import detour_fixes, find_detours, find_idle_threads, find_lost_bulk_copies, idle_threads_fixes
 from .kernels.flags import (
     find_needless_flags,
     find_races,
@@ -88,7 +88,20 @@ LINTS: tuple[Lint, ...] = (
         no_fix=GRID,
     ),
     Lint("uncleared-sum", "error", "Sum without a first value", find_uncleared_sums, clear_fixes),
-    Lint("idle-threads", "warning", "Threads without work in a copy", find_idle_threads, idle_threads_fixes),
+    Lint(
+        "idle-threads",
+        "warning",
+        "Threads without work in a copy",
+        find_idle_threads,
+        idle_threads_fixes,
+    ),
+    Lint(
+        "lost-bulk-copy",
+        "info",
+        "Copy without TMA",
+        find_lost_bulk_copies,
+        no_fix="Rows, strides or types of the tensors decide it; a T.copy in the place of a loop may be one",
+    ),
     Lint("unified-buffer-detour", "warning", "Detour through the unified buffer", find_detours, detour_fixes),
     Lint("missing-wait", "error", "Access before its wait", find_races, race_fixes),
     Lint(

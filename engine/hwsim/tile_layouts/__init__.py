@@ -1,7 +1,7 @@
 """What TileLang's compiler decides about a kernel on a GPU: the layouts of shared buffers, and the warps of products."""
 
 from .merged import MergedShared, merged_shared
-from .producers import producer_threads
+from .producers import producer_threads, unfit_copies
 from .products import (
     MOST_REGISTERS,
     Product,
@@ -28,5 +28,6 @@ __all__ = [
     "products_of",
     "stored_layouts",
     "threads_of_kernel",
+    "unfit_copies",
     "warp_partition",
 ]

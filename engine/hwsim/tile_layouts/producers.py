@@ -5,6 +5,7 @@ Source: TileLang 0.1.15, `src/cuda/transform/producer_consumer_ws.cc`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from ...ir import (
@@ -43,15 +44,28 @@ def producer_threads(func: PrimFunc, unit: Unit) -> int | None:
         if not isinstance(loop, For) or not isinstance(stages, IntImm) or not stages.value:
             continue
         copies = [
-            found for node in walk(loop.body) if isinstance(node, BlockRealize) and (found := _copy(node)) is not None
+            not found
+            for node in walk(loop.body)
+            if isinstance(node, BlockRealize) and (found := _copy(node)) is not None
         ]
         if any(copies):
             return PRODUCERS if all(copies) else threads_of_kernel(func) or DEFAULT_THREADS
     return 0
 
 
-def _copy(realize: BlockRealize) -> bool | None:
-    """Whether a block copies from global to shared memory by a bulk copy; None if it does something else."""
+def unfit_copies(func: PrimFunc) -> Iterator[tuple[str, str]]:
+    """Yields the copies from global to shared memory in pipelined loops that are no bulk copies: their blocks, and why."""
+    for loop in walk(func.body):
+        stages = dict(loop.annotations).get(STAGES) if isinstance(loop, For) else None
+        if isinstance(loop, For) and isinstance(stages, IntImm) and stages.value:
+            for node in walk(loop.body):
+                reason = _copy(node) if isinstance(node, BlockRealize) else None
+                if reason and isinstance(node, BlockRealize):
+                    yield node.block.name, reason
+
+
+def _copy(realize: BlockRealize) -> str | None:
+    """Returns why a copy from global to shared memory is no bulk copy, "" if it is one; None for a block that does something else."""
     store = next((n for n in walk(realize.block.body) if isinstance(n, BufferStore)), None)
     if store is None or not store.buffer.scope.startswith("shared"):
         return None
@@ -62,8 +76,15 @@ def _copy(realize: BlockRealize) -> bool | None:
         return None
     extents = integers(dict(realize.block.annotations).get(COPY))
     source, bits = value.buffer, dt.bits(value.buffer.dtype)
-    if not extents or source.dtype != store.buffer.dtype or extents[-1] * bits % (STRIDE * 8):
-        return False
+    if not extents:
+        return "it is no T.copy, or an option forbids it"
+    if source.dtype != store.buffer.dtype:
+        return f"it converts {source.dtype} to {store.buffer.dtype}"
+    if extents[-1] * bits % (STRIDE * 8):
+        return f"its rows of {extents[-1] * bits // 8} bytes are no multiple of {STRIDE}"
     shape = [build.int_value(extent) for extent in source.shape]
     steps = [shape[n + 1 :] for n in range(len(shape) - 1)]
-    return not any(prod(n or 0 for n in step) * bits // 8 % STRIDE for step in steps if None not in step)
+    uneven = [prod(n or 0 for n in step) * bits // 8 for step in steps if None not in step]
+    return next(
+        (f"the stride of {n} bytes of {source.name} is no multiple of {STRIDE}" for n in uneven if n % STRIDE), ""
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from ...adopt import KernelStatements, TextEdit
+from ...hwsim.tile_layouts import matrix_unit, producer_threads, unfit_copies
 from ...ir import (
     BlockRealize,
     BufferLoad,
@@ -41,7 +42,9 @@ def find_detours(subject: Subject) -> Iterator[LintFinding]:
         is_filled = bool(writers) and all(_moves(subject, name, "global", UB) for name in writers)
         if is_filled and readers and all(_moves(subject, name, UB, L1) for name in readers):
             lines = line_of(statements, writers[0]), line_of(statements, readers[0])
-            message = f"{writers[0]}{lines[0]} fills {buffer.name} in the unified buffer only for {readers[0]}{lines[1]}, which copies it to L1"
+            message = (
+                f"{writers[0]}{lines[0]} fills {buffer.name} only for {readers[0]}{lines[1]}, which copies it to L1"
+            )
             yield LintFinding("unified-buffer-detour", "warning", message, (*writers, *readers), (), (buffer.name,))
 
 
@@ -81,6 +84,29 @@ def _copied(statements: KernelStatements, stmt: ast.stmt) -> ast.Call | None:
             return call
         case _:
             return None
+
+
+# --- bulk copies
+
+
+def find_lost_bulk_copies(subject: Subject) -> Iterator[LintFinding]:
+    """A copy in a pipelined loop is no bulk copy of `sm_90`: TMA needs a `T.copy` without a conversion whose rows and strides are multiples
+    of 16 bytes. With one such copy beside bulk copies the compiler adds as many producer threads as the kernel has, and without any bulk
+    copy none, so that all threads copy and nothing is specialised."""
+    statements = statements_of(subject)
+    if statements is None or matrix_unit(subject.machine) != "wgmma":
+        return
+    added = producer_threads(subject.schedule.func, "wgmma")
+    for block, reason in unfit_copies(subject.schedule.func):
+        message = f"{block}{line_of(statements, block)} is no bulk copy: {reason}; the compiler adds {added or 'no'} producer threads"
+        yield LintFinding(
+            "lost-bulk-copy",
+            "info",
+            message,
+            (block,),
+            (),
+            tuple(w.buffer.name for w in subject.index.block(block).writes),
+        )
 
 
 # --- threads
@@ -159,4 +185,4 @@ def _parallel(node: ast.For) -> str:
     return f"{owner}.Parallel"
 
 
-__all__ = ["detour_fixes", "find_detours", "find_idle_threads", "idle_threads_fixes"]
+__all__ = ["detour_fixes", "find_detours", "find_idle_threads", "find_lost_bulk_copies", "idle_threads_fixes"]
