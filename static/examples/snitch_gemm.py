@@ -54,3 +54,7 @@ sch.reverse_compute_at(C_shared, no)
 # %% schedule: overlap
 sch.double_buffer(A_shared)
 sch.double_buffer(B_shared)
+
+# %% report
+report = tilewright.simulate(sch, machine)
+print(tilewright.report_text(report, tilewright.verify(sch)))

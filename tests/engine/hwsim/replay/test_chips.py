@@ -46,6 +46,8 @@ def test_the_random_cases_wait_at_shared_ports_and_fold():
 def test_law_a_chip_of_one_core_is_that_core(name: str):
     notebook = evaluate(load_document(EXAMPLES / f"{name}.py"))
     assert notebook.schedule is not None and notebook.machine is not None
+    if notebook.machine.cores > 1:
+        pytest.skip("a chip of several cores")
     machine = replace(notebook.machine, caches=())
     func = notebook.schedule.func
     assert figures(simulate(func, chip_of(machine, 1))) == figures(simulate(func, machine))
