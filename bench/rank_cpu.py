@@ -6,8 +6,8 @@
 
 For each program candidates are drawn at random from meta-schedule's own space for LLVM (its sketches of tiles, its sampled sizes and its
 postprocessors), converted by `from_tvm_trace`, and simulated on `cpu-core`. The same candidates are built by TVM for LLVM
-(`-mcpu=znver2`: the vectors that the machine file has) and run on this CPU in one thread. Times are processor time of that thread, so
-that other load affects only caches and clock; rounds alternate over the candidates, and the median over the rounds is compared.
+(`-mcpu=znver2`: the vectors that the machine file has) and run on this CPU in one thread by `engine/measure`: processor time of that
+thread, the median over alternating rounds.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ import datetime
 import json
 import os
 import platform
-import statistics
 import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +28,8 @@ from support.programs.layers import Layer  # noqa: E402
 
 from tilewright.engine.adopt import from_tvm_trace  # noqa: E402
 from tilewright.engine.hwsim import load_machine, simulate  # noqa: E402
-from tilewright.engine.ir import IRModule, PrimFunc, build  # noqa: E402
-from tilewright.engine.measure import kendall_tau  # noqa: E402
+from tilewright.engine.ir import IRModule, PrimFunc  # noqa: E402
+from tilewright.engine.measure import Candidate, kendall_tau, measure  # noqa: E402
 from tilewright.engine.script import parse, to_script  # noqa: E402
 
 RECORDED = HERE.parent / "tests" / "conformance" / "recorded" / "rank_cpu.json"
@@ -42,18 +39,23 @@ PROGRAMS = {
     "4 heads of 64 x 64 x 64": Layer("", 64, 64, 64, 4),
 }
 CANDIDATES = 24
-ROUNDS = 21
+CPU = "znver2"
+SECONDS = 30.0
 MACHINE = "cpu-core"
 MAX_ACCESSES = 1 << 24
+
+
+def function_of(script: str) -> PrimFunc:
+    program = parse(script).program
+    func = program.functions[0] if isinstance(program, IRModule) else program
+    assert isinstance(func, PrimFunc)
+    return func
 
 
 def predicted(script: str) -> dict[str, Any]:
     """The simulator's results for a program: the cycles, the cycles of work without cache stalls, and the cycles if every operation were as
     wide as possible, whatever the program vectorizes."""
-    program = parse(script).program
-    func = program.functions[0] if isinstance(program, IRModule) else program
-    assert isinstance(func, PrimFunc)
-    machine = load_machine(MACHINE)
+    func, machine = function_of(script), load_machine(MACHINE)
     full = machine.replace("engines.simd.lanes", "result")
     report, work, widest = (
         simulate(func, m, max_accesses=n) for m, n in ((machine, MAX_ACCESSES), (machine, 1), (full, 1))
@@ -100,47 +102,25 @@ def candidates(module: Any, target: Any) -> list[Any]:
     return found
 
 
-def measured(built: Sequence[tuple[Any, Sequence[Any]]]) -> list[list[float]]:
-    """Microseconds of processor time of one run of each, in each round."""
-    times: list[list[float]] = []
-    numbers: list[int] = []
-    for run, arguments in built:
-        run(*arguments)
-        start = time.thread_time_ns()
-        run(*arguments)
-        numbers.append(max(1, 1_000_000 // max(1, time.thread_time_ns() - start)))
-        times.append([])
-    for _ in range(ROUNDS):
-        for (run, arguments), number, found in zip(built, numbers, times, strict=True):
-            start = time.thread_time_ns()
-            for _ in range(number):
-                run(*arguments)
-            found.append((time.thread_time_ns() - start) / number / 1000)
-    return times
-
-
 def ranked(name: str, layer: Layer) -> dict[str, Any]:
     """One program with the predictions and measurements of its candidates."""
-    import numpy as np
     import tvm
     from support.tvm.oracle import tvm_parse
 
     module = tvm_parse(layer.text("float32", "float32"))
-    target = tvm.target.Target({"kind": "llvm", "mcpu": "znver2", "num-cores": 1})
-    random = np.random.default_rng(0)
-    shapes = [tuple(build.int_value(n) or 0 for n in b.shape) for b in layer.program("float32", "float32").buffers]
+    target = tvm.target.Target({"kind": "llvm", "mcpu": CPU, "num-cores": 1})
     rows: list[dict[str, Any]] = []
-    built: list[tuple[Any, Sequence[Any]]] = []
+    programs: list[Candidate] = []
     for schedule in candidates(module, target):
-        ours = from_tvm_trace(schedule.trace, module)
-        script = to_script(ours.mod)
+        script = to_script(from_tvm_trace(schedule.trace, module).mod)
         rows.append({**predicted(script), "trace": str(schedule.trace), "script": script})
-        run = tvm.compile(schedule.mod, target=target)["main"]
-        built.append((run, [tvm.runtime.tensor(random.random(shape, dtype="float32")) for shape in shapes]))
+        programs.append(Candidate(str(len(rows)), function_of(script)))
         print(name, len(rows), rows[-1]["cycles"], flush=True)
     load = os.getloadavg()[0]
-    for row, times in zip(rows, measured(built), strict=True):
-        row |= {"median_us": round(statistics.median(times), 2), "least_us": round(min(times), 2)}
+    for row, times in zip(rows, measure(programs, seconds=SECONDS, cpu=CPU).rows, strict=True):
+        if times.warm is None:
+            raise SystemExit(times.refusal)
+        row |= {"median_us": round(times.warm.median, 2), "least_us": round(times.warm.low, 2)}
     return {"program": name, "load": round(load, 1), "rows": rows}
 
 
@@ -168,7 +148,7 @@ def write(programs: list[dict[str, Any]]) -> None:
     head = {
         "tool": "TVM",
         "version": metadata.version("apache-tvm"),
-        "config": f"meta-schedule, {CANDIDATES} candidates drawn at random, llvm -mcpu=znver2, one thread, {ROUNDS} rounds",
+        "config": f"meta-schedule, {CANDIDATES} candidates drawn at random, llvm -mcpu={CPU}, one thread, up to 21 rounds",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{cpu_name()}, {platform.system()} {platform.machine()}, 2 shared cores",
         "regenerate": "bench/rank_cpu.py",

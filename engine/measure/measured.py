@@ -42,7 +42,8 @@ class Measurement(msgspec.Struct, frozen=True, omit_defaults=True):
     """The times of one program: processor time of its one thread, so that other work on the computer changes only caches and clock.
 
     `warm`: a call right after another. `cold`: a call after the caches were overwritten. `difference`: where the results differ from those
-    of the first program; empty if they are equal, None if they were not compared. `refusal`: why there are no times.
+    of the first program; empty if they are equal, None if they were not compared. `refusal`: why there are no times. `assembly`: the
+    compiled code, if it was requested.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Measurement(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: int = 0
     difference: str | None = None
     refusal: str = ""
+    assembly: str = ""
 
 
 class Measured(msgspec.Struct, frozen=True):

@@ -38,6 +38,7 @@ class Request(msgspec.Struct, frozen=True):
     programs: tuple[Program, ...]
     cpu: str
     seconds: float
+    with_assembly: bool = False
 
 
 def write_request(request: Request, arrays: Mapping[str, Any], to: IO[bytes]) -> None:

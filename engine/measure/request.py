@@ -42,12 +42,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         return cls(name, with_sizes(schedule.func, dict(sizes)).func, schedule.layouts)
 
 
-def measure(candidates: Sequence[Candidate], *, seconds: float = 10.0, cpu: str = "") -> Measured:
+def measure(
+    candidates: Sequence[Candidate], *, seconds: float = 10.0, cpu: str = "", with_assembly: bool = False
+) -> Measured:
     """Build the programs with TVM for LLVM and run them on this computer, in one thread, on the random inputs of `execute.random_inputs`.
     Rounds alternate over the programs, so that a change of clock concerns all.
 
     The programs compute the same: the results of each are compared with those of the first. `seconds`: processor time of all runs, without
-    building; `cpu`: the processor to build for by LLVM's name ("znver2"), by default this one.
+    building; `cpu`: the processor to build for by LLVM's name ("znver2"), by default this one; `with_assembly`: keep the compiled code.
 
     A program that cannot run here has its reason in place of times. Raises TilewrightError "no-tvm" without TVM, "cannot-measure" if the
     first program cannot run, "too-many", "same-name", and "too-large", "too-slow" and
@@ -76,7 +78,7 @@ def measure(candidates: Sequence[Candidate], *, seconds: float = 10.0, cpu: str 
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         file = Path(folder) / "programs.npz"
         with file.open("wb") as out:
-            write_request(Request(programs, cpu, seconds), arrays, out)
+            write_request(Request(programs, cpu, seconds, with_assembly), arrays, out)
         measured = read_answer(confined_text(f"{__package__}.runner", file, limits))
     found = {row.name: row for row in measured.rows} | refused
     return replace(measured, rows=tuple(found[c.name] for c in candidates))

@@ -36,6 +36,7 @@ class Built(NamedTuple):
     program: Program
     call: Callable[[], object]
     arrays: Mapping[str, Any]
+    assembly: str = ""
 
 
 def main() -> int:
@@ -53,7 +54,7 @@ def _times(confined: ConfinedRequest, start_limits: Callable[[], None]) -> str:
     expected: dict[str, Any] = {}
     for program in request.programs:
         try:
-            built.append(_built(tvm, program, arrays, target))
+            built.append(_built(tvm, program, arrays, target, request.with_assembly))
         except Exception as error:  # TVM's passes and LLVM raise errors of many kinds
             rows[program.name] = Measurement(program.name, refusal=f"TVM does not build it: {_last_line(error)}")
             continue
@@ -62,9 +63,12 @@ def _times(confined: ConfinedRequest, start_limits: Callable[[], None]) -> str:
         expected = expected or found
     warm, calls, busy = _warm(built, request)
     cold = _cold(built)
-    for (program, *_), samples, number, first in zip(built, warm, calls, cold, strict=True):
+    for each, samples, number, first in zip(built, warm, calls, cold, strict=True):
+        program = each.program
         row = rows[program.name]
-        rows[program.name] = Measurement(program.name, Spread.of(samples), Spread.of(first), number, row.difference)
+        rows[program.name] = Measurement(
+            program.name, Spread.of(samples), Spread.of(first), number, row.difference, assembly=each.assembly
+        )
     return answer_text(Measured(_host(tvm, target), tuple(rows.values()), busy))
 
 
@@ -80,17 +84,21 @@ def _tvm() -> Any:
     return tvm
 
 
-def _built(tvm: Any, program: Program, arrays: Mapping[str, Any], target: Mapping[str, Any]) -> Built:
+def _built(
+    tvm: Any, program: Program, arrays: Mapping[str, Any], target: Mapping[str, Any], with_assembly: bool
+) -> Built:
     """The program compiled, with arrays of its own."""
     lines = (line for line in program.text.splitlines() if not line.startswith(("from tvm", "import tvm")))
     module = tvm.IRModule({"main": tvm.script.from_source("\n".join(lines)).with_attr("global_symbol", "main")})
-    function = tvm.compile(module, target=tvm.target.Target(dict(target)))["main"]
+    compiled = tvm.compile(module, target=tvm.target.Target(dict(target)))
+    function = compiled["main"]
     given: dict[str, Any] = {}
     for parameter in program.parameters:
         array = arrays[parameter.array]
         given[parameter.name] = array.item() if parameter.is_scalar else tvm.runtime.tensor(array)
     values = tuple(given.values())
-    return Built(program, lambda: function(*values), given)
+    assembly = str(compiled.mod.inspect_source("asm")) if with_assembly else ""
+    return Built(program, lambda: function(*values), given, assembly)
 
 
 def _results(built: Built) -> dict[str, Any]:

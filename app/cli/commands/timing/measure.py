@@ -6,9 +6,12 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from .....engine.hwsim import Machine, load_machine
 from .....engine.ir import TilewrightError, structural_equal
 from .....engine.measure import Candidate, Compared, measure
+from .....engine.measure.ports import port_times
 from ....document import branches
 from ....storage.measurements import keep_measured
 from ...arguments import seconds, takes_file, takes_setting
@@ -22,6 +25,7 @@ EXAMPLES = (
     "matmul.py",
     "matmul.py --schedules all --size M=256,K=512",
     "matmul.py --schedules steps --machine my-cpu.toml --json",
+    "matmul.py --ports",
 )
 
 MACHINE = "cpu-core"
@@ -42,6 +46,11 @@ def add_arguments(parser: Parser) -> None:
         help="the processor to build for, by LLVM's name: znver2 (default: this one)",
     )
     parser.add_argument(
+        "--ports",
+        action="store_true",
+        help="predict from the compiled code, too: llvm-mca's cycles for the path that a program takes (needs llvm-mca)",
+    )
+    parser.add_argument(
         "--seconds", metavar="N", type=seconds, default=10.0, help="time of all runs, without building (default: 10)"
     )
 
@@ -51,10 +60,15 @@ def run(arguments: Namespace) -> int:
     machine = load_machine(arguments.machine or MACHINE)
     candidates = _distinct(_candidates(found, arguments))
     with working(arguments, "building and running"):
-        measured = measure(candidates, seconds=arguments.seconds, cpu=arguments.cpu)
+        measured = measure(candidates, seconds=arguments.seconds, cpu=arguments.cpu, with_assembly=arguments.ports)
     with working(arguments, f"simulating on {machine.name}"):
         cycles = tuple(_cycles(candidate, machine) for candidate in candidates)
-    compared = Compared(measured, machine.name, machine.clock_hz, cycles)
+    ports: tuple[float | None, ...] = ()
+    if arguments.ports:
+        with working(arguments, "following the compiled code"):
+            ports = port_times(measured)
+        measured = replace(measured, rows=tuple(replace(row, assembly="") for row in measured.rows))
+    compared = Compared(measured, machine.name, machine.clock_hz, cycles, ports)
     path = Path(path_of(arguments.file))
     if path.is_file():
         keep_measured(path, [c.func for c in candidates], measured)
