@@ -13,19 +13,28 @@ def measured_text(compared: Compared) -> str:
     measured = compared.measured
     host = measured.host
     rows = compared.rows
-    with_ports = any(row.ports_us is not None for row in rows)
+    with_ports = bool(compared.ports)
     heads = ["", f"{compared.machine} predicts", *(["ports predict"] if with_ports else [])]
-    lines = [[*heads, "measured", "middle 80 %", "first run", "predicted / measured", ""]]
+    lines = [
+        [
+            *heads,
+            "measured",
+            "middle 80 %",
+            "first run",
+            "ports / measured" if with_ports else "predicted / measured",
+            "",
+        ]
+    ]
     for row in rows:
         warm, cold = row.times.warm, row.times.cold
         ratio = row.predicted_to_measured
-        if with_ports and row.ports_us is not None and warm is not None:
-            ratio = row.ports_us / warm.median
+        if with_ports:
+            ratio = None if row.ports_us is None or warm is None else row.ports_us / warm.median
         lines.append(
             [
                 row.times.name, _time_of(row.predicted_us), *([_time_of(row.ports_us)] if with_ports else []),
                 _time_of(warm and warm.median), warm.range_text if warm else "", _time_of(cold and cold.median),
-                "" if ratio is None else f"{ratio:.2f}", row.times.refusal,
+                "" if ratio is None else f"{ratio:.2f}", row.times.refusal or row.ports_refusal,
             ]
         )  # fmt: skip
     text = [
@@ -57,6 +66,7 @@ def measured_json(compared: Compared) -> dict[str, object]:
                 "predicted_us": row.predicted_us,
                 "predicted_to_measured": row.predicted_to_measured,
                 "ports_us": row.ports_us,
+                "ports_refusal": row.ports_refusal,
             }
             for row in compared.rows
         ],

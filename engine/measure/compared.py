@@ -12,29 +12,31 @@ from .ranking import kendall_tau
 
 class TimedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A program with its cycles on the machine that predicts, the time of these in microseconds, and that time in units of the measured
-    one; None where unknown. `ports_us`: the time of its compiled code by the port model."""
+    one; None where unknown. `ports_us`: the time of its compiled code by the port model, or
+    `ports_refusal`."""
 
     times: Measurement
     cycles: int | None = None
     predicted_us: float | None = None
     predicted_to_measured: float | None = None
     ports_us: float | None = None
+    ports_refusal: str = ""
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Measured programs and the cycles that a machine predicts for each, None for those that it cannot run. `ports_us` are the times by the
-    port model, if there are any."""
+    """Measured programs and the cycles that a machine predicts for each, None for those that it cannot run. `ports` are the times by the
+    port model, if it was asked: in microseconds, or why there is none."""
 
     measured: Measured
     machine: str
     clock_hz: int
     cycles: tuple[int | None, ...]
-    ports_us: tuple[float | None, ...] = ()
+    ports: tuple[float | str, ...] = ()
 
     @property
     def rows(self) -> tuple[TimedRow, ...]:
         """The programs in the order of the measurement."""
-        ports = self.ports_us or (None,) * len(self.cycles)
+        ports = self.ports or ("",) * len(self.cycles)
         return tuple(self._row(*each) for each in zip(self.measured.rows, self.cycles, ports, strict=True))
 
     @property
@@ -52,10 +54,11 @@ class Compared(msgspec.Struct, frozen=True):
         known = [(p, w.median) for p, w in zip(predicted, warm, strict=True) if p is not None and w is not None]
         return kendall_tau([p for p, _ in known], [w for _, w in known]) if len(known) > 2 else None
 
-    def _row(self, times: Measurement, cycles: int | None, ports_us: float | None) -> TimedRow:
+    def _row(self, times: Measurement, cycles: int | None, ports: float | str) -> TimedRow:
         microseconds = None if cycles is None or not self.clock_hz else cycles / self.clock_hz * 1e6
         ratio = None if microseconds is None or times.warm is None else microseconds / times.warm.median
-        return TimedRow(times, cycles, microseconds, ratio, ports_us)
+        ports_us, refusal = (None, ports) if isinstance(ports, str) else (ports, "")
+        return TimedRow(times, cycles, microseconds, ratio, ports_us, refusal)
 
 
 __all__ = ["Compared", "TimedRow"]

@@ -56,9 +56,9 @@ class PortCycles(msgspec.Struct, frozen=True):
         return max(self.ports, self.chain)
 
 
-def port_times(measured: Measured) -> tuple[float | None, ...]:
-    """The time of a call of each measured program in microseconds, with all data in the first cache; None where the path is not known. The
-    measurement has the compiled code.
+def port_times(measured: Measured) -> tuple[float | str, ...]:
+    """The time of a call of each measured program in microseconds, with all data in the first cache, or why it is not
+    known. The measurement has the compiled code.
 
     Raises TilewrightError "no-llvm-mca" without an llvm-mca that knows the processor.
     """
@@ -75,11 +75,11 @@ def port_times(measured: Measured) -> tuple[float | None, ...]:
     return tuple(_microseconds(row.assembly, cpu, mca, hertz) for row in measured.rows)
 
 
-def _microseconds(assembly: str, cpu: str, mca: str, hertz: float) -> float | None:
+def _microseconds(assembly: str, cpu: str, mca: str, hertz: float) -> float | str:
     try:
-        return port_cycles(assembly, cpu, mca).cycles / hertz * 1e6 if assembly else None
-    except TilewrightError:
-        return None
+        return port_cycles(assembly, cpu, mca).cycles / hertz * 1e6 if assembly else "no compiled code"
+    except TilewrightError as error:
+        return f"{error.refusal.message}: {error.refusal.found}"
 
 
 def find_mca(cpu: str) -> str | None:

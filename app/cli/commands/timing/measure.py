@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
         measured = measure(candidates, seconds=arguments.seconds, cpu=arguments.cpu, with_assembly=arguments.ports)
     with working(arguments, f"simulating on {machine.name}"):
         cycles = tuple(_cycles(candidate, machine) for candidate in candidates)
-    ports: tuple[float | None, ...] = ()
+    ports: tuple[float | str, ...] = ()
     if arguments.ports:
         with working(arguments, "following the compiled code"):
             ports = port_times(measured)
