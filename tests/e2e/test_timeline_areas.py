@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser.axe import assert_no_violations
-from support.browser.page import drag, open_example, open_small
+from support.browser.page import drag, in_real_time, open_example, open_small
 
 LONG = 30_000
 """Milliseconds on a busy machine."""
@@ -86,6 +86,7 @@ def test_an_area_stays_after_an_edit_and_goes_with_its_program(page: Page, app_u
 
 @pytest.mark.slow
 def test_bookmarks_pins_and_folding_survive_a_reload(app: Page) -> None:
+    in_real_time(app)
     playhead(app).focus()
     app.keyboard.press("Home")
     for _ in range(3):
