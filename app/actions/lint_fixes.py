@@ -15,7 +15,7 @@ from ...engine.ir import TilewrightError
 from ...engine.lint import Fix, LintFinding, lint
 from ...engine.schedule import Schedule
 from ..document import Notebook, apply_lint
-from ..document.holes import text_of_kernel
+from ..document.editing.kernel_edits import text_of_kernel
 
 MAX_ROUNDS = 50
 """The limit on findings that are fixed one after the other."""

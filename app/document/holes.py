@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...engine.adopt import KernelText, is_hole, kernel_text
+from ...engine.adopt import is_hole
 from ...engine.analysis import ProgramIndex
 from ...engine.explore import (
     DerivedSpace,
@@ -23,7 +23,7 @@ from ...engine.ir import Refusal, Var
 from .cells import Document
 from .editing.apply import replace_call, replace_cell
 from .editing.branches import add_branch, with_schedule
-from .editing.kernel_edits import is_kernel_text
+from .editing.kernel_edits import kernel_of
 from .files.read_write import DocumentError
 from .intrinsics import read_intrinsics
 from .notebook import Notebook
@@ -46,17 +46,6 @@ def notebook_space(notebook: Notebook, values: Mapping[str, tuple[str, ...]] | N
         intrinsics=read_intrinsics(notebook.document),
     )
     return with_kernel(space, kernel_of(notebook.document, values))
-
-
-def kernel_of(document: Document, values: Mapping[str, tuple[str, ...]] | None = None) -> KernelText | None:
-    """The TileLang kernel of the workload cell, with the values to search; None for another program. Raises KernelError."""
-    cell = workload_cell(document)
-    return None if cell is None else kernel_text(cell.body.replace("\r\n", "\n"), values)
-
-
-def text_of_kernel(notebook: Notebook | None) -> KernelText | None:
-    """The TileLang kernel whose text is the schedule, with the values to search; None for other notebooks."""
-    return None if notebook is None or not is_kernel_text(notebook) else kernel_of(notebook.document)
 
 
 def has_holes(notebook: Notebook) -> bool:

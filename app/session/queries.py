@@ -14,7 +14,7 @@ from ..actions.cell_actions import func_of
 from ..actions.drops import Drop, FindRepair, ReviseOnRow, drop_of, repair_of_drop
 from ..actions.guide import guide_pages
 from ..actions.table import SelectStall
-from ..document.holes import text_of_kernel
+from ..document.editing.kernel_edits import text_of_kernel
 from ..jobs.drop_preview import DropPreview, targets
 from ..links import fragment_of
 from ..protocol.messages import (

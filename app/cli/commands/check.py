@@ -16,7 +16,7 @@ from ....engine.hwsim import Machine, MachineError, Report
 from ....engine.ir import Refusal, TilewrightError
 from ....engine.lint import LintFinding
 from ...actions.lint_fixes import findings_of
-from ...document.holes import text_of_kernel
+from ...document.editing.kernel_edits import text_of_kernel
 from ..arguments import size_bytes, takes_file, takes_limit, takes_setting, within_limit
 from ..exit_codes import BAD_INPUT, EXIT_OK, REFUSED, RefusedError
 from ..findings import FileFinding, github_commands, line_of, of_check, of_lint, of_refusal, sarif_log, schedule_line

@@ -7,7 +7,7 @@ from argparse import Namespace
 from ....engine.lint import NOT_ABOUT_THE_SCHEDULE
 from ...actions.lint_fixes import FixedFinding, findings_of, fix_findings, fixed_text, is_serious, lint_text
 from ...document import save_document
-from ...document.holes import text_of_kernel
+from ...document.editing.kernel_edits import text_of_kernel
 from ...limits import LIMITS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, REFUSED, RefusedError

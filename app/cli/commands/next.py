@@ -13,7 +13,7 @@ from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
 from ....engine.suggest import Suggestion, best_first, from_findings, suggest
 from ...actions.lint_fixes import effect_text, fix_lines
 from ...document import apply_lint, save_document
-from ...document.holes import text_of_kernel
+from ...document.editing.kernel_edits import text_of_kernel
 from ...limits import LIMITS
 from ..arguments import TEXTS_AND_STEPS, takes_file, takes_limit, takes_setting
 from ..exit_codes import EXIT_OK, RefusedError

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....engine.adopt import KernelError, KernelStatements, read_statements
+from ....engine.adopt import KernelError, KernelStatements, KernelText, kernel_text, read_statements
 from ....engine.ir import For, Refusal, Var, walk
+from ..cells import Document
 from ..evaluate import evaluate
 from ..notebook import Handle, Notebook
 from ..workload import is_kernel, workload_cell
@@ -29,6 +30,17 @@ KERNEL_EDITS = (
 def is_kernel_text(notebook: Notebook) -> bool:
     """Whether moves and menus edit the kernel's text: the program is a TileLang kernel without schedule calls."""
     return is_kernel(notebook.document) and not notebook.steps and bool(notebook.states)
+
+
+def kernel_of(document: Document, values: Mapping[str, tuple[str, ...]] | None = None) -> KernelText | None:
+    """The TileLang kernel of the workload cell, with the values to search; None for another program. Raises KernelError."""
+    cell = workload_cell(document)
+    return None if cell is None else kernel_text(cell.body.replace("\r\n", "\n"), values)
+
+
+def text_of_kernel(notebook: Notebook | None) -> KernelText | None:
+    """The TileLang kernel whose text is the schedule, with the values to search; None for other notebooks."""
+    return None if notebook is None or not is_kernel_text(notebook) else kernel_of(notebook.document)
 
 
 def statements_of(notebook: Notebook) -> KernelStatements:
@@ -94,7 +106,9 @@ __all__ = [
     "is_kernel_text",
     "kernel_edited",
     "kernel_moved",
+    "kernel_of",
     "loop_number",
     "statements_of",
+    "text_of_kernel",
     "with_kernel_text",
 ]

@@ -12,7 +12,7 @@ from ....engine.hwsim import DecisiveCause, Machine, Report, decisive_causes, sa
 from ....engine.lint import LintFinding, Stall, Subject, linting, remedies
 from ....engine.schedule import Schedule
 from ....engine.suggest import suggesting
-from ...document.holes import text_of_kernel
+from ...document.editing.kernel_edits import text_of_kernel
 from ...state.derived import Store, sizes_of
 from ...state.model import State
 from ...views.next.suggestions import CAUSES, Suggested, bound_entry, suggested_entry

@@ -22,7 +22,7 @@ from ....engine.script import read_calls
 from ...actions.exploring import machine_of, schedule_text, with_searched, workload_text
 from ...document import Notebook
 from ...document.editing.branches import current_branch
-from ...document.holes import kernel_of
+from ...document.editing.kernel_edits import kernel_of
 from ...limits import LIMITS
 from ...state.derived import Store
 from ...state.entries import Derived
