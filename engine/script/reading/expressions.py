@@ -30,9 +30,9 @@ from ..subset.bindings import root_name
 from ..subset.builtins import BUILTINS
 from ..subset.core import Evaluator
 from ..subset.scope import Foreign, Value
-from ..subset.values import frozen
+from ..subset.values import ReadItem, frozen
 from . import operators
-from .intrinsics import INTRINSICS, ReadItem, is_lanes, other_intrinsic, parameters, similar_intrinsics
+from .intrinsics import INTRINSICS, is_lanes, other_intrinsic, parameters, similar_intrinsics
 from .reader import Reader
 from .source import PositionTable, Source
 
@@ -55,6 +55,8 @@ class ExpressionReader(Reader):
             match node:
                 case ast.Constant():
                     return self._constant(node)
+                case ReadItem():
+                    return node.item
                 case ast.Name():
                     value = self._name(node)
                 case ast.BinOp():
@@ -109,8 +111,6 @@ class ExpressionReader(Reader):
         return tuple(found)
 
     def _constant(self, node: ast.Constant) -> Value:
-        if isinstance(node, ReadItem):
-            return node.item
         value = node.value
         if value is None or isinstance(value, bool | float | str):
             return value

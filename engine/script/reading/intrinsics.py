@@ -43,7 +43,7 @@ from ...ir import (
     build,
 )
 from ...ir import dtype as dt
-from ..subset.scope import Value
+from ..subset.values import ReadItem
 from .operators import bitwise, side
 from .reader import Reader
 from .vocabulary import DTYPE_FIRST, DTYPE_LAST, DTYPES, FLOAT_BINARY, FLOAT_UNARY, OF_SECOND, OPAQUE, ROUNDING, TARGETS
@@ -56,14 +56,6 @@ _LARGEST_FLOAT = {
     "float32": 3.4028234663852886e38,
     "float64": 1.7976931348623157e308,
 }
-
-
-class ReadItem(ast.Constant):
-    """An item of an argument such as `*items` that is read: its value."""
-
-    def __init__(self, item: Value = None) -> None:
-        super().__init__(None)
-        self.item = item
 
 
 def unstarred(reader: Reader, nodes: Sequence[ast.expr]) -> list[ast.expr]:

@@ -14,7 +14,7 @@ from .libraries.arrays import array_item
 from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items
-from .values import Array, Attributes, Lazy, Module, TextModule, unknown_error
+from .values import Array, Attributes, Lazy, Module, ReadItem, TextModule, unknown_error
 
 # --- constants and names
 
@@ -327,6 +327,7 @@ def _attribute(run: Evaluator, node: ast.Attribute) -> Value:
 
 EXPRESSIONS: Mapping[type[ast.expr], ReadExpression] = {
     ast.Constant: _constant,
+    ReadItem: lambda _, node: node.item,
     ast.Name: _name,
     ast.NamedExpr: _walrus,
     ast.BinOp: _binary,

@@ -146,6 +146,14 @@ class Array(Foreign):
         return (item.item() if not item.ndim else Array(item, self) for item in self.data)
 
 
+class ReadItem(ast.expr):
+    """An expression that is read: an item of `*items` in a call."""
+
+    def __init__(self, item: Value = None) -> None:
+        super().__init__()
+        self.item = item
+
+
 class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
     """An object that is used only for its attributes, such as the configuration of an accelerator."""
 
@@ -260,6 +268,7 @@ __all__ = [
     "Lazy",
     "Module",
     "Parent",
+    "ReadItem",
     "TextModule",
     "TypeVariable",
     "Unknown",

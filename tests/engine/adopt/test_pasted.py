@@ -161,3 +161,16 @@ def test_each_statement_of_a_line_is_applied_once() -> None:
     with pytest.raises(ScheduleError) as refused_call:
         read_pasted(f"{MATMUL}\n{making}{calls}sch.fuse(i, k); sch.unroll(j)\n")
     assert refused_call.value.refusal.place is not None
+
+
+def test_axes_of_an_operation_are_unpacked_in_a_call_of_its_stage() -> None:
+    text = """
+A = te.placeholder((256, 512), name="A")
+B = te.compute((256, 512), lambda m, k: A[m, k] + 1.0, name="B")
+s = te.create_schedule(B.op)
+mo, ko, mi, ki = s[B].tile(*B.op.axis, 64, 128)
+"""
+    found = read_pasted(text)
+    assert not found.notes
+    loops = found.schedule.get_loops(found.schedule.get_block("B"))
+    assert [found.schedule.get(loop).loop_var.name for loop in loops] == ["mo", "ko", "mi", "ki"]
