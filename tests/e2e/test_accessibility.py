@@ -144,6 +144,7 @@ def test_the_keyboard_alone_moves_a_block_and_changes_panes(gallery: Page) -> No
     count = gallery.locator(".step").count()
     rows = gallery.locator(".row").evaluate_all("(rows) => rows.map((row) => row.dataset.id)")
     gallery.locator('.row[tabindex="0"]').focus()
+    gallery.keyboard.press("Home")
     for name in rows[: rows.index("A_local.vtcm") + 1]:
         expect(gallery.locator(f'.row[data-id="{name}"]')).to_be_focused()
         if name != "A_local.vtcm":
