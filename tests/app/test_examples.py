@@ -19,6 +19,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide" / "examples.md"
 FOLDER = Path(tilewright.static.__file__).parent / "examples"
 STEP = r"step \d+: .*"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.py"))
+LARGE = {"ascend_gemm_cores", "tilelang_gemm_a100"}
+"""Products for a whole chip, which take too long to run."""
 SAMPLED = [
     pytest.param(name, marks=() if name in ("fused_matmul_relu", "vtcm_double_buffer") else pytest.mark.slow)
     for name in NAMES
@@ -62,7 +64,8 @@ def test_every_discussion_has_its_example() -> None:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_an_example_computes_the_result_of_its_program(name: str) -> None:
-    assert tilewright.verify(notebook(name)).status == "tested"
+    verdict = tilewright.verify(notebook(name))
+    assert verdict.is_too_costly if name in LARGE else verdict.status == "tested"
 
 
 @pytest.mark.sample(8)

@@ -18,6 +18,9 @@ pytestmark = pytest.mark.xdist_group("lint examples")
 """One worker lints each example once."""
 
 SAID = {
+    "ascend_gemm_cores": {"uneven-tail": "info"},
+    "tilelang_gemm_a100": {"uneven-tail": "info"},
+    "tilelang_gemm_h100": {"idle-cores": "warning"},  # its grid is a part of the kernel's text: no call fixes it
     "box_blur": {
         # Three rows for each pixel, as in the discussion: nine tenths of the cycles. They also cause conflicts.
         "recompute": "warning",
@@ -28,6 +31,7 @@ SAID = {
     "place_the_copies": {"capacity-overflow": "error"},  # two copies without a place yet
 }
 """All expected findings; the other examples have none."""
+CHIPS = ("ascend_gemm_cores", "tilelang_gemm_a100", "tilelang_gemm_h100")
 
 
 @cache
@@ -58,7 +62,7 @@ def test_finding_without_a_fix_names_its_trials():
     assert tried is not None and int(tried[1]) == int(tried[2]) + int(tried[3]) > 0
 
 
-@pytest.mark.parametrize("name", samples(SAID))
+@pytest.mark.parametrize("name", samples(name for name in SAID if name not in CHIPS))
 def test_fix_of_an_example_keeps_its_result_and_ends_the_finding(name: str):
     notebook, found = linted(name)
     serious = [f for f in found if f.severity != "info"]
