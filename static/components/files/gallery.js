@@ -147,12 +147,14 @@ class Finder {
   }
 
   /**
-   * Show all kinds: the forum's, and one per machine.
+   * Show all kinds: the forum's, and one per machine. The focus stays on its kind.
    * @param {Card[]} examples
    */
   offer(examples) {
     const machines = [...new Set(examples.map((e) => e.machine).filter(Boolean))];
     const entries = [["", "All"], [FORUM, "From the forum"], ...machines.map((name) => [name, name])];
+    const focused = focusIn(this.kinds);
+    const at = [...this.kinds.children].findIndex((button) => button === focused);
     this.kinds.replaceChildren(
       ...entries.map(([kind, label]) =>
         h(
@@ -167,6 +169,8 @@ class Finder {
         ),
       ),
     );
+    const button = this.kinds.children[at];
+    if (button instanceof HTMLElement) button.focus();
   }
 
   /**
@@ -174,12 +178,8 @@ class Finder {
    * @param {Card[]} examples
    */
   choose(kind, examples) {
-    const focused = focusIn(this.kinds);
-    const at = [...this.kinds.children].findIndex((button) => button === focused);
     this.kind = kind;
     this.offer(examples);
-    const button = this.kinds.children[at];
-    if (button instanceof HTMLElement) button.focus();
     this.changed();
   }
 
