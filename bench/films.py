@@ -184,9 +184,7 @@ def stages_of(page: Page, loop: str, stages: int) -> None:
 
 
 def tile_swizzle(page: Page) -> Iterator[str]:
-    paste(page, TRANSPOSED)
-    page.get_by_role("button", name="Open", exact=True).click()
-    simulated(page)
+    open_pasted(page, TRANSPOSED)
     yield "a transposed copy through shared memory"
     page.locator('.row-block [data-act="buffer"]', has_text="tile").first.click()
     page.locator(".layout-card .card-figures").first.wait_for(timeout=SLOW)
@@ -201,9 +199,7 @@ def tile_swizzle(page: Page) -> Iterator[str]:
 
 
 def ascend_slots(page: Page) -> Iterator[str]:
-    paste(page, SERIAL_CORES)
-    page.get_by_role("button", name="Open", exact=True).click()
-    simulated(page)
+    open_pasted(page, SERIAL_CORES)
     yield "a GEMM on an AI core, one slot for each tile in L1"
     choose(page, "A_L1_copy", "Copy ahead…")
     page.keyboard.press("Enter")
@@ -212,9 +208,7 @@ def ascend_slots(page: Page) -> Iterator[str]:
 
 
 def ascend_round_trip(page: Page) -> Iterator[str]:
-    paste(page, THROUGH_UB)
-    page.get_by_role("button", name="Open", exact=True).click()
-    simulated(page)
+    open_pasted(page, THROUGH_UB)
     yield "a GEMM whose tile of A goes through the unified buffer"
     choose(page, "A_L1_copy", "Copy directly")
     simulated(page)
@@ -350,6 +344,12 @@ def post(page: Page, text: str) -> Iterator[str]:
 
 def paste(page: Page, text: str) -> None:
     page.get_by_label("A TVMScript program or a notebook").fill(text)
+
+
+def open_pasted(page: Page, text: str) -> None:
+    paste(page, text)
+    page.get_by_role("button", name="Open", exact=True).click()
+    simulated(page)
 
 
 if __name__ == "__main__":

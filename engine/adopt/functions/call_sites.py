@@ -52,31 +52,28 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
         return _Place(self.around, self.line, self.steps + 1)
 
 
-def values_of_calls(tree: ast.Module) -> Mapping[str, Known]:
-    """Return for each function the values of its first call with values for all arguments, else of the call with the most."""
-    sites = _CallSites(tree)
-    found = {name: sites.values_for(function) for name, function in sites.functions.items()}
-    return {name: known for name, known in found.items() if known}
-
-
-class _CallSites:
+class CallSites:
     """The calls of a text's functions, and the assignments around each."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.functions: dict[str, ast.FunctionDef] = {}
+        self._functions: dict[str, ast.FunctionDef] = {}
         self._tree = tree
         self._calls: dict[str, list[tuple[ast.Call, _Around]]] = {}
         self._methods: dict[ast.FunctionDef, str] = {}  # those of torch.autograd, by the name of what calls them
         self._options: dict[str, ast.expr] = {}
         self._assigned: dict[ast.AST, dict[str, list[tuple[int, ast.expr]]]] = {}
         self._read(tree, ())
+        self._aliases: dict[str, list[str]] = {}  # `run = Rotary.apply` of the module
+        for alias, values in self._assignments(tree).items():
+            if isinstance(values[-1][1], ast.Name | ast.Attribute):
+                self._aliases.setdefault(ast.unparse(values[-1][1]), []).append(alias)
 
     def _read(self, node: ast.AST, around: _Around) -> None:
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.Call):
                 self._read_call(part, around)
             if isinstance(part, ast.FunctionDef):
-                self.functions.setdefault(part.name, part)
+                self._functions.setdefault(part.name, part)
                 if isinstance(node, ast.ClassDef) and part.name == "forward":
                     self._methods[part] = f"{node.name}.apply"
             self._read(part, (*around, part) if isinstance(part, ast.FunctionDef) else around)
@@ -96,8 +93,8 @@ class _CallSites:
     def _arguments(self, function: ast.FunctionDef) -> Iterator[tuple[dict[str, ast.expr], _Place]]:
         """Yield the arguments of each call of a function by the names of its parameters."""
         name = self._methods.get(function, function.name)
+        same = self._aliases.get(name, ())
         parameters = [argument.arg for argument in parameters_of(function)][function in self._methods :]
-        same = [alias for alias, values in self._assignments(self._tree).items() if ast.unparse(values[-1][1]) == name]
         for call, around in (pair for called in (name, *same) for pair in self._calls.get(called, ())):
             place = _Place(around, call.lineno)
             given: dict[str, ast.expr] = {}
@@ -112,7 +109,11 @@ class _CallSites:
                     given[keyword.arg] = keyword.value
             yield given, place
 
-    def values_for(self, function: ast.FunctionDef) -> Known:
+    def values_for(self, name: str) -> Known:
+        """Return the values of a function's first call with values for all arguments, else of the call with the most."""
+        function = self._functions.get(name)
+        if function is None:
+            return {}
         best: dict[str, ast.expr] = {}
         tensors = declared_tensors(function) if is_eager(function) else frozenset[str]()
         for given, place in self._arguments(function):
@@ -266,7 +267,7 @@ class _CallSites:
         tuners = (d for d in function.decorator_list if isinstance(d, ast.Call) and called_name(d) == "autotune")
         for configs in (k.value for tuner in tuners for k in tuner.keywords if k.arg == "configs"):
             made_by = (
-                self.functions.get(configs.func.id)
+                self._functions.get(configs.func.id)
                 if isinstance(configs, ast.Call) and isinstance(configs.func, ast.Name)
                 else None
             )
@@ -436,4 +437,4 @@ def _sizes_of(function: ast.FunctionDef, shapes: Mapping[str, list[ast.expr | No
     return found
 
 
-__all__ = ["values_of_calls"]
+__all__ = ["CallSites"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import dumps
 from shlex import quote
 from typing import Any, TypeAlias
@@ -114,10 +114,10 @@ def title_of(node: Definition | ast.Lambda) -> str:
 
 
 def needs_of(
-    around: Sequence[Definition], node: Definition | ast.Lambda, calls: Mapping[str, Known]
+    around: Sequence[Definition], node: Definition | ast.Lambda, values_of_call: Callable[[str], Known]
 ) -> tuple[Need, ...]:
-    """Return what a definition in functions and methods needs; `calls` has the arguments of a call of a function by its name. A function
-    that computes needs its own parameters."""
+    """Return what a definition in functions and methods needs; `values_of_call` gives the arguments of a call of a function by its
+    name. A function that computes needs its own parameters."""
     path = (*around, node)
     wanted = Dependencies.of(around, node)
     found: dict[str, Need] = {}
@@ -127,7 +127,7 @@ def needs_of(
         is_bound = isinstance(outer, ast.ClassDef) and not is_static(inner)
         if isinstance(outer, ast.ClassDef) and is_bound and isinstance(inner, ast.FunctionDef):
             found |= {need.name: need for need in _of_object(outer, inner, wanted)}
-        call = dict[str, ast.expr]() if isinstance(outer, ast.ClassDef) else calls.get(title_of(inner), {})
+        call = dict[str, ast.expr]() if isinstance(outer, ast.ClassDef) else values_of_call(title_of(inner))
         given = {**defaults_of(inner), **_parametrized(inner), **call}
         parts = wanted.parts if inner is not node else (node,)
         declared = declared_tensors(inner) if is_eager(inner) else frozenset[str]()

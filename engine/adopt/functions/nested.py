@@ -11,9 +11,9 @@ import msgspec
 from ...script.language import SCHEDULE_MAKERS, called_name, is_eager, is_script, other_languages, root_of_decorator
 from ...script.subset.bindings import calls_in, free_names, root_name
 from ..schedule_counts import schedules_of
-from .call_sites import values_of_calls
+from .call_sites import CallSites
 from .dependencies import own_parts
-from .needs import Definition, Known, Need, needs_of, parameters_of, title_of
+from .needs import Definition, Need, needs_of, parameters_of, title_of
 
 _WRAPPING = ("isinstance", "list", "tuple", "IRModule", "from_expr", "deepcopy")
 _MODULES = ("tvm", "te", "tir", "tirx", "s_tir")
@@ -74,8 +74,10 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
     found = [pair for pair in _definitions(tree.body, ()) if root_of_decorator(pair[1]) not in foreign]
     if place is not None:
         found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
-    calls = values_of_calls(tree) if found else dict[str, Known]()
-    return [NestedProgram(around, node, needs_of(around, node, calls)) for around, node in found]
+    if not found:
+        return []
+    sites = CallSites(tree)
+    return [NestedProgram(around, node, needs_of(around, node, sites.values_for)) for around, node in found]
 
 
 def has_nested(tree: ast.Module) -> bool:

@@ -55,9 +55,6 @@ UNORDERED = ("1 V",)
 """Pipes whose instructions may begin before those before them have ended, as long as no barrier of the pipe is between them."""
 
 
-NO_FLAGS: tuple[tuple[str, str], ...] = ()
-
-
 class UntraceableError(Exception):
     """A kernel whose order is known only in a run, or that is too long."""
 
@@ -264,7 +261,7 @@ class _Run:
         if is_alone and units == ("1 V",):
             units = ("1 S",)  # an element that is set by itself
         is_product = loads_itself(stmt)
-        self._pass(INNER[0] if is_product else NO_FLAGS)
+        self._pass(INNER[0] if is_product else ())
         if is_product:
             self._join(units)
         for unit in units:
@@ -280,7 +277,7 @@ class _Run:
         for unit in units:
             if unit not in UNORDERED:
                 self._finish(unit)
-        self._pass(INNER[1] if is_product else NO_FLAGS)
+        self._pass(INNER[1] if is_product else ())
 
     def _pass(self, flags: Sequence[tuple[str, str]]) -> None:
         """Let pipes of the cube core go on after others."""

@@ -18,7 +18,6 @@ from ...ir import (
     Node,
     Ramp,
     Range,
-    Var,
     build,
     offset_dtype,
     structural_equal,
@@ -167,12 +166,6 @@ class ExpressionReader(Reader):
                 fix=("T.if_then_else(condition, a, b)", "T.Select(condition, a, b)"),
             )
         return self.value(node.body if test else node.orelse)
-
-    def named_var(self, node: ast.Call) -> Var:
-        """Return the variable of `T.Var("n", "int64")`."""
-        name, dtype = parameters(self, node, ("name", "dtype"))
-        assert name is not None and dtype is not None
-        return Var(self.string(name), self.dtype(dtype))
 
     def intrinsic(self, node: ast.Call) -> Value:
         """Return the result of a function of TVMScript."""

@@ -357,8 +357,8 @@ def _var(reader: Reader, node: ast.Call) -> Expr:
     return Var(reader.string(name) if name is not None else "", reader.dtype(dtype))
 
 
-def _variable(reader: Reader, node: ast.Call) -> Expr:
-    """Read `tir.Var("x", "float32")`, as functions of the text make it."""
+def named_var(reader: Reader, node: ast.Call) -> Var:
+    """Read `T.Var("n", "int64")`."""
     name, dtype = parameters(reader, node, ("name", "dtype"))
     assert name is not None and dtype is not None
     return Var(reader.string(name), reader.dtype(dtype))
@@ -590,7 +590,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "Let": _let,
     "cast": _cast,
     "var": _var,
-    "Var": _variable,
+    "Var": named_var,
     **dict.fromkeys(("Ramp", "ramp"), _ramp),
     **dict.fromkeys(("Broadcast", "broadcast"), _broadcast),
     "min": _built(build.minimum, ("a", "b")),

@@ -46,7 +46,7 @@ from .buffers import Declaration, address_of, allocate_declaration, declaration,
 from .early import bound_values, define_iterators, early_header, read_bind, with_loops
 from .expressions import ExpressionReader
 from .helpers import as_store, bare_type, in_macro, macro_of, written_out
-from .intrinsics import is_unknown, parameters
+from .intrinsics import is_unknown, named_var, parameters
 from .loops import loop_headers, loop_targets
 from .operators import arithmetic
 from .reader import Item, Wrapper, compose
@@ -220,7 +220,7 @@ class StatementReader:
         if isinstance(node.value, ast.Call) and function == "T.launch_thread":
             return self._launch(names[0], node.value)
         if isinstance(node.value, ast.Call) and function == "T.Var":
-            self.exprs.define(names[0].id, self.exprs.named_var(node.value), names[0])
+            self.exprs.define(names[0].id, named_var(self.exprs, node.value), names[0])
             return None
         if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
             self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])

@@ -2,7 +2,7 @@
 
 import { publish } from "../core/bus.js";
 import { promptName } from "../core/name_prompt.js";
-import { focusIn, follow, h, icon } from "../core/dom.js";
+import { follow, h, icon } from "../core/dom.js";
 import { Popup } from "../core/popup.js";
 import { keep, kept } from "../core/storage.js";
 import { patchChildren } from "../core/patch.js";
@@ -147,15 +147,14 @@ class Finder {
   }
 
   /**
-   * Show all kinds: the forum's, and one per machine. The focus stays on its kind.
+   * Show all kinds: the forum's, and one per machine.
    * @param {Card[]} examples
    */
   offer(examples) {
     const machines = [...new Set(examples.map((e) => e.machine).filter(Boolean))];
     const entries = [["", "All"], [FORUM, "From the forum"], ...machines.map((name) => [name, name])];
-    const focused = focusIn(this.kinds);
-    const at = [...this.kinds.children].findIndex((button) => button === focused);
-    this.kinds.replaceChildren(
+    patchChildren(
+      this.kinds,
       ...entries.map(([kind, label]) =>
         h(
           "button",
@@ -169,8 +168,6 @@ class Finder {
         ),
       ),
     );
-    const button = this.kinds.children[at];
-    if (button instanceof HTMLElement) button.focus();
   }
 
   /**
