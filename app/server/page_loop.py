@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from collections.abc import Callable
 
 import panel as pn
@@ -20,13 +20,17 @@ FIRST_S = 0.5
 
 
 class ServerClock:
-    """The event loop of a page's document. Deferred work waits until the browser has the page: earlier changes would be lost."""
+    """The event loop of a page's document. Deferred work waits until the browser has the page: earlier changes would be lost.
+
+    Only the thread of the event loop adds callbacks to the document. While a page is drawn, Bokeh 3.9 keeps added callbacks in a list, and
+    loses one that another thread adds at the end of the drawing (`DocumentCallbackManager.unhold`).
+    """
 
     def __init__(self, document: BokehDocument | None) -> None:
         self._document = document
-        self._lock = threading.Lock()
         self._early: list[Callable[[], object]] | None = None
         if document is not None:
+            self._loop = asyncio.get_running_loop()
             self._early = []
             pn.state.onload(self._arrived)
 
@@ -45,8 +49,8 @@ class ServerClock:
 
     def soon(self, work: Callable[[], None]) -> None:
         document = self._document
-        if document is not None:
-            self._there(lambda: document.add_next_tick_callback(work))
+        if document is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._there, lambda: document.add_next_tick_callback(work))
 
     def when_there(self, work: Callable[[], None]) -> None:
         """Call `work`: at once, unless the browser does not have the page yet."""
@@ -57,21 +61,18 @@ class ServerClock:
 
     def _there(self, start: Callable[[], object]) -> None:
         """Call `start` once the browser has the page."""
-        with self._lock:
-            if self._early is not None:
-                self._early.append(start)
-                return
-        self._add(start)
+        if self._early is not None:
+            self._early.append(start)
+        else:
+            self._add(start)
 
     def _arrived(self) -> None:
-        with self._lock:
-            early, self._early = self._early or [], None
+        early, self._early = self._early or [], None
         for start in early:
             self._add(start)
 
     def _add(self, start: Callable[[], object]) -> None:
-        """Call `start`, which adds a callback, unless the page has closed. Bokeh then destroys the document, perhaps while a job's
-        thread adds."""
+        """Call `start`, which adds a callback, unless the page has closed and Bokeh has destroyed its document."""
         try:
             start()
         except AttributeError:
