@@ -84,7 +84,7 @@ class BackgroundAnalysis:
             self._store.keep(REPORT(func, machine), report)
 
         work = BackgroundJob(
-            pieces(), self._event_loop, keep, self._simulated, on_over_budget=lambda: self.stop_by_user(state)
+            pieces(), self._event_loop, keep, self._simulated, on_given_up=lambda: self.stop_by_user(state)
         )
         self._simulating = work.start()
         if not work.wait(self._patience()):

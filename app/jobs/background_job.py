@@ -68,8 +68,8 @@ class BackgroundJob:
     """A thread that makes the pieces of an iterator. `on_piece` receives each piece on the event loop; `on_end` is called after the last.
 
     The iterator only reads frozen values, and its results are private until delivery. A cancelled job delivers nothing. With `scheduler`,
-    each piece waits for a slot; a paused job leaves it to others. A job over its budget makes no further pieces: `on_over_budget` is called
-    in place of `on_end`.
+    each piece waits for a slot; a paused job leaves it to others. A job that is over its budget or fails makes no further pieces:
+    `on_given_up` is called in place of `on_end`, so that it is not started again by itself.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class BackgroundJob:
         on_piece: OnPiece,
         on_end: Callable[[], None] = lambda: None,
         scheduler: FairScheduler | None = None,
-        on_over_budget: Callable[[], None] | None = None,
+        on_given_up: Callable[[], None] | None = None,
     ) -> None:
         self._allowance = Allowance(LIMITS.analysis_seconds)
-        self._on_over_budget = on_over_budget or on_end
-        self._is_over_budget = False
+        self._on_given_up = on_given_up or on_end
+        self._has_given_up = False
         self._pieces = pieces
         self._event_loop = event_loop
         self._on_piece = on_piece
@@ -126,8 +126,8 @@ class BackgroundJob:
             self._on_piece(self._ready.popleft())
         if self._done.is_set() and not self._is_over and not self._ready:
             self._is_over = True
-            if self._is_over_budget:
-                self._on_over_budget()
+            if self._has_given_up:
+                self._on_given_up()
             else:
                 self._on_end()
 
@@ -141,7 +141,10 @@ class BackgroundJob:
         except Cancelled:
             pass
         except OverBudgetError:
-            self._is_over_budget = True
+            self._has_given_up = True
+        except Exception:
+            self._has_given_up = True
+            raise
         finally:
             self._done.set()
             if not self._is_over:

@@ -92,7 +92,7 @@ class OnDemandAnalyses:
             self._work = None
 
     def stop_by_user(self) -> None:
-        """Stop the running analysis, at the user's request or over its budget; it does not restart by itself."""
+        """Stop the running analysis, at the user's request, over its budget or after an internal error; it does not restart by itself."""
         stopped = self._running
         self.stop()
         self._stopped = stopped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +68,25 @@ def test_a_visible_analysis_is_not_restarted_and_the_next_follows(
     subject.studies.update(State(named="ab"))
     subject.event_loop.run_until(lambda: subject.knows("b") == 3)
     assert subject.begun == ["a", "b"]
+
+
+def test_an_analysis_that_fails_is_not_restarted(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(name: str) -> Iterator[Any]:
+        subject.begun.append(name)
+        yield 1
+        raise ZeroDivisionError
+
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", lambda failure: errors.append(failure.exc_type))
+    monkeypatch.setattr(subject, "pieces", failing)
+    subject.studies.update(State(named="a"))
+    subject.event_loop.run_until(lambda: subject.studies._stopped is not None)
+    for thread in threading.enumerate():
+        if thread.name == "job":
+            thread.join()
+    assert errors == [ZeroDivisionError]
+    subject.studies.update(State(named="a"))
+    assert subject.begun == ["a"] and subject.studies._running is None
 
 
 def test_an_analysis_out_of_view_is_cancelled(subject: Subject) -> None:
