@@ -183,9 +183,11 @@ def _with_derived(state: State, derivation: Derivation, found: DerivedSchedule) 
         raise DocumentError(Refusal("changed-meanwhile", "the program changed while a schedule was derived for it"))
     if machine_of(notebook) != derivation.machine:
         raise DocumentError(Refusal("changed-meanwhile", "the machine changed while a schedule was derived for it"))
-    if not found.space.space.holes:
-        expected = found.space.left_out[0] if found.space.left_out else ""
-        raise DocumentError(Refusal("no-schedule", "the rules find no schedule with choices", "", expected))
+    if not (found.space.text or found.space.space.holes):
+        tried = f"{len(found.space.left_out)} kinds of schedule were tried"
+        raise DocumentError(
+            Refusal("no-schedule", f"no schedule that fits {derivation.machine.name} was derived", tried)
+        )
     document = with_derived(notebook, found.space, free_name(notebook.document, AUTO))
     made = edited(state, evaluate(document, notebook))
     assert made.notebook is not None

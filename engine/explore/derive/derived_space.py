@@ -85,7 +85,7 @@ def derive_space(
     blocks; without any, only the main block is tiled, and nothing is simulated. The schedules of `records` are simulated first: for this
     very program and machine their lines, else those that the rules write for the same groups, with the nearest values.
 
-    `stop` is polled after each sketch and, once a schedule fits, at each checkpoint of a simulation: True ends the derivation with the
+    `stop` is polled once a schedule fits, after each sketch and at each checkpoint of a simulation: True ends the derivation with the
     best so far, of at least one sketch for each way to group the blocks. With `choice`, that of a program of equal structure, only its
     sketch is written, if the program has it. With `keep`, the values of pinned holes, only sketches that have them are tried, with these
     values; if there is none, the pins are ignored. Raises TilingTargetError "no-main-block" if no block can be tiled.
@@ -172,6 +172,7 @@ def _cycles(cycles: float) -> str:
 class _Deriving:
     def __init__(self, sketches: Sketches) -> None:
         self.sketches, self.stop = sketches, sketches.stop
+        sketches.stop = lambda: self.fits() and self.stop()
         self.results: list[tuple[float, Point, Sketch]] = []
         self.simulated: list[Sketch] = []
         self.first: dict[Sketch, float] = {}

@@ -247,6 +247,16 @@ def test_a_derivation_for_another_program_or_machine_is_not_written() -> None:
     assert after.notice is None and after.notebook is not None and current_branch(after.notebook.document) == "auto"
 
 
+def test_a_program_that_no_derived_schedule_fits_stays_as_it_is() -> None:
+    requested, end = derived()
+    assert end.found is not None
+    space = replace(end.found.space.space, holes=())
+    nothing = replace(end.found.space, space=space, text="", left_out=("tiles of C: no tried point is faster",))
+    after = act(requested, replace(end, found=replace(end.found, space=nothing)))
+    assert after.notice is not None and after.notice.code == "no-schedule" and "fits" in after.notice.message
+    assert text_of(after) == SMALL_HOLES
+
+
 def test_no_schedule_to_derive_shows_the_reason() -> None:
     requested = act(with_holes(), MakeFast())
     assert requested.derivation is not None

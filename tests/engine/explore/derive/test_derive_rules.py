@@ -273,6 +273,38 @@ def test_program_with_bound_loops_is_refused() -> None:
     assert "tilewright explore" in caught.value.refusal.fix[0]
 
 
+ROTATED = """
+@T.prim_func(s_tir=True)
+def rotated(X: T.Buffer((256, 768), "float32"), Y: T.Buffer((256, 12, 64), "float32")):
+    total = T.sblock_alloc_buffer((256,), "float32")
+    scaled = T.sblock_alloc_buffer((256, 12, 64), "float32")
+    for t, k in T.grid(256, 768):
+        with T.sblock("total"):
+            vt, vk = T.axis.remap("SR", [t, k])
+            with T.init():
+                total[vt] = T.float32(0)
+            total[vt] = total[vt] + X[vt, vk] * X[vt, vk]
+    for t, h, d in T.grid(256, 12, 64):
+        with T.sblock("scaled"):
+            vt, vh, vd = T.axis.remap("SSS", [t, h, d])
+            scaled[vt, vh, vd] = X[vt, vh * 64 + vd] * total[vt]
+    for t, h, d in T.grid(256, 12, 32):
+        with T.sblock("low"):
+            vt, vh, vd = T.axis.remap("SSS", [t, h, d])
+            Y[vt, vh, vd] = scaled[vt, vh, vd] - scaled[vt, vh, vd + 32]
+    for t, h, d in T.grid(256, 12, 32):
+        with T.sblock("high"):
+            vt, vh, vd = T.axis.remap("SSS", [t, h, d])
+            Y[vt, vh, vd + 32] = scaled[vt, vh, vd + 32] + scaled[vt, vh, vd]
+"""
+"""Two blocks write halves of the rows: only sketches with tiles inside of tiles fit."""
+
+
+@pytest.mark.slow
+def test_a_stop_does_not_end_a_derivation_before_a_schedule_fits() -> None:
+    assert derive_space(parse(ROTATED).program, load_machine(NPU), stop=lambda: True).space.holes
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("polls", [1, 100])
 def test_stopped_derivation_ends_with_a_schedule_that_fits(polls: int) -> None:
