@@ -79,6 +79,9 @@
             found.push(`cut control ${JSON.stringify(node.getAttribute("aria-label") ?? node.textContent.trim().slice(0, 40))} in ${name(node)}, by ${name(part.by)}`);
           }
         }
+        if (node.matches(".pop, dialog") && node.clientWidth && node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(styleOf(node).overflowX)) {
+          found.push(`scrolls sideways: ${name(node)}`);
+        }
         if (node.matches("button") && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).overflowX === "visible" && node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !hidden(node)) {
           found.push(`text wider than its button ${JSON.stringify(node.textContent.trim().slice(0, 40))} in ${name(node)}`);
         }
