@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import msgspec
@@ -182,7 +182,7 @@ def opened(state: State, intent: OpenDocument) -> State:
     return State(
         notebook=notebook,
         shown=notebook,
-        named=intent.title,
+        named=_stem(made.post.file) if made.post is not None and made.post.file else intent.title,
         theme=state.theme,
         pane=first_pane(state, notebook),
         saved=intent.text if intent.path is not None and document.path == intent.path else document.text,
@@ -191,6 +191,11 @@ def opened(state: State, intent: OpenDocument) -> State:
         related=related_pages(document) if intent.path is None and document is not read else (),
         address=intent.address,
     )
+
+
+def _stem(name: str) -> str:
+    """The title of a program from a file of this name; "" if a text around the program may have a better one."""
+    return PurePosixPath(name).stem if name.endswith(".py") else ""
 
 
 def first_pane(state: State, notebook: Notebook) -> Pane:

@@ -43,13 +43,15 @@ _HEADING = re.compile(r"[^\W\d_][^.?!:;,]{2,90}\??$")
 
 class Post(msgspec.Struct, frozen=True):
     """A text with one or more programs: `labels` has one for each, `number` (from 1) is the one that is open. `words` names them to
-    users; `has_graph`: a relax function in the text calls them, so that it can be opened as a model."""
+    users; `has_graph`: a relax function in the text calls them, so that it can be opened as a model. `file` is that of the open program
+    in an archive or a folder."""
 
     text: str
     labels: tuple[str, ...]
     number: int
     words: Literal["programs", "functions"] = "programs"
     has_graph: bool = False
+    file: str = ""
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -105,7 +107,7 @@ def read_post(
             found = with_trace(found.program, one.piece.trace)
     except TilewrightError as error:
         raise error if one.piece is None else one.piece.error(error) from error
-    post = Post(text, _labels(texts), number)
+    post = Post(text, _labels(texts), number, file="" if one.piece is None else one.piece.name)
     notes = _notes(post, one.sliced, program, found, filename)
     if one.piece is not None and content is not None:
         notes = (*content.notes, *map(one.piece.note, notes))

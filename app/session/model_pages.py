@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from ..state.open_model import OpenModel, read_open_model, refreshed
 from ..views.shell.gallery import Example
 from ..views.shell.model_cards import example_file, model_card
 from .file_sync import FileSync
-from .new_places import model_place
+from .new_places import equal_model, model_place
 from .state_queue import InThread
 from .uploads import copied_model
 
@@ -152,15 +153,25 @@ def _imported(path: Path, place: Path, sizes: Mapping[str, int]) -> Example:
     return _card_of(copied_model(path, place))
 
 
+def _known_or_new(card: Example, place: Path) -> Example:
+    """The card of a model that is equal to the new one at `place`, which is deleted then; else that of the new one."""
+    known = equal_model(place)
+    if known is None:
+        return card
+    shutil.rmtree(place)
+    return _card_of(known)
+
+
 def new_place(page: ModelPage, title: str) -> Path:
     """The folder of a new model. Raises the errors of `model_place`."""
     return model_place(page.file_sync.model_folder, title, {example.model for example in page.examples})
 
 
 async def import_model(page: ModelPage, path: Path, values: Mapping[str, str] = NO_VALUES) -> None:
-    """Show a copy of a model in a new folder; `path` is a file that a frontend reads, or the folder of a model."""
+    """Show a copy of a model in a new folder, or an equal one that is there; `path` is a file that a frontend reads, or the folder of a
+    model."""
     place, sizes = new_place(page, path.stem), sizes_of(values)
-    await open_card(page, await InThread(lambda: _imported(path, place, sizes)), values)
+    await open_card(page, await InThread(lambda: _known_or_new(_imported(path, place, sizes), place)), values)
 
 
 async def open_model_file(page: ModelPage, path: Path, values: Mapping[str, str]) -> None:

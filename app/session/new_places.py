@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from itertools import chain, count
 from pathlib import Path
 
@@ -57,4 +57,17 @@ def model_place(folder: Path, title: str, taken: Container[str] = ()) -> Path:
     return next(folder / name for name in free if not os.path.lexists(folder / name))
 
 
-__all__ = ["file_place", "model_place"]
+def equal_model(place: Path) -> Path | None:
+    """Another model beside the one at `place` with the same files; None if there is none."""
+    files = _files_of(place)
+    others = (path for path in sorted(place.parent.iterdir()) if path != place and not path.is_symlink())
+    return next((path for path in others if is_model(path) and _files_of(path) == files), None)
+
+
+def _files_of(model: Path) -> Mapping[Path, bytes]:
+    """The contents of the files of a model, without hidden ones."""
+    paths = ((path, path.relative_to(model)) for path in model.rglob("*.py") if path.is_file())
+    return {name: path.read_bytes() for path, name in paths if not any(part.startswith(".") for part in name.parts)}
+
+
+__all__ = ["equal_model", "file_place", "model_place"]

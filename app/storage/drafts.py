@@ -7,6 +7,7 @@ import hashlib
 import re
 import secrets
 import shutil
+import sys
 from pathlib import Path
 
 from ...engine.ir import Refusal
@@ -22,11 +23,13 @@ _NAME = re.compile(r"[0-9a-f]{12}")
 
 
 def drafts_folder() -> Path | None:
-    """The folder of this user's drafts; None if the state folder cannot be used. Edits then stay on their page."""
+    """The folder of this user's drafts; None if the state folder cannot be used, which is reported on standard error. Edits then stay on
+    their page."""
     try:
         folder = state_folder() / FOLDER
         folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError:
+    except OSError as error:
+        print(f"tilewright: no drafts and no models on the page: {error.strerror or error}", file=sys.stderr)
         return None
     return None if folder.is_symlink() else folder
 

@@ -102,7 +102,8 @@ export class OwnProgram {
     if (!files.length) return this.fail("There is no file of text and no model in it.");
     const text = await shownText(files);
     this.area.value = text ?? "";
-    if (text !== null) return this.send({ kind: "open_text", text });
+    if (text !== null)
+      return this.send({ kind: "open_text", text, title: files[0].name.match(/([^/]+)\.py$/)?.[1] ?? "" });
     this.problem.replaceChildren();
     const done = await this.uploads.send(files, (sent, all) => this.showProgress(files, sent, all));
     this.progress.hidden = true;

@@ -91,6 +91,11 @@ def test_the_programs_of_a_folder_are_listed(session: Session) -> None:
     upload(session, ("mine/a.py", MATMUL.encode()), ("mine/b.py", other.encode()))
     assert session.state.post is not None
     assert [label.split(":")[0] for label in session.state.post.labels] == ["mine/a.py", "mine/b.py"]
+    assert session.state.title == "a"
+    session.receive({"kind": "open_program", "number": 2})
+    assert isinstance(session.event_loop, PaperClock)
+    session.event_loop.run_until(lambda: not session.queue.busy)
+    assert session.state.title == "b"
 
 
 @pytest.mark.parametrize("is_zipped", [False, True])
@@ -116,6 +121,10 @@ def test_a_model_file_becomes_a_folder_of_notebooks(
     upload(session, ("tiny.onnx", b"weights"))
     assert session.state.address == Address("model", "tiny")
     upload(session, ("a.zip", zipped(tmp_path / "a.zip", [("x/tiny.onnx", b"weights")])), number=2)
+    assert session.state.address == Address("model", "tiny")
+    (kernel, *_) = sorted((drafts / "tiny" / KERNELS).glob("*.py"))
+    kernel.write_text(f"{kernel.read_text()}# mine\n")
+    upload(session, ("tiny.onnx", b"weights"), number=3)
     assert session.state.address == Address("model", "tiny_2")
     assert sorted(path.name for path in drafts.iterdir()) == ["tiny", "tiny_2"]
 
