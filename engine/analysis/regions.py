@@ -307,7 +307,8 @@ def _relaxed(region: BufferRegion, context: _Context) -> BufferRegion:
     axes: list[Range] = []
     for axis, size in zip(map(context.bound, region.region), region.buffer.shape, strict=True):
         if not free_vars(axis).isdisjoint(context.loops):
-            axis = context.known.around(axis) or build.make_range(0, size)
+            axis = context.known.around(axis)
+            axis = build.make_range(0, size) if axis is None else _inside(axis, size)
         axes.append(axis)
     return BufferRegion(region.buffer, tuple(axes))
 
@@ -320,8 +321,25 @@ def _joined(regions: Sequence[BufferRegion]) -> BufferRegion:
         for region in regions:
             if not any(structural_equal(region.region[axis], known) for known in parts):
                 parts.append(region.region[axis])
-        axes.append(parts[0] if len(parts) == 1 else _union(parts, Analyzer()))
+        size = regions[0].buffer.shape[axis]
+        axes.append(parts[0] if len(parts) == 1 else _inside(_union(parts, Analyzer()), size))
     return BufferRegion(regions[0].buffer, tuple(axes))
+
+
+def _inside(axis: Range, size: Expr) -> Range:
+    """The part of an axis within a buffer of this `size`: conditions exclude the elements beyond it."""
+    known, low = Analyzer(), axis.min
+    end, last = build.add(low, axis.extent), build.cast(size, low.dtype)
+    first, past = known.bounds(low), known.bounds(build.sub(end, last))
+    if first.high is not None and first.high <= 0 and first.low != 0:
+        low = build.const(0, low.dtype)
+    if past.low is not None and past.low >= 0 and past.high != 0:
+        end = last
+    if low is axis.min and end is not last:
+        return axis
+    extent = known.simplify(build.sub(end, low))
+    least = known.bounds(extent).low
+    return axis if least is None or least <= 0 else Range(low, extent)
 
 
 def _in_source(region: BufferRegion, sources: Mapping[Buffer, BufferRegion]) -> BufferRegion:

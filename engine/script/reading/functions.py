@@ -26,7 +26,7 @@ from ..printing.dialect import PRIVATE, RETURNS, S_TIR
 from .buffers import declaration, read_buffer, subscript_declaration
 from .expressions import ExpressionReader
 from .source import Source
-from .statements import StatementReader
+from .statements.bodies import StatementReader
 
 EARLY_DECORATORS = ("tvm.script.tir", "script.tir", "tvm.hybrid.script", "hybrid.script")
 """Decorators of functions, and of classes of functions, in 2020 and 2021."""

@@ -40,7 +40,7 @@ from .expressions import ExpressionReader
 from .functions import FunctionReader, decorator_name, is_relax
 from .intrinsics import parameters
 from .source import Positions, PositionTable, Source
-from .statements import StatementReader
+from .statements.bodies import StatementReader
 
 _CURRENT_WORDS = ("T.sblock", "T.sblock_alloc_buffer", "T.sblock_attr")
 _CLASSIC_WORDS = ("T.block", "T.block_attr")

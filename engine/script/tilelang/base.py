@@ -26,7 +26,7 @@ from ...ir import (
 from ..reading.blocks import unique_name
 from ..reading.reader import Item, compose
 from ..reading.source import Source
-from ..reading.statements import StatementReader
+from ..reading.statements.bodies import StatementReader
 from ..subset.scope import Value
 from .blocks import Axis, Lanes, block, guarded, on_lanes, outside, ranges_of, seen_through
 from .expressions import TileExpressions

@@ -7,7 +7,7 @@ import ast
 from ...arith import simplify
 from ...ir import Buffer, BufferLoad, Expr, For, IfThenElse, IntImm, Stmt, Var, build
 from ..reading.intrinsics import parameters
-from ..reading.loops import header
+from ..reading.statements.loops import header
 from .schedulers import STATE, Scheduler
 from .threads import ThreadReader
 

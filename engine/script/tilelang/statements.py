@@ -32,10 +32,10 @@ from ...ir import (
 )
 from ..reading.blocks import read_annotations
 from ..reading.expressions import difference
-from ..reading.helpers import in_macro
 from ..reading.intrinsics import parameters
-from ..reading.loops import header
 from ..reading.reader import Item
+from ..reading.statements.helpers import in_macro
+from ..reading.statements.loops import header
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
 from .ascend.flags import sync_of

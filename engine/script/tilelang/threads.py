@@ -36,7 +36,7 @@ from ...ir import (
     substitute,
     walk,
 )
-from ..reading.loops import header
+from ..reading.statements.loops import header
 from .base import TileBase
 from .blocks import Axis, Lanes, axis
 from .divergence import code_of, divergent_names, names_threads, updates_in_each

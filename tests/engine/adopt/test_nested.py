@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.engine.adopt import Snippet, programs_in, read_nested_program, read_pasted
 from tilewright.engine.ir import IntImm, PrimFunc, structural_equal
-from tilewright.engine.script import ParseError
+from tilewright.engine.script import ParseError, to_script
 
 HEAD = "import tvm\nfrom tvm.script import tir as T\n\n"
 PROGRAM = """\
@@ -141,3 +141,46 @@ def test_program_uses_helpers_of_the_text() -> None:
         + "sch = tvm.tir.Schedule(copy)\n"
     ).program  # fmt: skip
     assert structural_equal(func, written)
+
+
+ALLOCATING = """\
+import math
+
+
+def one(dtype):
+    return T.alloc_buffer((1,), dtype, scope="local")
+
+
+def pair():
+    return one("float32"), one("int32")
+
+
+def tiles(rows, dtype):
+    shape = (math.ceil(rows / 3),)
+    first = T.alloc_buffer(shape, dtype, scope="local")
+    second = T.alloc_buffer((rows, 2), dtype, scope="shared")
+    return second, first
+
+
+@T.prim_func
+def copy(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+    with T.block("root"):
+        x, y = pair()
+        tall, first = tiles(4, "float32")
+        for i in range(4):
+            with T.block("b"):
+                vi = T.axis.spatial(4, i)
+                b[vi] = a[vi] + x[0] + T.cast(y[0], "float32") + tall[vi, 1] + first[vi // 2]
+"""
+
+
+def test_buffers_that_helpers_of_the_text_declare_have_the_callers_names() -> None:
+    func = read_pasted(HEAD + ALLOCATING + "sch = tvm.tir.Schedule(copy)\n").program
+    written = ALLOCATING.replace(
+        "x, y = pair()",
+        'x = T.alloc_buffer((1,), "float32", scope="local")\n        y = T.alloc_buffer((1,), "int32", scope="local")',
+    ).replace(
+        'tall, first = tiles(4, "float32")',
+        'first = T.alloc_buffer((2,), "float32", scope="local")\n        tall = T.alloc_buffer((4, 2), "float32", scope="shared")',
+    )
+    assert to_script(func) == to_script(read_pasted(HEAD + written + "sch = tvm.tir.Schedule(copy)\n").program)

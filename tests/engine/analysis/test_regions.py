@@ -39,6 +39,8 @@ def f(A: T.Buffer((64, 64)), B: T.Buffer((64, 64)), S: T.Buffer((16,), "int32"))
         ("L = T.sblock_alloc_buffer((4,))\nL[0] = B[vi, vj]\nA[vi, vj] = L[0]", ["B[vi, vj]"], ["A[vi, vj]"]),
         ("M = T.match_buffer(A[vi * 2:vi * 2 + 2, 8:16], (2, 8), offset_factor=1)\nM[1, vj] = 1.0", [], ["A[vi * 2 + 1, 8 + vj]"]),
         ("x: T.let[T.int32] = vi * 2\nA[x, vj] = B[x + 1, vj]", ["B[vi * 2 + 1, vj]"], ["A[vi * 2, vj]"]),
+        ("for k in range(96):\n    A[vi, vj] = T.if_then_else(k >= 32, B[vi, k - 32], 0.0)", ["B[vi, 0:64]"], ["A[vi, vj]"]),
+        ("for k in range(128):\n    if k < 64:\n        A[vi, k] = B[vi, k + vj]", ["B[vi, vj:vj + 128]"], ["A[vi, 0:64]"]),
         ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 1)\nA[vi, vj] = 1.0', ["S[0:16]"], ["A[vi, vj]"]),
         ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 2)\nA[vi, vj] = 1.0', [], ["S[0:16]", "A[vi, vj]"]),
         ('T.tvm_access_ptr(T.type_annotation("int32"), S.data, 0, 16, 3)\nA[vi, vj] = 1.0', ["S[0:16]"], ["S[0:16]", "A[vi, vj]"]),

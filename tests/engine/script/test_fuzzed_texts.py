@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from tilewright.engine.script import ParseError, find_tree, parse
-from tilewright.engine.script.reading.statements import StatementReader
+from tilewright.engine.script.reading.statements.bodies import StatementReader
 
 PROGRAM = """\
 @T.prim_func

@@ -19,8 +19,8 @@ from ....ir import (
     build,
     walk,
 )
-from ...reading.helpers import in_macro, macro_of
 from ...reading.reader import Item
+from ...reading.statements.helpers import in_macro, macro_of
 from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from ...ir import Annotations, Evaluate, Expr, For, ForKind, Var, build
-from ...ir import dtype as dt
-from .blocks import read_annotations
-from .expressions import ExpressionReader, difference
+from ....ir import Annotations, Evaluate, Expr, For, ForKind, Var, build
+from ....ir import dtype as dt
+from ..blocks import read_annotations
+from ..expressions import ExpressionReader, difference
 
 _LOOPS: dict[str, ForKind] = {
     "T.serial": "serial",

@@ -8,19 +8,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from copy import deepcopy
 
-from ..subset.bindings import free_names
-from ..subset.scope import Scope, Value
-from ..subset.values import Function, Module
-from .expressions import ExpressionReader
+from ...subset.bindings import free_names
+from ...subset.scope import Scope, Value
+from ...subset.values import Function
+from ..expressions import ExpressionReader
 
 
-def written_out(reader: ExpressionReader, node: ast.expr) -> ast.expr:
-    """Return the call of T that a call of a function of the text stands for; other nodes as they are."""
+def written_out(reader: ExpressionReader, node: ast.expr, scope: Scope | None = None) -> ast.expr:
+    """Return the call of T, or the tuple of such calls, that a call of a function of the text stands for; other nodes as they are. The
+    function's name is one of `scope`, by default of the program's."""
     if reader.around is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return node
-    function = reader.scope.get(node.func.id)
+    function = (scope or reader.scope).get(node.func.id)
     result = _result(function) if isinstance(function, Function) else None
-    if not isinstance(function, Function) or not isinstance(result, ast.Call | ast.IfExp):
+    if not isinstance(function, Function) or not isinstance(result, ast.Call | ast.IfExp | ast.Tuple):
         return node
     names = [a.arg for a in function.node.args.args]
     if len(node.args) > len(names) or any(isinstance(a, ast.Starred) for a in node.args):
@@ -32,8 +33,12 @@ def written_out(reader: ExpressionReader, node: ast.expr) -> ast.expr:
         if not isinstance(test, bool | int):
             return node
         found = found.body if test else found.orelse
-    if not isinstance(found, ast.Call) or reader.called(found) is None:
+    items = [
+        written_out(reader, part, function.scope) for part in (found.elts if isinstance(found, ast.Tuple) else [found])
+    ]
+    if not items or any(not isinstance(part, ast.Call) or reader.called(part) is None for part in items):
         return node
+    found = ast.Tuple(items, ast.Load()) if isinstance(found, ast.Tuple) else items[0]
     for part in ast.walk(found):
         ast.copy_location(part, node)
     return found
@@ -47,6 +52,57 @@ def _result(function: Function) -> ast.expr | None:
         part for part in function.node.body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
     ]
     return body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+
+
+def declaring(
+    reader: ExpressionReader, node: ast.Assign, names: list[ast.Name]
+) -> tuple[Function, list[ast.Assign]] | None:
+    """Return the function of the text that `names = function(…)` calls, and its assignments, if it declares buffers and returns them: what
+    it returns has the caller's names."""
+    call = node.value
+    if reader.around is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return None
+    function = reader.scope.get(call.func.id)
+    if (
+        not isinstance(function, Function)
+        or not isinstance(function.node, ast.FunctionDef)
+        or function.node.decorator_list
+    ):
+        return None
+    *assigned, last = [
+        part for part in function.node.body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+    ]
+    result = last.value if isinstance(last, ast.Return) else None
+    items = result.elts if isinstance(result, ast.Tuple) else [result]
+    returned = [item.id for item in items if isinstance(item, ast.Name)]
+    local = {
+        part.targets[0].id
+        for part in assigned
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name)
+    }
+    if (
+        len(local) != len(assigned)
+        or len(set(returned)) != len(items)
+        or len(items) != len(names)
+        or not {*returned} <= local
+    ):
+        return None
+    renamed = dict(zip(returned, [name.id for name in names], strict=True))
+    if {*renamed.values()} & (local - {*returned}):
+        return None
+    body = [_Renaming(renamed).visit(deepcopy(part)) for part in assigned if isinstance(part, ast.Assign)]
+    for part in body:
+        for inner in ast.walk(part):
+            ast.copy_location(inner, node)
+    return function, body
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
 
 class _Substitution(ast.NodeTransformer):
@@ -117,7 +173,7 @@ def in_macro(reader: ExpressionReader, macro: Function, call: ast.Call) -> Gener
         scope = reader.scope.opened("function")
     for name in free_names(macro.node):
         known = macro.scope.get(name) if name in macro.scope else None
-        if known is not None and not isinstance(known, Module) and name not in scope:
+        if known is not None and name not in scope:
             scope.define(name, known)
     for name, value in values.items():
         scope.define(name, value)
@@ -169,4 +225,4 @@ def _macro_arguments(reader: ExpressionReader, macro: Function, call: ast.Call) 
     return {**macro.defaults, **values}
 
 
-__all__ = ["as_store", "bare_type", "in_macro", "macro_of", "written_out"]
+__all__ = ["as_store", "bare_type", "declaring", "in_macro", "macro_of", "written_out"]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...ir import BlockRealize, Expr, For, IterVar, Range, Stmt, Var, build
-from ...ir import dtype as dt
-from ...ir.expr import IterType
-from .blocks import BlockFrame
-from .expressions import ExpressionReader, difference
-from .intrinsics import parameters
+from ....ir import BlockRealize, Expr, For, IterVar, Range, Stmt, Var, build
+from ....ir import dtype as dt
+from ....ir.expr import IterType
+from ..blocks import BlockFrame
+from ..expressions import ExpressionReader, difference
+from ..intrinsics import parameters
 
 _AXES: dict[str, IterType] = {
     "T.range": "spatial",

@@ -1,0 +1,1 @@
+"""Statements of a program, from syntax tree to IR."""
