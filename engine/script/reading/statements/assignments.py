@@ -99,56 +99,57 @@ class AssignmentReader(ABC):
         names = self._names(target)
         if (found := declaring(self.exprs, node, names)) is not None:
             return self._declared(*found, node.value, names)
-        if isinstance(node.value, ast.Tuple) and isinstance(target, ast.Tuple) and len(node.value.elts) == len(names):
-            each = zip(names, node.value.elts, strict=True)
+        if isinstance(target, ast.Tuple | ast.List):
+            return self._assign_several(node, names)
+        return self._assign_name(names[0], node.value, function)
+
+    def _assign_several(self, node: ast.Assign, names: list[ast.Name]) -> Item | None:
+        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(names):
             items = [
                 self._assign(ast.copy_location(ast.Assign([name], value), node))
                 if self.exprs.called(value) in DECLARATIONS
                 else self._bind(name, value)
-                for name, value in each
+                for name, value in zip(names, node.value.elts, strict=True)
             ]
             return compose([item for item in items if item is not None])
-        if isinstance(target, ast.Tuple | ast.List) and self._unpack(names, node.value):
+        if self._unpack(names, node.value):
             return None
-        if len(names) != 1 or isinstance(target, ast.Tuple | ast.List):
-            raise self.source.error(
-                node,
-                "wrong-arguments",
-                "several names need several values",
-                expected="T.axis.remap, or one value for each name",
-            )
-        if (
-            isinstance(node.value, ast.Call)
-            and function == "T.Buffer"
-            and any(k.arg == "data" for k in node.value.keywords)
-        ):
-            return self._declare(names[0], node.value, function)
-        match node.value:
+        raise self.source.error(
+            node,
+            "wrong-arguments",
+            "several names need several values",
+            expected="T.axis.remap, or one value for each name",
+        )
+
+    def _assign_name(self, name: ast.Name, value: ast.expr, function: str | None) -> Item | None:
+        match value:
             case ast.Call(func=ast.Attribute(attr="view", value=ast.Name(id=owned))):
                 owner = self.exprs.scope.get(owned)
                 if isinstance(owner, Buffer):
-                    return self._view(names[0], node.value, owner)
+                    return self._view(name, value, owner)
+            case ast.Call(keywords=keywords) if function == "T.Buffer" and any(k.arg == "data" for k in keywords):
+                return self._declare(name, value, function)
+            case ast.Call() if function in DECLARATIONS:
+                return self._declare(name, value, function)
+            case ast.Call() if function == "T.handle":
+                self.exprs.define(name.id, self.exprs.typed_var(name.id, value), name)
+                return None
+            case ast.Call() if function == "T.env_thread":
+                (tag,) = parameters(self.exprs, value, ("thread_tag",))
+                assert tag is not None
+                self.threads[name.id] = self.exprs.string(tag)
+                return None
+            case ast.Call() if function == "T.launch_thread":
+                return self._launch(name, value)
+            case ast.Call() if function == "T.Var":
+                self.exprs.define(name.id, named_var(self.exprs, value), name)
+                return None
+            case ast.Call(args=[argument]) if function == "T.meta_var":
+                self.exprs.define(name.id, self.exprs.value(argument), name)
+                return None
             case _:
                 pass
-        if isinstance(node.value, ast.Call) and function in DECLARATIONS:
-            return self._declare(names[0], node.value, function)
-        if isinstance(node.value, ast.Call) and function == "T.handle":
-            self.exprs.define(names[0].id, self.exprs.typed_var(names[0].id, node.value), names[0])
-            return None
-        if isinstance(node.value, ast.Call) and function == "T.env_thread":
-            (tag,) = parameters(self.exprs, node.value, ("thread_tag",))
-            assert tag is not None
-            self.threads[names[0].id] = self.exprs.string(tag)
-            return None
-        if isinstance(node.value, ast.Call) and function == "T.launch_thread":
-            return self._launch(names[0], node.value)
-        if isinstance(node.value, ast.Call) and function == "T.Var":
-            self.exprs.define(names[0].id, named_var(self.exprs, node.value), names[0])
-            return None
-        if isinstance(node.value, ast.Call) and function == "T.meta_var" and len(node.value.args) == 1:
-            self.exprs.define(names[0].id, self.exprs.value(node.value.args[0]), names[0])
-            return None
-        return self._bind(names[0], node.value)
+        return self._bind(name, value)
 
     def _declared(
         self, function: Function, body: list[ast.Assign], call: ast.expr, names: list[ast.Name]
