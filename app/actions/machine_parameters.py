@@ -83,6 +83,12 @@ MEANINGS: dict[str, Meaning] = {
     "prefetcher": Meaning("prefetcher"),
     "prefetch_lines": Meaning("prefetched lines", "lines", by_one=True),
     "prefetch_distance": Meaning("prefetch distance", "lines", by_one=True),
+    "shape": Meaning("shape"),
+    "row_nodes": Meaning("nodes in a row (0: all)", "nodes"),
+    "direction": Meaning("direction"),
+    "access": Meaning("access"),
+    "hop_cycles": Meaning("delay of a hop", "cycles"),
+    "multicast": Meaning("multicast"),
     "count": Meaning("instances", by_one=True),
     "dispatch": Meaning("dispatch of blocks"),
     "start_cycles": Meaning("start of a block", "cycles"),
@@ -113,6 +119,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "accumulate_in": ("registers", "memory"),
     "tile_language": ("", "mma", "wgmma"),
     "dispatch": ("persistent", "round_robin", "static", "first_free"),
+    "shape": ("bus", "ring", "mesh", "torus"),
+    "direction": ("both", "up", "down"),
+    "access": ("nearest", "interleaved"),
 }
 
 MOST_DIGITS = 18

@@ -70,7 +70,13 @@ def _chip(chip: ChipReport | None, cycles: int) -> list[str]:
     for port in chip.ports:
         waits = ", ".join(f"{engine} {count:,}" for engine, count in port.waited.items())
         share = f"{100 * port.cycles / cycles:.0f} %" if cycles else "-"
-        ports.append((port.name, f"{port.bytes:,}", f"{port.cycles:,}", share, waits or "nothing"))
+        name = f"{port.name} ({port.busiest})" if port.busiest else port.name
+        longest = (
+            ""
+            if port.longest is None or not port.longest[0]
+            else f"; {chip.level} {port.longest[0]} {port.longest[1]:,}"
+        )
+        ports.append((name, f"{port.bytes:,}", f"{port.cycles:,}", share, f"{waits or 'nothing'}{longest}"))
     held = [("a core holds", "by", "one more needs")]
     more = {m.limiter: m.text for m in chip.occupancy.more}
     held += [(f"{n:,}", name, more.get(name, "")) for name, n in chip.occupancy.limits.items()]

@@ -19,7 +19,15 @@ FASTER = ("bytes_per_cycle", "read_bytes_per_cycle", "write_bytes_per_cycle", "v
           "register_rows", "register_columns", "rows", "columns", "queue_tasks", "banks", "capacity_bytes")  # fmt: skip
 """Parameters that are doubled."""
 
-SHORTER = ("setup_cycles", "wait_cycles", "signal_cycles", "latency_cycles", "cycles_per_tile", "cycles_per_operation")
+SHORTER = (
+    "setup_cycles",
+    "wait_cycles",
+    "signal_cycles",
+    "latency_cycles",
+    "hop_cycles",
+    "cycles_per_tile",
+    "cycles_per_operation",
+)
 """Parameters that are halved."""
 
 
@@ -64,7 +72,7 @@ def trials(machine: Machine, report: Report) -> tuple[Improvement, ...]:
         for m in machine.memories
         if any(r.scope == m.scope and r.peak_bytes for r in report.memory.values())
     }
-    used |= {f"buses.{bus.name}" for bus in machine.buses}
+    used |= {f"buses.{bus.name}" for bus in machine.buses} | {f"links.{link.name}" for link in machine.links}
     return tuple(trial for trial in _trials(machine) if trial.path.rpartition(".")[0] in used)
 
 
@@ -91,7 +99,7 @@ def tried(
 
 
 def _trials(machine: Machine) -> Iterator[Improvement]:
-    for group in ("memories", "engines", "buses"):
+    for group in ("memories", "engines", "buses", "links"):
         for part in getattr(machine, group):
             for figure in part.__struct_fields__:
                 value = getattr(part, figure)

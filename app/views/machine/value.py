@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ....engine.hwsim import Machine, MachineError, Report, load_machine
 from ....engine.hwsim.machine.model import engine_of_channel
-from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Level, Memory, Part, meanings
+from ....engine.hwsim.machine.parts import GROUPS, KINDS, Cache, Level, Link, Memory, Part, meanings
 from ....engine.ir import TilewrightError
 from ...actions.machine_parameters import CHOICES, meaning_of
 from ...document import DEFAULT_MACHINE
@@ -104,6 +104,9 @@ FIXED = frozenset(
         "activations",
         "level",
         "within",
+        "origin",
+        "target",
+        "attached",
         "register_memories",
         "shared_memories",
         *GROUPS,
@@ -185,14 +188,22 @@ def _used(machine: Machine, report: Report | TilewrightError | None) -> set[str]
         *(f"caches.{c.name}" for c in machine.caches),
         *(f"buses.{b.name}" for b in machine.buses),
         *(f"levels.{level.name}" for level in machine.levels),
+        *(f"links.{link.name}" for link in machine.links),
     }
 
 
 def _parts(machine: Machine, base: Machine) -> list[PartPanel]:
-    """The machine's global parameters, then levels, memories, caches, buses and engines."""
+    """The machine's global parameters, then levels, links, memories, caches, buses and engines."""
     clock = _figure(machine, base, meanings(Machine), "clock_hz")
     whole = PartPanel(path="", name=machine.name, kind="machine", about="", figures=[clock])
-    groups = (("levels", "level"), ("memories", "memory"), ("caches", "cache"), ("buses", "bus"), ("engines", ""))
+    groups = (
+        ("levels", "level"),
+        ("links", "link"),
+        ("memories", "memory"),
+        ("caches", "cache"),
+        ("buses", "bus"),
+        ("engines", ""),
+    )
     return [
         whole,
         *(_part(machine, base, group, kind, part) for group, kind in groups for part in machine.parts(group)),
@@ -216,6 +227,8 @@ def _about(part: Part) -> str:
         return f"scopes {', '.join((*part.scopes, *part.block_scopes))}"
     if isinstance(part, Cache):
         return f"cache of {part.memory} for {', '.join(part.engines)}"
+    if isinstance(part, Link):
+        return f"{part.shape} from {part.origin} to {part.target}"
     if isinstance(part, Level):
         return f"in each {part.within}" if part.within else "of the chip"
     if hasattr(part, "reads"):

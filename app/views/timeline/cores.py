@@ -167,13 +167,20 @@ class Chip:
         return _steps([b.start for b in blocks], [b.end for b in blocks], [SCALE / self.residents] * len(blocks))
 
     def busy(self, port: SharedPort) -> tuple[Column, Column, Column]:
-        """When the busy part of a port changes, and the part in units of `SCALE`. The bursts of a task are spread over its duration."""
+        """When the busy part of a port changes, and the part in units of `SCALE`; of a link, that of its busiest segment. The bursts of a
+        task are spread over its duration.
+        """
         line, variants = self._line, self._program.variants
         # Tasks use the room that others leave in their last cycles.
         demands = [
             sum(busy - room / p.bytes_per_cycle for p, busy, room in v.cost.port_work if p.name == port.name)
             for v in variants
         ]
+        # The part of all cycles that the busiest segment of a link has.
+        whole = sum(
+            demands[number] * count for number, count in zip(line.numbers.tolist(), line.times.tolist(), strict=True)
+        )
+        part = port.cycles / max(whole * self.report.cores, 1) if port.segments else 1.0
         starts: list[int] = []
         ends: list[int] = []
         rates: list[float] = []
@@ -184,7 +191,7 @@ class Chip:
                     start, end = int(line.starts[row]), int(line.ends[row])
                     starts.append(start)
                     ends.append(end)
-                    rates.append(cycles * cores * SCALE / max(1, end - start))
+                    rates.append(cycles * cores * part * SCALE / max(1, end - start))
         return _steps(starts, ends, rates)
 
 

@@ -431,11 +431,17 @@ def _rows_of_chip(data: TimelineData) -> Iterator[MemoryRow]:
         waits = ", ".join(
             f"{engine} of {level} 0 waits {grouped(cycles)} cycles" for engine, cycles in port.waited.items()
         )
+        if port.longest is not None and port.longest[0]:
+            core, cycles = port.longest
+            waits = f"{waits}{'; ' if waits else ''}{level} {core} waits longest, {grouped(cycles)} cycles"
+        waits = f"; {waits}" if waits else ""
         share = percent_text(port.cycles / data.report.cycles)
         moved = f", {size_text(port.bytes)}" if port.bytes else ""
+        where = f" at most, on {port.busiest} of {grouped(port.segments)} segments" if port.busiest else ""
+        hops = f", up to {grouped(port.hops)} hops" if port.hops > 1 else ""
         yield MemoryRow(
             port.name, port.name, SCALE, SCALE, 1.0, f"{share} busy{moved}", over=False, kind="port",
-            tip=f"{port.name}: {share} busy{moved} of all cores{f'; {waits}' if waits else ''}; bursts spread over their tasks",
+            tip=f"{port.name}: {share} busy{where}{moved} of all cores{hops}{waits}; bursts spread over their tasks",
         )  # fmt: skip
 
 

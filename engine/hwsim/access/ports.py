@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
 
 import msgspec
 
 from ...cancellation import checkpoint
+from ..machine.links import is_routed, outer_memory
 from ..machine.model import Machine
-from ..machine.parts import Bus, DmaEngine, Engine, Memory
+from ..machine.parts import Bus, DmaEngine, Engine, Link, Memory
 from ..replay.clocks import Variant
 
 
 class PortSpec(msgspec.Struct, frozen=True):
-    """A port of a memory, or a bus. It is granted for `burst_cycles` at a time, the duration of a whole burst. Each instance of `level` has
-    one.
+    """A port of a memory, a bus, or a segment of a link. It is granted for `burst_cycles` at a time, the duration of a whole burst. Each
+    instance of `level` has one, and as many segments as the `link` with this name has. A transfer goes over one of its segments at least
+    for the part `ways` of its cycles; one of all segments is busy at least for the part `spread` of the cycles of all transfers.
     """
 
     name: str
     bytes_per_cycle: int
     burst_cycles: int
     level: str = ""
+    link: str = ""
+    ways: int = 1
+    spread: int = 1
 
 
 class PortUser(msgspec.Struct, frozen=True, eq=False):
@@ -49,7 +55,7 @@ class PortUser(msgspec.Struct, frozen=True, eq=False):
 
 def contended(tasks: Sequence[PortUser], shared: Collection[str] = ()) -> dict[PortSpec, tuple[int, ...]]:
     """Returns the ports that tasks may request concurrently, with the numbers of all tasks that use them: each grant counts for turns.
-    Ports of the levels `shared` belong to several cores, which run the same tasks.
+    Ports of the levels `shared` belong to several cores, which run the same tasks; so do links.
     """
     users: dict[PortSpec, list[int]] = {}
     for number, port_user in enumerate(tasks):
@@ -57,22 +63,25 @@ def contended(tasks: Sequence[PortUser], shared: Collection[str] = ()) -> dict[P
             users.setdefault(port, []).append(number)
     found: dict[PortSpec, tuple[int, ...]] = {}
     for port, numbers in users.items():
-        if port.level in shared or any(tasks[n].has_rival(tasks[m] for m in numbers) for n in numbers):
+        if port.level in shared or port.link or any(tasks[n].has_rival(tasks[m] for m in numbers) for n in numbers):
             found[port] = tuple(numbers)
     return found
 
 
 def holding_up(
-    kinds: Sequence[Variant], bursts: Sequence[int], crowds: Mapping[int, int] | None = None
+    kinds: Sequence[Variant],
+    bursts: Sequence[int],
+    crowds: Mapping[int, int] | None = None,
+    routed: Collection[int] = (),
 ) -> dict[int, frozenset[int]]:
     """Returns the ports that can delay tasks of these kinds, each with the engines that request it. `crowds` has the ports that several
-    cores share, with their number.
+    cores share, with their number; `routed` are links, of which each core uses segments of its own.
 
     Before each burst of a task every other engine has at most one burst; if cores share a port, each core has one for each of its engines.
     A port is left out if each task's requests still complete within its duration. Of several ports with equal requests only the last is
     kept.
     """
-    found: dict[tuple[int, int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
+    found: dict[tuple[int, int, int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
     for port, burst in enumerate(bursts):
         asked = [dict(kind.demands).get(port, 0) for kind in kinds]
         longest: dict[int, int] = {}
@@ -86,7 +95,7 @@ def holding_up(
             for kind, cycles in zip(kinds, asked, strict=True)
             if cycles
         ):
-            found[burst, cores, tuple(asked)] = port, frozenset(longest)
+            found[port if port in routed else -1, burst, cores, tuple(asked)] = port, frozenset(longest)
     return dict(found.values())
 
 
@@ -113,8 +122,34 @@ def bus_port(bus: Bus) -> PortSpec:
     return PortSpec(bus.name, bus.bytes_per_cycle, over(bus.burst_bytes, bus.bytes_per_cycle), bus.level)
 
 
+def link_port(link: Link, machine: Machine) -> PortSpec:
+    """Returns the segments of a link as a port."""
+    level = machine.memory(outer_memory(link, machine)).level
+    burst = over(link.burst_bytes, link.bytes_per_cycle)
+    if not is_routed(link):
+        return PortSpec(link.name, link.bytes_per_cycle, burst, level)
+    attached = len(link.attached)
+    ways = attached if link.access == "interleaved" else 1
+    return PortSpec(link.name, link.bytes_per_cycle, burst, level, link.name, ways, attached)
+
+
+def link_latency(memories: Sequence[str], machine: Machine) -> int:
+    """Returns the delay of copies from the first of these memories to the last, beside that of hops that differ by core."""
+    links = machine.links_between(memories[0], memories[-1])
+    return max((link.latency_cycles + (0 if is_routed(link) else link.hop_cycles) for link in links), default=0)
+
+
+def _links(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool]]) -> tuple[Link, ...]:
+    """Returns the links of a copy."""
+    if not machine.links or not isinstance(engine, DmaEngine):
+        return ()
+    sides = [(memory.name, written) for memory, written in moved]
+    pairs = product([name for name, written in sides if not written], [name for name, written in sides if written])
+    return tuple(dict.fromkeys(link for pair in pairs for link in machine.links_between(*pair)))
+
+
 def ports_of(
-    engine: Engine, machine: Machine, sides: Iterable[tuple[Memory, Sequence[int], bool]]
+    engine: Engine, machine: Machine, sides: Sequence[tuple[Memory, Sequence[int], bool]]
 ) -> tuple[PortSpec, ...]:
     """Returns all ports that an engine uses for its accesses to memories, in these physical blocks or all interleaved banks, each read or
     written.
@@ -126,17 +161,18 @@ def ports_of(
             found.update(dict.fromkeys(block_port(memory, part, written=written) for part in parts))
         else:
             found[memory_port(memory, written=written)] = None
-    return (*found, *map(bus_port, machine.buses_of(engine.name)))
+    links = _links(engine, machine, [(memory, written) for memory, _, written in sides])
+    return (*found, *map(bus_port, machine.buses_of(engine.name)), *(link_port(link, machine) for link in links))
 
 
-def demands(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
+def demands(engine: Engine, machine: Machine, moved: Sequence[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
     """Returns the cycles of each port for a task, as `port_bytes` has its bytes."""
     return cycles_of_ports(port_bytes(engine, machine, moved))
 
 
-def port_bytes(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
+def port_bytes(engine: Engine, machine: Machine, moved: Sequence[tuple[Memory, bool, int]]) -> dict[PortSpec, int]:
     """Returns the bytes at each port of a task that moves these bytes (memory, whether written, bytes), without ports of physical blocks.
-    A copy occupies a bus once; reads and writes of other engines occupy it both ways.
+    A copy occupies a bus or a link once; reads and writes of other engines occupy a bus both ways.
     """
     sizes: dict[PortSpec, int] = {}
     total = 0
@@ -147,12 +183,19 @@ def port_bytes(engine: Engine, machine: Machine, moved: Iterable[tuple[Memory, b
         total += size if written or not isinstance(engine, DmaEngine) else 0
     for bus in machine.buses_of(engine.name):
         sizes[bus_port(bus)] = total
+    for link in _links(engine, machine, [(memory, written) for memory, written, _ in moved]):
+        sizes[link_port(link, machine)] = total
     return {port: size for port, size in sizes.items() if size}
 
 
 def cycles_of_ports(sizes: Mapping[PortSpec, int]) -> dict[PortSpec, int]:
     """Returns the whole cycles that ports need for these bytes."""
     return {port: over(size, port.bytes_per_cycle) for port, size in sizes.items() if size}
+
+
+def least_cycles(needed: Mapping[PortSpec, int]) -> int:
+    """Returns the cycles that a task takes at least at ports for which it needs these cycles."""
+    return max((over(cycles, port.ways) for port, cycles in needed.items()), default=0)
 
 
 def total_cycles(tasks: Iterable[tuple[PortSpec, int, int, int]]) -> dict[PortSpec, int]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ..replay.cores.residency import residency_of
+from ..replay.cores.transfers import Transfers
 from ..replay.steady import MAX_TASKS
 from ..report.metrics import bounds_of, busy_of, energy_of, traffic_of
 from ..report.model import Bound
@@ -40,6 +42,9 @@ def lower_bound_of(program: TaskProgram, max_tasks: int = MAX_TASKS) -> LowerBou
     counts = counts_of(program, max_tasks)
     # Some core has at least an equal part of the tasks of each kind.
     own = {number: count // program.machine.cores for number, count in counts.items()}
-    bounds = bounds_of(program, own, busy_of(program, own), counts)
+    once = counts
+    if any(link.multicast for link in program.machine.links):
+        once = {**counts, **Transfers(program, counts, max(residency_of(program).blocks, 1)).merged}
+    bounds = bounds_of(program, own, busy_of(program, own), once)
     copied = sum(row.bytes for row in traffic_of(program, counts)[0])
-    return LowerBound(bounds, sum(energy_of(program, counts).values()), copied, program.places.peaks)
+    return LowerBound(bounds, sum(energy_of(program, counts, once).values()), copied, program.places.peaks)

@@ -12,7 +12,7 @@ from ...ir import Buffer, IntImm, Var, build, free_vars, substitute
 from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
-from ..access.ports import PortSpec, cycles_of_ports, over, port_bytes
+from ..access.ports import PortSpec, cycles_of_ports, least_cycles, link_latency, over, port_bytes
 from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
@@ -167,7 +167,7 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     sizes = port_bytes(engine, machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
     needed = cycles_of_ports(sizes)
     return Cost(
-        max(1, setup + max(work, banks, *needed.values())),
+        max(1, setup + max(work, banks, least_cycles(needed))),
         _latency(engine, live[0][0], places),
         sum(d.iterations * _operations(engine, m.work) for m, d in live),
         tuple(t for touched in touches for t in touched),
@@ -374,10 +374,11 @@ def _moved(
 
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:
-    """Latency of the engine, for a copy plus that of the slower memory; other engines' latencies include their memory."""
+    """Latency of the engine, for a copy plus that of the slower memory and of links; other engines' latencies include their memory."""
     if isinstance(engine, SystolicEngine):
         return engine.latency_cycles + drain_cycles(engine)
     if not isinstance(engine, DmaEngine):
         return engine.latency_cycles
     memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]
-    return engine.latency_cycles + max(m.latency_cycles for m in memories)
+    own = engine.latency_cycles + link_latency([m.name for m in memories], places.machine)
+    return own + max(m.latency_cycles for m in memories)

@@ -26,6 +26,7 @@ from .parts import (
     DmaEngine,
     Engine,
     Level,
+    Link,
     MatrixEngine,
     Memory,
     ScalarEngine,
@@ -111,6 +112,7 @@ class _Reader:
         caches = self._sections(table, "caches") if "caches" in table else {}
         buses = self._sections(table, "buses") if "buses" in table else {}
         levels = self._sections(table, "levels") if "levels" in table else {}
+        links = self._sections(table, "links") if "links" in table else {}
         head = self._convert(table | {group: [] for group in GROUPS}, Machine, ())
         machine = msgspec.structs.replace(
             head,
@@ -119,6 +121,7 @@ class _Reader:
             caches=tuple(self._convert(t | {"name": n}, Cache, ("caches", n)) for n, t in caches.items()),
             buses=tuple(self._convert(t | {"name": n}, Bus, ("buses", n)) for n, t in buses.items()),
             levels=tuple(self._convert(t | {"name": n}, Level, ("levels", n)) for n, t in levels.items()),
+            links=tuple(self._convert(t | {"name": n}, Link, ("links", n)) for n, t in links.items()),
         )
         violation = find_violation(machine)
         if violation is not None:

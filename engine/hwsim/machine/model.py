@@ -20,6 +20,7 @@ from .parts import (
     DmaEngine,
     Engine,
     Level,
+    Link,
     Memory,
     Part,
     Positive,
@@ -41,6 +42,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     caches: tuple[Cache, ...] = ()
     buses: tuple[Bus, ...] = ()
     levels: tuple[Level, ...] = ()
+    links: tuple[Link, ...] = ()
     description: Annotated[str, described("One-line description.")] = ""
     source: Sources = ()
 
@@ -102,6 +104,10 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def buses_of(self, engine: str) -> tuple[Bus, ...]:
         """Returns the buses that an engine's transfers occupy."""
         return tuple(b for b in self.buses if engine in b.engines)
+
+    def links_between(self, origin: str, target: str) -> tuple[Link, ...]:
+        """Returns the links that copies from one memory to another occupy."""
+        return tuple(link for link in self.links if (link.origin, link.target) == (origin, target))
 
     @property
     def units(self) -> tuple[int, ...]:
@@ -172,7 +178,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return getattr(part, field)
 
     def parts(self, group: str) -> tuple[Part, ...]:
-        """Returns the memories, engines, caches, buses or levels."""
+        """Returns the memories, engines, caches, buses, levels or links."""
         return cast("tuple[Part, ...]", getattr(self, group))
 
     def _part(self, owner: str, path: str) -> tuple[str, Part]:

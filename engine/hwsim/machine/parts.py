@@ -485,6 +485,61 @@ class Bus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Sources = ()
 
 
+class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"origin": "from", "target": "to"}):
+    """A link between a memory and those of the cores around it, in one direction: the copies of a DMA from `from` to `to` occupy each
+    segment of their path for their bytes. A bus is one segment; a ring, a mesh or a torus has one from each node to each neighbour.
+    """
+
+    name: str
+    origin: Annotated[str, described("The memory that transfers come from, by name.")]
+    target: Annotated[
+        str,
+        described(
+            "The memory that they go to, by name. One of both is inside of the level that the other one belongs to."
+        ),
+    ]
+    bytes_per_cycle: Annotated[Positive, described("Bandwidth of each segment.")]
+    burst_bytes: Annotated[Positive, described("Unit of arbitration between the cores.")] = 1
+    shape: Annotated[
+        Literal["bus", "ring", "mesh", "torus"],
+        described(
+            "The nodes are the instances of the inner memory, in their order, row by row. In a ring and in a torus the last node of a "
+            "row or column is a neighbour of the first."
+        ),
+    ] = "bus"
+    row_nodes: Annotated[Natural, described("Nodes in a row of a mesh or torus; whole rows. 0: one row.")] = 0
+    direction: Annotated[
+        Literal["both", "up", "down"],
+        described(
+            'The way through a ring or torus: with "both" the shorter one; with "up" only to higher numbers, around the end; with "down" '
+            'only to lower ones. A path goes along the row and then along the column; with "down" along the column first.'
+        ),
+    ] = "both"
+    attached: Annotated[
+        tuple[Annotated[int, Meta(ge=0, le=MOST_INSTANCES)], ...],
+        described("The nodes at which the outer memory is attached, by number, each by a segment of its own."),
+    ] = (0,)
+    access: Annotated[
+        Literal["nearest", "interleaved"],
+        described(
+            'Whether a transfer uses the attachment with the fewest hops ("nearest"), or an equal part of it goes over each, as '
+            "addresses that rotate over channels of a memory do."
+        ),
+    ] = "nearest"
+    latency_cycles: Annotated[Natural, described("Delay of a transfer, beside that of both memories.")] = 0
+    hop_cycles: Annotated[
+        Natural, described("Delay for each segment of the path; of several paths, the longest counts.")
+    ] = 0
+    multicast: Annotated[
+        bool,
+        described(
+            "Whether copies of the same bytes to several cores in one wave of blocks are one transfer: it begins when all these cores "
+            "have begun the copy, and occupies each segment of the tree of paths once."
+        ),
+    ] = False
+    source: Sources = ()
+
+
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"within": "in"}):
     """A level of the chip, such as clusters and the cores in them. Parts with this `level` exist once in each of its instances, other parts
     once on the chip.
@@ -536,6 +591,6 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"wi
     source: Sources = ()
 
 
-Part = Memory | Engine | Cache | Bus | Level
-GROUPS = ("memories", "engines", "caches", "buses", "levels")
+Part = Memory | Engine | Cache | Bus | Level | Link
+GROUPS = ("memories", "engines", "caches", "buses", "levels", "links")
 """The fields of a machine that hold its parts."""

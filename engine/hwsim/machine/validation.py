@@ -9,7 +9,8 @@ import msgspec
 
 from ...ir import dtype as dt
 from ..errors import MachineError, refuse
-from .parts import RATED, Bus, Cache, DmaEngine, Engine, Level, Memory, SystolicEngine
+from .links import nodes_of, outer_memory
+from .parts import RATED, Bus, Cache, DmaEngine, Engine, Level, Link, Memory, SystolicEngine
 
 TABLES = ("rates", "cycles_by_type", "passes_by_type", "lanes_by_type")
 
@@ -28,7 +29,11 @@ class Parted(Protocol):
     @property
     def levels(self) -> tuple[Level, ...]: ...
     @property
+    def links(self) -> tuple[Link, ...]: ...
+    @property
     def core(self) -> Level | None: ...
+    def memory(self, name: str) -> Memory: ...
+    def cores_around(self, level: str) -> int: ...
     def caches_of(self, engine: str, memory: str) -> tuple[Cache, ...]: ...
 
 
@@ -91,6 +96,10 @@ def find_violation(machine: Parted) -> Violation | None:
     violation = _level_violation(machine)
     if violation is not None:
         return violation
+    for link in machine.links:
+        violation = _link_violation(link, machine)
+        if violation is not None:
+            return violation
     if not machine.engines:
         expected = "at least one [engines.NAME]"
         return Violation("no-engine", "the machine has no engine", ("engines",), "", "none", expected)
@@ -288,4 +297,40 @@ def _level_violation(machine: Parted) -> Violation | None:
         return Violation(
             "caches-of-cores", message, ("caches", machine.caches[0].name), "", core.name, "no caches, or no levels"
         )
+    return None
+
+
+def _link_violation(link: Link, machine: Parted) -> Violation | None:
+    """Checks that a link is between memories of different levels, and that its nodes exist."""
+    section, names = ("links", link.name), [m.name for m in machine.memories]
+    for key, name in (("from", link.origin), ("to", link.target)):
+        if name not in names:
+            message = f"link {link.name!r} is at an unknown memory {name!r}"
+            return Violation("unknown-memory", message, section, key, repr(name), ", ".join(names))
+    nodes = nodes_of(link, machine)
+    if nodes is None:
+        message = f"link {link.name!r} is between memories of one level: {link.origin!r} and {link.target!r}"
+        expected = "a memory of the cores, and one around them"
+        return Violation("link-level", message, section, "to", repr(link.target), expected)
+    if link.row_nodes and nodes % link.row_nodes:
+        message = f"the {nodes} nodes of link {link.name!r} make no rows of {link.row_nodes}"
+        return Violation(
+            "uneven-links", message, section, "row_nodes", str(link.row_nodes), f"a number that divides {nodes}"
+        )
+    beyond = next((n for n in link.attached if n >= nodes), None)
+    if beyond is not None or not link.attached:
+        message = f"link {link.name!r} is attached to {'no node' if beyond is None else f'node {beyond}, which it does not have'}"
+        return Violation(
+            "link-node", message, section, "attached", str([*link.attached]), f"nodes from 0 to {nodes - 1}"
+        )
+    core = machine.core
+    if link.multicast and outer_memory(link, machine) != link.origin:
+        message = f"link {link.name!r} has multicast, but its transfers come from cores"
+        return Violation(
+            "link-multicast", message, section, "multicast", f"from {link.origin!r}", f"a link from {link.target!r}"
+        )
+    if link.multicast and core is not None and core.dispatch == "first_free":
+        message = f"link {link.name!r} has multicast, but blocks go to the core that is free first: no cores run a wave together"
+        expected = 'dispatch = "persistent", "round_robin" or "static"'
+        return Violation("link-multicast", message, section, "multicast", "first_free", expected)
     return None

@@ -205,6 +205,11 @@ class Clocks:
         """The engine of each issued task."""
         return [self.table[number].engine for number in self.numbers]
 
+    @property
+    def latencies(self) -> list[int]:
+        """The latency of the result of each issued task."""
+        return [self.table[number].latency for number in self.numbers]
+
     def over_by(self, tasks: int) -> int | None:
         """Returns when the first `tasks` tasks are complete, with their results; None if unknown."""
         over, ends = self._over, self.ends

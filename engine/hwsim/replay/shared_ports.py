@@ -27,7 +27,7 @@ _Issued = tuple[int, int, int, list[Wait]]
 """A task whose start is unknown: (task, time of issue, engine whose full queue delayed it, its dependences)."""
 
 
-class _Running:
+class Running:
     """A task whose end depends on ports: the end of its own work, and the completion of its requests, by port, after it has made them."""
 
     __slots__ = ("demands", "dones", "task", "work")
@@ -73,7 +73,7 @@ class SharedClocks(Clocks):
         super().__init__(table, queues, cell_count, longest_preload)
         engines = range(len(queues))
         self._pending: list[deque[_Issued]] = [deque() for _ in engines]
-        self._running: list[_Running | None] = [None for _ in engines]
+        self._running: list[Running | None] = [None for _ in engines]
         # For each engine the task whose end is required to start its first pending task.
         self._awaited: list[int | None] = [None for _ in engines]
         # The last known end on each engine that has tasks with unknown times.
@@ -275,7 +275,7 @@ class SharedClocks(Clocks):
             if not demands:
                 return start + duration
         asks = start + self.table[number].setup
-        running = self._running[engine] = _Running(task, start + duration, demands)
+        running = self._running[engine] = Running(task, start + duration, demands)
         self._moments[engine] = asks
         end = self._alone(engine, running)
         if end >= NEVER and asks <= self._clock:
@@ -291,7 +291,7 @@ class SharedClocks(Clocks):
             less.update([port] if room >= width else [])
         return tuple((port, cycles - (port in less)) for port, cycles in demands if cycles > (port in less))
 
-    def _alone(self, engine: int, running: _Running) -> int:
+    def _alone(self, engine: int, running: Running) -> int:
         """Returns the end of an engine's task that is about to request its ports, if no other engine can request them meanwhile; else
         NEVER.
         """
@@ -327,7 +327,7 @@ class SharedClocks(Clocks):
         """Returns a time before which no further task is issued to an engine."""
         return self.now
 
-    def _ask(self, engine: int, running: _Running) -> None:
+    def _ask(self, engine: int, running: Running) -> None:
         self._moments[engine] = NEVER
         cores = self._sharing.get(running.task, 1)
         for port, cycles in running.demands:
@@ -358,7 +358,7 @@ class SharedClocks(Clocks):
         """Advances to the next event."""
         self._clock = now = self._next()
         ended = False
-        asking: list[tuple[int, _Running]] = []
+        asking: list[tuple[int, Running]] = []
         for engine, moment in enumerate(self._moments):
             if moment == now:
                 running = self._running[engine]
@@ -379,7 +379,7 @@ class SharedClocks(Clocks):
         if ended:
             self._start_all()
 
-    def _done(self, engine: int, running: _Running) -> None:
+    def _done(self, engine: int, running: Running) -> None:
         """Ends a task whose last request completes now."""
         now, work = self._clock, running.work
         self._running[engine], self._moments[engine] = None, NEVER

@@ -20,6 +20,7 @@ from ...cancellation import checkpoint
 from ...ir import Var
 from ..access.ports import holding_up
 from ..errors import refuse
+from ..machine.links import Routes, routes_of
 from ..tasks.counting import counts_of
 from ..tasks.periodicity import Run
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
@@ -69,13 +70,20 @@ def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_T
         return Clocks(*known, preload)
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
     crowds = crowds_of(program)
-    late = holding_up(every, bursts, crowds)
+    late = holding_up(every, bursts, crowds, links_of(program))
     return SharedClocks(*known, bursts, late, preload, crowds) if late else Clocks(*known, preload)
 
 
+def links_of(program: TaskProgram) -> dict[int, Routes]:
+    """Returns the links among the ports of a program whose segments differ by core."""
+    links = {link.name: link for link in program.machine.links}
+    return {n: routes_of(links[port.link], program.machine) for n, port in enumerate(program.ports) if port.link}
+
+
 def crowds_of(program: TaskProgram) -> dict[int, int]:
-    """Returns the ports that several cores share, by number, with the cores around one."""
+    """Returns the ports that several cores share, by number, with the cores around one; of a link, the most around a segment."""
     around = {number: program.machine.cores_around(port.level) for number, port in enumerate(program.ports)}
+    around |= {number: routes.crowd for number, routes in links_of(program).items()}
     return {number: cores for number, cores in around.items() if cores > 1}
 
 

@@ -267,7 +267,7 @@ def timeline_of(program: TaskProgram, simulated: Simulated, chip: ChipRun | None
         _instances(program, numbers, simulated.places),
         starts,
         ends,
-        ends + _of(numbers, [v.cost.latency for v in variants]),
+        ends + np.array(clocks.latencies, np.int64),
         times,
         _of(numbers, [v.engine for v in variants]),
         np.array(clocks.units, np.int64),

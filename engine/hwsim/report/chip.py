@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from ..access.ports import memory_port, total_cycles
+from ..access.ports import PortSpec, memory_port, over, total_cycles
+from ..machine.links import Segment, outer_memory, routes_of
+from ..machine.model import Machine
 from ..machine.parts import Level
 from ..replay.cores.chip import ChipRun
 from ..replay.cores.residency import Residency, residency
@@ -47,15 +50,21 @@ class LaunchReport(msgspec.Struct, frozen=True):
     classes: tuple[CoreClass, ...]
 
 
-class SharedPort(msgspec.Struct, frozen=True):
-    """A port or bus of several cores: its bytes (0 for a bus) and busy cycles for all cores, and the cycles that the first core waited for
-    bursts of others there, by engine.
+class SharedPort(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A port, bus or link of several cores: its bytes (0 for a bus) and busy cycles for all cores, and the cycles that the first core
+    waited there for others, by engine; and the core that waited longest, if all were replayed, with its cycles.
+
+    A link has `segments` that carry bytes; its cycles are those of the `busiest`. The longest path has so many `hops`.
     """
 
     name: str
     bytes: int
     cycles: int
     waited: dict[str, int]
+    longest: tuple[int, int] | None = None
+    segments: int = 0
+    busiest: str = ""
+    hops: int = 0
 
 
 class OneMore(msgspec.Struct, frozen=True):
@@ -182,14 +191,50 @@ def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str,
     base, places = program.base or program, program.places
     shared = program.machine.shared_levels
     moved: Counter[str] = Counter()
-    work = ((*asked, count) for number, count in run.counts.items() for asked in base.variants[number].cost.port_work)
-    cycles = {port.name: busy for port, busy in total_cycles(work).items() if port.level in shared}
-    for number, count in run.counts.items():
+    counts = {number: run.of_ports(number) for number in run.counts}
+    work = [(*asked, count) for number, count in counts.items() for asked in base.variants[number].cost.port_work]
+    found = {port: busy for port, busy in total_cycles(work).items() if port.level in shared}
+    for number, count in counts.items():
         cost = base.variants[number].cost
         for touched in cost.touched:
             memory = places.by_buffer[touched.buffer].memory
             moved[memory_port(memory, written=touched.written).name] += touched.size_bytes * count
-    return tuple(SharedPort(name, moved[name], busy, dict(waited.get(name, {}))) for name, busy in cycles.items())
+    links = {link.name for link in program.machine.links}
+    for port, cycles, left, count in work:
+        moved[port.name] += (cycles * port.bytes_per_cycle - left) * count if port.name in links else 0
+    numbers = {port.name: number for number, port in enumerate(base.ports)}
+    return tuple(
+        _link(
+            SharedPort(port.name, moved[port.name], over(busy, port.spread), dict(waited.get(port.name, {})),
+                       _longest(run.waited.get(numbers.get(port.name, -1), ()))),
+            port, run.segments.get(numbers.get(port.name, -1), {}), program.machine,
+        )
+        for port, busy in found.items()
+    )  # fmt: skip
+
+
+def _longest(waited: Sequence[int]) -> tuple[int, int] | None:
+    """Returns the core that waits longest, with its cycles."""
+    most = max(waited, default=0)
+    return (waited.index(most), most) if most else None
+
+
+def _link(
+    found: SharedPort, port: PortSpec, segments: Mapping[tuple[int, Segment], int], machine: Machine
+) -> SharedPort:
+    """Returns a port with its segments, if it is a link."""
+    if not segments:
+        return found
+    link = next(link for link in machine.links if link.name == port.link)
+    (_, (start, end)), cycles = max(segments.items(), key=lambda item: item[1])
+    outer = outer_memory(link, machine)
+
+    def name(node: int) -> str:
+        return f"node {node}" if node >= 0 else outer if len(link.attached) == 1 else f"{outer} {-1 - node}"
+
+    hops = max(len(way) for ways in routes_of(link, machine).ways for way in ways)
+    busiest = "" if link.shape == "bus" else f"{name(start)} to {name(end)}"
+    return replace(found, cycles=cycles, segments=len(segments), busiest=busiest, hops=hops)
 
 
 def chip_findings(chip: ChipReport, cycles: int) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from ...cancellation import checkpoint
 from ...ir import Buffer, build
 from ...ir import dtype as dt
 from ..access.placement import constant_shape, row_name
-from ..access.ports import total_cycles
+from ..access.ports import over, total_cycles
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, SystolicEngine, VectorEngine
 from ..replay.clocks import CAUSES, NOBODY, Cause
 from ..replay.occupancy import Occupancy, occupancy
@@ -53,7 +53,10 @@ def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
         counts = {number * timeline.chip.residents: count for number, count in timeline.chip.counts.items()}
     held = occupancy(program, timeline)
     busy = busy_of(program, own)
-    bounds = bounds_of(program, own, busy, counts)
+    of_ports = (
+        counts if timeline.chip is None else {n: timeline.chip.of_ports(n // timeline.chip.residents) for n in counts}
+    )
+    bounds = bounds_of(program, own, busy, of_ports)
     engines = _engines(program, timeline, own, busy)
     chip = None if timeline.chip is None else chip_report(program, timeline.chip, _port_waits(engines))
     both, dma = _overlap(program, timeline)
@@ -73,8 +76,8 @@ def report_of(program: TaskProgram, timeline: ReplayTimeline) -> Report:
         accesses=accesses,
         conflicts=_conflicts(program, counts),
         bursts=_bursts(program, counts),
-        energy=energy_of(program, counts),
-        roofline=_roofline(program, counts, timeline.cycles),
+        energy=energy_of(program, counts, of_ports),
+        roofline=_roofline(program, counts, of_ports, timeline.cycles),
         observed=find(program, timeline, counts, memory, held, chip),
         tasks=_kinds(program, own),
         segments=Segments(program, timeline),
@@ -273,15 +276,22 @@ def _by_block(program: TaskProgram, template: Template, cycles: int) -> dict[str
     return found
 
 
-def energy_of(program: TaskProgram, counts: Mapping[int, int]) -> dict[str, float]:
-    """Energy in picojoules: the bytes in and out of each memory and the operations of each engine, at the machine's parameters."""
+def energy_of(
+    program: TaskProgram, counts: Mapping[int, int], of_ports: Mapping[int, int] | None = None
+) -> dict[str, float]:
+    """Energy in picojoules: the bytes in and out of each memory and the operations of each engine, at the machine's parameters. Memories
+    outside of the cores are read `of_ports` times, the others as often as tasks run.
+    """
     moved: Counter[str] = Counter()
+    core, once = program.machine.core, of_ports or counts
     done: Counter[int] = Counter()
     for number, count in counts.items():
         variant = program.variants[number]
         done[variant.engine] += variant.cost.operations * count
         for t in variant.cost.touched:
-            moved[program.places.by_buffer[t.buffer].memory.name] += t.size_bytes * count
+            memory = program.places.by_buffer[t.buffer].memory
+            times = once[number] if core is not None and memory.level != core.name else count
+            moved[memory.name] += t.size_bytes * times
     found = {m.name: m.energy_pj_per_byte * moved[m.name] for m in program.machine.memories}
     for n, engine in enumerate(program.machine.engines):
         if not isinstance(engine, DmaEngine):
@@ -293,7 +303,7 @@ def bounds_of(
     program: TaskProgram, counts: Mapping[int, int], busy: list[int], of_all: Mapping[int, int] | None = None
 ) -> tuple[Bound, ...]:
     """Returns the work of each engine, of engines that share a unit, and of each port and bus, in cycles, the longest first. On a chip
-    `counts` are the tasks of a core, and those `of_all` count for the ports of the chip.
+    `counts` are the tasks of a core, and those `of_all` count for the ports of the chip; of a link counts the least of its busiest segment.
     """
     ports: Counter[str] = Counter()
     shared, kinds = program.machine.shared_levels, program.variants
@@ -305,7 +315,7 @@ def bounds_of(
         work = total_cycles(
             (*asked, count) for number, count in of_all.items() for asked in kinds[number].cost.port_work
         )
-        ports.update({port.name: cycles for port, cycles in work.items() if port.level == ""})
+        ports.update({port.name: over(cycles, port.spread) for port, cycles in work.items() if port.level == ""})
     found = [Bound(e.name, "engine", cycles) for e, cycles in zip(program.machine.engines, busy, strict=True) if cycles]
     machine = program.machine
     for number, name in enumerate(machine.unit_names):
@@ -343,7 +353,7 @@ def _bursts(program: TaskProgram, counts: Mapping[int, int]) -> tuple[Moved, ...
     return tuple(sorted((Moved(*key, *row) for key, row in moved.items()), key=lambda row: -row.moved_bytes))
 
 
-def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> Roofline:
+def _roofline(program: TaskProgram, counts: Mapping[int, int], of_ports: Mapping[int, int], cycles: int) -> Roofline:
     """Roofline of the program: operations of the computing engines over bytes in and out of the largest memory."""
     machine = program.machine
     far = machine.far
@@ -353,7 +363,7 @@ def _roofline(program: TaskProgram, counts: Mapping[int, int], cycles: int) -> R
         if not isinstance(machine.engines[variant.engine], DmaEngine):
             operations += variant.cost.operations * count
         far_bytes = (t.size_bytes for t in variant.cost.touched if program.places.by_buffer[t.buffer].memory is far)
-        moved += sum(far_bytes) * count
+        moved += sum(far_bytes) * of_ports[number]
     width = far.read_bytes_per_cycle + (far.write_bytes_per_cycle if far.ports == "separate" else 0)
     width *= machine.cores // machine.cores_around(far.level)
     return Roofline(operations, moved, cycles, machine.cores * _peak(program), width)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from tilewright.app.actions.machine_parameters import meaning_of
-from tilewright.engine.hwsim import Bus, Cache, Level, Machine, Memory, load_machine, preset_names
+from tilewright.engine.hwsim import Bus, Cache, Level, Link, Machine, Memory, load_machine, preset_names
 from tilewright.engine.hwsim.machine.machine_file import ENGINE_TYPES
 from tilewright.engine.hwsim.machine.parts import GROUPS, MOST, AnyEngine, meanings
 
@@ -54,7 +54,8 @@ cycles_per_operation = 1
 HEAD = f"""\
 # The machine file
 
-A machine is a TOML file: memories, engines, the caches and buses between them, and the levels of a chip of several cores.
+A machine is a TOML file: memories, engines, the caches and buses between them, the levels of a chip of several cores, and the links
+to them.
 `tilewright.machine("my.toml")` in a notebook, `tilewright run FILE --machine my.toml`, `LoopTree(sch, machine="my.toml")` in Jupyter.
 An error names the line, the expected value and, if known, the fix. [The simulator](simulator.md) describes how the figures become cycles,
 and [the machine's figures](guide/machine.md) how to change them in the app.
@@ -92,6 +93,7 @@ SECTIONS: tuple[tuple[str, str, type[msgspec.Struct]], ...] = (
     ("##", "`[caches.NAME]`", Cache),
     ("##", "`[buses.NAME]`", Bus),
     ("##", "`[levels.NAME]`", Level),
+    ("##", "`[links.NAME]`", Link),
 )
 
 
@@ -141,6 +143,8 @@ def _kind(field: msgspec.structs.FieldInfo) -> str:
             return ", ".join(f'"{value}"' for value in values)
         case inspect.VarTupleType(item_type=inspect.TupleType()):
             return "table of integers, 1 or more"
+        case inspect.VarTupleType(item_type=inspect.IntType() | inspect.Metadata(type=inspect.IntType())):
+            return "list of integers"
         case inspect.VarTupleType():
             return "list of texts"
         case inspect.BoolType():

@@ -27,6 +27,16 @@ def chip_of(machine: Machine, cores: int, *, private: bool = False, **keys: Any)
     )
 
 
+def on_cores(text: str, level: str = "core") -> str:
+    """The text with its engines and its scratchpad on the cores."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        lines.append(line)
+        if line.startswith("[engines.") or line == "[memories.pad]":
+            lines.append(f'level = "{level}"')
+    return "\n".join(lines)
+
+
 def narrow(bytes_per_cycle: int) -> Machine:
     """A machine with this rate of its largest memory, in bursts of a cycle."""
     machine = roomy()

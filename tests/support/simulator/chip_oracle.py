@@ -1,38 +1,103 @@
 """A plain replay of all cores of a chip, task by task: nothing is folded, nothing is skipped.
 
 An independent statement of the rules of docs/simulator.md: each core issues its tasks in order, engines run them in order, cores share
-ports round-robin, burst by burst: engine by engine, each on one core after the other.
+ports round-robin, burst by burst: engine by engine, each on one core after the other. A transfer over a link occupies each segment of its
+way, and copies of one transfer to several cores wait for each other.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
+from tilewright.engine.hwsim.machine.parts import Link
 from tilewright.engine.hwsim.replay.clocks import Variant
 
 Block = Sequence[Variant]
 """The tasks of a block, in program order."""
 
+Key = tuple[object, ...]
+Where = tuple[object, ...]
+"""An instance of a port, or a segment of a link."""
+
 NEVER = 10**15
 
 
+class PlainLink:
+    """The ways of a link, step by step on a grid of nodes."""
+
+    def __init__(self, link: Link, nodes: int, inner: int, *, leaves: bool) -> None:
+        self.link, self.nodes, self.inner, self.leaves = link, nodes, inner, leaves
+        self.columns = nodes if link.shape == "ring" or not link.row_nodes else link.row_nodes
+
+    def way(self, attachment: int, core: int) -> list[Where]:
+        node, at = core // self.inner % self.nodes, self.link.attached[attachment]
+        memory = ("memory", attachment)
+        if self.link.shape == "bus":
+            return [("bus",)]
+        here = self._walk(at, node) if self.leaves else self._walk(node, at)
+        points: list[object] = [memory, *here] if self.leaves else [*here, memory]
+        return list(pairwise(points))
+
+    def _walk(self, start: int, end: int) -> list[int]:
+        found, position = [start], [start % self.columns, start // self.columns]
+        target = [end % self.columns, end // self.columns]
+        size = [self.columns, self.nodes // self.columns]
+        for axis in [1, 0] if self.link.direction == "down" else [0, 1]:
+            while position[axis] != target[axis]:
+                position[axis] = (position[axis] + self._step(position[axis], target[axis], size[axis])) % size[axis]
+                found.append(position[1] * self.columns + position[0])
+        return found
+
+    def _step(self, at: int, to: int, size: int) -> int:
+        if self.link.shape == "mesh":
+            return 1 if to > at else -1
+        if self.link.direction != "both":
+            return 1 if self.link.direction == "up" else -1
+        return 1 if (to - at) % size <= (at - to) % size else -1
+
+    def attachments(self, core: int) -> list[int]:
+        every = list(range(len(self.link.attached)))
+        if self.link.access == "interleaved":
+            return every
+        return [min(every, key=lambda n: (len(self.way(n, core)), n))]
+
+    def parts(self, cores: Sequence[int]) -> tuple[Counter[Where], int]:
+        """How many of the equal parts of a transfer to these cores go over each segment."""
+        found: Counter[Where] = Counter()
+        used = self.attachments(cores[0])
+        for n in used:
+            for segment in {segment for core in cores for segment in self.way(n, core)}:
+                found[segment] += 1
+        return found, len(used)
+
+    def delay(self, cores: Sequence[int], core: int) -> int:
+        return self.link.hop_cycles * max(len(self.way(n, core)) for n in self.attachments(cores[0]))
+
+
 class Task:
-    def __init__(self, variant: Variant, cells: int) -> None:
-        self.variant = variant
+    def __init__(self, variant: Variant, cells: int, latency: int, key: Key | None = None) -> None:
+        self.variant, self.latency, self.key = variant, latency, key
         self.reads = [c + cells for c in variant.reads]
         self.writes = [c + cells for c in variant.writes]
         self.early = {c + cells: n for c, n in variant.preloads}
         # (task, cycles behind its end, whether the end or the result counts)
         self.needs: list[tuple[Task, int]] = []
         self.start = self.end = NEVER
-        self.owed: dict[int, int] = {}
-        self.asked = False
+        self.owed: dict[Where, int] = {}
+        # The task of another core whose requests this one waits for, and whether its own transfer has begun.
+        self.leader: Task | None = None
+        self.is_held = key is not None
+        self.shared: frozenset[Where] = frozenset()
+
+    @property
+    def asks_outside(self) -> bool:
+        return any(where in self.shared for where in self.owed)
 
     @property
     def there(self) -> int:
-        return self.end + self.variant.latency if self.end < NEVER else NEVER
+        return self.end + self.latency if self.end < NEVER else NEVER
 
 
 class Core:
@@ -51,7 +116,8 @@ class Core:
         self.begins: int | None = chip.start_cycles
         self.is_over = False
         # The bytes of each engine at each port since the block began.
-        self.moved: Counter[tuple[int, int]] = Counter()
+        self.moved: Counter[tuple[int, Where]] = Counter()
+        self.waves = 0
 
     def takes(self, now: int, *, waits: bool) -> bool:
         """Whether the core begins its next wave now."""
@@ -63,18 +129,47 @@ class Core:
 
     def add(self, wave: Sequence[Block], cells: int) -> None:
         """The tasks of blocks that are held at the same time: each task for one block after the other."""
-        held = [[Task(variant, place * cells) for variant in block] for place, block in enumerate(wave)]
+        held = [
+            [self._task(variant, place, cells, key) for variant, key in self.chip.keyed(block)]
+            for place, block in enumerate(wave)
+        ]
+        self.waves += 1
         tasks = [task for tasks in zip_longest(*held) for task in tasks if task is not None]
         self.wave, self.begins, self.todo = tasks, None, list(tasks)
 
-    def requests(self, variant: Variant) -> dict[int, int]:
+    def _task(self, variant: Variant, place: int, cells: int, key: Key | None) -> Task:
+        chip = self.chip
+        cast = None if key is None else (self.waves, place, *key)
+        group = chip.groups.get(cast, []) if cast is not None else []
+        cores = group if len(group) > 1 else [self.number]
+        delay = max(
+            (chip.links[port].delay(cores, self.number) for port, _ in variant.demands if port in chip.links), default=0
+        )
+        return Task(variant, place * cells, variant.latency + delay, cast if len(group) > 1 else None)
+
+    def requests(self, task: Task) -> dict[Where, int]:
         """The cycles of each port: all bytes of an engine in a block, or in blocks held together, take whole cycles only in sum."""
-        found = dict(variant.demands)
-        for port, left, width in variant.spare:
-            before = self.moved[variant.engine, port]
-            after = self.moved[variant.engine, port] = before + found[port] * width - left
-            found[port] = -(-after // width) - -(-before // width)
-        return {port: cycles for port, cycles in found.items() if cycles}
+        variant, chip = task.variant, self.chip
+        group = chip.groups[task.key] if task.key is not None else [self.number]
+        spare = {port: (left, width) for port, left, width in variant.spare}
+        found: dict[Where, int] = {}
+        for port, cycles in variant.demands:
+            if port in chip.links:
+                parts, of = chip.links[port].parts(group)
+                places = {(port, self.number // chip.shared[port], segment): (n, of) for segment, n in parts.items()}
+            else:
+                places = {(port, self.number // chip.shared.get(port, 1)): (1, 1)}
+            is_outside = port in chip.links or chip.shared.get(port, 1) > 1
+            if is_outside and self.number != group[0]:
+                continue
+            for place, (parts, of) in places.items():
+                found[place] = -(-cycles * parts // of)
+                if port in spare and parts == of and task.key is None:
+                    left, width = spare[port]
+                    before = self.moved[variant.engine, place]
+                    after = self.moved[variant.engine, place] = before + cycles * width - left
+                    found[place] = -(-after // width) - -(-before // width)
+        return {place: cycles for place, cycles in found.items() if cycles}
 
     def issue(self) -> bool:
         if not self.todo:
@@ -85,13 +180,13 @@ class Core:
             return False
         for c in task.reads:
             if c in self.writer:
-                task.needs.append((self.writer[c], self.writer[c].variant.latency))
+                task.needs.append((self.writer[c], self.writer[c].latency))
                 if c in task.early:
-                    task.needs.append((self.writer[c], self.writer[c].variant.latency + task.early[c]))
+                    task.needs.append((self.writer[c], self.writer[c].latency + task.early[c]))
         for c in task.writes:
             task.needs += [(t, 0) for t in self.readers[c]]
             if c in self.writer and self.writer[c].variant.engine != task.variant.engine:
-                task.needs.append((self.writer[c], self.writer[c].variant.latency))
+                task.needs.append((self.writer[c], self.writer[c].latency))
         for c in task.writes:
             self.writer[c], self.readers[c] = task, []
         for c in task.reads:
@@ -105,13 +200,19 @@ class Chip:
     """`cores` equal cores. `shared` ports are one for so many cores; the others each core has its own."""
 
     def __init__(self, cores: int, queues: Sequence[int], bursts: Sequence[int], shared: Mapping[int, int], *,
-                 start_cycles: int = 0) -> None:  # fmt: skip
+                 start_cycles: int = 0, links: Mapping[int, PlainLink] | None = None,
+                 keyed: Callable[[Block], Sequence[tuple[Variant, Key | None]]] | None = None,
+                 groups: Mapping[Key, Sequence[int]] | None = None) -> None:  # fmt: skip
+        self.links = links or {}
+        self.keyed = keyed or (lambda block: [(variant, None) for variant in block])
+        # The cores of the transfers to several, by wave, place and key.
+        self.groups: Mapping[Key | None, Sequence[int]] = {**(groups or {})}
         self.queues, self.bursts, self.shared, self.start_cycles = queues, bursts, shared, start_cycles
         self.cores = [Core(n, self) for n in range(cores)]
         self.now = 0
         # By port and instance: the task that holds it, until when, and the engine and the core that were granted last.
-        self.holder: dict[tuple[int, int], tuple[Task, int] | None] = {}
-        self.last: dict[tuple[int, int], tuple[int, int]] = defaultdict(lambda: (-1, -1))
+        self.holder: dict[Where, tuple[Task, int] | None] = {}
+        self.last: dict[Where, tuple[int, int]] = defaultdict(lambda: (-1, -1))
         self.granted: Counter[int] = Counter()
 
     def run(self, take: Callable[[Core, int], Sequence[Block]], cells: int, *, waits: bool) -> int:
@@ -140,15 +241,16 @@ class Chip:
         for key, held in self.holder.items():
             if held is not None and held[1] <= now:
                 task = held[0]
-                if task.owed.get(key[0]) == 0:
-                    del task.owed[key[0]]
+                if task.owed.get(key) == 0:
+                    del task.owed[key]
                 self.holder[key] = None
         going = True
         while going:
-            going = False
+            going = self._gather()
             for core in self.cores:
                 for engine, task in list(core.running.items()):
-                    if now >= task.start + task.variant.duration and not task.owed:
+                    is_waiting = task.is_held or (task.leader is not None and task.leader.asks_outside)
+                    if now >= task.start + task.variant.duration and not task.owed and not is_waiting:
                         task.end = now
                         del core.running[engine]
                         going = True
@@ -166,26 +268,46 @@ class Chip:
                     if queue and engine not in core.running and all(t.end + n <= now for t, n in queue[0].needs):
                         task = queue.pop(0)
                         task.start = now
-                        task.owed = core.requests(task.variant)
+                        task.owed = core.requests(task)
+                        task.shared = self._outside(task)
                         core.running[engine] = task
                         going = True
         self._grant()
 
+    def _outside(self, task: Task) -> frozenset[Where]:
+        return frozenset(w for w in task.owed if w[0] in self.links or self.shared.get(w[0], 1) > 1)  # type: ignore[call-overload]
+
+    def _gather(self) -> bool:
+        """Begins the transfers to several cores all of which wait for it."""
+        waiting: dict[Key, list[tuple[int, Task]]] = defaultdict(list)
+        for core in self.cores:
+            for task in core.running.values():
+                if task.is_held and task.key is not None and self.now >= task.start + task.variant.setup:
+                    waiting[task.key].append((core.number, task))
+        going = False
+        for key, tasks in waiting.items():
+            if len(tasks) == len(self.groups[key]):
+                first = min(tasks, key=lambda found: found[0])[1]
+                for _, task in tasks:
+                    task.is_held, task.leader, going = False, first, True
+        return going
+
     def _grant(self) -> None:
-        asking: dict[tuple[int, int], dict[tuple[int, int], Task]] = defaultdict(dict)
+        asking: dict[Where, dict[tuple[int, int], Task]] = defaultdict(dict)
         for core in self.cores:
             for engine, task in core.running.items():
-                if self.now >= task.start + task.variant.setup:
-                    for port, cycles in task.owed.items():
+                if self.now >= task.start + task.variant.setup and not task.is_held:
+                    for place, cycles in task.owed.items():
                         if cycles:
-                            asking[port, core.number // self.shared.get(port, 1)][engine, core.number] = task
+                            asking[place][engine, core.number] = task
         for key, waiting in asking.items():
             if self.holder.get(key) is not None:
                 continue
             turn = min((n for n in waiting if n > self.last[key]), default=min(waiting))
             self.last[key] = turn
             task, port = waiting[turn], key[0]
-            granted = min(self.bursts[port], task.owed[port])
-            task.owed[port] -= granted
+            assert isinstance(port, int)
+            granted = min(self.bursts[port], task.owed[key])
+            task.owed[key] -= granted
             self.granted[port] += granted
             self.holder[key] = task, self.now + granted

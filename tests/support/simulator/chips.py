@@ -13,10 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-from support.simulator.chip_oracle import Block, Chip, Core
+from support.simulator.chip_oracle import Block, Chip, Core, PlainLink
 from support.simulator.task_trees import Loop, Task, TreeMaker
 
-from tilewright.engine.hwsim.machine.parts import Level
+from tilewright.engine.hwsim.machine.links import is_routed, outer_memory
+from tilewright.engine.hwsim.machine.parts import Level, Link
 from tilewright.engine.hwsim.replay.clocks import Variant
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip
 from tilewright.engine.hwsim.replay.cores.residency import BlockNeeds, Residency
@@ -58,8 +59,38 @@ def walk(program: Any, nodes: Sequence[Any], at: Mapping[Any, int]) -> list[Vari
     return found
 
 
-def case_of(seed: int, *, lawful: bool) -> Case | None:
-    """A random case, or None if it is too long. A `lawful` one keeps the conditions of the folded replay."""
+def links_for(rng: Random, cores: int, around: Mapping[str, int]) -> tuple[Link, ...]:
+    """Random links of any shape between a memory outside of the cores and theirs."""
+    found: list[Link] = []
+    for n in range(rng.randint(1, 2)):
+        level = rng.choice(["", "", "cluster"])
+        nodes = around.get(level, cores)
+        if nodes == 1:
+            continue
+        shape = rng.choice(["bus", "ring", "mesh", "mesh", "torus"])
+        columns = rng.choice([n for n in range(1, nodes + 1) if nodes % n == 0]) if shape in ("mesh", "torus") else 0
+        attached = tuple(sorted(rng.sample(range(nodes), rng.randint(1, min(nodes, 3)))))
+        ends = rng.choice([(f"far {level}", "near"), ("near", f"far {level}")])
+        found.append(Link(f"link {n}", *ends, 1, shape=shape, row_nodes=columns, direction=rng.choice(["both", "up", "down"]),
+                          attached=attached, access=rng.choice(["nearest", "nearest", "interleaved"]),
+                          hop_cycles=rng.choice([0, 1, 5])))  # fmt: skip
+    return tuple(found)
+
+
+def plain_links(program: Any) -> dict[int, PlainLink]:
+    """The links of a program, of which the oracle knows the ways."""
+    machine, links = program.machine, {link.name: link for link in program.machine.links}
+    found: dict[int, PlainLink] = {}
+    for number, port in enumerate(program.ports):
+        if port.link:
+            link = links[port.link]
+            around = [machine.cores_around(machine.memory(name).level) for name in (link.origin, link.target)]
+            found[number] = PlainLink(link, max(around) // min(around), min(around), leaves=around[0] > around[1])
+    return found
+
+
+def case_of(seed: int, *, lawful: bool, linked: bool = False) -> Case | None:
+    """A random case, or None if it is too long. A `lawful` one keeps the conditions of the folded replay; a `linked` one has links."""
     rng = Random(seed)
     ports = rng.randint(0, 3)
     maker = TreeMaker(rng, ports, demands=False)
@@ -121,11 +152,25 @@ def case_of(seed: int, *, lawful: bool) -> Case | None:
     group = rng.choice([n for n in range(1, cores + 1) if cores % n == 0])
     levels = rng.choice([[""], [""], ["cluster"], ["", "cluster"]])
     program.ports = [
-        SimpleNamespace(name=f"p{n}", burst_cycles=b, level=rng.choice(levels) if shared else "core")
+        SimpleNamespace(
+            name=f"p{n}", burst_cycles=b, level=rng.choice(levels) if shared else "core", link="", ways=1, spread=1
+        )
         for n, (b, shared) in enumerate(zip(bursts, is_shared, strict=True))
     ]
     program.machine.core, program.machine.cores = level, cores
-    program.machine.cores_around = lambda name: {"core": 1, "cluster": group}.get(name, cores)
+    around = {"core": 1, "cluster": group, "": cores}
+    program.machine.cores_around = lambda name: around[name]
+    program.machine.links = ()
+    program.machine.memory = lambda name: SimpleNamespace(level="core" if name == "near" else name.removeprefix("far "))
+    if linked:
+        program.machine.links = links_for(rng, cores, around)
+        for link, number in zip(program.machine.links, rng.sample(range(ports), ports), strict=False):
+            spec, outer = program.ports[number], outer_memory(link, program.machine).removeprefix("far ")
+            is_split = link.access == "interleaved" and is_routed(link)
+            program.ports[number] = SimpleNamespace(
+                name=link.name, burst_cycles=spec.burst_cycles, level=outer, link=link.name if is_routed(link) else "",
+                ways=len(link.attached) if is_split else 1, spread=len(link.attached) if is_routed(link) else 1,
+            )  # fmt: skip
     every = Counter(
         next(n for n, k in enumerate(program.variants) if k.replay is v) for v in walk(program, program.tree, {})
     )
@@ -143,7 +188,7 @@ def in_full(case: Case) -> tuple[Chip, int]:
     shared = {n: program.machine.cores_around(port.level) for n, port in enumerate(program.ports)}
     queues = [case.residents * tasks for tasks in program.machine.queues]
     chip = Chip(case.cores, queues, [p.burst_cycles for p in program.ports], shared,
-                start_cycles=case.level.start_cycles)  # fmt: skip
+                start_cycles=case.level.start_cycles, links=plain_links(program))  # fmt: skip
     every: list[Block] = [case.tasks(block) for block in range(case.blocks)]
     per_core = -(-case.blocks // case.cores)
     left = [
@@ -189,17 +234,25 @@ def _several(engines: Collection[int]) -> bool:
     return len(engines) > 1
 
 
+def _is_apart(case: Case) -> bool:
+    """Whether cores have paths of different lengths."""
+    asked = {port for kind in case.program.variants for port, _ in kind.replay.demands}
+    links = [link for port, link in plain_links(case.program).items() if port in asked]
+    return any(len({link.delay([c], c) for c in range(min(case.cores, case.blocks))}) > 1 for link in links)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--links", action="store_true", help="chips with links between the cores and a memory")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     ratios: list[float] = []
     for seed in range(options.first, options.first + options.count):
         lawful = seed % 3 != 0
-        case = case_of(seed, lawful=lawful)
-        if case is None:
+        case = case_of(seed, lawful=lawful, linked=options.links)
+        if case is None or (options.links and not plain_links(case.program)):
             continue
         run, alone = folded(case), folded(case, most_of_all=0)
         counts["bounded" if run.reasons else "all cores" if alone.reasons else "folded"] += 1
@@ -211,6 +264,8 @@ def main() -> None:
             counts["of these with several engines at a port"] += any(
                 map(_several, alone.simulated.clocks.users.values())
             )
+        if options.links and not alone.reasons:
+            counts["of the folded: cores at different distances"] += _is_apart(case)
         if alone.reasons:
             ratios.append(alone.most / max(alone.least, 1))
         wrong = differences(case)

@@ -87,9 +87,13 @@ class TreeMaker:
                 queues=tuple(self.rng.choice([1, 2, 4, 16]) for _ in range(self.engines)),
                 longest_preload=self.longest,
                 cores_around=lambda _: 1,
+                links=(),
             ),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
-            ports=[SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16]), level="") for _ in range(self.ports)],
+            ports=[
+                SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16]), level="", link="")
+                for _ in range(self.ports)
+            ],
         )
 
     def nodes(self, depth: int, outer: list[tuple[Any, int]], *, lone: bool = False) -> list[Any]:

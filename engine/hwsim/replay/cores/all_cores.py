@@ -16,8 +16,9 @@ from ....ir import Var
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ...tasks.variants import NOTHING
 from ..repeats import Place
-from ..steady import crowds_of
-from .streams import CoreResult, StreamClocks, of_block
+from ..steady import crowds_of, links_of
+from .streams import CoreResult, of_block
+from .transfers import Group, GroupClocks, index_of, multicasts
 from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, waves_of
 
 BEGIN, TAKE = -1, -2
@@ -27,11 +28,14 @@ MAX_OF_ALL = 400_000
 
 
 class CoreTask(msgspec.Struct, frozen=True):
-    """A task of a core: its variant, the block in its core, and the iterations of the loops around."""
+    """A task of a core: its variant, the block in its core, and the iterations of the loops around. Tasks of several cores with one `key`
+    are one transfer.
+    """
 
     number: int
     resident: int
     place: Place
+    key: tuple[object, ...] | None = None
 
 
 class AllCores:
@@ -48,12 +52,20 @@ class AllCores:
         # The next block, if cores take blocks as they become free.
         self._next = 0 if core.dispatch == "first_free" and residents == 1 else None
         working = busy_cores(len(self._blocks), machine.cores, core.dispatch)
+        self._casts = multicasts(program)
         self.streams = [self._waves_of(c) for c in range(working)]
+        self._together = self._transfers()
+        self._groups: dict[tuple[object, ...], Group] = {}
+        links = links_of(program)
+        for port, routes in links.items():
+            # All tasks of a transfer wait for it.
+            cast = frozenset(kind.replay.engine for kind in program.variants if port in dict(kind.replay.demands))
+            users = {**users, port: cast} if routes.link.multicast and self._together else users
         kinds = [of_block(v.replay, n * self._cells) for v in program.variants for n in range(residents)]
         bursts = [port.burst_cycles for port in program.ports]
         queues = [residents * tasks for tasks in machine.queues]
-        self.clocks = StreamClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users,
-                                   [1] * working, machine.longest_preload)  # fmt: skip
+        self.clocks = GroupClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users,
+                                  [1] * working, machine.longest_preload, links=links)  # fmt: skip
 
     def _waves_of(self, core: int) -> list[list[CoreTask]]:
         """Returns the waves of blocks of a core, in which it issues the tasks of its blocks in turn."""
@@ -61,19 +73,35 @@ class AllCores:
             return []
         blocks = blocks_of_core(core, len(self._blocks), self._program.machine.cores, self._core.dispatch)
         size = self._residents
-        return [self._wave(blocks[first : first + size]) for first in range(0, len(blocks), size)]
+        return [self._wave(blocks[first : first + size], core, first) for first in range(0, len(blocks), size)]
 
-    def _wave(self, blocks: Iterable[int]) -> list[CoreTask]:
-        held = [[CoreTask(n, place, at) for n, at in self._blocks[block]] for place, block in enumerate(blocks)]
+    def _transfers(self) -> dict[tuple[object, ...], tuple[int, ...]]:
+        """Returns the cores of each transfer to several."""
+        found: dict[tuple[object, ...], list[int]] = {}
+        for s, waves in enumerate(self.streams):
+            for task in (task for wave in waves for task in wave if task.key is not None):
+                found.setdefault(task.key or (), []).append(s)
+        return {key: tuple(streams) for key, streams in found.items() if len(streams) > 1}
+
+    def _key(self, number: int, at: Place, core: int, wave: int, resident: int) -> tuple[object, ...] | None:
+        template = self._program.variants[number].template if self._casts else 0
+        cast = self._casts.get(template)
+        if cast is None:
+            return None
+        loops = self._program.templates[template].outer
+        same = tuple(i for n, (i, loop) in enumerate(zip(at, loops, strict=True)) if not loop.grid or n in cast.grid)
+        return core // cast.around, wave, resident, number, same
+
+    def _wave(self, blocks: Iterable[int], core: int, wave: int) -> list[CoreTask]:
+        held = [
+            [CoreTask(n, place, at, self._key(n, at, core, wave, place)) for n, at in self._blocks[block]]
+            for place, block in enumerate(blocks)
+        ]
         return [task for tasks in zip_longest(*held) for task in tasks if task is not None]
 
     def _block(self, block: int) -> Iterator[tuple[int, Place]]:
-        index: list[int] = []
-        for extent in reversed(self._extents):
-            block, i = divmod(block, extent)
-            index.insert(0, i)
         nodes = self._program.tree if self._node is None else (self._node,)
-        return self._walk(nodes, {}, (), index)
+        return self._walk(nodes, {}, (), index_of(block, self._extents))
 
     def _walk(
         self, nodes: Sequence[TaskNode], at: Mapping[Var, int], path: Place, index: Sequence[int]
@@ -124,11 +152,11 @@ class AllCores:
     def _take(self, stream: int) -> None:
         """Gives the next block to a core that is free."""
         if self._next is not None and self._next < len(self._blocks):
-            self.streams[stream].append(self._wave([self._next]))
+            self.streams[stream].append(self._wave([self._next], stream, self._next))
             self._next += 1
 
-    def _actions(self, stream: int) -> Iterator[int]:
-        """Yields what a stream does: the variants that it issues, and BEGIN or TAKE before a block."""
+    def _actions(self, stream: int) -> Iterator[CoreTask | int]:
+        """Yields what a stream does: the tasks that it issues, and BEGIN or TAKE before a block."""
         n = 0
         while True:
             if self._next is not None:
@@ -137,15 +165,21 @@ class AllCores:
                 return
             if self._core.dispatch != "persistent" or n == 0:
                 yield BEGIN
-            yield from (task.number * self._residents + task.resident for task in self.streams[stream][n])
+            yield from self.streams[stream][n]
             n += 1
 
-    def _does(self, stream: int, action: int) -> bool:
+    def _does(self, stream: int, action: CoreTask | int) -> bool:
         """Does the next action of a stream; returns whether it could."""
-        if action >= 0:
-            if not self.clocks.has_room(stream, action):
+        if isinstance(action, CoreTask):
+            number = action.number * self._residents + action.resident
+            if not self.clocks.has_room(stream, number):
                 return False
-            self.clocks.issue_of(stream, action)
+            streams = self._together.get(action.key or ())
+            if streams is None:
+                self.clocks.issue_of(stream, number)
+            else:
+                group = self._groups.get(action.key or ())
+                self._groups[action.key or ()] = self.clocks.join(stream, number, streams, group)
             return True
         over = self.clocks.over_of(stream)
         if action == TAKE or over is None:

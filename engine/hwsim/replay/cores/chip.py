@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from operator import add
 from typing import cast
@@ -13,15 +13,17 @@ from msgspec.structs import replace
 
 from ....ir import Var
 from ...access.placement import Placement
+from ...machine.links import Segment
 from ...tasks.counting import block_counts, counts_of
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ...tasks.variants import TaskVariant
 from ..clocks import Clocks, Variant
-from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, most_tasks, replay_tasks
+from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, links_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
 from .residency import Residency, residency_of
-from .streams import of_block
-from .waves import Change, Launch, WaveReplay, busy_cores, grid_of, has_equal_blocks, has_grid
+from .streams import of_block, on_core
+from .transfers import Transfers
+from .waves import Change, Launch, WaveReplay, blocks_of_core, busy_cores, grid_of, has_equal_blocks, has_grid
 
 
 class ChipRun(msgspec.Struct, frozen=True, eq=False):
@@ -40,6 +42,16 @@ class ChipRun(msgspec.Struct, frozen=True, eq=False):
     most: int
     start_cycles: int
     reasons: tuple[str, ...]
+    transfers: Mapping[int, int] = {}
+    """The transfers of those variants of which several tasks are one."""
+    segments: Mapping[int, Mapping[tuple[int, Segment], int]] = {}
+    """The cycles of each segment of the links, by port; nothing if they are not known."""
+    waited: Mapping[int, Sequence[int]] = {}
+    """The cycles that each core waited for each port, if all were replayed."""
+
+    def of_ports(self, number: int) -> int:
+        """Returns how often tasks of a variant make requests at ports outside of the cores."""
+        return self.transfers.get(number, self.counts[number])
 
     @property
     def residents(self) -> int:
@@ -67,6 +79,10 @@ def replay_chip(
     return _ChipReplay(program, found, max_tasks, whole).run(most_of_all)
 
 
+DISTANCES = "distances"
+"""The reason of cores with paths of different lengths."""
+
+
 class _ChipReplay:
     def __init__(self, program: TaskProgram, found: Residency, max_tasks: int, whole: int) -> None:
         core = program.machine.core
@@ -76,6 +92,10 @@ class _ChipReplay:
         self._watches = most_tasks(program.tree) > whole
         self._clocks = clocks_of(program, [], max_tasks, self._residents)
         self._counts = counts_of(program, max_tasks)
+        self._links = links_of(program)
+        sent = Transfers(program, self._counts, self._residents)
+        self._transfers = sent.merged
+        self._segments = {number: sent.segments(number, routes) for number, routes in self._links.items()}
 
     def run(self, most_of_all: int) -> ChipRun:
         program = self._program
@@ -88,12 +108,18 @@ class _ChipReplay:
         blocks = prod(grid_of(node)) if isinstance(node, TaskLoop) and node.grid else 0
         working = busy_cores(blocks, program.machine.cores, self._core.dispatch) if blocks else 0
         is_small = 0 < working * sum(self._counts.values()) <= most_of_all
+        of_links = self._of_links(working or program.machine.cores)
+        if not reasons and not burst and of_links and not of_links.keys() - {DISTANCES} and working:
+            at_distances = self._by_distance(blocks, working)
+            if at_distances is not None:
+                return at_distances
+        reasons = (*reasons, *of_links.values())
         if reasons and is_small:
             return self._all_cores()
         replay, simulated = self._replayed(self._clocks, PortLaw() if reasons else law)
         launches = tuple(replay.launches)
         waves = [wave for launch in launches for wave in launch.waves]
-        if is_equal and all(cores == 1 for wave in waves for cores in wave.cores):
+        if is_equal and not of_links and all(cores == 1 for wave in waves for cores in wave.cores):
             return self._result(simulated, launches, simulated.cycles)
         if any(r.more for r in simulated.repeats) and burst:
             reasons = (*reasons, "triangular loops")
@@ -114,30 +140,77 @@ class _ChipReplay:
         return self._result(simulated, launches, min(max(simulated.cycles, least), most), (least, most), reasons)
 
     def _result(self, simulated: Simulated, launches: tuple[Launch, ...], cycles: int, bounds: tuple[int, int] | None = None,
-                reasons: tuple[str, ...] = ()) -> ChipRun:  # fmt: skip
+                reasons: tuple[str, ...] = (), waited: Mapping[int, Sequence[int]] | None = None) -> ChipRun:  # fmt: skip
         least, most = bounds or (cycles, cycles)
         return ChipRun(
-            simulated, self._counts, self._found, launches, cycles, least, most, self._core.start_cycles, reasons
-        )
+            simulated, self._counts, self._found, launches, cycles, least, most, self._core.start_cycles, reasons,
+            self._transfers, self._segments, waited or {},
+        )  # fmt: skip
+
+    def _of_links(self, working: int) -> dict[str, str]:
+        """Returns why the cores do not do the same, or delay each other, on links."""
+        reasons: dict[str, str] = {}
+        if any(count < self._counts[number] for number, count in self._transfers.items()):
+            reasons["multicast"] = "copies to several cores wait for all of them"
+        for port in self._used_links():
+            routes, name = self._links[port], self._program.ports[port].name
+            if port in self._clocks.users and (routes.crowd > 1 or self._program.ports[port].ways > 1):
+                reasons[name] = f"transfers of several cores delay each other on segments of {name}"
+            elif len({routes.delay([core], core) for core in range(min(working, routes.around))}) > 1:
+                reasons[DISTANCES] = f"cores have paths of different lengths on {name}"
+        return reasons
+
+    def _used_links(self) -> list[int]:
+        kinds = (self._program.variants[number].replay for number in self._counts)
+        return sorted({port for kind in kinds for port, _ in kind.demands if port in self._links})
+
+    def _by_distance(self, blocks: int, working: int) -> ChipRun | None:
+        """Replays a core at each distance, if no core delays another; None if a core with fewer blocks than the first may be the last."""
+        if self._core.dispatch == "first_free":
+            return None
+        used, cores = self._used_links(), self._program.machine.cores
+        most = len(blocks_of_core(0, blocks, cores, self._core.dispatch))
+        nearest: dict[tuple[int, ...], tuple[int, bool]] = {}
+        for core in range(working):
+            key = tuple(self._links[port].delay([core], core) for port in used)
+            is_full = len(blocks_of_core(core, blocks, cores, self._core.dispatch)) == most
+            first, before = nearest.get(key, (core, False))
+            nearest[key] = first, before or is_full
+        shown = self._replayed(self._clocks, PortLaw())
+        ends = [(shown[1].cycles, True)]
+        for core, is_full in nearest.values():
+            clocks = clocks_of(self._program, [], self._max_tasks, self._residents)
+            replay = self._replayed(clocks, PortLaw(), change=lambda kind, core=core: on_core(kind, self._links, core))
+            ends.append((replay[1].cycles, is_full))
+        last = max(cycles for cycles, _ in ends)
+        if not any(is_full for cycles, is_full in ends if cycles == last):
+            return None
+        return self._result(shown[1], tuple(shown[0].launches), last)
 
     def _replayed(
         self, clocks: Clocks, law: PortLaw, *, least: bool = False, change: Change | None = None
     ) -> tuple[WaveReplay, Simulated]:
         replay = WaveReplay(self._program, clocks, self._max_tasks, watches=self._watches, core=self._core, residents=self._residents,
-                            burst=law.burst, together=law.together, least=least, change=change)  # fmt: skip
+                            burst=law.burst, together=law.together, least=least, change=change or self._first)  # fmt: skip
         return replay, replay.simulated()
+
+    @property
+    def _first(self) -> Change | None:
+        """The change of tasks to those of the first core."""
+        return (lambda kind: on_core(kind, self._links, 0)) if self._links else None
 
     def _all_cores(self) -> ChipRun:
         every = AllCores(self._program, self._residents, self._clocks.users)
         cycles = every.run()
         shown, places = every.result()
         end = max(map(add, shown.ends, shown.latencies), default=0)
-        return self._result(Simulated(cast("Clocks", shown), places, (), end), every.launches, cycles)
+        simulated = Simulated(cast("Clocks", shown), places, (), end)
+        return self._result(simulated, every.launches, cycles, waited=every.clocks.waited())
 
     def _bounds(self, launches: tuple[Launch, ...], *, is_equal: bool) -> tuple[int, int]:
         """Returns bounds of the cycles: without waits at ports, and with a burst of every other engine before each burst."""
         program, cores = self._program, self._program.machine.cores
-        crowded, busiest = _crowded(program, self._max_tasks), _busiest(program, self._counts)
+        crowded, busiest = _crowded(program, self._max_tasks), _busiest(program, self._counts, self._transfers)
         # Cores that are not in step may leave one block more for the last.
         free = 1 if self._core.dispatch == "first_free" else 0
         if is_equal:
@@ -255,7 +328,7 @@ def _alone(kind: Variant) -> Variant:
 
 def _crowded(program: TaskProgram, max_tasks: int) -> Change:
     """Returns the change of tasks to those that wait for a burst of every other engine before each of their own."""
-    crowds = crowds_of(program)
+    crowds, links = crowds_of(program), links_of(program)
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
     turns: dict[int, int] = {}
     for port, spec in enumerate(program.ports):
@@ -265,12 +338,13 @@ def _crowded(program: TaskProgram, max_tasks: int) -> Change:
     def change(kind: Variant) -> Variant:
         waits = (-(-cycles // program.ports[port].burst_cycles) * turns[port] for port, cycles in kind.demands)
         duration = max([kind.duration, *(kind.setup + cycles for cycles in waits)])
-        return replace(kind, duration=duration, demands=())
+        delay = max((routes.slowest for port, routes in links.items() if port in dict(kind.demands)), default=0)
+        return replace(kind, duration=duration, demands=(), latency=kind.latency + delay)
 
     return change
 
 
-def _busiest(program: TaskProgram, counts: Mapping[int, int]) -> int:
+def _busiest(program: TaskProgram, counts: Mapping[int, int], transfers: Mapping[int, int]) -> int:
     """Returns the cycles of the busiest port that all cores share, or of an engine, if all cores have equal work for it."""
     ports: Counter[int] = Counter()
     room: Counter[tuple[int, int]] = Counter()
@@ -280,12 +354,13 @@ def _busiest(program: TaskProgram, counts: Mapping[int, int]) -> int:
         engines[kind.engine] += kind.duration * count
         for port, cycles in kind.demands:
             if program.ports[port].level == "":
-                ports[port] += cycles * count
+                ports[port] += cycles * transfers.get(number, count)
         for port, left, width in kind.spare:
-            room[port, width] += left * count
+            room[port, width] += left * transfers.get(number, count)
     for (port, width), left in room.items():
         ports[port] -= left // width
-    return max([0, *ports.values(), *(-(-busy // program.machine.cores) for busy in engines.values())])
+    every = [-(-cycles // program.ports[port].spread) for port, cycles in ports.items()]
+    return max([0, *every, *(-(-busy // program.machine.cores) for busy in engines.values())])
 
 
 def of_residents(program: TaskProgram, residents: int) -> TaskProgram:

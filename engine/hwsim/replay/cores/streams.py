@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from ..clocks import NEVER, NOBODY, Clocks, TaskStall, Variant
+from ...access.ports import over
+from ...machine.links import Routes, Segment
+from ..clocks import NEVER, NOBODY, Clocks, Pairs, TaskStall, Variant
 from ..shared_ports import SharedClocks
 
 
@@ -32,17 +34,25 @@ class StreamClocks(SharedClocks):
     """
 
     def __init__(self, kinds: Sequence[Variant], queues: Sequence[int], cells: int, bursts: Sequence[int], crowds: Mapping[int, int],
-                 users: Mapping[int, Collection[int]], weights: Sequence[int], preload: int, *, folds: bool = False) -> None:  # fmt: skip
+                 users: Mapping[int, Collection[int]], weights: Sequence[int], preload: int, *, folds: bool = False,
+                 links: Mapping[int, Routes] | None = None) -> None:  # fmt: skip
         streams = self._streams = len(weights)
         self._cells, self._weights = cells, weights
         # The streams in one instance of a port.
         self._around = dict.fromkeys(crowds, streams) if folds else crowds
+        self._links = links or {}
+        # The numbers of segments, behind those of all other ports, and the port of each.
+        self._segments: dict[tuple[int, int, Segment], int] = {}
+        self._port_of = [port for port in range(len(bursts)) for _ in range(streams)]
+        self.kinds = list(kinds)
+        self._kind_of = [number for number in range(len(kinds)) for _ in range(streams)]
         every = [self._of_stream(kind, s) for kind in kinds for s in range(streams)]
         mine: dict[int, set[int]] = {}
         for port, engines in users.items():
             for s in range(streams):
-                mine.setdefault(self._port(port, s), set()).update(e * streams + s for e in engines)
-        long = [bursts[port // streams] for port in range(len(bursts) * streams)]
+                for number in self._near(port, s):
+                    mine.setdefault(number, set()).update(e * streams + s for e in engines)
+        long = [bursts[port] for port in self._port_of]
         folded = {port * streams: cores for port, cores in crowds.items()} if folds else None
         each = [tasks for tasks in queues for _ in range(streams)]
         super().__init__(every, each, cells * streams, long, mine, preload, folded)
@@ -55,11 +65,60 @@ class StreamClocks(SharedClocks):
     def _port(self, port: int, stream: int) -> int:
         return port * self._streams + stream // self._around.get(port, 1)
 
+    def _numbers(self, port: int, stream: int, others: Sequence[int] = ()) -> dict[int, tuple[int, int]]:
+        """Returns the ports of a stream that its requests at a port concern, with the part of the cycles of each: (parts, of how many). A
+        transfer of several streams concerns a tree of segments.
+        """
+        routes = self._links.get(port)
+        if routes is None:
+            return {self._port(port, stream): (1, 1)}
+        path, instance = routes.path([stream, *others]), stream // routes.around
+        return {self._segment(port, instance, segment): (parts, path.of) for segment, parts in path.parts.items()}
+
+    def _near(self, port: int, stream: int) -> Iterable[int]:
+        """Returns the ports that requests of a stream at a port may concern."""
+        routes = self._links.get(port)
+        if routes is None or not routes.link.multicast:
+            return self._numbers(port, stream)
+        every = {segment for ways in routes.ways for way in ways for segment in way}
+        return [self._segment(port, stream // routes.around, segment) for segment in sorted(every)]
+
+    def _requests(self, asked: Iterable[tuple[int, int]], stream: int, others: Sequence[int] = ()) -> Pairs:
+        """Returns the requests of a stream for cycles of these ports."""
+        return tuple(
+            (number, over(cycles * parts, of))
+            for port, cycles in asked
+            for number, (parts, of) in self._numbers(port, stream, others).items()
+        )
+
+    def is_outside(self, port: int) -> bool:
+        """Returns whether a port is outside of the cores."""
+        return port in self._links or self._around.get(port, 1) > 1
+
+    def add_row(self, kind: Variant, number: int) -> int:
+        """Adds a variant of a stream, of its variant `number`; returns its place in the table."""
+        self.table.append(kind)
+        self._kind_of.append(number)
+        return len(self.table) - 1
+
+    def _segment(self, port: int, instance: int, segment: Segment) -> int:
+        key = port, instance, segment
+        if key not in self._segments:
+            self._segments[key] = len(self._port_of)
+            self._port_of.append(port)
+        return self._segments[key]
+
     def _of_stream(self, kind: Variant, s: int) -> Variant:
-        demands = tuple((self._port(port, s), cycles) for port, cycles in kind.demands)
-        spare = tuple((self._port(port, s), left, width) for port, left, width in kind.spare)
+        demands = self._requests(kind.demands, s)
+        spare = tuple(
+            (number, left, width)
+            for port, left, width in kind.spare
+            for number, (parts, of) in self._numbers(port, s).items()
+            if parts == of
+        )
+        there = on_core(kind, self._links, s)
         return replace(
-            of_block(kind, s * self._cells), engine=kind.engine * self._streams + s, demands=demands, spare=spare
+            of_block(there, s * self._cells), engine=kind.engine * self._streams + s, demands=demands, spare=spare
         )
 
     def has_room(self, stream: int, number: int) -> bool:
@@ -72,9 +131,13 @@ class StreamClocks(SharedClocks):
 
     def issue_of(self, stream: int, number: int) -> None:
         """Issues a task of a stream."""
+        self.issue_row(stream, number * self._streams + stream)
+
+    def issue_row(self, stream: int, row: int) -> None:
+        """Issues a task of a stream, of the variant at this place in the table."""
         self.now, self._blocker, self.cores = self._nows[stream], self._blockers[stream], self._weights[stream]
         self.tasks[stream].append(len(self.numbers))
-        self.issue(number * self._streams + stream)
+        self.issue(row)
         self._nows[stream], self._blockers[stream] = self.now, self._blocker
 
     def over_of(self, stream: int) -> int | None:
@@ -115,18 +178,38 @@ class StreamClocks(SharedClocks):
         stalls = [
             replace(
                 stall, task=rows[stall.task], engine=stall.engine // count,
-                cell=stall.cell // count if stall.cause == "port" else stall.cell % self._cells if stall.cell >= 0 else stall.cell,
-                by=stall.by // count if stall.by >= 0 else stall.by,
+                cell=self._port_of[stall.cell] if stall.cause == "port" else stall.cell % self._cells if stall.cell >= 0 else stall.cell,
+                by=stall.by if stall.by < 0 else stall.by // count if stall.cause == "issue" else self._kind_of[stall.by],
             )
             for stall in self.stalls if stall.task in rows
         ]  # fmt: skip
-        numbers = [self.numbers[task] // count for task in tasks]
+        numbers = [self._kind_of[self.numbers[task]] for task in tasks]
         kinds = [self.table[self.numbers[task]] for task in tasks]
         return CoreResult(numbers, [self.starts[t] for t in tasks], [self.ends[t] for t in tasks], stalls, self.free[stream::count],
                           [kind.engine // count for kind in kinds], [kind.latency for kind in kinds])  # fmt: skip
 
+    def waited(self) -> dict[int, list[int]]:
+        """Returns the cycles that each stream waited for each port."""
+        found: dict[int, list[int]] = {}
+        for stall in self.stalls:
+            if stall.cause == "port":
+                of_port = found.setdefault(self._port_of[stall.cell], [0] * self._streams)
+                of_port[stall.engine % self._streams] += stall.cycles
+        return found
+
     def _issued(self, engine: int) -> int:
         return self._nows[engine % self._streams]
+
+
+def delay_of(kind: Variant, links: Mapping[int, Routes], core: int) -> int:
+    """Returns the delay of a task by the hops of a core."""
+    return max((links[port].delay([core], core) for port, _ in kind.demands if port in links), default=0)
+
+
+def on_core(kind: Variant, links: Mapping[int, Routes], core: int) -> Variant:
+    """Returns a task with the delay of a core's hops."""
+    delay = delay_of(kind, links, core)
+    return replace(kind, latency=kind.latency + delay) if delay else kind
 
 
 def of_block(variant: Variant, cells: int) -> Variant:
@@ -139,4 +222,4 @@ def of_block(variant: Variant, cells: int) -> Variant:
     )
 
 
-__all__ = ["CoreResult", "StreamClocks", "of_block"]
+__all__ = ["CoreResult", "StreamClocks", "delay_of", "of_block", "on_core"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.simulator.chip_machines import on_cores
 from support.simulator.machines import PLAIN
 
 from tilewright.engine.hwsim import MachineError, read_machine
@@ -19,16 +20,6 @@ start_cycles = 100
 source.count = "assumed"
 source.in = "assumed"
 """
-
-
-def on_cores(text: str, level: str = "core") -> str:
-    """The text with its engines and its scratchpad on the cores."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        lines.append(line)
-        if line.startswith("[engines.") or line == "[memories.pad]":
-            lines.append(f'level = "{level}"')
-    return "\n".join(lines)
 
 
 CHIP = on_cores(PLAIN) + LEVELS

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.profile import samples
+from support.simulator import multicast_products
 from support.simulator.chip_machines import chip_of, narrow, staged_copy
 from support.simulator.chips import case_of, differences, folded
 from support.simulator.machines import roomy
@@ -35,6 +36,18 @@ def test_law_a_folded_replay_is_that_of_every_core(seed: int):
     case = case_of(seed, lawful=seed % 3 != 0)
     if case is not None:
         assert differences(case) == ()
+
+
+@pytest.mark.parametrize("seed", samples(list(range(400)), *range(8), 20, 33, 47))
+def test_law_links_carry_what_a_replay_of_every_core_sends_over_each_segment(seed: int):
+    case = case_of(seed, lawful=seed % 3 != 0, linked=True)
+    if case is not None:
+        assert differences(case) == ()
+
+
+@pytest.mark.parametrize("seed", samples(list(range(200)), *range(6)))
+def test_law_copies_to_several_cores_are_one_transfer_for_which_all_of_them_wait(seed: int):
+    assert multicast_products.differences(multicast_products.case_of(seed)) == ()
 
 
 def test_the_random_cases_wait_at_shared_ports_and_fold():
