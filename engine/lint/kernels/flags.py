@@ -10,11 +10,12 @@ from functools import lru_cache
 import msgspec
 
 from ...adopt import KernelStatements, TextEdit, read_statements, with_edits
-from ...ir import BlockRealize, Call, For, Stmt, StringImm, TilewrightError, Var, walk
-from ...script.tilelang.ascend.flags import kind_of, sync_of
+from ...ir import BlockRealize, Call, For, Stmt, TilewrightError, Var, walk
+from ...script.tilelang.sync.run import UntraceableError
+from ...script.tilelang.sync.statement import kind_of, sync_of, text_of
 from ..finding import LintFinding
 from ..subject import Subject
-from .trace import Race, Traced, UntraceableError, traced
+from .trace import Race, Traced, traced
 
 AUTOMATIC = re.compile(r"auto_(?:cross_core_)?sync\W+True", re.IGNORECASE)
 """An option with which the compiler adds flags of its own."""
@@ -190,7 +191,7 @@ def find_unset_flags(subject: Subject) -> Iterator[LintFinding]:
 
 def _text(stmt: Stmt) -> str:
     call = sync_of(stmt)
-    return call.args[0].value if call is not None and isinstance(call.args[0], StringImm) else ""
+    return text_of(call) if call is not None else ""
 
 
 def _shown(flags: Flags, stmt: Stmt) -> str:

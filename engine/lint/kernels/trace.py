@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ...arith import bounds, simplify
 from ...ir import (
     AttrStmt,
     Block,
@@ -28,35 +27,19 @@ from ...ir import (
     Range,
     SeqStmt,
     Stmt,
-    StringImm,
     Var,
     build,
-    free_vars,
     substitute,
     walk,
 )
-from ...script.tilelang.ascend.flags import (
-    BOTH_SIDES,
-    INNER,
-    PIPES,
-    kind_of,
-    loads_itself,
-    pipes_of,
-    side_of,
-    sync_of,
-    waiting,
-)
+from ...script.tilelang.ascend.flags import BOTH_SIDES, INNER, PIPES, loads_itself, pipes_of, side_of, waiting
 from ...script.tilelang.ascend.memories import L1
+from ...script.tilelang.sync.run import Run, UntraceableError
+from ...script.tilelang.sync.statement import kind_of, names_of, number_of, side_of_sync, sync_of
 
-FIRST, PERIOD = 3, 12
-"""A loop runs so many iterations, then its last ones, which begin a multiple of `PERIOD` later."""
 MOST_EVENTS = 20_000
 UNORDERED = ("1 V",)
 """Pipes whose instructions may begin before those before them have ended, as long as no barrier of the pipe is between them."""
-
-
-class UntraceableError(Exception):
-    """A kernel whose order is known only in a run, or that is too long."""
 
 
 class Race(msgspec.Struct, frozen=True):
@@ -100,10 +83,10 @@ def traced(body: Stmt, grid: Collection[Var], without: Collection[Stmt] = ()) ->
     )
 
 
-class _Run:
+class _Run(Run):
     def __init__(self, grid: Collection[Var], without: Collection[Stmt]) -> None:
+        super().__init__(grid)
         self.without = without
-        self.at: dict[Var, int] = dict.fromkeys(grid, 0)
         self.clocks: dict[str, dict[str, int]] = {f"{side} {pipe}": {} for side in (0, 1) for pipe in PIPES[side]}
         self.times: dict[str, int] = dict.fromkeys(self.clocks, 0)  # the instructions of each pipe
         self.flags: dict[tuple[str, int], deque[tuple[dict[str, int], Stmt]]] = {}
@@ -115,8 +98,6 @@ class _Run:
         self.far: set[str] = set()  # buffers in global memory
         self.blocks: set[BlockRealize] = set()
         self.events = 0
-        self.known: dict[tuple[Expr, tuple[int, ...]], tuple[int, int] | None] = {}
-        self.used: dict[Expr, tuple[Var, ...]] = {}
         self.moved: dict[Expr, Expr] = {}
 
     def statement(self, stmt: Stmt) -> None:
@@ -137,12 +118,12 @@ class _Run:
             case For() if _is_operation(stmt):
                 self._operation(stmt)
             case For(loop_var=var, body=body):
-                for number in self._iterations(stmt):
+                for number in self.iterations(stmt):
                     self.at[var] = number
                     self.statement(body)
                 self.at.pop(var, None)
             case IfThenElse(condition=condition, then_case=then, else_case=other):
-                if self._holds(condition):
+                if self.holds(condition):
                     self.statement(then)
                 elif other is not None:
                     self.statement(other)
@@ -153,52 +134,14 @@ class _Run:
             case _:
                 raise UntraceableError
 
-    # --- values
-
-    def _iterations(self, loop: For) -> Iterator[int]:
-        low, extent = self._value(loop.min), self._value(loop.extent)
-        yield from range(low, low + min(extent, FIRST))
-        if extent > FIRST:
-            yield from range(low + FIRST + (extent - FIRST - 1) // PERIOD * PERIOD, low + extent)
-
-    def _value(self, expr: Expr) -> int:
-        found = self._bounds(expr)
-        if found is None or found[0] != found[1]:
-            raise UntraceableError
-        return found[0]
-
-    def _holds(self, condition: Expr) -> bool:
-        found = simplify(substitute(condition, {v: build.const(n, v.dtype) for v, n in self.at.items()}))
-        if not isinstance(found, IntImm):
-            raise UntraceableError
-        return bool(found.value)
-
-    def _bounds(self, expr: Expr, own: Mapping[Var, Range] | None = None) -> tuple[int, int] | None:
-        """Return the least and the largest value of an expression, for all values of the variables in `own`."""
-        if isinstance(expr, IntImm):
-            return expr.value, expr.value
-        if expr not in self.used:
-            self.used[expr] = tuple(v for v in dict.fromkeys(free_vars(expr)) if own is None or v not in own)
-        used = self.used[expr]
-        if any(v not in self.at for v in used):
-            return None
-        key = (expr, tuple(self.at[v] for v in used))
-        if key not in self.known:
-            fixed = simplify(substitute(expr, {v: build.const(self.at[v], v.dtype) for v in used}), own or {})
-            found = bounds(fixed, own or {})
-            self.known[key] = None if found.low is None or found.high is None else (found.low, found.high)
-        return self.known[key]
-
     # --- flags
 
     def _sync(self, stmt: Stmt, call: Call) -> None:
-        kind, number = kind_of(call), call.args[2]
-        assert isinstance(call.args[3], StringImm) and isinstance(call.args[4], IntImm)
-        pipes, side = tuple(call.args[3].value.split()), call.args[4].value
+        kind, number, pipes, side = kind_of(call), number_of(call), names_of(call), side_of_sync(call)
         match kind:
             case "set_flag" | "wait_flag" if len(pipes) == 2:
                 side = side_of(pipes) if side == BOTH_SIDES else side
-                key = (f"{side} {pipes[0]} {pipes[1]}", self._value(number))
+                key = (f"{side} {pipes[0]} {pipes[1]}", self.value(number))
                 if kind == "set_flag":
                     self._set(key, f"{side} {pipes[0]}", stmt)
                 else:
@@ -211,10 +154,10 @@ class _Run:
                     self._finish(f"{core} {pipes[0]}")
             case "set" if side != BOTH_SIDES:
                 unit = f"{side} {pipes[0]}" if pipes else ""
-                self._set((f"cross {side}", self._value(number)), unit if unit in self.clocks else f"{side} S", stmt)
+                self._set((f"cross {side}", self.value(number)), unit if unit in self.clocks else f"{side} S", stmt)
             case "wait" if side != BOTH_SIDES:
                 units = [f"{side} {pipe}" for pipe in PIPES[side]]
-                self._wait((f"cross {1 - side}", self._value(number)), units, stmt)
+                self._wait((f"cross {1 - side}", self.value(number)), units, stmt)
             case _:
                 pass
 
@@ -291,8 +234,8 @@ class _Run:
         found: list[tuple[int, int]] = []
         for axis, size in zip(region.region, region.buffer.shape, strict=True):
             whole = (0, (build.int_value(size) or 1 << 40) - 1)
-            start = self._bounds(self._moved(axis.min, values), own)
-            extent = self._bounds(self._moved(axis.extent, values), own)
+            start = self.bounds(self._moved(axis.min, values), own)
+            extent = self.bounds(self._moved(axis.extent, values), own)
             found.append(whole if start is None or extent is None else (start[0], start[1] + extent[1] - 1))
         return tuple(found)
 

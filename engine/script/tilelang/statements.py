@@ -38,7 +38,6 @@ from ..reading.statements.helpers import in_macro
 from ..reading.statements.loops import header
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .ascend.flags import sync_of
 from .names import LAYOUTS, THREADS, WARP_GROUP
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
@@ -46,6 +45,7 @@ from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
 from .sync.slots import slots_noted
+from .sync.statement import sync_of
 from .threads import GRID, bound_axis
 
 _LOOPS: dict[str, ForKind] = {

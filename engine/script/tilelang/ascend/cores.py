@@ -10,6 +10,7 @@ from ....ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Evaluate,
     Expr,
     IntImm,
     NodeAttr,
@@ -24,10 +25,14 @@ from ...reading.statements.helpers import in_macro, macro_of
 from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader
+from ..sync.merge import UnknownOrderError
+from ..sync.notes import Noted
+from ..sync.statement import sync, sync_of
+from ..sync.tokens import Tokens
 from .addresses import overwritten
-from .flags import BOTH_SIDES, CUBE_SIDE, VECTOR_SIDE, sync
+from .flags import BOTH_SIDES, CUBE_SIDE, VECTOR_SIDE, inner_flags, pipes_of, synchronised
 from .memories import ALLOCATIONS, CUBE, L0A, L0B, L0C, L1, UB
-from .order import SIDE, Order, UnknownOrderError
+from .order import SIDE, Order
 from .table import OPERATIONS
 
 VECTOR_CORES = 2
@@ -73,7 +78,7 @@ class CoreReader(DeclarationReader):
 
     def leave_core(self, body: Stmt) -> Stmt:
         """Return the statements of the kernel in one order, or only to be read if it is not known."""
-        order = Order(self.positions, frozenset(CUBE), UB, frozenset(self.axes))
+        order = Order(self.positions, self.loops, frozenset(self.axes))
         self.on_core = False
         lost = overwritten(body, self.addresses, VECTOR_CORES)
         if lost is not None:
@@ -83,11 +88,18 @@ class CoreReader(DeclarationReader):
             )
         if not self.unordered:
             try:
-                self.synchronised.append(order.ordered(body))
-                return order.annotated(self.synchronised[-1])
+                self.synchronised.append(order.order(body))
+                return self._noted(self.synchronised[-1])
             except UnknownOrderError as error:
                 self.unordered = str(error)
-        return NodeAttr(StringImm(self.unordered), ORDER, build.const(0, "int32"), order.annotated(body))
+        return NodeAttr(StringImm(self.unordered), ORDER, build.const(0, "int32"), self._noted(body))
+
+    def _noted(self, body: Stmt) -> Stmt:
+        """Return a statement without the flags and barriers in it, which become annotations of the blocks and loops beside them."""
+        syncs = [node for node in walk(body) if isinstance(node, Evaluate) and sync_of(node) is not None]
+        numbers: dict[Stmt, int] = {node: number for number, node in enumerate(syncs, 1)}
+        tokens = Tokens(body, pipes_of, lambda part: synchronised(part, numbers), inner_flags)
+        return Noted(self.positions, tokens).noted(body)
 
     def _calls(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> list[ast.Call]:
         """Return the calls in a kernel and in the macros that it calls."""

@@ -16,51 +16,25 @@ from ....ir import (
     BufferLoad,
     BufferStore,
     Call,
-    Evaluate,
     Expr,
     IntImm,
     Stmt,
-    StringImm,
-    build,
     walk,
 )
+from ..sync.statement import ANY_SIDE, kind_of, names_of, number_of, side_of_sync, sync_of
 from ..sync.tokens import Sync, Token
 from .memories import L0A, L0B, L0C, L1, UB
 
-SYNC = "tl.ascend_sync"
-CUBE_SIDE, VECTOR_SIDE, BOTH_SIDES = 0, 1, -1
+CUBE_SIDE, VECTOR_SIDE, BOTH_SIDES = 0, 1, ANY_SIDE
 PIPES = (("MTE2", "MTE1", "M", "FIX", "MTE3", "S"), ("MTE2", "V", "MTE3", "S"))
 """The pipes of the cube core and of a vector core."""
 BOTH = {*PIPES[CUBE_SIDE]} & {*PIPES[VECTOR_SIDE]}
 OF_SIDE = (" (cube)", " (vector)")
 
 
-def sync(
-    text: str, kind: str = "", number: Expr | None = None, pipes: Sequence[str] = (), side: int = BOTH_SIDES
-) -> Stmt:
-    """Return the statement for a flag or barrier. `kind` is "set" or "wait" for the flags between cores, "set_flag", "wait_flag",
-    "barrier" and "pipe" for those between the pipes of a core, which `side` is, and "" for others."""
-    number = build.const(0, "int32") if number is None else number
-    return Evaluate(
-        Call(SYNC, (StringImm(text), StringImm(kind), number, StringImm(" ".join(pipes)), IntImm(side)), "void")
-    )
-
-
-def sync_of(stmt: Stmt) -> Call | None:
-    """Return what `sync` says of a statement, None for other statements."""
-    match stmt:
-        case Evaluate(value=Call(op="tl.ascend_sync") as call):
-            return call
-        case _:
-            return None
-
-
-def kind_of(call: Call) -> str:
-    assert isinstance(call.args[1], StringImm)
-    return call.args[1].value
-
-
 def is_between_cores(call: Call) -> bool:
+    """Whether a flag is one between cores. Their kinds are "set" and "wait", those of flags between the pipes of a core "set_flag" and
+    "wait_flag"; "barrier" is one of all pipes, "pipe" one of a single pipe."""
     return kind_of(call) in ("set", "wait")
 
 
@@ -116,19 +90,22 @@ def synchronised(stmt: Stmt, numbers: Mapping[Stmt, int]) -> Sync | None:
     call = sync_of(stmt)
     if call is None:
         return None
-    _, _, number, names, core = call.args
-    assert isinstance(names, StringImm) and isinstance(core, IntImm)
-    pipes = tuple(names.value.split())
+    number, pipes, core = number_of(call), names_of(call), side_of_sync(call)
     match kind_of(call):
         case "set_flag" | "wait_flag" as kind if len(pipes) == 2:
-            side = core.value if core.value != BOTH_SIDES else side_of(pipes)
+            side = core if core != BOTH_SIDES else side_of(pipes)
             source = f"{side} {pipes[0]}"
             name = f"{pipes[0]} to {pipes[1]}{OF_SIDE[side] if {*pipes} <= BOTH else ''}"
             if kind == "set_flag":
                 return Sync(signals=(Token(source, name, number),))
             return Sync(awaits=tuple(Token(unit, name, number) for unit in waiting(side, pipes[1])))
+        case "set" if core != BOTH_SIDES:
+            pipe = pipes[0] if pipes and pipes[0] in PIPES[core] else "S"
+            return Sync(signals=_across(core, number, [f"{core} {pipe}"]))
+        case "wait" if core != BOTH_SIDES:
+            return Sync(awaits=_across(1 - core, number, [f"{core} {pipe}" for pipe in PIPES[core]]))
         case "barrier" if not pipes:
-            sides = (CUBE_SIDE, VECTOR_SIDE) if core.value == BOTH_SIDES else (core.value,)
+            sides = (CUBE_SIDE, VECTOR_SIDE) if core == BOTH_SIDES else (core,)
             return Sync(
                 *(
                     tuple(t for side in sides for t in _of_all(numbers[stmt], side, kind))
@@ -137,6 +114,12 @@ def synchronised(stmt: Stmt, numbers: Mapping[Stmt, int]) -> Sync | None:
             )
         case _:
             return Sync()
+
+
+def _across(setting: int, number: Expr, units: Sequence[str]) -> tuple[Token, ...]:
+    """Return the tokens of a flag between cores, which the core `setting` sets."""
+    name = "cube to vector" if setting == CUBE_SIDE else "vector to cube"
+    return tuple(Token(unit, name, number) for unit in units)
 
 
 def _of_all(number: int, side: int, kind: str) -> list[Token]:
@@ -163,16 +146,12 @@ __all__ = [
     "CUBE_SIDE",
     "INNER",
     "PIPES",
-    "SYNC",
     "VECTOR_SIDE",
     "inner_flags",
     "is_between_cores",
-    "kind_of",
     "loads_itself",
     "pipes_of",
     "side_of",
-    "sync",
-    "sync_of",
     "synchronised",
     "waiting",
 ]
