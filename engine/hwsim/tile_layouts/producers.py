@@ -17,13 +17,13 @@ from ...ir import (
     Expr,
     For,
     IntImm,
-    NodeAttr,
     PrimFunc,
     build,
     walk,
 )
 from ...ir import dtype as dt
-from ...script.tilelang.names import COPY, WARP_GROUP
+from ...script.tilelang.names import COPY
+from ...script.tilelang.sync.warps import has_groups
 from .products import DEFAULT_THREADS, Unit, integers, threads_of_kernel
 
 PRODUCERS = 128
@@ -37,7 +37,7 @@ def producer_threads(func: PrimFunc, unit: Unit) -> int | None:
     text has groups of warps itself."""
     if unit != "wgmma":
         return 0
-    if any(isinstance(node, NodeAttr) and node.key == WARP_GROUP for node in walk(func.body)):
+    if has_groups(func.body):
         return None
     for loop in walk(func.body):
         stages = dict(loop.annotations).get(STAGES) if isinstance(loop, For) else None

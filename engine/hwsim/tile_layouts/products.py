@@ -12,9 +12,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ...ir import Annotation, Block, Buffer, BufferLoad, BufferStore, For, IntImm, NodeAttr, PrimFunc, walk
+from ...ir import Annotation, Block, Buffer, BufferLoad, BufferStore, For, IntImm, PrimFunc, walk
 from ...ir import dtype as dt
-from ...script.tilelang.names import GEMM, THREADS, WARP_GROUP
+from ...script.tilelang.names import GEMM, THREADS
+from ...script.tilelang.sync.warps import group_of, threads_in
 from ..machine.model import Machine
 from ..machine.parts import MatrixEngine
 
@@ -80,9 +81,7 @@ def threads_of_kernel(func: PrimFunc) -> int | None:
 
 
 def products_of(func: PrimFunc) -> tuple[Product, ...]:
-    """Returns the products of a TileLang kernel, in text order; none for a kernel with groups of warps, which divide its threads."""
-    if any(isinstance(node, NodeAttr) and node.key == WARP_GROUP for node in walk(func.body)):
-        return ()
+    """Returns the products of a TileLang kernel, in text order, with the threads of the block or of the group of warps that runs them."""
     return tuple(_products(func, threads_of_kernel(func) or DEFAULT_THREADS))
 
 
@@ -102,7 +101,17 @@ def _products(func: PrimFunc, threads: int) -> Iterator[Product]:
             m, n, k, turned_a, turned_b, policy = numbers
             named = POLICIES[policy] if 0 <= policy < len(POLICIES) else ""
             yield Product(
-                block.name, loads[0], loads[1], store.buffer, m, n, k, bool(turned_a), bool(turned_b), named, threads
+                block.name,
+                loads[0],
+                loads[1],
+                store.buffer,
+                m,
+                n,
+                k,
+                bool(turned_a),
+                bool(turned_b),
+                named,
+                threads_in(group_of(block)) or threads,
             )
 
 

@@ -1,4 +1,4 @@
-"""Lints of the flags and barriers of a kernel for an AI core, by a run of its pipes."""
+"""Lints of the flags, barriers and waits of a kernel, by a run of the pipes of its AI core or of its groups of warps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import msgspec
 from ...adopt import KernelStatements, TextEdit, read_statements, with_edits
 from ...ir import BlockRealize, Call, For, Stmt, TilewrightError, Var, walk
 from ...script.tilelang.sync.run import UntraceableError
-from ...script.tilelang.sync.statement import kind_of, sync_of, text_of
+from ...script.tilelang.sync.statement import Synchronised, kind_of, sync_of, syncs_in, text_of
 from ..finding import LintFinding
 from ..subject import Subject
-from .trace import Race, Traced, traced
+from .pipes import PipeTrace
+from .trace import Race, Traced
+from .warps import WarpTrace
 
 AUTOMATIC = re.compile(r"auto_(?:cross_core_)?sync\W+True", re.IGNORECASE)
 """An option with which the compiler adds flags of its own."""
@@ -28,12 +30,21 @@ class Flags(msgspec.Struct, frozen=True, eq=False):
     """The flags and barriers of a kernel's text, and what a run of its pipes shows."""
 
     statements: KernelStatements
-    body: Stmt
+    kernel: Synchronised
     grid: tuple[Var, ...]
     traced: Traced
 
+    @property
+    def body(self) -> Stmt:
+        return self.kernel.body
+
+    @property
+    def on_core(self) -> bool:
+        """Whether the kernel is one for an AI core."""
+        return self.kernel.barriers is None
+
     def without(self, flags: Collection[Stmt]) -> Traced:
-        return traced(self.body, self.grid, flags)
+        return traced(self.kernel, self.grid, flags)
 
     def statement(self, stmt: Stmt) -> ast.stmt | None:
         """Return the statement of the text that a flag or barrier is; None if it has none of its own."""
@@ -71,6 +82,13 @@ class Flags(msgspec.Struct, frozen=True, eq=False):
         return sorted((sorted(group, key=order.__getitem__) for group in found), key=lambda g: order[g[0]])
 
 
+def traced(kernel: Synchronised, grid: Collection[Var], without: Collection[Stmt] = ()) -> Traced:
+    """Return what a run of a kernel shows on the first block of a grid, without some of its flags and barriers. Raises
+    UntraceableError."""
+    run = PipeTrace(grid, without) if kernel.barriers is None else WarpTrace(kernel, grid, without)
+    return run.traced(kernel.body)
+
+
 def _orders(call: Call) -> bool:
     return kind_of(call) in ("set_flag", "wait_flag", "barrier")
 
@@ -84,13 +102,13 @@ def flags_of(text: str) -> Flags | None:
         statements = read_statements(text)
     except TilewrightError:
         return None
-    bodies = statements.parsed.synchronised
-    if len(bodies) != 1 or not any(isinstance(n, Stmt) and sync_of(n) is not None for n in walk(bodies[0])):
+    kernels = statements.parsed.synchronised
+    if len(kernels) != 1 or not syncs_in(kernels[0].body):
         return None
     loops = (node for node in walk(statements.func.body) if isinstance(node, For))
     grid = tuple(loop.loop_var for loop in loops if (loop.thread_tag or "").startswith("blockIdx"))
     try:
-        return Flags(statements, bodies[0], grid, traced(bodies[0], grid))
+        return Flags(statements, kernels[0], grid, traced(kernels[0], grid))
     except UntraceableError:
         return None
 
@@ -107,20 +125,34 @@ def _line(flags: Flags, block: str) -> int:
 
 def find_races(subject: Subject) -> Iterator[LintFinding]:
     """A block of a kernel for an AI core reads a buffer before the copy or operation that fills it has ended, or overwrites one that
-    another pipe still reads: no flag and no barrier orders the two pipes. The simulator lets the second one wait; the device does not.
-    Found by a run of the pipes over the first and the last iterations of each loop, for kernels whose text has flags or barriers and no
-    option by which the compiler adds them."""
+    another pipe still reads: no flag and no barrier orders the two pipes. Likewise for the groups of warps of a GPU's kernel (`T.ws`, or
+    branches of threads) and the bulk copies and products that they begin, whose waits are `T.mbarrier_wait_parity` and `T.wait_wgmma`. The
+    simulator lets the second one wait; the device does not. Found by a run over the first and the last iterations of each loop, for
+    kernels whose text has flags or barriers and no option by which the compiler adds them."""
     flags = flags_of(subject.source) if subject.source else None
-    for race in () if flags is None else flags.traced.races:
+    races = () if flags is None else flags.traced.races
+    others = {race.buffer for race in races if race.first != race.second}
+    for race in races:
         assert flags is not None
+        if race.first == race.second and race.buffer in others:
+            continue  # a consequence
         lines = _line(flags, race.second), _line(flags, race.first)
         done = "has filled it" if race.kind == "reads" else "is done with it"
-        pipes = " and ".join(pipe.partition(" ")[2] for pipe in race.pipes)
+        pipes = " and ".join(_unit(flags, pipe) for pipe in race.pipes)
         message = (
             f"{race.second} (line {lines[0]}) {race.kind} {race.buffer} before {race.first} (line {lines[1]}) {done}: "
             f"nothing orders {pipes}"
         )
         yield LintFinding("missing-wait", "error", message, (race.second, race.first), (), (race.buffer,))
+
+
+def _unit(flags: Flags, unit: str) -> str:
+    """Return the name of a pipe, or of a group of warps."""
+    if flags.on_core:
+        return unit.partition(" ")[2]
+    group, _, agent = unit.rpartition(" ")
+    threads = f"threads {group}" if group else "the threads"
+    return f"{agent} of {threads}" if agent else threads
 
 
 def race_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
@@ -129,7 +161,7 @@ def race_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | Non
     race = (
         None if flags is None else next((r for r in flags.traced.races if (r.second, r.first) == finding.blocks), None)
     )
-    if flags is None or race is None:
+    if flags is None or race is None or not flags.on_core:
         return
     try:
         before = flags.statements.of_block(race.second)

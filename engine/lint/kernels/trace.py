@@ -8,8 +8,7 @@ are used alike.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -32,14 +31,11 @@ from ...ir import (
     substitute,
     walk,
 )
-from ...script.tilelang.ascend.flags import BOTH_SIDES, INNER, PIPES, loads_itself, pipes_of, side_of, waiting
-from ...script.tilelang.ascend.memories import L1
+from ...script.tilelang.persistent import STAGES
 from ...script.tilelang.sync.run import Run, UntraceableError
-from ...script.tilelang.sync.statement import kind_of, names_of, number_of, side_of_sync, sync_of
+from ...script.tilelang.sync.statement import sync_of
 
 MOST_EVENTS = 20_000
-UNORDERED = ("1 V",)
-"""Pipes whose instructions may begin before those before them have ended, as long as no barrier of the pipe is between them."""
 
 
 class Race(msgspec.Struct, frozen=True):
@@ -72,24 +68,14 @@ class _Access(msgspec.Struct, frozen=True, eq=False):
     block: str
 
 
-def traced(body: Stmt, grid: Collection[Var], without: Collection[Stmt] = ()) -> Traced:
-    """Return what a run of a body shows on the first core of a grid, without some of its flags and barriers. Raises UntraceableError."""
-    run = _Run(grid, without)
-    run.statement(body)
-    left = dict.fromkeys(stmt for queue in run.flags.values() for _, stmt in queue)
-    races, others = ([r for r in run.races if run.is_sure(r) is sure] for sure in (True, False))
-    return Traced(
-        tuple(races), tuple(others), tuple(run.unset), tuple(left), run.blocks == _blocks(body), frozenset(run.pairs)
-    )
+class Trace(Run):
+    """A run of `units`, without some of the flags and barriers."""
 
-
-class _Run(Run):
-    def __init__(self, grid: Collection[Var], without: Collection[Stmt]) -> None:
+    def __init__(self, grid: Collection[Var], without: Collection[Stmt], units: Iterable[str]) -> None:
         super().__init__(grid)
         self.without = without
-        self.clocks: dict[str, dict[str, int]] = {f"{side} {pipe}": {} for side in (0, 1) for pipe in PIPES[side]}
-        self.times: dict[str, int] = dict.fromkeys(self.clocks, 0)  # the instructions of each pipe
-        self.flags: dict[tuple[str, int], deque[tuple[dict[str, int], Stmt]]] = {}
+        self.clocks: dict[str, dict[str, int]] = {unit: {} for unit in units}
+        self.times: dict[str, int] = dict.fromkeys(self.clocks, 0)  # the instructions of each unit
         self.written: dict[Buffer, list[_Access]] = {}
         self.read: dict[Buffer, list[_Access]] = {}
         self.races: dict[Race, None] = {}
@@ -100,6 +86,33 @@ class _Run(Run):
         self.events = 0
         self.moved: dict[Expr, Expr] = {}
 
+    def sync(self, stmt: Stmt, call: Call) -> None:
+        """Run a flag, barrier or wait."""
+        raise NotImplementedError
+
+    def operation(self, realize: BlockRealize, own: Mapping[Var, Range], *, is_alone: bool) -> None:
+        """Run the block of an operation, whose loops are `own`; alone if they run once."""
+        raise NotImplementedError
+
+    def is_moved(self, loop: For) -> bool:
+        """Whether the compiler moves the statements of a loop, and adds flags and waits."""
+        return any(key == STAGES for key, _ in loop.annotations)
+
+    def left(self) -> Iterable[Stmt]:
+        """Return the flags that were set and not awaited."""
+        return ()
+
+    def is_sure(self, race: Race) -> bool:
+        """Whether nothing else may order two accesses."""
+        raise NotImplementedError
+
+    def traced(self, body: Stmt) -> Traced:
+        """Return what a run of a body shows. Raises UntraceableError."""
+        self.statement(body)
+        races, others = ([r for r in self.races if self.is_sure(r) is sure] for sure in (True, False))
+        left, is_whole = tuple(dict.fromkeys(self.left())), self.blocks == _blocks(body)
+        return Traced(tuple(races), tuple(others), tuple(self.unset), left, is_whole, frozenset(self.pairs))
+
     def statement(self, stmt: Stmt) -> None:
         self.events += 1
         if self.events > MOST_EVENTS:
@@ -107,14 +120,14 @@ class _Run(Run):
         call = sync_of(stmt)
         if call is not None:
             if stmt not in self.without:
-                self._sync(stmt, call)
+                self.sync(stmt, call)
             return
         match stmt:
             case SeqStmt(seq=seq):
                 for part in seq:
                     self.statement(part)
-            case For(annotations=notes) if any(key == "num_stages" for key, _ in notes):
-                raise UntraceableError  # the compiler moves the statements of the loop and adds flags
+            case For() if self.is_moved(stmt):
+                raise UntraceableError
             case For() if _is_operation(stmt):
                 self._operation(stmt)
             case For(loop_var=var, body=body):
@@ -134,99 +147,48 @@ class _Run(Run):
             case _:
                 raise UntraceableError
 
-    # --- flags
+    # --- clocks
 
-    def _sync(self, stmt: Stmt, call: Call) -> None:
-        kind, number, pipes, side = kind_of(call), number_of(call), names_of(call), side_of_sync(call)
-        match kind:
-            case "set_flag" | "wait_flag" if len(pipes) == 2:
-                side = side_of(pipes) if side == BOTH_SIDES else side
-                key = (f"{side} {pipes[0]} {pipes[1]}", self.value(number))
-                if kind == "set_flag":
-                    self._set(key, f"{side} {pipes[0]}", stmt)
-                else:
-                    self._wait(key, waiting(side, pipes[1]), stmt)
-            case "barrier" if not pipes:
-                for core in (0, 1) if side == BOTH_SIDES else (side,):
-                    self._join([f"{core} {pipe}" for pipe in PIPES[core]])
-            case "pipe":
-                for core in (0, 1) if side == BOTH_SIDES else (side,):
-                    self._finish(f"{core} {pipes[0]}")
-            case "set" if side != BOTH_SIDES:
-                unit = f"{side} {pipes[0]}" if pipes else ""
-                self._set((f"cross {side}", self.value(number)), unit if unit in self.clocks else f"{side} S", stmt)
-            case "wait" if side != BOTH_SIDES:
-                units = [f"{side} {pipe}" for pipe in PIPES[side]]
-                self._wait((f"cross {1 - side}", self.value(number)), units, stmt)
-            case _:
-                pass
-
-    def _set(self, key: tuple[str, int], unit: str, stmt: Stmt) -> None:
-        self._finish(unit, kept := dict(self.clocks[unit]))
-        self.flags.setdefault(key, deque()).append((kept, stmt))
-
-    def _wait(self, key: tuple[str, int], units: Sequence[str], stmt: Stmt) -> None:
-        queue = self.flags.get(key)
-        if not queue:
-            self.unset[stmt] = None
-            return
-        kept, setting = queue.popleft()
-        self.pairs.add((setting, stmt))
-        for unit in units:
-            _merge(self.clocks[unit], kept)
-
-    def _finish(self, unit: str, clocks: dict[str, int] | None = None) -> None:
+    def finish(self, unit: str, clocks: dict[str, int] | None = None) -> None:
         """Record in clocks, those of a pipe itself, that all its instructions have ended."""
         if unit in self.times:
-            _merge(self.clocks[unit] if clocks is None else clocks, {unit: self.times[unit]})
+            merge_clocks(self.clocks[unit] if clocks is None else clocks, {unit: self.times[unit]})
 
-    def _join(self, units: Sequence[str]) -> None:
+    def join(self, units: Sequence[str]) -> None:
         whole: dict[str, int] = {}
         for unit in units:
-            self._finish(unit, whole)
-            _merge(whole, self.clocks[unit])
+            self.finish(unit, whole)
+            merge_clocks(whole, self.clocks[unit])
         for unit in units:
-            _merge(self.clocks[unit], whole)
+            merge_clocks(self.clocks[unit], whole)
 
     # --- accesses
 
     def _operation(self, stmt: Stmt) -> None:
-        """Run the block of an operation on its pipes."""
-        own: dict[Var, Range] = {}
-        is_alone = True
+        loops: list[For] = []
         while isinstance(stmt, For):
-            own[stmt.loop_var] = Range(stmt.min, stmt.extent)
-            is_alone = is_alone and (stmt.thread_tag is not None or build.is_const(stmt.extent, 1))
+            loops.append(stmt)
             stmt = stmt.body
         assert isinstance(stmt, BlockRealize)
         self.blocks.add(stmt)
-        units: tuple[str, ...] = pipes_of(stmt)
-        if is_alone and units == ("1 V",):
-            units = ("1 S",)  # an element that is set by itself
-        is_product = loads_itself(stmt)
-        self._pass(INNER[0] if is_product else ())
-        if is_product:
-            self._join(units)
-        for unit in units:
-            self.times[unit] += 1
-        values = dict(zip((iv.var for iv in stmt.block.iter_vars), stmt.iter_values, strict=True))
-        for region, kind in _regions(stmt.block):
-            if region.buffer.scope.startswith("local"):
-                continue
-            self.far |= {region.buffer.name} if region.buffer.scope == "global" else set()
-            box = self._box(region, values, own)
-            unit = units[0] if region.buffer.scope == L1 else units[-1]
-            self._access(region.buffer, _Access(box, unit, self.times[unit], stmt.block.name), kind)
-        for unit in units:
-            if unit not in UNORDERED:
-                self._finish(unit)
-        self._pass(INNER[1] if is_product else ())
+        is_alone = all(loop.thread_tag is not None or build.is_const(loop.extent, 1) for loop in loops)
+        self.operation(stmt, {loop.loop_var: self.range_of(loop, stmt) for loop in loops}, is_alone=is_alone)
 
-    def _pass(self, flags: Sequence[tuple[str, str]]) -> None:
-        """Let pipes of the cube core go on after others."""
-        for source, target in flags:
-            self._finish(f"0 {source}", self.clocks[f"0 {target}"])
-            _merge(self.clocks[f"0 {target}"], self.clocks[f"0 {source}"])
+    def range_of(self, loop: For, realize: BlockRealize) -> Range:
+        """Return the values of a loop around a block."""
+        return Range(loop.min, loop.extent)
+
+    def accesses(
+        self, realize: BlockRealize, own: Mapping[Var, Range], unit_of: Callable[[Buffer], str | None]
+    ) -> None:
+        """Record what a block reads and writes, each buffer by the unit that accesses it."""
+        values = dict(zip((iv.var for iv in realize.block.iter_vars), realize.iter_values, strict=True))
+        for region, kind in _regions(realize.block):
+            unit = unit_of(region.buffer)
+            if unit is not None:
+                self.far |= {region.buffer.name} if region.buffer.scope == "global" else set()
+                box = self._box(region, values, own)
+                self._access(region.buffer, _Access(box, unit, self.times[unit], realize.block.name), kind)
 
     def _box(
         self, region: BufferRegion, values: Mapping[Var, Expr], own: Mapping[Var, Range]
@@ -245,12 +207,6 @@ class _Run(Run):
         if expr not in self.moved:
             self.moved[expr] = substitute(expr, values)
         return self.moved[expr]
-
-    def is_sure(self, race: Race) -> bool:
-        """Whether nothing else may order two accesses: the compiler adds a barrier beside some of the scalar unit, and cores that exchange
-        data in global memory wait for each other."""
-        is_plain = race.pipes[0] != race.pipes[1] and not any(pipe.endswith(" S") for pipe in race.pipes)
-        return is_plain and race.buffer not in self.far
 
     def _access(self, buffer: Buffer, access: _Access, kind: str) -> None:
         writes, reads = self.written.setdefault(buffer, []), self.read.setdefault(buffer, [])
@@ -289,7 +245,7 @@ def _is_operation(loop: For) -> bool:
     return isinstance(inner, BlockRealize)
 
 
-def _merge(clocks: dict[str, int], others: Mapping[str, int]) -> None:
+def merge_clocks(clocks: dict[str, int], others: Mapping[str, int]) -> None:
     for unit, time in others.items():
         if clocks.get(unit, 0) < time:
             clocks[unit] = time
@@ -303,4 +259,4 @@ def _inside(first: tuple[tuple[int, int], ...], second: tuple[tuple[int, int], .
     return all(b[0] <= a[0] and a[1] <= b[1] for a, b in zip(first, second, strict=True))
 
 
-__all__ = ["Race", "Traced", "UntraceableError", "traced"]
+__all__ = ["Race", "Trace", "Traced", "merge_clocks"]

@@ -18,7 +18,6 @@ from ...ir import (
     IntImm,
     IRModule,
     PrimFunc,
-    Stmt,
     Var,
     walk,
 )
@@ -34,6 +33,7 @@ from ..subset.values import Module, TypeVariable, frozen, reachable
 from ..syntax import collection_paused
 from ..tilelang.functions import MAKING, EagerKernel, TileFunctionReader
 from ..tilelang.statements import TileReader
+from ..tilelang.sync.statement import Synchronised
 from .blocks import read_annotations
 from .dialect import ScriptDialect
 from .expressions import ExpressionReader
@@ -48,13 +48,13 @@ _NAMESPACES = {"ir": "I", "tir": "T", "tirx": "T", "ty": "T"}
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
-    """A program with the places of its nodes in the text, and notes of the reader. `synchronised` are the bodies of kernels for AI cores in
-    one order, with their flags and barriers as statements."""
+    """A program with the places of its nodes in the text, and notes of the reader. `synchronised` are the bodies of kernels in one
+    order, with their flags, barriers and waits as statements."""
 
     program: IRModule | PrimFunc
     positions: Positions
     notes: tuple[Note, ...] = ()
-    synchronised: tuple[Stmt, ...] = ()
+    synchronised: tuple[Synchronised, ...] = ()
 
 
 def parse(text: str, filename: str = "") -> Parsed:

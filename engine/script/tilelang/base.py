@@ -18,6 +18,7 @@ from ...ir import (
     Place,
     Range,
     Stmt,
+    StringImm,
     Var,
     build,
     substitute,
@@ -29,7 +30,9 @@ from ..reading.source import Source
 from ..reading.statements.bodies import StatementReader
 from ..subset.scope import Value
 from .blocks import Axis, Lanes, block, guarded, on_lanes, outside, ranges_of, seen_through
-from .expressions import TileExpressions
+from .expressions import Synchroniser, TileExpressions
+from .names import ASYNC, WARP_GROUP
+from .sync.statement import ANY_SIDE, Synchronised
 
 
 class TileBase(StatementReader):
@@ -53,7 +56,11 @@ class TileBase(StatementReader):
         self.tensors: dict[str, Buffer] = {}  # those that an eager kernel declares in its body
         self.outputs: list[Buffer] = []
         self.pending: list[Stmt] = []  # statements that an expression needs before the one that is read
-        self.grouped = 0  # levels of branches of threads that wait for others
+        self.named_groups: list[str] = []  # groups of threads that the text names
+        self.group = ""  # the group whose statements are read
+        self.agent = ""  # what runs the block that is read beside the threads
+        self.barriers: dict[str, tuple[int | None, ...]] = {}  # the arrivals that each barrier expects
+        self.synchronised: list[Synchronised] = []
         self.divergent: set[str] = set()  # names that may differ between threads
         self.lanes: Lanes | None = None  # the threads of the kernel, if code for single threads names them
         self.private: dict[Buffer, Buffer] = {}  # the buffers of each thread, with the buffers of their copies
@@ -71,6 +78,7 @@ class TileBase(StatementReader):
     ) -> Stmt:  # fmt: skip
         """Return the block of an operation in its loops. It runs once, unless it concerns single threads or runs in `each` of them."""
         name = unique_name(hint, self.block_names)
+        notes = (*notes, *self._beside())
         if self.views:
             body, conditions = seen_through(body, self.views), [seen_through(c, self.views) for c in conditions]
         once = self.lanes is None or self.runs_once(body, [*conditions, *self.masks])
@@ -101,7 +109,13 @@ class TileBase(StatementReader):
             numbers = {v: a.var for v, a in zip(self.lanes.vars, axes, strict=bool(axes))}
             regions = [[substitute(r, numbers) for r in side] for side in regions]
         body, masks = _under(body, masks)
-        return block(name, self.loops, axes, body, conditions=masks, regions=(tuple(regions[0]), tuple(regions[1])))
+        sides = tuple(regions[0]), tuple(regions[1])
+        return block(name, self.loops, axes, body, conditions=masks, regions=sides, notes=self._beside())
+
+    def _beside(self) -> Annotations:
+        """Return the annotations of a block with the threads that run it, and what runs it beside them."""
+        given = ((WARP_GROUP, self.group), (ASYNC, self.agent))
+        return tuple((key, StringImm(value)) for key, value in given if value)
 
     def _owned(self, region: BufferRegion) -> BufferRegion:
         """Return a region of the buffer that holds its elements: the whole one that a view shows, and the part of a thread."""
@@ -166,6 +180,29 @@ class TileBase(StatementReader):
         if isinstance(test, Expr) and not isinstance(test, IntImm):
             return [IfThenElse(self.exprs.as_condition(test, condition), make())]
         return [make()] if (test.value if isinstance(test, IntImm) else test) else []
+
+    # --- barriers
+
+    @property
+    def side(self) -> int:
+        """The position of the group of threads that is read."""
+        return self.named_groups.index(self.group) if self.group else ANY_SIDE
+
+    def barrier(self, node: ast.expr | None) -> tuple[str, Expr] | None:
+        """Return a barrier with the number of its part; None for something else."""
+        found = None if node is None else self.exprs.value(node)
+        if not isinstance(found, Synchroniser) or found.barrier is None:
+            return None
+        return found.barrier, IntImm(0) if found.number is None else found.number
+
+    def running_threads(self) -> int:
+        """Return how many threads run the statement that is read."""
+        raise NotImplementedError
+
+    def allocated_barrier(self, name: ast.Name, counts: tuple[int | None, ...]) -> None:
+        own = unique_name(name.id, self.block_names)
+        self.barriers[own] = counts
+        self.exprs.define(name.id, Synchroniser(own), name)
 
     # --- sequences
 

@@ -27,7 +27,7 @@ from ..reading.intrinsics import parameters
 from ..reading.reader import Item, Wrapper, compose
 from ..subset.scope import Value
 from .ascend.memories import ALLOCATIONS
-from .expressions import Barrier, TileExpressions
+from .expressions import Synchroniser, TileExpressions
 from .names import THREADS
 from .persistent import PersistentReader
 from .schedulers import Scheduler
@@ -42,9 +42,7 @@ _SCOPES = {
 """Allocations with their default scopes."""
 _PRIVATE = ("local", "local.var")
 """Scopes of buffers that each thread has for itself."""
-_BARRIERS = (
-    "alloc_barrier",
-    "alloc_cluster_barrier",
+_DESCRIPTORS = (
     "alloc_descriptor",
     "alloc_tcgen05_instr_desc",
     "alloc_wgmma_desc",
@@ -74,8 +72,11 @@ class DeclarationReader(PersistentReader):
                 return self._reducer(target, call)
             if function == "alloc_var":
                 return self._variable(target, call)
-            if function in _BARRIERS:
-                self.exprs.define(target.id, Barrier(), target)
+            if function in _DESCRIPTORS:
+                self.exprs.define(target.id, Synchroniser(), target)
+                return None
+            if function in ("alloc_barrier", "alloc_cluster_barrier"):
+                self._barrier(target, call, has_counts=function == "alloc_barrier")
                 return None
             if function == "PersistentTileScheduler":
                 self.exprs.define(target.id, self.made_scheduler(target, call), target)
@@ -195,13 +196,23 @@ class DeclarationReader(PersistentReader):
         self.exprs.define(name.id, buffer, name)
         return None
 
+    def _barrier(self, name: ast.Name, call: ast.Call, *, has_counts: bool) -> None:
+        """Read `T.alloc_barrier([128, 128])`; of a cluster's barriers, the arrivals of other blocks are not known."""
+        (given,) = parameters(self.exprs, call, ("arrive_count",), 1)
+        assert given is not None
+        value = self.exprs.value(given)
+        found = value if isinstance(value, list | tuple) else (value,)
+        numbers = [n.value if isinstance(n, IntImm) else n for n in found]
+        counts = tuple(n if isinstance(n, int) and has_counts else None for n in numbers)
+        self.allocated_barrier(name, counts)
+
     # --- the printed form
 
     def _declare(self, name: ast.Name, call: ast.Call, function: str) -> Item | None:
         """Read the printed IR's declarations: allocations, parameters, and views of other buffers."""
         scope = next((k.value for k in call.keywords if k.arg == "scope"), None)
         if scope is not None and "barrier" in self.exprs.string(scope):
-            self.exprs.define(name.id, Barrier(), name)
+            self.allocated_barrier(name, tuple[int | None, ...]())
             return None
         if function in ("T.sblock_alloc_buffer", "T.alloc_buffer") and not any(k.arg == "data" for k in call.keywords):
             self.keep(read_buffer(self.exprs, name.id, declaration(self.exprs, call)), name)

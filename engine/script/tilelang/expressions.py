@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+import msgspec
+
 from ...ir import EQ, Buffer, BufferLoad, Call, Expr, IntImm, Var, build
 from ..reading.expressions import ExpressionReader
 from ..reading.intrinsics import INTRINSICS, operands, parameters
@@ -27,10 +29,11 @@ _RUN_VALUES: Mapping[str, str] = {
 """Values that only a run gives, with their types."""
 
 
-class Barrier(Foreign):
-    """A barrier, a list of them, or a descriptor of an instruction: no values are computed from it."""
+class Synchroniser(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A barrier with the number of one of its parts, or a descriptor of an instruction: no values are computed from it."""
 
-    __slots__ = ()
+    barrier: str | None = None
+    number: Expr | None = None
 
 
 class Exchange(Protocol):
@@ -98,7 +101,9 @@ class TileExpressions(ExpressionReader):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         known = self.scope.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        return known if isinstance(known, Barrier) else super()._subscript(node)
+        if isinstance(known, Synchroniser):
+            return known if known.barrier is None else Synchroniser(known.barrier, self.index(node.slice))
+        return super()._subscript(node)
 
     def owner(self, node: ast.expr) -> Value:
         known = self.scope.get(node.id) if isinstance(node, ast.Name) else None

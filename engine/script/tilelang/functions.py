@@ -46,8 +46,8 @@ class TileFunctionReader(FunctionReader):
     def _body(self, node: ast.FunctionDef) -> Stmt:
         body = super()._body(node)
         if not isinstance(body, BlockRealize):
-            return body
-        inside, made = with_own_tiles(body.block.body)
+            return self.reader.leave_groups(body)
+        inside, made = with_own_tiles(self.reader.leave_groups(body.block.body))
         inside, moved = with_tiles_in_branches(inside, self.reader.block_names)
         if inside is body.block.body:
             return body

@@ -9,7 +9,9 @@ from ...ir import dtype as dt
 THREADS = "tl.launch_threads"
 """The annotation of a loop of the grid with the threads of a block along each axis."""
 WARP_GROUP = "tl.warp_group"
-"""The key of the statement of `T.ws`."""
+"""The key of the statement of `T.ws` and of a branch of threads that wait for others, and the annotation of its blocks: "0 to 127"."""
+ASYNC = "tl.async"
+"""The annotation of a block that runs beside the threads that begin it: "copies" or "products"."""
 GEMM = "tl.gemm"
 """The annotation of the block of `T.gemm`: rows, columns, depth, whether each operand is transposed, and the number of the policy."""
 COPY = "tl.copy"
@@ -88,6 +90,7 @@ def own_name(name: str) -> str:
 
 
 __all__ = [
+    "ASYNC",
     "AWAITS",
     "COPY",
     "GEMM",

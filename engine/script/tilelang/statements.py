@@ -21,7 +21,6 @@ from ...ir import (
     ForKind,
     IfThenElse,
     IntImm,
-    NodeAttr,
     SeqStmt,
     Stmt,
     StringImm,
@@ -38,14 +37,16 @@ from ..reading.statements.helpers import in_macro
 from ..reading.statements.loops import header
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .names import LAYOUTS, THREADS, WARP_GROUP
+from .names import LAYOUTS, THREADS
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
+from .sync.barriers import BEGINS, COPIES, READ_BARRIERS, completed
 from .sync.slots import slots_noted
 from .sync.statement import sync_of
+from .sync.warps import has_groups
 from .threads import GRID, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
@@ -56,12 +57,11 @@ _HINTS = (
     "use_swizzle", "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
     "inc_max_nreg", "no_set_max_nreg", "sync_threads", "sync_warp", "device_assert", "print", "import_source", "pdl_sync", "pdl_trigger",
     "annotate_padding", "fence_proxy_async", "annotate_restrict_buffers", "annotate_compile_flags", "annotate_producer_reg_dealloc",
-    "annotate_consumer_reg_alloc", "assume", "ptx_fence_barrier_init", "barrier_init", "mbarrier_wait_parity", "mbarrier_arrive",
-    "mbarrier_expect_tx", "barrier_wait", "barrier_arrive", "wait_wgmma", "warpgroup_arrive", "warpgroup_commit_batch",
-    "warpgroup_wait", "warpgroup_fence_operand", "tcgen05_mma_arrive", "tcgen05_after_thread_sync", "tcgen05_before_thread_sync",
+    "annotate_consumer_reg_alloc", "assume", "ptx_fence_barrier_init", "barrier_init", "mbarrier_expect_tx",
+    "warpgroup_arrive", "warpgroup_commit_batch",
+    "warpgroup_fence_operand", "tcgen05_after_thread_sync", "tcgen05_before_thread_sync",
     "deallocate_tmem", "tma_store_arrive", "tma_store_wait", "create_list_of_mbarrier", "syncthreads", "fence_view_async_shared",
-    "cp_async_barrier_noinc", "printf", "dump_tensor", "ptx_cp_async_barrier_noinc",
-    "ptx_arrive_barrier", "ptx_arrive_cluster_barrier", "ptx_wait_group", "ptx_commit_group", "cluster_sync", "tvm_storage_sync",
+    "printf", "dump_tensor", "cluster_sync", "tvm_storage_sync",
 )  # fmt: skip
 """Statements without an effect on what a kernel computes: placement in caches and registers, layouts, synchronisation, output."""
 
@@ -107,12 +107,7 @@ class TileReader(CoreReader):
         if isinstance(call, ast.Call) and function == "T.Scope":
             return self.core_scope(node, call)
         if isinstance(call, ast.Call) and function == "T.ws":
-            group = self.exprs.carried(call)
-            assert group is not None
-            return self.mark(
-                NodeAttr(group, WARP_GROUP, build.const(0, "int32"), self.nested_body(node.body)),
-                self.source.header(node),
-            )
+            return self.warp_group(node, call)
         return super()._with(node, is_last=is_last)
 
     def _kernel(self, node: ast.With, call: ast.Call, target: ast.expr | None) -> Stmt:
@@ -195,6 +190,10 @@ class TileReader(CoreReader):
             return None
         printed = launched(node.value)
         lost = noted(node.value, "layout_map")
+        arrivals = noted(node.value, "barrier_init")
+        if isinstance(arrivals, ast.Dict):
+            self._arrivals(arrivals)
+            return None
         if printed is not None or lost is not None:
             names = [_owner(key) for key in (lost.keys if isinstance(lost, ast.Dict) else ()) if key is not None]
             self.layouts.update((name.id, "") for name in names if isinstance(name, ast.Name))
@@ -204,12 +203,13 @@ class TileReader(CoreReader):
             found, item = self.core_statement(function, node.value)
             if found:
                 return self.placed(item, self.source.place(node)) if isinstance(item, Stmt) else item
-        if isinstance(node.value, ast.Call) and (function in OPAQUE or uses_two_cores(node.value)):
-            return self.placed(declared(self, node.value, function), self.source.place(node))
-        read = OPERATIONS.get(function)
-        if read is not None and isinstance(node.value, ast.Call):
-            made = read(self, node.value)
+        synchronise = READ_BARRIERS.get(function)
+        if synchronise is not None and isinstance(node.value, ast.Call):
+            made = synchronise(self, node.value)
             return None if made is None else self.placed(made, self.source.place(node))
+        read = OPERATIONS.get(function)
+        if isinstance(node.value, ast.Call) and (read is not None or function in OPAQUE or uses_two_cores(node.value)):
+            return self._operation(node.value, function)
         if function == "annotate_safe_value":
             self._safe_values(node.value)
             return None
@@ -229,6 +229,27 @@ class TileReader(CoreReader):
         if made is not None:
             return self._macro(made, node)
         return super()._expression(node)
+
+    def _arrivals(self, found: ast.Dict) -> None:
+        """Read the printed `{mbar.data: [128, 128]}`: the arrivals that barriers expect."""
+        for key, value in zip(found.keys, found.values, strict=True):
+            barrier = self.barrier(None if key is None else _owner(key))
+            given = self.exprs.value(value)
+            if barrier is not None and isinstance(given, list | tuple):
+                numbers = [n.value if isinstance(n, IntImm) else n for n in given]
+                self.barriers[barrier[0]] = tuple(n if isinstance(n, int) else None for n in numbers)
+
+    def _operation(self, node: ast.Call, function: str) -> Stmt | None:
+        """Read an operation, and that it tells a barrier when it ends."""
+        told = completed(self, node)
+        self.agent = BEGINS.get(function, COPIES if told is not None and function == "copy" else "")
+        if function in OPAQUE or uses_two_cores(node):
+            made: Stmt | None = declared(self, node, function)
+        else:
+            made = OPERATIONS[function](self, node)
+        self.agent = ""
+        parts = [part for part in (made, told) if part is not None]
+        return self.placed(build.seq(parts), self.source.place(node)) if parts else None
 
     def _is_output(self, node: ast.expr) -> bool:
         """Whether a call prints, or marks a place for a profiler."""
@@ -393,7 +414,10 @@ class TileReader(CoreReader):
     def _pipelined(self, loop: For, parts: Sequence[Stmt]) -> For:
         """Return a pipelined loop with the stages and orders that TileLang chooses, or that the text gives."""
         notes = dict(loop.annotations)
-        groups = [_several(part) for part in parts if sync_of(part) is None]
+        if has_groups(loop):
+            return loop  # its text has the slots and waits
+        several = [[stmt for stmt in _several(part) if sync_of(stmt) is None] for part in parts]
+        groups = [group for group in several if group]
         depth = notes.get(STAGES)
         found = None
         if "tl_pipeline_stage" in notes and "tl_pipeline_order" in notes:

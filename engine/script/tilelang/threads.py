@@ -1,7 +1,7 @@
 """Code for single threads: branches that some threads take, loops that are longer in some, and values that threads exchange.
 
 Statements run one after the other, each in all threads. That is one of the orders that TileLang allows as long as no thread waits for
-another one inside of a branch; such a branch is only read (`WARP_GROUP`).
+another one inside of a branch; groups of threads that do are brought into one order (`sync.warps`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ...ir import (
     BufferStore,
     Expr,
     For,
-    IfThenElse,
     IntImm,
     Node,
     NodeAttr,
@@ -41,10 +40,15 @@ from .base import TileBase
 from .blocks import Axis, Lanes, axis
 from .divergence import code_of, divergent_names, names_threads, updates_in_each
 from .names import WARP_GROUP
+from .sync.merge import UnknownOrderError
+from .sync.statement import Synchronised, syncs_in
+from .sync.warps import SOME, WarpOrder, WarpTokens, has_groups, threads_in
 
 WARP = 32
+WARP_GROUP_THREADS = 128
 GRID = ("x", "y", "z")
-"""The key of the attribute around statements of some threads that wait for others."""
+UNORDERED = "tl.thread_order"
+"""The attribute around statements of groups of warps whose order is not known, with the reason."""
 _FEW = 4
 """The largest number of units whose values are compared one by one."""
 _WAITS = ("barrier_wait", "mbarrier_wait_parity", "mbarrier_wait", "mbarrier_try_wait", "wait_barrier")
@@ -53,16 +57,22 @@ _WAITS = ("barrier_wait", "mbarrier_wait_parity", "mbarrier_wait", "mbarrier_try
 class ThreadReader(TileBase):
     """Reads what single threads do."""
 
+    def begin_function(self) -> None:
+        super().begin_function()
+        self.threads_in_block = 128
+        self.running: dict[tuple[Expr, ...], list[int]] = {}  # the threads for which conditions hold
+
     # --- the threads of a kernel
 
     def units_of(self, body: Sequence[ast.stmt], counts: Annotations) -> Lanes | None:
         """Return the threads of a kernel if its code asks for their numbers."""
         functions = code_of(body, self.exprs.scope)
+        given = counts[0][1] if counts else ()
+        extents = [e for e in given if isinstance(e, Expr)] if isinstance(given, tuple) else []
+        self.threads_in_block = prod(build.int_value(e) or 1 for e in extents) if extents else 128
         if not names_threads([*body, *functions]) and not updates_in_each([*body, *functions]):
             return None
         self.divergent = divergent_names(body, functions.values())
-        given = counts[0][1] if counts else ()
-        extents = [e for e in given if isinstance(e, Expr)] if isinstance(given, tuple) else []
         extents = [*extents, IntImm(1), IntImm(1)][:3] if extents else [IntImm(128), IntImm(1), IntImm(1)]
         variables = [Var(f"t{name}", "int32") for name in GRID]
         kept = [n for n, extent in enumerate(extents) if n == 0 or not build.is_const(extent, 1)]
@@ -101,21 +111,81 @@ class ThreadReader(TileBase):
 
     def _group(self, node: ast.If, condition: Expr) -> Stmt:
         """Read the branches of groups of threads that wait for each other."""
-        self.grouped += 1
-        otherwise = self.nested_body(node.orelse) if node.orelse else None
-        branch = IfThenElse(build.TRUE, self.nested_body(node.body), otherwise)
-        self.grouped -= 1
-        group = StringImm(self._shown_group(condition))
-        return self.mark(NodeAttr(group, WARP_GROUP, build.const(0, "int32"), branch), self.source.header(node))
+        found: list[Stmt] = []
+        for mask, body in ((condition, node.body), (build.logical_not(condition), node.orelse)):
+            self.masks.append(mask)
+            if len(body) == 1 and isinstance(body[0], ast.If):
+                made = self.same_scope(body)  # elif
+                found += [] if made is None else [made]
+            elif body:
+                found.append(self.in_group(self._shown_group(), body, self.source.header(node)))
+            self.masks.pop()
+        return build.seq(found)
 
-    def _shown_group(self, condition: Expr) -> str:
-        """Return the numbers of the threads that take a branch, "128 to 255"; "some" if they are not known."""
-        if self.lanes is None or not {*free_vars(condition)} <= {*self.lanes.vars}:
-            return "some"
-        found = [n for n, at in enumerate(self._numbers()) if self._hold([condition], at)]
+    def in_group(self, group: str, body: list[ast.stmt], place: Place) -> Stmt:
+        """Read the statements of a group of threads."""
+        if self.group:
+            return self.nested_body(body)
+        self.named_groups += [group] if group not in self.named_groups else []
+        self.group = group
+        made = NodeAttr(StringImm(group), WARP_GROUP, build.const(0, "int32"), self.nested_body(body))
+        self.group = ""
+        return self.mark(made, place)
+
+    def warp_group(self, node: ast.With, call: ast.Call) -> Stmt:
+        """Read `with T.ws(1):`, a group of four warps."""
+        numbers = [self.exprs.constant_int(argument) for argument in call.args]
+        first, last = min(numbers) * WARP_GROUP_THREADS, (max(numbers) + 1) * WARP_GROUP_THREADS - 1
+        masks: list[Expr] = []
+        if self.lanes is not None and len(self.lanes.vars) == 1:
+            (thread,) = self.lanes.vars
+            low, high = (build.const(n, thread.dtype) for n in (first, last))
+            masks = [build.ge(thread, low), build.le(thread, high)]
+        self.masks += masks
+        made = self.in_group(f"{first} to {last}", node.body, self.source.header(node))
+        self.masks = self.masks[: len(self.masks) - len(masks)]
+        return made
+
+    def _shown_group(self) -> str:
+        """Return the numbers of the threads that run a statement, "128 to 255"; "some" if they are not known."""
+        found = self._running()
         if not found or found[-1] - found[0] >= len(found):
-            return "some"
+            return SOME
         return f"{found[0]} to {found[-1]}"
+
+    def _running(self) -> list[int]:
+        """Return the numbers of the threads that have all masks, as far as these are conditions on the numbers alone."""
+        assert self.lanes is not None
+        parts = [p for mask in self.masks for p in _conjuncts(mask) if self.differs(p)]
+        if any(
+            not {*free_vars(p)} <= {*self.lanes.vars} or any(isinstance(n, BufferLoad) for n in walk(p)) for p in parts
+        ):
+            return []
+        key = tuple(parts)
+        if key not in self.running:
+            self.running[key] = [n for n, at in enumerate(self._numbers()) if self._hold(parts, at)]
+        return self.running[key]
+
+    def running_threads(self) -> int:
+        if self.lanes is not None:
+            return len(self._running())
+        return (threads_in(self.group) if self.group else None) or self.threads_in_block
+
+    def leave_groups(self, body: Stmt) -> Stmt:
+        """Return the statements of a kernel in one order, without barriers and waits, which become annotations of the blocks beside them;
+        statements of groups of warps are only to be read if their order is not known."""
+        is_grouped = has_groups(body)
+        if not is_grouped and not syncs_in(body):
+            return body
+        unknown = ""
+        try:
+            body = WarpOrder(self.positions, self.named_groups, self.barriers).order(body)
+        except UnknownOrderError as error:
+            unknown = str(error) if is_grouped else ""
+        if not unknown:
+            self.synchronised.append(Synchronised(body, self.barriers, tuple(self.named_groups)))
+        noted = WarpTokens(body, self.named_groups).noted(body, self.positions)
+        return NodeAttr(StringImm(unknown), UNORDERED, build.const(0, "int32"), noted) if unknown else noted
 
     def groups(self, masks: Sequence[Expr]) -> list[Expr] | None:
         """Return the conditions under which some thread has all masks, for a statement that runs once; None if that is not known."""
@@ -129,7 +199,7 @@ class ThreadReader(TileBase):
                 of_threads.append(part)
             else:
                 return None
-        if of_threads and not any(self._hold(of_threads, at) for at in self._numbers()):
+        if of_threads and not self._running():
             return [build.FALSE]
         return kept
 
@@ -146,7 +216,7 @@ class ThreadReader(TileBase):
 
     def _while(self, node: ast.While) -> Stmt:
         condition = self.exprs.condition(node.test)
-        if not self.grouped and (self.differs(condition) or self.pending):
+        if not self.group and (self.differs(condition) or self.pending):
             raise self.source.error(node.test, "unsupported", "a while loop whose end differs between threads is not supported",
                                     expected="a condition that is the same in all threads")  # fmt: skip
         return self.mark(While(condition, self.nested_body(node.body)), self.source.header(node))

@@ -1,11 +1,11 @@
-"""Lints of the flags and barriers of kernels for AI cores: each finds its problem, says nothing of right kernels, and its fix holds."""
+"""Lints of flags, barriers and waits: each finds its problem, says nothing of right kernels, and its fix holds."""
 
 from __future__ import annotations
 
 from support.tile_kernels import KERNELS
 
 from tilewright.engine.adopt import kernel_text, read_statements
-from tilewright.engine.hwsim import load_machine
+from tilewright.engine.hwsim import Machine, load_machine
 from tilewright.engine.lint import Fix, LintFinding, lint
 from tilewright.engine.schedule import Schedule
 
@@ -39,9 +39,16 @@ main = scaled(512, 256)
 WAIT = '                        T.wait_flag("v", "mte2", k % 2)\n'
 
 
-def found(text: str) -> dict[str, LintFinding]:
-    findings = lint(Schedule(read_statements(text).func), CORE, kernel=kernel_text(text))
+def found(text: str, machine: Machine = CORE) -> dict[str, LintFinding]:
+    findings = lint(Schedule(read_statements(text).func), machine, kernel=kernel_text(text))
     return {f.code: f for f in findings if f.code in CODES}
+
+
+def groups_of_warps(call: str) -> dict[str, LintFinding]:
+    """Return the findings about a kernel of two or three groups of warps."""
+    head, *kernels = (KERNELS / "threads.py").read_text().split("@tilelang.jit")
+    own = next(text for text in kernels if f"def {call.partition('.')[0]}(" in text)
+    return found(f"{head}@tilelang.jit{own}\n\nmain = {call}\n", load_machine("sm90"))
 
 
 def lines(fix: Fix) -> tuple[str, ...]:
@@ -100,3 +107,30 @@ def test_barriers_become_flags_or_go() -> None:
 
 def test_paths_that_do_not_run_for_these_sizes_are_not_judged() -> None:
     assert found(BARRIERS.replace("scaled(512, 256)", "scaled(16, 256)")) == {}
+
+
+def test_barriers_that_order_what_is_needed_are_right() -> None:
+    assert groups_of_warps("gemm.compile(M=128, N=64, K=256, stages=3)") == {}
+    assert groups_of_warps("branches.compile(M=96, N=32)") == {}
+
+
+def test_a_product_that_does_not_wait_for_its_copies() -> None:
+    problem = groups_of_warps("gemm.compile(M=128, N=64, K=256, waits=False)")["missing-wait"]
+    assert problem.message == (
+        "gemm (line 29) reads B_shared before B_shared_copy (line 24) has filled it: "
+        "nothing orders copies of threads 128 to 255 and threads 0 to 127"
+    )
+
+
+def test_a_copy_into_a_slot_that_is_still_read() -> None:
+    problem = groups_of_warps("gemm.compile(M=128, N=64, K=256, frees=False)")["missing-wait"]
+    assert problem.message.startswith(
+        "B_shared_copy (line 24) overwrites B_shared before gemm (line 29) is done with it"
+    )
+
+
+def test_a_wait_for_the_wrong_phase() -> None:
+    assert (
+        "reads high before high_copy"
+        in groups_of_warps("branches.compile(M=96, N=32, later=1)")["missing-wait"].message
+    )

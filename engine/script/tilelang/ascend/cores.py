@@ -27,7 +27,7 @@ from ..blocks import Lanes
 from ..declarations import DeclarationReader
 from ..sync.merge import UnknownOrderError
 from ..sync.notes import Noted
-from ..sync.statement import sync, sync_of
+from ..sync.statement import Synchronised, sync, sync_of
 from ..sync.tokens import Tokens
 from .addresses import overwritten
 from .flags import BOTH_SIDES, CUBE_SIDE, VECTOR_SIDE, inner_flags, pipes_of, synchronised
@@ -55,7 +55,6 @@ class CoreReader(DeclarationReader):
         self.scopes: dict[str, str] = {}  # memories of buffers by name that follow from their use
         self.has_cube = False
         self.core_side = BOTH_SIDES  # the core of the scope that is read
-        self.synchronised: list[Stmt] = []  # kernels in one order, with their flags
         self.addresses: dict[Buffer, int] = {}  # those that the text gives to buffers, in bytes
         self.unordered = ""  # why the order of statements is not known
 
@@ -88,8 +87,9 @@ class CoreReader(DeclarationReader):
             )
         if not self.unordered:
             try:
-                self.synchronised.append(order.order(body))
-                return self._noted(self.synchronised[-1])
+                found = order.order(body)
+                self.synchronised.append(Synchronised(found))
+                return self._noted(found)
             except UnknownOrderError as error:
                 self.unordered = str(error)
         return NodeAttr(StringImm(self.unordered), ORDER, build.const(0, "int32"), self._noted(body))

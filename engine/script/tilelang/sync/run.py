@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from ....arith import bounds, simplify
-from ....ir import Expr, For, IntImm, Range, Var, build, free_vars, substitute
+from ....ir import Call, Expr, For, IntImm, Node, Range, Var, build, free_vars, rewrite, substitute
+from ...reading.operators import bitwise
 
 FIRST = 3
+BIT_OPERATIONS = ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
 
 
 class UntraceableError(Exception):
@@ -26,6 +28,9 @@ class Run:
         self.used: dict[Expr, tuple[Var, ...]] = {}
 
     def iterations(self, loop: For) -> Iterator[int]:
+        if loop.thread_tag is not None:
+            yield 0  # the first block of a grid
+            return
         low, extent = self.value(loop.min), self.value(loop.extent)
         yield from range(low, low + min(extent, FIRST))
         if extent > FIRST:
@@ -38,7 +43,8 @@ class Run:
         return found[0]
 
     def holds(self, condition: Expr) -> bool:
-        found = simplify(substitute(condition, {v: build.const(n, v.dtype) for v, n in self.at.items()}))
+        numbers = {v: build.const(n, v.dtype) for v, n in self.at.items()}
+        found = simplify(rewrite(substitute(condition, numbers), _folded))
         if not isinstance(found, IntImm):
             raise UntraceableError
         return bool(found.value)
@@ -54,10 +60,19 @@ class Run:
             return None
         key = (expr, tuple(self.at[v] for v in used))
         if key not in self.known:
-            fixed = simplify(substitute(expr, {v: build.const(self.at[v], v.dtype) for v in used}), own or {})
+            numbers = {v: build.const(self.at[v], v.dtype) for v in used}
+            fixed = simplify(rewrite(substitute(expr, numbers), _folded), own or {})
             found = bounds(fixed, own or {})
             self.known[key] = None if found.low is None or found.high is None else (found.low, found.high)
         return self.known[key]
+
+
+def _folded(node: Node) -> Node:
+    """Return the value of a bit operation on numbers."""
+    if isinstance(node, Call) and node.op in BIT_OPERATIONS:
+        args = [simplify(argument) for argument in node.args]
+        return bitwise(node.op, *args) if all(isinstance(a, IntImm) for a in args) else node
+    return node
 
 
 __all__ = ["FIRST", "Run", "UntraceableError"]

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from ....ir import Call, Evaluate, Expr, IntImm, Stmt, StringImm, build, walk
+
+
+class Synchronised(msgspec.Struct, frozen=True, eq=False):
+    """The body of a kernel in one order, with its flags, barriers and waits as statements. For a kernel of a GPU the arrivals that each
+    barrier expects, and the groups of warps of its text."""
+
+    body: Stmt
+    barriers: Mapping[str, tuple[int | None, ...]] | None = None
+    groups: tuple[str, ...] = ()
+
 
 SYNC = "tl.sync"
 ANY_SIDE = -1
@@ -75,6 +87,7 @@ def syncs_in(stmt: Stmt) -> list[Call]:
 __all__ = [
     "ANY_SIDE",
     "SYNC",
+    "Synchronised",
     "kind_of",
     "names_of",
     "number_of",

@@ -24,9 +24,7 @@ def test_operation_declares_its_regions() -> None:
     assert [region.buffer.name for region in block.writes] == ["c"]
 
 
-@pytest.mark.parametrize(
-    ("function", "given"), [("sparse", {"num_sms": 2}), ("waiting", {}), ("retyped", {}), ("rounded", {})]
-)
+@pytest.mark.parametrize(("function", "given"), [("sparse", {"num_sms": 2}), ("retyped", {}), ("rounded", {})])
 def test_program_without_a_meaning_is_not_run(function: str, given: dict[str, int]) -> None:
     program = kernel("opaque", function, **given)
     with pytest.raises(TilewrightError) as caught:

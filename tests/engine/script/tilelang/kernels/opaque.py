@@ -24,28 +24,6 @@ def sparse(A, E, B):
 
 
 @tilelang.jit
-def waiting(A):
-    A: T.Tensor((4, 64), T.float32)
-    B = T.empty((4, 64), T.float32)
-    with T.Kernel(1, threads=256):
-        tx = T.get_thread_binding()
-        part = T.alloc_shared((64,), T.float32)
-        full = T.alloc_barrier(128)
-        empty = T.alloc_barrier(128)
-        if tx < 128:
-            for k in T.serial(4):
-                T.barrier_wait(empty[0], (k + 1) % 2)
-                T.copy(A[k, :], part)
-                T.barrier_arrive(full)
-        else:
-            for k in T.serial(4):
-                T.barrier_wait(full, k % 2)
-                T.copy(part, B[k, :])
-                T.barrier_arrive(empty)
-    return B
-
-
-@tilelang.jit
 def retyped(A):
     A: T.Tensor((64,), T.float32)
     B = T.empty((64,), T.uint32)

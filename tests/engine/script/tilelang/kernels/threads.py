@@ -27,3 +27,77 @@ def product(A, B, rows=8, depth=16):
         if tk == 0:
             C[bn * rows + tn] = sums[tn]
     return C
+
+
+@tilelang.jit
+def gemm(A, B, block_M=64, block_N=64, block_K=32, stages=2, waits=True, frees=True):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float16)
+    with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=256) as (bx, by):
+        A_shared = T.alloc_shared((stages, block_M, block_K), T.float16)
+        B_shared = T.alloc_shared((stages, block_K, block_N), T.float16)
+        C_local = T.alloc_fragment((block_M, block_N), T.float32)
+        full = T.alloc_barrier([128] * stages)
+        free = T.alloc_barrier([128] * stages)
+        with T.ws(0):
+            T.clear(C_local)
+        for k in range(T.ceildiv(K, block_K)):
+            with T.ws(1):
+                if frees:
+                    T.mbarrier_wait_parity(free[k % stages], ((k // stages) & 1) ^ 1)
+                T.tma_copy(A[by * block_M, k * block_K], A_shared[k % stages, :, :], barrier=full[k % stages])
+                T.tma_copy(B[k * block_K, bx * block_N], B_shared[k % stages, :, :], barrier=full[k % stages])
+                T.mbarrier_arrive(full[k % stages])
+            with T.ws(0):
+                if waits:
+                    T.mbarrier_wait_parity(full[k % stages], (k // stages) & 1)
+                T.gemm(A_shared[k % stages, :, :], B_shared[k % stages, :, :], C_local)
+                T.mbarrier_arrive(free[k % stages])
+        with T.ws(0):
+            T.copy(C_local, C[by * block_M, bx * block_N])
+    return C
+
+
+@tilelang.jit
+def branches(X, rows=16, stages=2, later=0, count=128):
+    """Three groups of threads: one copies, two compute a half of the columns each, and the second one needs what the first one found."""
+    M, N = T.const("M, N")
+    X: T.Tensor((M, N), T.float32)
+    Y = T.empty((M, N), T.float32)
+    with T.Kernel(1, threads=384) as bx:
+        x = T.alloc_shared((stages, rows, N), T.float32)
+        high = T.alloc_shared((rows,), T.float32)
+        part = T.alloc_fragment((rows, N), T.float32)
+        most = T.alloc_fragment((rows,), T.float32)
+        full = T.alloc_barrier([128] * stages)
+        free = T.alloc_barrier([256] * stages)
+        found = T.alloc_barrier(count)
+        used = T.alloc_barrier(128)
+        tx = T.get_thread_binding()
+        if tx < 128:
+            for k in T.serial(M // rows):
+                T.barrier_wait(full[k % stages], (k // stages) & 1)
+                T.copy(x[k % stages, :, :], part)
+                T.reduce_max(part, most, dim=1)
+                T.barrier_wait(used, (k & 1) ^ 1)
+                T.copy(most, high)
+                T.barrier_arrive(found)
+                for i, j in T.Parallel(rows, N // 2):
+                    Y[k * rows + i, j] = x[k % stages, i, j] - most[i]
+                T.barrier_arrive(free[k % stages])
+        elif tx < 256:
+            for k in T.serial(M // rows):
+                T.barrier_wait(found, (k + later) & 1)
+                T.barrier_wait(full[k % stages], (k // stages) & 1)
+                for i, j in T.Parallel(rows, N // 2):
+                    Y[k * rows + i, N // 2 + j] = x[k % stages, i, N // 2 + j] - high[i]
+                T.barrier_arrive(used)
+                T.barrier_arrive(free[k % stages])
+        else:
+            for k in T.serial(M // rows):
+                T.barrier_wait(free[k % stages], ((k // stages) & 1) ^ 1)
+                T.tma_copy(X[k * rows, 0], x[k % stages, :, :], barrier=full[k % stages])
+                T.barrier_arrive(full[k % stages])
+    return Y
