@@ -5,8 +5,8 @@
 # memory, and each side waits for flags of the other. The two scopes of the text run here in the order that these flags allow. The timeline shows
 # both sides idle in turn, and the traffic shows the round trips of `scores_gm`, `weights_gm` and `update_gm`.
 #
-# Move the copy of `V` above the first product: it no longer waits behind the copy of the weights. Then change `block_N` in the last line of
-# the workload to 128 or 256: larger tiles have fewer drains and flags.
+# A wait for the other core stops all pipes of a core, so the copy of `V` stands behind the wait for the weights, which it does not need: write it
+# above `T.wait_cross_flag(1)`. Then change `block_N` in the last line of the workload to 128 or 256: larger tiles have fewer drains and flags.
 
 # %% machine
 import tilewright

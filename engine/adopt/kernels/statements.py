@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -59,15 +59,17 @@ _ORDERED = ("sync", "barrier", "fence", "wait", "arrive", "flag", "print", "comm
 
 
 class Effects(msgspec.Struct, frozen=True, eq=False):
-    """The buffers that a statement reads and writes, by name, and those that it only overwrites."""
+    """The buffers that a statement reads and writes, by name. One that `exchanges` data with another core through global memory keeps its
+    order with the others that do."""
 
     reads: frozenset[str]
     writes: frozenset[str]
+    exchanges: frozenset[str] = frozenset()
 
     def meets(self, other: Effects) -> str:
         """Return a buffer because of which two statements must keep their order; "" if there is none."""
         both = (self.writes & (other.reads | other.writes)) | (self.reads & other.writes)
-        return min(both, default="")
+        return min(both or (self.exchanges if other.exchanges else ()), default="")
 
 
 class KernelStatements:
@@ -140,13 +142,23 @@ class KernelStatements:
                     stmt = self._at.get((place.line, place.column))
                     if stmt is not None:
                         found.setdefault(stmt, []).append(node)
-        return {stmt: _effects(nodes) for stmt, nodes in found.items()}
+        effects = {stmt: _effects(nodes) for stmt, nodes in found.items()}
+        exchanged = self._exchanged(effects.values())
+        return {s: replace(e, exchanges=(e.reads | e.writes) & exchanged) for s, e in effects.items()}
+
+    def _exchanged(self, effects: Collection[Effects]) -> frozenset[str]:
+        """Return the parameters of a kernel for AI cores that it writes and reads."""
+        if not any(kernel.barriers is None for kernel in self.parsed.synchronised):
+            return frozenset()
+        reads, writes = {n for e in effects for n in e.reads}, {n for e in effects for n in e.writes}
+        return frozenset(reads & writes & {buffer.name for buffer in self.func.buffers})
 
     def _of(self, stmt: ast.stmt) -> Effects:
         """Return the effects of a statement with those inside it."""
         inside = [self._effects[s] for s in ast.walk(stmt) if isinstance(s, ast.stmt) and s in self._effects]
         reads = {name for effects in inside for name in effects.reads}
-        return Effects(frozenset(reads), frozenset(name for effects in inside for name in effects.writes))
+        exchanged = frozenset(name for effects in inside for name in effects.exchanges)
+        return Effects(frozenset(reads), frozenset(name for effects in inside for name in effects.writes), exchanged)
 
     # --- edits of values
 
