@@ -38,11 +38,12 @@ from ..ir import (
     Var,
     addressed_buffers,
     child_stmts,
+    children,
     rewrite,
     substitute,
     walk,
 )
-from ..lower import PASSES, size_variables
+from ..lower import PASSES, is_fragment, is_shared_over, size_variables
 from .errors import Differs, UndecidedError
 
 PREPARED_BY = ("PlanAndUpdateBufferAllocationLocation", "LowerMatchBuffer")
@@ -86,6 +87,7 @@ class StatementProgram:
         self.scalars = {v: f"p_{n}" for n, v in enumerate(size_variables(func).values())}
         self._spaces = {b: f"P{n}" for n, b in enumerate(func.buffers)}
         self._private: dict[Buffer, tuple[For, ...]] = {}
+        self._threads = _threads_around(func.body)
         self._reads: dict[tuple[str, BufferLoad], isl.Map] = {}
         self.statements: dict[str, Statement] = {}
         for raw in list(self._stores(func.body, _Place())):
@@ -274,10 +276,11 @@ class StatementProgram:
             case _:
                 raise UndecidedError(f"the effect of a {type(stmt).__name__} is unknown")
 
-    # Each iteration of the enclosing loops has a separate buffer.
+    # Each iteration of the enclosing loops has a separate buffer, and so has each thread that does not share the buffer's scope.
     def _allocate(self, buffer: Buffer, place: _Place) -> None:
         self._spaces[buffer] = f"B{len(self._spaces)}"
-        self._private[buffer] = place.loops
+        own = (loop for loop in self._threads.get(buffer, ()) if _has_own(loop, buffer.scope))
+        self._private[buffer] = tuple({loop.loop_var: loop for loop in (*place.loops, *own)}.values())
 
     def _block(self, realize: BlockRealize, place: _Place) -> Iterator[tuple[BufferStore, _Place]]:
         block = realize.block
@@ -392,6 +395,27 @@ def _plain(stmt: Node) -> Node:
         return substitute(node.body, {node.var: node.value}) if isinstance(node, Let) else node
 
     return rewrite(stmt, leave)
+
+
+def _has_own(loop: For, scope: str) -> bool:
+    """Whether each thread of a loop has a buffer of its own; the lanes of a warp hold a fragment together."""
+    assert loop.thread_tag is not None
+    return not is_shared_over(scope, loop) and (loop.thread_tag.startswith("blockIdx") or not is_fragment(scope))
+
+
+def _threads_around(body: Stmt) -> dict[Buffer, list[For]]:
+    """The thread loops around all accesses of each buffer."""
+    found: dict[Buffer, list[For]] = {}
+    pending: list[tuple[Node, tuple[For, ...]]] = [(body, ())]
+    while pending:
+        node, around = pending.pop()
+        if isinstance(node, For) and node.thread_tag is not None:
+            around = (*around, node)
+        if isinstance(node, BufferLoad | BufferStore):
+            known = found.setdefault(node.buffer, [*around])
+            found[node.buffer] = [loop for loop in known if any(loop is other for other in around)]
+        pending += [(child, around) for child in children(node)]
+    return found
 
 
 def identity(points: isl.Set) -> isl.Map:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import Buffer, TilewrightError, Var, build, refusing_faults
 from ...schedule import Schedule
 from ...script import Note, Parsed
@@ -30,8 +32,8 @@ from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
 from .needs import is_config, is_static, missing_values, named_need, parameters_of, values_of
 from .nested import NestedProgram
-from .reaching import reaching
-from .uses import uses_of
+from .reaching import holding, reaching
+from .uses import TENSOR_PARTS, uses_of
 
 
 class _Seeker(ScheduleDialect):
@@ -46,6 +48,9 @@ class _Seeker(ScheduleDialect):
         reader.outside = {name: typed_variable(name, value) for name, value in given.items() if name not in parameters}
         reader.device.given = {**given}
         self.of_axes: set[str] = set()  # unknown variables of functions of axes
+        self.tensors: dict[
+            str, int
+        ] = {}  # sizes that code uses as tensors, with their number of axes, 0 if it is not known
         self.result: Parsed | TilewrightError | None = None
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
@@ -72,6 +77,11 @@ class _Seeker(ScheduleDialect):
             and self.run.functions[-1].node is self.wanted.around[-1]
         ):
             self.scopes.setdefault(self.wanted.node, scope)
+
+    def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
+        if isinstance(owner, Var) and name in TENSOR_PARTS:
+            self.tensors[owner.name] = max(self.tensors.get(owner.name, 0), _axes_of(run.source.owner(node).tree, node))
+        return super().attribute(run, owner, name, node)
 
     def takes(self, run: Evaluator, name: str) -> bool:
         if run.functions and self.has_axes(run):
@@ -190,6 +200,22 @@ class _Caller:
         text = f"{self.wanted.name} is read with {shown}" if shown else f"{self.wanted.name} is not called in the text"
         return Note(text, self.run.source.place(self.wanted.node))
 
+    @property
+    def _failed(self) -> list[ast.Assert]:
+        """The assertions that fail with the values."""
+        return [node for node, why in self.run.passed.items() if isinstance(node, ast.Assert) and why]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The note that names the values, and one for each assertion that fails with them."""
+        source = self.run.source
+        failed = (
+            Note(f"this assertion fails with these values and is passed over: {ast.unparse(node)}", source.place(node))
+            for node in self._failed
+            if source.owner(node) is source
+        )
+        return (self.note, *failed)
+
     def call_around(self) -> None:
         """Call the functions around the definition until they reach it."""
         owner: Class | Unknown | None = None
@@ -211,7 +237,7 @@ class _Caller:
         self.call_around()
         result = self.dialect.result
         if isinstance(result, Parsed):
-            return _of_parsed(result, *self.dialect.reader.notes, self.note)
+            return _of_parsed(result, *self.dialect.reader.notes, *self.notes)
         raise self._not_reached(self.wanted.node) if result is None else result
 
     def eager(self) -> Snippet:
@@ -225,7 +251,7 @@ class _Caller:
             defaults = function_of(self.run, node).defaults
             found = self.dialect.definitions_of(node).read(node, self.run, {**defaults, **self.values})
         assert found is not None
-        return _of_parsed(found, self.note)
+        return _of_parsed(found, *self.notes)
 
     def _not_reached(self, node: ast.AST) -> ParseError:
         needed = [need for need in reaching(self.wanted.around, node, self.wanted.needs) if need.name not in self.given]
@@ -251,11 +277,20 @@ class _Caller:
             value = self._call(self.wanted.node, owner)
             return self._snippet(value)
         except TilewrightError as error:
-            asks = isinstance(error, UnknownValueError) and error.name not in self.given
+            tensors = self.dialect.tensors.keys() & {need.name for need in self.open}
+            asks = isinstance(error, UnknownValueError) and error.name not in self.given and not tensors
             if self.dialect.schedule is not None and not asks:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
-                return snippet_of(self.dialect, None, error, (place,), self.note)
-            sizes = [need for need in self.open if need.kind == "size"]
+                return snippet_of(self.dialect, None, error, (place,), *self.notes)
+            tensors = self.dialect.tensors
+            sizes = [
+                replace(need, kind="tensor", rank=tensors[need.name] or need.rank) if need.name in tensors else need
+                for need in self.open
+                if need.kind == "size"
+            ]
+            if not asks:
+                known = [need for need in self.wanted.needs if need.name not in self.given]
+                sizes += holding(self._failed, known)
             if sizes and not asks:
                 place = self.run.source.place(self.wanted.node)
                 raise missing_values(self.wanted.name, place, sizes, error.refusal.message) from error
@@ -369,14 +404,22 @@ class _Caller:
         made = next((part for part in parts if isinstance(part, BlockSchedule)), dialect.schedule)
         program = next((part for part in parts if isinstance(part, ReadProgram)), None)
         if made is not None:
-            return snippet_of(dialect, None, None, (), self.note)
+            return snippet_of(dialect, None, None, (), *self.notes)
         if program is not None:
-            return Snippet(program.program, Schedule(program.program), {}, (*reader.notes, self.note))
+            return Snippet(program.program, Schedule(program.program), {}, (*reader.notes, *self.notes))
         tensors = tuple(dict.fromkeys(part for part in parts if isinstance(part, Tensor)))
         parameters = _parameters(reader, tensors) if any(isinstance(t.op, Compute) for t in tensors) else None
         result = made_program(reader, parameters)
         found = translate(reader, result)
-        return Snippet(result.func, found.schedule, found.names, (*reader.notes, self.note), found.sources)
+        return Snippet(result.func, found.schedule, found.names, (*reader.notes, *self.notes), found.sources)
+
+
+def _axes_of(tree: ast.AST, shape: ast.Attribute) -> int:
+    """Return the number of names that get the items of a shape, `n, c, h, w = x.shape`; 0 if they are not counted."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Assign) and part.value is shape and isinstance(part.targets[0], ast.Tuple):
+            return len(part.targets[0].elts)
+    return 0
 
 
 def _flat(value: Value) -> Iterator[Value]:

@@ -114,10 +114,13 @@ def title_of(node: Definition | ast.Lambda) -> str:
 
 
 def needs_of(
-    around: Sequence[Definition], node: Definition | ast.Lambda, values_of_call: Callable[[str], Known]
+    around: Sequence[Definition],
+    node: Definition | ast.Lambda,
+    values_of_call: Callable[[str], Known],
+    functions: Mapping[str, ast.FunctionDef],
 ) -> tuple[Need, ...]:
     """Return what a definition in functions and methods needs; `values_of_call` gives the arguments of a call of a function by its
-    name. A function that computes needs its own parameters."""
+    name, `functions` are those of the text. A function that computes needs its own parameters."""
     path = (*around, node)
     wanted = Dependencies.of(around, node)
     found: dict[str, Need] = {}
@@ -134,7 +137,7 @@ def needs_of(
         for argument in parameters_of(inner)[1 if is_bound else 0 :]:
             if argument.arg in declared or is_config(inner, argument.arg):
                 continue
-            needs = [*_of_parameter(argument, given, inner, parts, uses_of(inner))]
+            needs = [*_of_parameter(argument, given, inner, parts, functions)]
             if inner is node or argument.arg in wanted.names or all(need.value for need in needs):
                 found |= {need.name: need for need in needs}
         if is_eager(inner):
@@ -223,7 +226,7 @@ def _of_object(node: ast.ClassDef, method: ast.FunctionDef, wanted: Dependencies
         inside = Dependencies.of_attributes(made, attributes)
         for argument in parameters_of(made)[1:]:
             if argument.arg in inside.names:
-                yield from _of_parameter(argument, defaults_of(made), made, inside.parts, uses_of(made))
+                yield from _of_parameter(argument, defaults_of(made), made, inside.parts, {})
     elif any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         yield from (_need(f, p.annotation, p.value) for f, p in fields.items() if f in attributes)
     own = {p.name for p in node.body if isinstance(p, ast.FunctionDef)} | fields.keys() | _set_in(node)
@@ -242,10 +245,14 @@ def _set_in(node: ast.ClassDef) -> set[str]:
 
 
 def _of_parameter(
-    argument: ast.arg, given: Known, function: ast.FunctionDef | ast.Lambda, parts: Sequence[ast.AST], uses: Uses
+    argument: ast.arg,
+    given: Known,
+    function: ast.FunctionDef | ast.Lambda,
+    parts: Sequence[ast.AST],
+    functions: Mapping[str, ast.FunctionDef],
 ) -> Iterator[Need]:
-    """Yield the need of a parameter, or those of the attributes that the code uses of it; `uses` are those of the function."""
-    name, default = argument.arg, given.get(argument.arg)
+    """Yield the need of a parameter, or those of the attributes that the code uses of it."""
+    uses, name, default = uses_of(function), argument.arg, given.get(argument.arg)
     need = _need(name, argument.annotation or _documented(function, name), default)
     if need.value:
         yield need
@@ -258,7 +265,7 @@ def _of_parameter(
         yield replace(need, sample=dumps({entry: word for entry, word in entries.items() if word is not None}))
         return
     need = replace(need, kind="size") if need.kind == "dict" else need
-    kind, rank = uses.of(name, need.kind)
+    kind, rank = uses.followed(name, need.kind, functions)
     attributes = sorted(uses.attributes_in(name, parts)) if kind in ("size", "list") and default is None else []
     if attributes:
         if name == "env" and {a.partition(".")[2] for a in attributes} & ENVIRONMENT.keys():  # VTA's
@@ -295,6 +302,7 @@ def _described_rank(function: ast.FunctionDef | ast.Lambda, name: str) -> int:
     return 0 if found is None else int(found[1])
 
 
+_TENSOR = re.compile(r"(\d+x)+[a-z]\w*")
 _RANK = r"^[ \t]*{name}[ \t]*:[^\n]*\n[^\n]*?(\d)-D\b"
 _ENTRY = r"^[ \t]*{name}[ \t]*:[ \t]*(.+)$"
 
@@ -396,7 +404,7 @@ def _typed(need: Need, value: Any) -> Any:
     """Return a value as its kind: 0 and 1 are flags, 16x64 is a list, 16x64xfloat16 a tensor."""
     if need.kind == "flag" and value in (0, 1):
         return bool(value)
-    if need.kind == "tensor":
+    if need.kind == "tensor" or (need.kind == "size" and isinstance(value, str) and _TENSOR.fullmatch(value)):
         return tensor_of(need.name, value)
     if need.kind == "target":
         return TargetName(value)

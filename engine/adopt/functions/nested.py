@@ -77,7 +77,8 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
     if not found:
         return []
     sites = CallSites(tree)
-    return [NestedProgram(around, node, needs_of(around, node, sites.values_for)) for around, node in found]
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return [NestedProgram(around, node, needs_of(around, node, sites.values_for, functions)) for around, node in found]
 
 
 def has_nested(tree: ast.Module) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,7 +12,15 @@ from .needs import Definition, Need
 
 def reaching(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need]) -> list[Need]:
     """Return the needs whose known value keeps the functions from a definition, without that value, and with an example that reaches it."""
-    wanted = dict(pair for function in around for pair in _conditions(function, node))
+    return _with_values(needs, dict(pair for function in around for pair in _conditions(function, node)))
+
+
+def holding(asserted: Sequence[ast.Assert], needs: Sequence[Need]) -> list[Need]:
+    """Return the needs with whose known value an assertion does not hold, without that value, and with an example with which it does."""
+    return _with_values(needs, dict(pair for node in asserted for pair in _values(node.test, holds=True)))
+
+
+def _with_values(needs: Sequence[Need], wanted: Mapping[str, bool | int | str]) -> list[Need]:
     found: list[Need] = []
     for need in needs:
         value = wanted.get(need.name)
@@ -48,8 +56,16 @@ def _values(test: ast.expr, *, holds: bool) -> Iterator[tuple[str, bool | int | 
                 yield name, known
             elif isinstance(known, bool) and isinstance(op, ast.Eq | ast.Is | ast.NotEq | ast.IsNot):
                 yield name, not known
+            elif type(known) is int and (step := _STEPS.get((type(op), holds))) is not None:
+                yield name, known + step
         case _:
             pass
 
 
-__all__ = ["reaching"]
+_STEPS: Mapping[tuple[type[ast.cmpop], bool], int] = {
+    (ast.NotEq, True): 1, (ast.Eq, False): 1, (ast.Gt, True): 1, (ast.Gt, False): 0, (ast.GtE, True): 0, (ast.GtE, False): -1,
+    (ast.Lt, True): -1, (ast.Lt, False): 0, (ast.LtE, True): 0, (ast.LtE, False): 1,
+}  # fmt: skip
+"""What is added to the constant of a comparison for a value with which it holds or not."""
+
+__all__ = ["holding", "reaching"]

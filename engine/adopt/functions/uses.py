@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from ...script.subset.values import hole_name
 Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"]
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
-_TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
+TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
 
 
 class Uses:
@@ -43,6 +43,7 @@ class Uses:
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
         self.entries: set[str] = set()  # dicts, of which entries are used
         self.whole: set[str] = set()  # names that calls get, so that other functions may use any entry
+        self._passed: dict[str, list[tuple[str, int]]] = {}  # the functions that get a name, and at which place
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
                 self._members.setdefault(part.value.id, set()).add(part.attr)
@@ -62,6 +63,24 @@ class Uses:
         if found == "tensor" and name in self._single:
             least = max(self._axes.get(name, 0), self._single[name])
         return found, self._required.get(name, self._ranks.get(name, least))
+
+    def followed(self, name: str, kind: Kind, functions: Mapping[str, ast.FunctionDef]) -> tuple[Kind, int]:
+        """Return the kind and rank of a parameter, as `of` does; one that the code only passes on is what the functions that get it use it
+        as."""
+        pending: list[tuple[Uses, str]] = [(self, name)]
+        seen: set[tuple[int, str]] = set()
+        while pending:
+            uses, known = pending.pop(0)
+            if known in uses._kinds or (known != name and (id(uses), known) in seen):
+                break
+            seen.add((id(uses), known))
+            for callee, at in uses._passed.get(known, ()):
+                taken = functions[callee].args.args if callee in functions else []
+                if at < len(taken) and (id(uses_of(functions[callee])), taken[at].arg) not in seen:
+                    pending.append((uses_of(functions[callee]), taken[at].arg))
+        else:
+            return self.of(name, kind)
+        return uses.of(known, kind)
 
     def attributes_in(self, name: str, parts: Sequence[ast.AST]) -> set[str]:
         """Return the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
@@ -93,8 +112,8 @@ class Uses:
                 slice=ast.Constant(value=int(axis)) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(axis))),
             ):
                 self._axes[name] = max(self._axes.get(name, 0), axis + isinstance(part.slice, ast.Constant))
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in _TENSOR_PARTS:
-                if not any(member not in (*_TENSOR_PARTS, *_TENSOR_METHODS) for member in self._members.get(name, ())):
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in TENSOR_PARTS:
+                if not any(member not in (*TENSOR_PARTS, *_TENSOR_METHODS) for member in self._members.get(name, ())):
                     self._mark(name, "tensor")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):
                 self._mark(name, "tensor", len(indices))
@@ -151,6 +170,10 @@ class Uses:
         """Read a call of an operator on tensors."""
         if isinstance(part, ast.Call):
             self.whole.update(argument.id for argument in part.args if isinstance(argument, ast.Name))
+            if isinstance(part.func, ast.Name):
+                for at, argument in enumerate(part.args):
+                    if isinstance(argument, ast.Name):
+                        self._passed.setdefault(argument.id, []).append((part.func.id, at))
         match part:
             case ast.Call(func=ast.Attribute(attr="extern"), args=[_, ast.List(elts=inputs), *_]):
                 for item in inputs:
@@ -303,4 +326,4 @@ def _is_chain(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-__all__ = ["Kind", "Uses", "uses_of"]
+__all__ = ["TENSOR_PARTS", "Kind", "Uses", "uses_of"]

@@ -387,3 +387,59 @@ def test_constant_of_a_file_that_is_not_read_is_asked_for() -> None:
     with pytest.raises(ParseError, match=r"needs values for WIDTH \(size\)"):
         opened(text, x="4x8xfloat32")
     assert shapes(opened(text, x="4x8xfloat32", WIDTH=8)) == [(4, 8, "float32")] * 2
+
+
+PASSED_ON = """\
+def preprocess(data, strides):
+    batch, rows = data.shape
+    first, second = strides
+    return te.compute((batch // first, rows // second), lambda i, j: data[i * first, j * second], name="picked")
+
+
+def picked(data, strides):
+    out = preprocess(data, strides)
+    return te.compute(out.shape, lambda i, j: out[i, j] + 1.0, name="out")
+"""
+
+
+def test_parameter_that_is_passed_on_is_what_the_called_function_uses_it_as() -> None:
+    assert programs(PASSED_ON)[1].label == "picked with data (tensor), strides (list)"
+    assert shapes(opened(PASSED_ON, 2, data="8x8xfloat32", strides="2x4")) == [(8, 8, "float32"), (4, 2, "float32")]
+
+
+def test_size_whose_shape_is_read_is_asked_for_as_a_tensor() -> None:
+    text = (
+        "identity = lambda x: x\ndef f(data, by):\n    rows, columns, depth = identity(data).shape\n"
+        "    return te.compute((rows, by), lambda i, j: identity(data)(i, j, 0))\n"
+    )
+    with pytest.raises(ParseError) as caught:
+        opened(text)
+    assert caught.value.refusal.fix == ("--size data=16x16x16xfloat32 --size by=128",)
+    assert shapes(opened(text, data="8x8x4xfloat16", by=2)) == [(8, 8, 4, "float16"), (8, 2, "float16")]
+
+
+ASSERTED = """\
+def f(n: int, kind=0):
+    A = te.placeholder((n,), name="A")
+    args = [A]
+    assert kind != 0, "a kind is needed"
+    if kind >= 1:
+        args.append(te.compute((n,), lambda i: A[i] + 1.0, name="B"))
+    return te.create_prim_func(args)
+"""
+
+
+def test_value_with_which_an_assertion_fails_is_asked_for() -> None:
+    with pytest.raises(ParseError) as caught:
+        opened(ASSERTED, n=8)
+    assert caught.value.refusal.fix == ("--size kind=1",)
+    assert shapes(opened(ASSERTED, n=8, kind=1)) == [(8, "float32")] * 2
+
+
+def test_assertion_that_fails_is_noted() -> None:
+    text = ASSERTED.replace("if kind >= 1", "if True")
+    found = opened(text, n=8)
+    assert [note.text for note in found.notes if "assertion" in note.text] == [
+        "this assertion fails with these values and is passed over: assert kind != 0, 'a kind is needed'"
+    ]
+    assert not [note.text for note in opened(text, n=8, kind=1).notes if "assertion" in note.text]

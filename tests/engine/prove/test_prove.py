@@ -400,3 +400,42 @@ def test_without_islpy_the_verdict_explains_the_missing_proof(
     verdict = check(func, func)
     assert verdict.status == "tested"
     assert verdict.detail.endswith("; proofs need islpy: pip install 'tilewright[prove]'")
+
+
+BLOCKS = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64,), "float32")):
+    acc = T.sblock_alloc_buffer((8,), "float32", scope="SCOPE")
+    for block in T.thread_binding(8, thread="blockIdx.x"):
+        for k in range(32):
+            if k == 0:
+                for i in range(8):
+                    with T.sblock("fill"):
+                        vb = T.axis.spatial(8, block)
+                        vk = T.axis.opaque(32, k)
+                        vi = T.axis.spatial(8, i)
+                        acc[vi] = T.float32(0)
+            for i in range(8):
+                with T.sblock("add"):
+                    vb, vk, vi = T.axis.remap("SRS", [block, k, i])
+                    acc[vi] = acc[vi] + A[vb * 8 + vi, vk]
+        for i in range(8):
+            with T.sblock("store"):
+                vb, vi = T.axis.remap("SS", [block, i])
+                B[vb * 8 + vi] = acc[vi]
+"""
+
+
+@pytest.mark.parametrize(
+    ("scope", "status"),
+    [("shared", "proved"), ("local", "proved"), ("wmma.accumulator", "proved"), ("global", "unknown")],
+)
+def test_buffer_is_separate_for_each_block_that_does_not_share_its_scope(scope: str, status: str) -> None:
+    original = parse(BLOCKS.replace("SCOPE", scope)).program
+    assert isinstance(original, PrimFunc)
+    schedule = Schedule(original)
+    schedule.split(schedule.get_loops("add")[2], factors=[None, 4])
+    found = prove(schedule.func, original)
+    assert found.status == status, found.detail
+    if status == "unknown":
+        assert "iterations of the thread_binding loop block access the same elements of acc" in found.detail
