@@ -12,7 +12,8 @@ import msgspec
 from ...adopt import KernelStatements, TextEdit, read_statements, with_edits
 from ...ir import BlockRealize, Call, For, Stmt, TilewrightError, Var, walk
 from ...script.tilelang.sync.run import UntraceableError
-from ...script.tilelang.sync.statement import Synchronised, kind_of, sync_of, syncs_in, text_of
+from ...script.tilelang.sync.slots import reuses_memory
+from ...script.tilelang.sync.statement import READ, Synchronised, kind_of, sync_of, syncs_in, text_of
 from ..finding import LintFinding
 from ..subject import Subject
 from .pipes import PipeTrace
@@ -103,7 +104,7 @@ def flags_of(text: str) -> Flags | None:
     except TilewrightError:
         return None
     kernels = statements.parsed.synchronised
-    if len(kernels) != 1 or not syncs_in(kernels[0].body):
+    if len(kernels) != 1 or all(kind_of(call) == READ for call in syncs_in(kernels[0].body)):
         return None
     loops = (node for node in walk(statements.func.body) if isinstance(node, For))
     grid = tuple(loop.loop_var for loop in loops if (loop.thread_tag or "").startswith("blockIdx"))
@@ -271,8 +272,8 @@ def _needless(flags: Flags) -> tuple[tuple[Stmt, ...], ...]:
     """Return flags and barriers without which all accesses are ordered as before, the first ones first."""
     found: list[tuple[Stmt, ...]] = []
     known = flags.traced
-    if known.races or known.unset or known.left or not known.is_whole:
-        return ()
+    if known.races or known.unset or known.left or not known.is_whole or reuses_memory(flags.statements.func):
+        return ()  # a barrier may order accesses to buffers that share memory
     for group in flags.groups()[:MOST_GROUPS]:
         after = flags.without([stmt for other in (*found, group) for stmt in other])
         removable = all(_removed(flags, flags.statement(stmt)) is not None for stmt in group)
@@ -288,7 +289,7 @@ def find_serial_barriers(subject: Subject) -> Iterator[LintFinding]:
     """A barrier of all pipes of an AI core lets pipes wait that have nothing to do with each other, so nothing
     overlaps. Reported if flags between the pipes that exchange data make the kernel faster."""
     flags = flags_of(subject.source) if subject.source else None
-    if flags is None or subject.report is None or flags.traced.races:
+    if flags is None or subject.report is None or flags.traced.races or reuses_memory(flags.statements.func):
         return
     waits = sum(
         w.cycles

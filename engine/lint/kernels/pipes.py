@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...ir import BlockRealize, Buffer, Call, Range, Stmt, Var
-from ...script.tilelang.ascend.flags import BOTH_SIDES, INNER, PIPES, loads_itself, pipes_of, side_of, waiting
+from ...ir import BlockRealize, Buffer, BufferLoad, BufferRegion, BufferStore, Call, Expr, Range, Stmt, Var, build, walk
+from ...script.tilelang.ascend.flags import (
+    BOTH_SIDES,
+    INNER,
+    PIPES,
+    VECTOR_SIDE,
+    loads_itself,
+    pipes_of,
+    side_of,
+    waiting,
+)
 from ...script.tilelang.ascend.memories import L1
-from ...script.tilelang.sync.statement import kind_of, names_of, number_of, side_of_sync
+from ...script.tilelang.sync.statement import kind_of, names_of, number_of, operand_of, side_of_sync
 from .trace import Race, Trace, merge_clocks
 
 UNORDERED = ("1 V",)
@@ -38,6 +47,8 @@ class PipeTrace(Trace):
             case "barrier" if not pipes:
                 for core in (0, 1) if side == BOTH_SIDES else (side,):
                     self.join([f"{core} {pipe}" for pipe in PIPES[core]])
+            case "read":
+                self._read(operand_of(call), f"{VECTOR_SIDE if side == BOTH_SIDES else side} S")
             case "pipe":
                 for core in (0, 1) if side == BOTH_SIDES else (side,):
                     self.finish(f"{core} {pipes[0]}")
@@ -49,6 +60,15 @@ class PipeTrace(Trace):
                 self._wait((f"cross {1 - side}", self.value(number)), units, stmt)
             case _:
                 pass
+
+    def _read(self, value: Expr, unit: str) -> None:
+        """Let the scalar unit read the elements in a value."""
+        self.times[unit] += 1
+        for node in walk(value):
+            if isinstance(node, BufferLoad):
+                region = BufferRegion(node.buffer, tuple(map(build.point, node.indices)))
+                self.access(region, {}, {}, unit, "", "reads")
+        self.finish(unit)
 
     def _set(self, key: tuple[str, int], unit: str, stmt: Stmt) -> None:
         self.finish(unit, kept := dict(self.clocks[unit]))
@@ -66,7 +86,7 @@ class PipeTrace(Trace):
 
     def operation(self, realize: BlockRealize, own: Mapping[Var, Range], *, is_alone: bool) -> None:
         units: tuple[str, ...] = pipes_of(realize)
-        if is_alone and units == ("1 V",):
+        if is_alone and units == ("1 V",) and isinstance(realize.block.body, BufferStore):
             units = ("1 S",)  # an element that is set by itself
         is_product = loads_itself(realize)
         self._pass(INNER[0] if is_product else ())

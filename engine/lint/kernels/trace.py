@@ -187,8 +187,14 @@ class Trace(Run):
             unit = unit_of(region.buffer)
             if unit is not None:
                 self.far |= {region.buffer.name} if region.buffer.scope == "global" else set()
-                box = self._box(region, values, own)
-                self._access(region.buffer, _Access(box, unit, self.times[unit], realize.block.name), kind)
+                self.access(region, values, own, unit, realize.block.name, kind)
+
+    def access(
+        self, region: BufferRegion, values: Mapping[Var, Expr], own: Mapping[Var, Range], unit: str, block: str, kind: str
+    ) -> None:  # fmt: skip
+        """Record that a block accesses a region now."""
+        box = self._box(region, values, own)
+        self._access(region.buffer, _Access(box, unit, self.times[unit], block), kind)
 
     def _box(
         self, region: BufferRegion, values: Mapping[Var, Expr], own: Mapping[Var, Range]

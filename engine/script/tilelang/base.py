@@ -148,6 +148,10 @@ class TileBase(StatementReader):
         """Allocate a buffer, and give it its name."""
         raise NotImplementedError
 
+    def read_here(self, value: Expr) -> Stmt | None:
+        """Return that the elements in a value are read at this place, if that matters."""
+        raise NotImplementedError
+
     def store(self, buffer: Buffer, value: Expr, indices: tuple[Expr, ...], place: Place) -> Stmt:
         ranges = self.ranges()
         kept = outside(buffer, indices, ranges) if buffer.scope == "global" else []

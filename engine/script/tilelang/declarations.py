@@ -321,10 +321,14 @@ class DeclarationReader(PersistentReader):
             self.exprs.define(
                 name.id, value if dtype is None else build.cast(self.exprs.as_expr(value, value_node), dtype), name
             )
-            return None
+            return self.read_here(value) if isinstance(value, Expr) else None
         buffer = Buffer(name.id, (IntImm(1),), dtype or value.dtype, "local.var")
         self.keep(buffer, name)
         return self.store(buffer, build.cast(value, buffer.dtype), (IntImm(0),), place)
+
+    def read_here(self, value: Expr) -> Stmt | None:
+        """Return that elements are read where a value gets a name, if flags or barriers may order it; None otherwise."""
+        return None
 
     def _is_changed(self, value: Expr) -> bool:
         """Whether the statements that follow may write what a value loads."""

@@ -22,6 +22,9 @@ LAYOUTS = "tl.layouts"
 AWAITS, SIGNALS = "tl.awaits", "tl.signals"
 """The annotations of a block with the tokens of flags and barriers that it waits for, and those that it gives when it ends: pairs of a
 name and a number."""
+REUSE = "tl.reuse"
+"""The annotation of a loop of the grid whose buffers share memory as far as their lives allow: at addresses of the text, or at those that
+the compiler plans."""
 SLOTS = "tl.slots"
 """The annotation of a loop of the grid with the buffers that the text divides into slots: pairs of a buffer's name and the axis of
 the slots."""
@@ -95,6 +98,7 @@ __all__ = [
     "COPY",
     "GEMM",
     "LAYOUTS",
+    "REUSE",
     "SIGNALS",
     "SLOTS",
     "THREADS",

@@ -149,7 +149,7 @@ class TileReader(CoreReader):
             )
             body = self.nested_body(node.body)
             wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
-            slots = slots_noted(body, wide, lanes)
+            slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else ()))
             body = self.leave_core(body) if is_core else body
             self.lanes, self.exprs.threads = outer, ()
         if loops:

@@ -134,3 +134,37 @@ def test_a_wait_for_the_wrong_phase() -> None:
         "reads high before high_copy"
         in groups_of_warps("branches.compile(M=96, N=32, later=1)")["missing-wait"].message
     )
+
+
+SCALARS = """import tilelang.language as T
+
+
+def first(N):
+    @T.prim_func
+    def main(A: T.Tensor((N,), "int32"), B: T.Tensor((2,), "int32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_ub((N,), "int32")
+            b = T.alloc_ub((1,), "int32")
+            with T.Scope("V"):
+                T.copy(A[0], a)
+                T.barrier_all()
+                value = a[0]
+                T.barrier_all()
+                b[0] = value
+                T.copy(b, B[vid])
+
+    return main
+
+
+main = first(64)
+"""
+
+
+def test_an_element_is_read_where_it_gets_its_name() -> None:
+    """The first barrier stands before the read of the element, the second one between statements of the scalar unit."""
+    assert "in line 14 order" in found(SCALARS)["needless-flag"].message
+
+
+def test_barriers_between_buffers_that_share_memory_are_not_blamed() -> None:
+    address = "            T.annotate_address({x: 0, y: 65536})\n            with T.Scope"
+    assert found(BARRIERS) and found(BARRIERS.replace("            with T.Scope", address)) == {}

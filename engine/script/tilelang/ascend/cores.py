@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from ....ir import (
+    Annotations,
     AttrStmt,
     Buffer,
     BufferLoad,
@@ -13,11 +15,13 @@ from ....ir import (
     Evaluate,
     Expr,
     IntImm,
+    Node,
     NodeAttr,
     Stmt,
     StringImm,
     Var,
     build,
+    rewrite,
     walk,
 )
 from ...reading.reader import Item
@@ -25,9 +29,10 @@ from ...reading.statements.helpers import in_macro, macro_of
 from ...subset.values import Function
 from ..blocks import Lanes
 from ..declarations import DeclarationReader
+from ..names import REUSE
 from ..sync.merge import UnknownOrderError
 from ..sync.notes import Noted
-from ..sync.statement import Synchronised, sync, sync_of
+from ..sync.statement import READ, Synchronised, sync, sync_of
 from ..sync.tokens import Tokens
 from .addresses import overwritten
 from .flags import BOTH_SIDES, CUBE_SIDE, VECTOR_SIDE, inner_flags, pipes_of, synchronised
@@ -43,6 +48,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "gemm": (L1, L1, L0C),
     "mma": (L0A, L0B, L0C),
 }
+_PLANNED = re.compile(r"memory_planning\W+True", re.IGNORECASE)
+"""The option by which the compiler plans addresses."""
 _SYNC = ("set_flag", "wait_flag", "barrier_all", "pipe_barrier", "init_flag", "clear_flag")
 
 
@@ -74,6 +81,11 @@ class CoreReader(DeclarationReader):
         var = Var(names[0].id if isinstance(names[0], ast.Name) else "vid", "int32")
         self.exprs.define(var.name, var, names[0])
         return Lanes((var,), (IntImm(VECTOR_CORES),), ("vthread.x",))
+
+    def reuse(self) -> Annotations:
+        """Return the annotation of a kernel for AI cores whose buffers share memory."""
+        shares = bool(self.addresses) or any(map(_PLANNED.search, self.source.lines))
+        return ((REUSE, IntImm(1)),) if shares else ()
 
     def leave_core(self, body: Stmt) -> Stmt:
         """Return the statements of the kernel in one order, or only to be read if it is not known."""
@@ -177,6 +189,18 @@ class CoreReader(DeclarationReader):
 
     def conditions(self, body: Stmt, *, is_own: bool) -> list[Expr]:
         return self.masks if self.on_core else super().conditions(body, is_own=is_own)
+
+    def read_here(self, value: Expr) -> Stmt | None:
+        if not self.on_core or not any(isinstance(n, BufferLoad) and n.buffer.scope == UB for n in walk(value)):
+            return None
+        units = () if self.lanes is None else self.lanes.vars
+
+        def leave(node: Node) -> Node:
+            if isinstance(node, BufferLoad) and node.buffer in self.private:
+                return BufferLoad(self.private[node.buffer], (*units, *node.indices))
+            return node
+
+        return sync("", READ, None, (), self.core_side, rewrite(value, leave))
 
     # --- scopes and flags
 

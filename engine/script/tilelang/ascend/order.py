@@ -88,7 +88,7 @@ class Order(Merge):
         self._require_own_variables(body)
         self.flags = any(map(is_between_cores, syncs_in(body)))
         self.shared = frozenset(self._exchanged(body))
-        made = build.seq(self.ordered(parts(body)))
+        made = self.in_order(body)
         return made if self.flags else self._without_added(made)
 
     def ordered(self, stmts: Iterable[Stmt]) -> list[Stmt]:

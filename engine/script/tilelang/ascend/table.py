@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ....ir import (
-    Block,
-    BlockRealize,
     Buffer,
+    BufferData,
+    BufferLoad,
     BufferRegion,
+    Call,
     Evaluate,
     Range,
     Stmt,
-    Verbatim,
-    build,
+    StringImm,
+    Var,
 )
-from ...reading.blocks import unique_name
 from ..operations import ReadOperation, whole
 from .copies import COPIES
 from .elementwise import ELEMENTWISE
@@ -47,13 +47,20 @@ def _opaque(written: int = 1) -> ReadOperation:
                 regions.append(
                     BufferRegion(tile.buffer, tuple(Range(a, e) for a, e in zip(tile.start, tile.shape, strict=True)))
                 )
-        name = unique_name(name_of(reader, node), reader.block_names)
-        text = Evaluate(Verbatim(f"T.evaluate({ast.unparse(node)!r})"))
-        return BlockRealize(
-            (), build.const(True, "bool"), Block(name, (), tuple(regions[written:]), tuple(regions[:written]), text)
-        )
+        owners = [reader.private.get(r.buffer, r.buffer) for r in regions]
+        text = Call("call_extern", (StringImm(ast.unparse(node)), *map(BufferData, dict.fromkeys(owners))), "handle")
+        return reader.declared(name_of(reader, node), Evaluate(text), regions[written:], regions[:written])
 
     return read
+
+
+def _dumped(reader: TileBase, node: ast.Call) -> Stmt | None:
+    """`T.dump_tensor(buffer, …)`: it reads the buffer."""
+    value = reader.exprs.value(node.args[0]) if node.args else None
+    buffer = value.buffer if isinstance(value, BufferRegion) else value
+    if not isinstance(buffer, Buffer):
+        return None
+    return reader.read_here(BufferLoad(buffer, tuple(Var("any", extent.dtype) for extent in buffer.shape)))
 
 
 def _without_effect(reader: TileBase, node: ast.Call) -> None:
@@ -73,8 +80,9 @@ OPERATIONS: Mapping[str, ReadOperation] = {
         _opaque(),
     ),
     "shmem_ub_put_nbi": _opaque(0),
+    "dump_tensor": _dumped,
     **dict.fromkeys(
-        ("printf", "dump_tensor", "tile.datacachecleanandinvalid_experiment", "set_deq_scale"), _without_effect
+        ("printf", "tile.datacachecleanandinvalid_experiment", "set_deq_scale"), _without_effect
     ),
 }  # fmt: skip
 """Readers of the operations of a kernel for an AI core by name."""

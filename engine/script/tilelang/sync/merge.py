@@ -41,10 +41,16 @@ Units: TypeAlias = dict[Hashable, list[Stmt]]
 """The statements of each unit."""
 ASSUMED = 12
 """Iterations of a loop whose number is not known."""
+MOST_EVENTS = 10_000
+"""The flags, barriers and waits of a run: about a second."""
 
 
 class UnknownOrderError(Exception):
     """The order of the statements of several units is not known."""
+
+
+class TooLongError(Exception):
+    """The run of a kernel has too many flags, barriers and waits."""
 
 
 class State(Protocol):
@@ -65,12 +71,11 @@ def parts(stmt: Stmt) -> list[Stmt]:
 class Merge(Run):
     """Merges the statements of units. `positions` get the places of new statements."""
 
-    period = 120  # two phases of up to six slots
-
     def __init__(self, positions: PositionTable, state: State, grid: Collection[Var]) -> None:
         super().__init__(grid)
         self.positions = positions
         self.state = state
+        self.events = 0
 
     def unit(self, stmt: Stmt) -> Hashable | None:
         """Return the unit that runs a statement, None for several."""
@@ -85,10 +90,20 @@ class Merge(Run):
         return units
 
     def _passes(self, call: Call) -> bool:
+        self.events += 1
+        if self.events > MOST_EVENTS:
+            raise TooLongError
         try:
             return self.state.passes(call, self)
         except UntraceableError:
             raise UnknownOrderError(f"what {text_of(call)} does is known only in a run") from None
+
+    def in_order(self, body: Stmt) -> Stmt:
+        """Return the statements of a body in one order. Raises UnknownOrderError."""
+        try:
+            return build.seq(self.ordered(parts(body)))
+        except TooLongError:
+            raise UnknownOrderError("a run of its flags and waits is too long") from None
 
     # --- sequences
 

@@ -19,7 +19,7 @@ from ....ir import (
     build,
 )
 from ...reading.source import PositionTable
-from .statement import sync_of
+from .statement import sync_of, text_of
 from .tokens import Tokens
 
 BEFORE, AFTER = "tl.sync_before", "tl.sync_after"
@@ -55,7 +55,7 @@ class Noted:
         for stmt in stmts:
             call = sync_of(stmt)
             if call is not None:
-                waiting.append(call.args[0])
+                waiting += [call.args[0]] if text_of(call) else []
                 continue
             if waiting and isinstance(stmt, For | BlockRealize):
                 stmt = self._noted(stmt, BEFORE, waiting)

@@ -22,7 +22,7 @@ from ....ir import (
     walk,
     walk_stmts,
 )
-from ..names import SLOTS
+from ..names import REUSE, SLOTS
 
 MOST_SLOTS = 8
 
@@ -59,6 +59,11 @@ def slot_axes(func: PrimFunc) -> dict[str, int]:
     return {name.value: axis.value for value in notes if isinstance(value, tuple) for name, axis in value}
 
 
+def reuses_memory(func: PrimFunc) -> bool:
+    """Whether the text of a kernel says that its buffers share memory."""
+    return any(key == REUSE for node in walk_stmts(func.body) if isinstance(node, For) for key, _ in node.annotations)
+
+
 def _may_have(buffer: Buffer, at: int) -> bool:
     slots = build.int_value(buffer.shape[at]) if len(buffer.shape) > at + 1 else None
     return not buffer.scope.startswith(("global", "local")) and slots is not None and 1 < slots <= MOST_SLOTS
@@ -76,4 +81,4 @@ def _blocks(stmt: Stmt, own: frozenset[Var]) -> Iterator[tuple[BlockRealize, fro
             yield from _blocks(part, own if len(parts) == 1 else frozenset())
 
 
-__all__ = ["slot_axes", "slots_noted"]
+__all__ = ["reuses_memory", "slot_axes", "slots_noted"]

@@ -20,6 +20,8 @@ class Synchronised(msgspec.Struct, frozen=True, eq=False):
 
 SYNC = "tl.sync"
 ANY_SIDE = -1
+READ = "read"
+"""The kind of a statement that reads the elements in its operand, for a value that later statements use."""
 
 
 def sync(
@@ -86,6 +88,7 @@ def syncs_in(stmt: Stmt) -> list[Call]:
 
 __all__ = [
     "ANY_SIDE",
+    "READ",
     "SYNC",
     "Synchronised",
     "kind_of",

@@ -6,16 +6,18 @@ A group is a range of threads, `T.ws(1)` or `if tx >= 128:`. Groups with common 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import lcm
 
-from ....ir import Block, BlockRealize, Call, Expr, NodeAttr, Stmt, StringImm, build, walk
+from ....ir import Block, BlockRealize, Call, Expr, NodeAttr, Stmt, StringImm, walk
 from ...reading.source import PositionTable
 from ..names import WARP_GROUP
 from .barriers import ARRIVE, COMPLETE, COPIES, PRODUCTS, WAIT, Phases, agent_of
-from .merge import Merge, UnknownOrderError, parts
+from .merge import Merge, UnknownOrderError
 from .notes import Noted
 from .statement import ANY_SIDE, kind_of, names_of, number_of, side_of_sync, sync_of, syncs_in
 from .tokens import Sync, Token, Tokens
 
+MOST_SLOTS = 6
 SOME = "some"
 """A group whose threads are not known."""
 AGENTS = ("", COPIES, PRODUCTS)
@@ -65,12 +67,13 @@ class WarpOrder(Merge):
         super().__init__(positions, Phases(counts), ())
         self.groups = list(groups)
         self.units = units_of(groups)
+        self.period = lcm(4, *(2 * len(each) for each in counts.values() if 0 < len(each) <= MOST_SLOTS))  # two phases
 
     def order(self, body: Stmt) -> Stmt:
         """Return the statements in one order. Raises UnknownOrderError."""
         if SOME in self.groups:
             raise UnknownOrderError("which threads take a branch is not known")
-        return build.seq(self.ordered(parts(body)))
+        return self.in_order(body)
 
     def unit(self, stmt: Stmt) -> str | None:
         if isinstance(stmt, NodeAttr) and stmt.key == WARP_GROUP and isinstance(stmt.node, StringImm):
