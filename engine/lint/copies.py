@@ -98,6 +98,8 @@ def _wasted(subject: Subject, template: Template, number: int) -> int:
     descriptor = cost.descriptor
     assert descriptor is not None
     moved = max(descriptor.read_bytes, descriptor.written_bytes)
+    if descriptor.runs == 1 and moved == descriptor.wanted_bytes:
+        return 0  # other limits, such as outstanding requests, are none of its form
     asked = max((cycles for _, cycles in cost.demands), default=0) * descriptor.wanted_bytes // moved
     copied = descriptor.wanted_bytes // getattr(engine, "bytes_per_cycle", 1)
     setup = 0 if descriptor.run_bytes < _burst(subject, template) else engine.setup_cycles

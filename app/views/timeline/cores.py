@@ -68,7 +68,7 @@ class Chip:
         self._start_cycles = run.start_cycles
         self.groups = core_groups(found)
         levels = {port.name: port.level for port in report.program.ports}
-        self.ports: list[SharedPort] = [port for port in found.ports if port.cycles and levels.get(port.name) == ""]
+        self.ports: list[SharedPort] = [port for port in found.ports if port.cycles and (levels.get(port.name) == "" or port.segments)]
 
     @property
     def places(self) -> int:

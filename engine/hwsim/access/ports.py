@@ -9,7 +9,7 @@ from itertools import product
 import msgspec
 
 from ...cancellation import checkpoint
-from ..machine.links import is_routed, outer_memory
+from ..machine.links import attached_nodes, is_routed, outer_memory
 from ..machine.model import Machine
 from ..machine.parts import Bus, DmaEngine, Engine, Link, Memory
 from ..replay.clocks import Variant
@@ -128,7 +128,7 @@ def link_port(link: Link, machine: Machine) -> PortSpec:
     burst = over(link.burst_bytes, link.bytes_per_cycle)
     if not is_routed(link):
         return PortSpec(link.name, link.bytes_per_cycle, burst, level)
-    attached = len(link.attached)
+    attached = len(attached_nodes(link, machine))
     ways = attached if link.access == "interleaved" else 1
     return PortSpec(link.name, link.bytes_per_cycle, burst, level, link.name, ways, attached)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from .parts import Link, Memory
+from .parts import Level, Link, Memory
 
 Segment = tuple[int, int]
 """From one node to another; the n-th attachment of the outer memory is node -1 - n."""
@@ -22,6 +22,8 @@ Segment = tuple[int, int]
 class Placed(Protocol):
     """Protocol of a machine: where its memories are."""
 
+    @property
+    def levels(self) -> tuple[Level, ...]: ...
     def memory(self, name: str) -> Memory: ...
     def cores_around(self, level: str) -> int: ...
 
@@ -90,8 +92,15 @@ class Routes(msgspec.Struct, frozen=True):
 
 def nodes_of(link: Link, machine: Placed) -> int | None:
     """Returns the number of nodes of a link: the instances of its inner memory in one of its outer memory; None if neither is inside."""
+    if machine.memory(link.origin).level == machine.memory(link.target).level:
+        return None
     outer, inner = _around(link, machine)
-    return outer // inner if outer > inner else None
+    return outer // inner
+
+
+def attached_nodes(link: Link, machine: Placed) -> tuple[int, ...]:
+    """Returns the nodes at which the outer memory is attached, of those that exist."""
+    return tuple(node for node in link.attached if node < (nodes_of(link, machine) or 0))
 
 
 def is_routed(link: Link) -> bool:
@@ -102,16 +111,22 @@ def is_routed(link: Link) -> bool:
 def routes_of(link: Link, machine: Placed) -> Routes:
     """Returns the paths of a link."""
     outer, inner = _around(link, machine)
-    nodes = outer // inner
-    leaves = outer_memory(link, machine) == link.origin
-    return Routes(
-        link, tuple(tuple(_ways(link, nodes, n, at, leaves=leaves)) for n, at in enumerate(link.attached)), inner
-    )
+    nodes, leaves = outer // inner, outer_memory(link, machine) == link.origin
+    attached = enumerate(attached_nodes(link, machine))
+    return Routes(link, tuple(tuple(_ways(link, nodes, n, at, leaves=leaves)) for n, at in attached), inner)
 
 
 def outer_memory(link: Link, machine: Placed) -> str:
     """Returns the name of the outer one of both memories."""
-    return max((link.origin, link.target), key=lambda name: machine.cores_around(machine.memory(name).level))
+    around = {level.name: level.within for level in machine.levels}
+
+    def depth(name: str) -> int:
+        level, found = machine.memory(name).level, 0
+        while level and found <= len(around):
+            level, found = around.get(level, ""), found + 1
+        return found
+
+    return min((link.origin, link.target), key=depth)
 
 
 def _around(link: Link, machine: Placed) -> tuple[int, int]:
@@ -147,4 +162,4 @@ def _steps(link: Link, nodes: int, start: int, end: int) -> Iterator[Segment]:
             yield before, at[0] + at[1] * columns
 
 
-__all__ = ["Path", "Routes", "Segment", "is_routed", "nodes_of", "outer_memory", "routes_of"]
+__all__ = ["Path", "Routes", "Segment", "attached_nodes", "is_routed", "nodes_of", "outer_memory", "routes_of"]

@@ -517,7 +517,10 @@ class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"ori
     ] = "both"
     attached: Annotated[
         tuple[Annotated[int, Meta(ge=0, le=MOST_INSTANCES)], ...],
-        described("The nodes at which the outer memory is attached, by number, each by a segment of its own."),
+        described(
+            "The nodes at which the outer memory is attached, by number, each by a segment of its own. Numbers beyond the nodes are "
+            "left out."
+        ),
     ] = (0,)
     access: Annotated[
         Literal["nearest", "interleaved"],

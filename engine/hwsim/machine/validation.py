@@ -9,7 +9,7 @@ import msgspec
 
 from ...ir import dtype as dt
 from ..errors import MachineError, refuse
-from .links import nodes_of, outer_memory
+from .links import attached_nodes, nodes_of, outer_memory
 from .parts import RATED, Bus, Cache, DmaEngine, Engine, Level, Link, Memory, SystolicEngine
 
 TABLES = ("rates", "cycles_by_type", "passes_by_type", "lanes_by_type")
@@ -317,12 +317,10 @@ def _link_violation(link: Link, machine: Parted) -> Violation | None:
         return Violation(
             "uneven-links", message, section, "row_nodes", str(link.row_nodes), f"a number that divides {nodes}"
         )
-    beyond = next((n for n in link.attached if n >= nodes), None)
-    if beyond is not None or not link.attached:
-        message = f"link {link.name!r} is attached to {'no node' if beyond is None else f'node {beyond}, which it does not have'}"
-        return Violation(
-            "link-node", message, section, "attached", str([*link.attached]), f"nodes from 0 to {nodes - 1}"
-        )
+    if not attached_nodes(link, machine):
+        message = f"link {link.name!r} is attached to none of its nodes"
+        found, expected = str([*link.attached]), f"a node from 0 to {nodes - 1}"
+        return Violation("link-node", message, section, "attached", found, expected)
     core = machine.core
     if link.multicast and outer_memory(link, machine) != link.origin:
         message = f"link {link.name!r} has multicast, but its transfers come from cores"

@@ -51,8 +51,9 @@ class LaunchReport(msgspec.Struct, frozen=True):
 
 
 class SharedPort(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A port, bus or link of several cores: its bytes (0 for a bus) and busy cycles for all cores, and the cycles that the first core
-    waited there for others, by engine; and the core that waited longest, if all were replayed, with its cycles.
+    """A port, bus or link of several cores: the bytes of all cores (0 for a bus), the busy cycles of one of its instances (their mean), and
+    the cycles that the first core waited there for others, by engine; and the core that waited longest, if all were replayed, with its
+    cycles.
 
     A link has `segments` that carry bytes; its cycles are those of the `busiest`. The longest path has so many `hops`.
     """
@@ -189,7 +190,7 @@ def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> Launch
 
 def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> tuple[SharedPort, ...]:
     base, places = program.base or program, program.places
-    shared = program.machine.shared_levels
+    shared, cores = program.machine.shared_levels, program.machine.cores
     moved: Counter[str] = Counter()
     counts = {number: run.of_ports(number) for number in run.counts}
     work = [(*asked, count) for number, count in counts.items() for asked in base.variants[number].cost.port_work]
@@ -203,14 +204,16 @@ def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str,
     for port, cycles, left, count in work:
         moved[port.name] += (cycles * port.bytes_per_cycle - left) * count if port.name in links else 0
     numbers = {port.name: number for number, port in enumerate(base.ports)}
-    return tuple(
-        _link(
-            SharedPort(port.name, moved[port.name], over(busy, port.spread), dict(waited.get(port.name, {})),
-                       _longest(run.waited.get(numbers.get(port.name, -1), ()))),
-            port, run.segments.get(numbers.get(port.name, -1), {}), program.machine,
+    found_ports: list[SharedPort] = []
+    for port, busy in found.items():
+        number = numbers.get(port.name, -1)
+        instances = cores // program.machine.cores_around(port.level)
+        longest = _longest(run.waited.get(number, ()))
+        own = SharedPort(
+            port.name, moved[port.name], over(busy, port.spread * instances), dict(waited.get(port.name, {})), longest
         )
-        for port, busy in found.items()
-    )  # fmt: skip
+        found_ports.append(_link(own, port, run.segments.get(number, {}), program.machine))
+    return tuple(found_ports)
 
 
 def _longest(waited: Sequence[int]) -> tuple[int, int] | None:

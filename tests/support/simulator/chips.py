@@ -85,7 +85,7 @@ def plain_links(program: Any) -> dict[int, PlainLink]:
         if port.link:
             link = links[port.link]
             around = [machine.cores_around(machine.memory(name).level) for name in (link.origin, link.target)]
-            found[number] = PlainLink(link, max(around) // min(around), min(around), leaves=around[0] > around[1])
+            found[number] = PlainLink(link, max(around) // min(around), min(around), leaves=link.target == "near")
     return found
 
 
@@ -161,6 +161,7 @@ def case_of(seed: int, *, lawful: bool, linked: bool = False) -> Case | None:
     around = {"core": 1, "cluster": group, "": cores}
     program.machine.cores_around = lambda name: around[name]
     program.machine.links = ()
+    program.machine.levels = (Level("cluster", 1), Level("core", 1, within="cluster"))
     program.machine.memory = lambda name: SimpleNamespace(level="core" if name == "near" else name.removeprefix("far "))
     if linked:
         program.machine.links = links_for(rng, cores, around)

@@ -141,7 +141,8 @@ class AllCores:
                 continue
             free = min(((over, s) for s, action in waiting.items() if action == TAKE
                         and (over := clocks.over_of(s)) is not None), default=None)  # fmt: skip
-            if free is not None and free[0] < clocks.next_event():
+            # A block that begins now requests ports before they grant anything now.
+            if free is not None and (free[0] <= clocks.moment or free[0] < clocks.next_event()):
                 self._take(free[1])
                 waiting[free[1]] = next(actions[free[1]], None)
             else:

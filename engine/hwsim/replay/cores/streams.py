@@ -163,6 +163,11 @@ class StreamClocks(SharedClocks):
             self.free[engine * self._streams] = free
             self._skipped[engine * self._streams] = dict(clocks._skipped[engine])
 
+    @property
+    def moment(self) -> int:
+        """The moment up to which ports are simulated."""
+        return self._clock
+
     def next_event(self) -> int:
         """Returns when the next task requests ports or its last request completes."""
         return self._next()

@@ -79,7 +79,7 @@ def test_a_transfer_to_several_cores_occupies_each_segment_of_its_tree_once():
         ('from = "ddr"', 'from = "dram"', "unknown-memory", "from"),
         ('to = "pad"', 'to = "ddr"', "link-level", "to"),
         ("row_nodes = 4", "row_nodes = 5", "uneven-links", "row_nodes"),
-        ("attached = [0, 11]", "attached = [0, 12]", "link-node", "attached"),
+        ("attached = [0, 11]", "attached = [12]", "link-node", "attached"),
         ("attached = [0, 11]", "attached = []", "link-node", "attached"),
         ('shape = "mesh"', 'shape = "star"', "bad-figure", "shape"),
         ("hop_cycles = 5", "hop_cycle = 5", "unknown-key", "hop_cycle"),
@@ -104,6 +104,14 @@ def test_multicast_needs_a_link_to_the_cores_and_a_fixed_order_of_blocks():
     assert code(CHIP + "multicast = true\n") == "link-multicast"
     cast = CHIP.replace("hop_cycles = 5", "multicast = true")
     assert code(cast.replace("round_robin", "first_free")) == "link-multicast"
+
+
+def test_a_chip_of_one_core_has_links_of_one_node():
+    machine = read_machine(CHIP).replace("links.down.row_nodes", 0).replace("levels.core.count", 1)
+    found = routes_of(machine.links[0], machine)
+    assert (found.nodes, dict(found.path([0]).parts)) == (1, {(-1, 0): 1})
+    plain = read_machine(on_cores(PLAIN) + "\n[levels.core]\ncount = 1\n")
+    assert cycles(machine, 1) == cycles(plain, 1) + 5
 
 
 def cycles(machine: Machine, blocks: int = 12) -> int:

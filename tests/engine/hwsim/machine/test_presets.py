@@ -23,27 +23,32 @@ EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
 
 PRESETS = (
     "a100",
+    "aie2",
     "ascend-910b",
     "ascend-910b-24",
     "cpu-core",
     "dual-bank-npu",
+    "ethos-u55",
     "gemmini",
     "gpu-sm",
     "h100",
+    "hexagon-hvx",
     "matrix-vector-npu",
     "sm80",
     "sm90",
     "snitch-cluster",
     "tpu-v1",
     "vta",
+    "wormhole",
 )
 
 NO_FIGURES = {
     "name", "description", "source", "kind", "scopes", "memory", "reads", "writes", "level", "register_memories", "shared_memories",
+    "from", "to",
 }  # fmt: skip
 """The machine's structure: names and connections."""
 
-GROUPS = ("memories", "engines", "caches", "buses", "levels")
+GROUPS = ("memories", "engines", "caches", "buses", "levels", "links")
 
 
 def sections(name: str) -> dict[str, dict[str, Any]]:

@@ -21,19 +21,23 @@ from tilewright.engine.script import parse
 
 SCOPES = {
     "a100": ("shared", "shared", "local.fragment"),
+    "aie2": ("local", "local", "local"),
     "ascend-910b": ("shared.l1", "shared.l1", "wmma.accumulator"),
     "ascend-910b-24": ("shared.l1", "shared.l1", "wmma.accumulator"),
     "cpu-core": (),
     "dual-bank-npu": ("local.vtcm", "local.vtcm", "local.acc"),
+    "ethos-u55": ("local", "local", "local"),
     "gemmini": ("local.scratchpad", "local.scratchpad", "local.accumulator"),
     "gpu-sm": ("shared", "shared", "local"),
     "h100": ("shared", "shared", "local.fragment"),
+    "hexagon-hvx": ("local.vtcm", "local.vtcm", "local.vtcm"),
     "matrix-vector-npu": ("local", "local", "local"),
     "sm80": ("shared", "shared", "local.fragment"),
     "sm90": ("shared", "shared", "local.fragment"),
     "snitch-cluster": ("shared", "shared", "local"),
     "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
+    "wormhole": ("shared", "shared", "shared"),
 }
 """The scopes of the operands and of the result of a product."""
 
