@@ -79,7 +79,8 @@
             found.push(`cut control ${JSON.stringify(node.getAttribute("aria-label") ?? node.textContent.trim().slice(0, 40))} in ${name(node)}, by ${name(part.by)}`);
           }
         }
-        if (node.matches(".pop, dialog") && node.clientWidth && node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(styleOf(node).overflowX)) {
+        const isShort = node.matches(".indices") && innerWidth >= 1280 && node.querySelectorAll("label:not([hidden])").length <= 3;
+        if ((isShort || node.matches(".pop, dialog")) && node.clientWidth && node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(styleOf(node).overflowX)) {
           found.push(`scrolls sideways: ${name(node)}`);
         }
         if (node.matches("button") && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).overflowX === "visible" && node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !hidden(node)) {
