@@ -135,9 +135,12 @@ class Page:
         """Reload the served folder on return to the gallery, as files may have changed."""
         opened, self._opened = self._opened, state.screen != "gallery"
         if opened and not self._opened:
-            self._catalog.renew()
-            self._session.examples = self._catalog.examples
-            self.renewed()
+            self._renew_catalog()
+
+    def _renew_catalog(self) -> None:
+        self._catalog.renew()
+        self._session.examples = self._catalog.examples
+        self.renewed()
 
     def _gallery(self, state: State) -> Gallery:
         catalog = self._catalog
@@ -189,7 +192,7 @@ class Page:
             self.gallery.send(answer)
             return
         self._catalog.lists_all = self._catalog.lists_all or answer.lists_all
-        self._catalog.renew()
+        self._renew_catalog()
         self.gallery.draw(self._gallery(self._session.state))
 
     def _give(self, answer: Answer) -> None:
