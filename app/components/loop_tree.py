@@ -26,6 +26,7 @@ class LoopTree(Component):
     marks = param.Dict(default={}, doc="Row id -> the problems it has part in, as views.problems.problem_marks.")
     costs = param.Dict(default={}, doc="Row id -> what it costs with all below it, as views.costs.row_costs.")
     selected = param.String(default="", doc="The row that is chosen; a click sets it.")
+    opened = param.Integer(default=0, doc="How many notebooks were shown: the cursor begins at the first row of each.")
     active = param.List(default=[], item_type=str, doc="Rows lit by the playhead.")
     busy = param.Boolean(default=False, doc="Whether an answer is on its way: a moving line at the top.")
 
@@ -39,11 +40,18 @@ class LoopTree(Component):
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
+        self._opening: object = None
         # Every assignment counts as a change: comparing all rows and menus is slower than packing them.
         self.param.watch(self._pack, ["rows", "targets", "menus", "costs"], onlychanged=False)
         self.param.watch(lambda _: self.param.update(packed_marks=_json(self.marks)), "marks", onlychanged=False)
         self._pack()
         self.packed_marks = _json(self.marks)
+
+    def show_opening(self, opening: object) -> None:
+        """Count the notebook that was opened with `opening`, unless it is visible."""
+        if opening is not self._opening:
+            self._opening = opening
+            self.opened += 1
 
     def notify(
         self, text: str, *, detail: str = "", code: str = "", fix: tuple[str, ...] = (), tone: str = "bad"

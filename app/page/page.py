@@ -214,6 +214,7 @@ class Page:
 
 def draw_tree(tree: LoopTree, state: State, store: Store) -> None:
     """Update rows, costs and selection, each only if it changed."""
+    tree.show_opening(state.opening)
     rows, costs = rows_now(state, store), costs_now(state, store)
     if rows is not tree.rows:
         tree.param.update(rows=rows, targets={}, costs=costs)

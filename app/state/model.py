@@ -231,6 +231,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     notebook itself.
 
     `model` is the model that is open, and `kernel` the name of its kernel whose notebook is shown, "" while the model itself is.
+    `opening` is the same object in all states since the notebook was opened.
     """
 
     notebook: Notebook | None = None
@@ -262,6 +263,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     address: Address | None = Address()
     model: OpenModel | None = None
     kernel: str = ""
+    opening: object = msgspec.field(default_factory=object)
 
     @property
     def screen(self) -> Screen:

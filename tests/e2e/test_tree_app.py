@@ -46,6 +46,15 @@ def undone(page: Page, count: int) -> None:
     expect(page.locator(".step code")).to_have_count(count)
 
 
+def test_another_program_begins_at_its_first_row(app: Page, app_url: str) -> None:
+    drag(app, "A_local.vtcm", "ko")
+    expect(row(app, "A_local.vtcm")).to_have_attribute("tabindex", "0")
+    app.get_by_role("button", name="Gallery").click()
+    open_small(app, app_url, "place_the_copies")
+    expect(app.get_by_role("treeitem").first).to_have_attribute("tabindex", "0")
+    expect(row(app, "A_local.vtcm")).to_have_attribute("tabindex", "-1")
+
+
 @pytest.mark.slow
 def test_a_drag_shows_the_effect_of_each_drop(page: Page, app_url: str) -> None:
     go_to_example(page, app_url, "place_the_copies")

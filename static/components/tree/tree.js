@@ -36,7 +36,7 @@ import { followMoment } from "../core/playhead.js";
 
 /** @typedef {{ packed_rows: string, packed_menus: string, packed_targets: string, packed_costs: string, packed_marks: string }} PackedJson */
 
-/** @typedef {{ selected: string, active: string[] | null, busy: boolean, send_msg: (message: Message) => void }} TreeParameters */
+/** @typedef {{ selected: string, opened: number, active: string[] | null, busy: boolean, send_msg: (message: Message) => void }} TreeParameters */
 
 /** @typedef {Omit<Model, "send_msg"> & PackedJson & TreeParameters} TreeModel */
 
@@ -126,6 +126,7 @@ const PARAMETERS = /** @type {const} */ ([
   "packed_costs",
   "packed_marks",
   "selected",
+  "opened",
   "active",
   "busy",
 ]);
@@ -270,6 +271,7 @@ export class Tree {
     if (pending.has("active")) this.showMoment(latest("moment") ?? null);
     if (pending.has("busy")) this.element.classList.toggle("is-busy", model.busy);
     if (pending.has("packed_rows")) this.draw(JSON.parse(model.packed_rows));
+    if (pending.has("opened")) this.setCursor([...this.byId.keys()][0] ?? "");
     if (pending.has("selected")) this.selection.receive(model.selected);
     this.decorateAll();
   }
