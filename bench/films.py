@@ -330,8 +330,13 @@ def post(page: Page, text: str) -> Iterator[str]:
     page.get_by_role("button", name="Open", exact=True).click()
     page.wait_for_timeout(3_000)
     yield "Open"
-    if page.locator(".program-choice").is_visible():
+    if page.locator(".own .program-choice").is_visible():
         return
+    given = page.get_by_role("button", name="Use these values")
+    if given.is_visible():
+        given.click()
+        simulated(page)
+        yield "the suggested sizes"
     simulated(page)
     page.locator('[data-pane-tab="problems"]').click()
     yield "the problems"

@@ -11,7 +11,7 @@ from ..lint.subject import Simulate, Subject
 from ..schedule import Schedule
 from .kernels import ahead, direct, laid_out, reordered, revalued
 from .overlap import double_buffered, pipelined
-from .places import inlined, moved, placed_elsewhere
+from .places import inlined, moved, placed_elsewhere, rows_outside
 from .rule import MIN_GAIN, Rule, Suggestion
 from .sizes import resized
 from .tile import tiled
@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     Rule("tile-size", "Another tile size", resized),
     Rule("move", "Compute a block tile by tile", moved),
     Rule("place", "Another place for a block", placed_elsewhere),
+    Rule("rows", "Independent rows of a scan", rows_outside),
 )
 """In the order in which they are tried."""
 

@@ -12,7 +12,7 @@ from tilewright.engine.ir import PrimFunc, replay
 from tilewright.engine.lint import Fix, LintFinding
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
-from tilewright.engine.suggest import RULES, Suggestion, best_first, from_findings, suggest
+from tilewright.engine.suggest import RULES, Suggestion, best_first, from_findings, suggest, suggesting
 
 CONVOLUTION = padded_convolution(8, 32)
 
@@ -91,6 +91,27 @@ def test_steps_that_fit_come_first() -> None:
         for cycles, overflow in ((8, 0), (2, 64))
     )
     assert best_first([over, slow]) == (slow, over)
+
+
+SCAN_IN_PLACE = """
+@T.prim_func(s_tir=True)
+def prefix(A: T.Buffer((256, 256), "float32")):
+    for s in range(8):
+        for r, c in T.grid(256, 256):
+            with T.sblock("step"):
+                vs, vr, vc = T.axis.remap("SSS", [s, r, c])
+                A[vr, 255 - vc] = A[vr, 255 - vc] + T.if_then_else(255 - vc >= T.shift_left(1, vs), A[vr, 255 - vc - T.shift_left(1, vs)], T.float32(0))
+"""
+
+
+@pytest.mark.parametrize("machine", ["cpu-core", "gpu-sm"])
+def test_independent_rows_of_a_scan_in_place_run_outside_of_its_steps(machine: str) -> None:
+    schedule, chip = fresh(SCAN_IN_PLACE), load_machine(machine)
+    rows = [rule for rule in RULES if rule.code == "rows"]
+    found = [now for now in suggesting(schedule, chip, rules=rows) if now is not None][-1]
+    after = keeps_its_promise(schedule, by_rule(found, "rows"), chip)
+    assert after.get_loops("step")[0].name.startswith("r")
+    assert list(suggesting(fresh(matmul(32, 32, 32, "float16")), chip, rules=rows)) == [()]
 
 
 def test_fixes_of_lints_that_save_cycles_are_steps() -> None:
