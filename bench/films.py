@@ -332,7 +332,7 @@ def post(page: Page, text: str) -> Iterator[str]:
     yield "Open"
     if page.locator(".own .program-choice").is_visible():
         return
-    given = page.get_by_role("button", name="Use these values")
+    given = page.get_by_role("button", name="Use these values").first
     if given.is_visible():
         given.click()
         simulated(page)

@@ -100,7 +100,9 @@ def prefix(A: T.Buffer((256, 256), "float32")):
         for r, c in T.grid(256, 256):
             with T.sblock("step"):
                 vs, vr, vc = T.axis.remap("SSS", [s, r, c])
-                A[vr, 255 - vc] = A[vr, 255 - vc] + T.if_then_else(255 - vc >= T.shift_left(1, vs), A[vr, 255 - vc - T.shift_left(1, vs)], T.float32(0))
+                A[vr, 255 - vc] = A[vr, 255 - vc] + T.if_then_else(
+                    255 - vc >= T.shift_left(1, vs), A[vr, 255 - vc - T.shift_left(1, vs)], T.float32(0)
+                )
 """
 
 
