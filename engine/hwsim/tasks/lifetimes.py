@@ -2,7 +2,7 @@
 
 A buffer that is allocated outside of a loop and accessed in it lives for all of the loop, as in TVM's StorageRewrite: a later iteration may
 read what an earlier one wrote, or, with slots, while another slot is filled. Where the text of a kernel says that buffers share memory, one
-that each iteration overwrites before it reads it lives within an iteration.
+that each iteration overwrites before it reads it lives within an iteration; so does a fragment, whose registers the compiler allocates.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import msgspec
 from ...ir import Buffer, BufferLoad
 from ...script.tilelang.sync.slots import reuses_memory
 from .nest import AllocationSite, ComputeBlock, Loop, Nest, NestNode, Piece, buffers_of, nodes_of
+
+REGISTERS = ("local", "local.fragment")
 
 
 class Lifetime(msgspec.Struct, frozen=True):
@@ -29,7 +31,8 @@ def lifetimes_of(nest: Nest, once: Collection[str] = ()) -> dict[AllocationSite,
     sites = {site.buffer: site for site in nest.sites}
     found: dict[AllocationSite, Lifetime] = {}
     count = 0
-    common = _renewed(nest) if reuses_memory(nest.func) else {}
+    shares = reuses_memory(nest.func)
+    common = {b: depth for b, depth in _renewed(nest).items() if shares or b.scope in REGISTERS}
     for leaf, around in _leaves(nest.children, 0, ()):
         count += 1
         for site in {sites[buffer] for piece in leaf.pieces for buffer in buffers_of(piece) if buffer in sites}:

@@ -22,7 +22,7 @@ from ...ir import (
     walk,
 )
 from ...ir import dtype as dt
-from ...script.tilelang.names import COPY
+from ...script.tilelang.names import COPY, NO_PRODUCERS
 from ...script.tilelang.sync.warps import has_groups
 from .products import DEFAULT_THREADS, Unit, integers, threads_of_kernel
 
@@ -40,6 +40,8 @@ def producer_threads(func: PrimFunc, unit: Unit) -> int | None:
     if has_groups(func.body):
         return None
     for loop in walk(func.body):
+        if isinstance(loop, For) and NO_PRODUCERS in dict(loop.annotations):
+            return 0
         stages = dict(loop.annotations).get(STAGES) if isinstance(loop, For) else None
         if not isinstance(loop, For) or not isinstance(stages, IntImm) or not stages.value:
             continue
@@ -66,8 +68,9 @@ def unfit_copies(func: PrimFunc) -> Iterator[tuple[str, str]]:
 
 def _copy(realize: BlockRealize) -> str | None:
     """Returns why a copy from global to shared memory is no bulk copy, "" if it is one; None for a block that does something else."""
-    store = next((n for n in walk(realize.block.body) if isinstance(n, BufferStore)), None)
-    if store is None or not store.buffer.scope.startswith("shared"):
+    nodes = list(walk(realize.block.body))
+    store = next((n for n in nodes if isinstance(n, BufferStore)), None)
+    if store is None or any(isinstance(n, BlockRealize) for n in nodes) or not store.buffer.scope.startswith("shared"):
         return None
     value: Expr = store.value
     while isinstance(value, Cast) or (isinstance(value, Call) and value.op == "if_then_else"):

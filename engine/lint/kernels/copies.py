@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from math import prod
 
@@ -27,6 +28,9 @@ from ..finding import LintFinding
 from ..subject import Subject
 from .texts import edited, line_of, statements_of
 
+_NO_BULK = re.compile(r"disable_tma\W+True|prefer_instruction")
+_NO_BULK_IN_KERNEL = re.compile(r"disable_tma_lower\W+True", re.IGNORECASE)
+"""Options by which a text asks for another instruction than a bulk copy."""
 FEW_ELEMENTS = 4
 """A loop inside of a copy that is shorter costs little."""
 
@@ -98,8 +102,8 @@ def find_lost_bulk_copies(subject: Subject) -> Iterator[LintFinding]:
         return
     added = producer_threads(subject.schedule.func, "wgmma")
     for block, reason in unfit_copies(subject.schedule.func):
-        if "im2col" in block:
-            continue  # TMA has a form of its own for it
+        if "im2col" in block or _is_chosen(statements, block):
+            continue  # TMA has a form of its own for it, or the text asks for another instruction
         message = f"{block}{line_of(statements, block)} is no bulk copy: {reason}; the compiler adds {added or 'no'} producer threads"
         yield LintFinding(
             "lost-bulk-copy",
@@ -109,6 +113,15 @@ def find_lost_bulk_copies(subject: Subject) -> Iterator[LintFinding]:
             (),
             tuple(w.buffer.name for w in subject.index.block(block).writes),
         )
+
+
+def _is_chosen(statements: KernelStatements, block: str) -> bool:
+    """Whether an option of a copy, or of its kernel, forbids a bulk copy."""
+    try:
+        text = ast.unparse(statements.of_block(block))
+    except TilewrightError:
+        text = ""
+    return _NO_BULK.search(text) is not None or _NO_BULK_IN_KERNEL.search(statements.text) is not None
 
 
 # --- threads

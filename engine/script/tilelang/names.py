@@ -22,6 +22,8 @@ LAYOUTS = "tl.layouts"
 AWAITS, SIGNALS = "tl.awaits", "tl.signals"
 """The annotations of a block with the tokens of flags and barriers that it waits for, and those that it gives when it ends: pairs of a
 name and a number."""
+NO_PRODUCERS = "tl.no_producers"
+"""The annotation of a loop of the grid of a kernel whose text forbids producer warps."""
 REUSE = "tl.reuse"
 """The annotation of a loop of the grid whose buffers share memory as far as their lives allow: at addresses of the text, or at those that
 the compiler plans."""
@@ -98,6 +100,7 @@ __all__ = [
     "COPY",
     "GEMM",
     "LAYOUTS",
+    "NO_PRODUCERS",
     "REUSE",
     "SIGNALS",
     "SLOTS",

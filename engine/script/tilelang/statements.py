@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -37,7 +38,7 @@ from ..reading.statements.helpers import in_macro
 from ..reading.statements.loops import header
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .names import LAYOUTS, THREADS
+from .names import LAYOUTS, NO_PRODUCERS, THREADS
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
@@ -53,6 +54,7 @@ _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",
     "vectorized": "vectorized", "Vectorized": "vectorized",
 }  # fmt: skip
+_NO_PRODUCERS = re.compile(r"disable_warp_speciali[sz]ed\W+True", re.IGNORECASE)
 _HINTS = (
     "use_swizzle", "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
     "inc_max_nreg", "no_set_max_nreg", "sync_threads", "sync_warp", "device_assert", "print", "import_source", "pdl_sync", "pdl_trigger",
@@ -149,7 +151,7 @@ class TileReader(CoreReader):
             )
             body = self.nested_body(node.body)
             wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
-            slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else ()))
+            slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else self._options(node)))
             body = self.leave_core(body) if is_core else body
             self.lanes, self.exprs.threads = outer, ()
         if loops:
@@ -162,6 +164,11 @@ class TileReader(CoreReader):
             assert isinstance(inner, For)
             inner = self.mark(inner, place).body
         return made
+
+    def _options(self, node: ast.With) -> Annotations:
+        """Return what options of the text say of a kernel for a GPU."""
+        lines = self.source.owner(node).lines
+        return ((NO_PRODUCERS, IntImm(1)),) if any(map(_NO_PRODUCERS.search, lines)) else ()
 
     def printed_thread(self, target: ast.expr, call: ast.Call) -> None:
         """Read `tx: T.int32 = T.launch_thread_idx(0)` of the printed IR, whose block has the number of threads."""

@@ -164,3 +164,10 @@ def test_copies_without_tma() -> None:
     (problem,) = found("lost-bulk-copy", GEMM.replace("gemm(256, 256, 256)", "gemm(256, 250, 256)"), "sm90")
     assert "B_s_copy (line 14) is no bulk copy: the stride of 500 bytes of B is no multiple of 16" in problem.message
     assert "128 producer threads" in problem.message
+
+
+def test_copies_whose_text_asks_for_another_instruction() -> None:
+    uneven = GEMM.replace("gemm(256, 256, 256)", "gemm(256, 250, 256)")
+    chosen = uneven.replace("B_s)", "B_s, disable_tma=True)", 1)
+    assert chosen != uneven and found("lost-bulk-copy", chosen, "sm90") == []
+    assert found("lost-bulk-copy", f"OPTIONS = {{'tl.disable_tma_lower': True}}\n{uneven}", "sm90") == []
