@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from math import log10
 
+from .device import find_device
 from .predict import Outcome, PredictedRow, Totals, Trial, totals
 from .score import NEAR, NOTABLE, AblationScore
+from .study import not_predicted
 
 MOST_ROWS = 24
 """Rows of a table that the page lists; of a longer one the rows with the largest ratios."""
@@ -17,7 +19,8 @@ COLOURS = ("#4269d0", "#c2410c", "#15803d", "#9333ea", "#0e7490", "#a16207", "#b
 
 def page(outcomes: Sequence[Outcome], picture_path: str) -> str:
     """The page as Markdown."""
-    return "\n".join((*_head(outcomes, picture_path), *(line for each in outcomes for line in _study(each)), ""))
+    studies = (line for each in outcomes for line in _study(each))
+    return "\n".join((*_head(outcomes, picture_path), *studies, *_devices(outcomes), *_not_predicted(), ""))
 
 
 def totals_line(found: Totals) -> str:
@@ -115,6 +118,24 @@ def _study(found: Outcome) -> Iterator[str]:
         for each in (trial, *found.experiments):
             yield _experiment(each)
         yield ""
+
+
+def _devices(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The figures of devices that differ from their preset's, with their sources."""
+    for name in dict.fromkeys(each.study.machine for each in outcomes):
+        device = find_device(name)
+        if device is None:
+            continue
+        yield from (f"## {name}", "", f"The preset `{device.base}` with these figures.", "")
+        yield from ("| parameter | value | source |", "|---|---|---|")
+        for figure in device.figures:
+            yield f"| `{figure.path}` | {figure.value} | {figure.source} |"
+        yield ""
+
+
+def _not_predicted() -> Iterator[str]:
+    yield from ("## Tables without a study", "", "| table | why its rows are not predicted |", "|---|---|")
+    yield from (f"| `{table}` | {reason} |" for table, reason in not_predicted().items())
 
 
 def _worst(scores: Sequence[AblationScore]) -> Sequence[AblationScore]:

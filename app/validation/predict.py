@@ -8,10 +8,11 @@ from statistics import geometric_mean
 import msgspec
 from msgspec.structs import replace
 
-from ...engine.hwsim import Machine, load_machine, simulate
+from ...engine.hwsim import Machine, simulate
 from ...engine.ir import PrimFunc
 from ...engine.measure import kendall_tau
 from ..document import evaluate, read_document
+from .device import machine_of
 from .score import AblationScore, paired
 from .study import Experiment, Figures, Study, columns_of, filled
 
@@ -113,7 +114,7 @@ def _rows(study: Study, experiment: Experiment, programs: Programs) -> Iterator[
 
 
 def _machine(name: str, *changes: Figures) -> Machine:
-    machine = load_machine(name)
+    machine = machine_of(name)
     for figures in changes:
         for path, value in figures.items():
             machine = machine.replace(path, value)

@@ -131,6 +131,11 @@ def columns_of(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_COLUMN.findall(template)))
 
 
+def not_predicted() -> dict[str, str]:
+    """The measured tables that no study predicts, with the reason."""
+    return {str(table): str(reason) for table, reason in tomllib.loads(_read("not_predicted.toml")).items()}
+
+
 def study_names() -> tuple[str, ...]:
     folder = resources.files(static) / FOLDER / "studies"
     return tuple(sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")))
@@ -156,4 +161,14 @@ def _read(path: str) -> str:
     return (resources.files(static) / FOLDER / path).read_text("utf-8")
 
 
-__all__ = ["Ablation", "Experiment", "Study", "Variant", "columns_of", "filled", "load_study", "study_names"]
+__all__ = [
+    "Ablation",
+    "Experiment",
+    "Study",
+    "Variant",
+    "columns_of",
+    "filled",
+    "load_study",
+    "not_predicted",
+    "study_names",
+]

@@ -12,7 +12,7 @@ from ...ir import Buffer, IntImm, Var, build, free_vars, substitute
 from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
-from ..access.ports import PortSpec, cycles_of_ports, least_cycles, link_latency, over, port_bytes
+from ..access.ports import PortSpec, cycles_of_ports, least_cycles, link_latency, memory_port, over, port_bytes
 from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
@@ -155,8 +155,14 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     tilings = [_tiling(engine, m.work, d) for m, d in live if isinstance(engine, MatrixEngine | SystolicEngine)]
     conflicts = [c for m, d in live for c in _conflicts(engine, m, d, places)]
     descriptor = _descriptor(engine, *live[0], places) if isinstance(engine, DmaEngine) else None
-    work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + sum(c.cycles for c in conflicts)
-    banks = max((c.accesses + c.cycles for c in conflicts), default=0)
+    # Loads into registers are instructions of their own: the next products run while banks serve the rows of a load.
+    loads = isinstance(engine, MatrixEngine) and engine.operand_rows == "loads_8x16"
+    waits = 0 if loads else sum(c.cycles for c in conflicts)
+    work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + waits
+    served = [c.accesses + c.cycles for c in conflicts]
+    banks = sum(served) if loads else max(served, default=0)
+    if isinstance(engine, MatrixEngine) and engine.operand_loads == "before":
+        work += banks
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
 
     def memory_of(touched: Touched) -> Memory:
@@ -165,6 +171,9 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
     machine = places.machine
     sizes = port_bytes(engine, machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
+    for c in conflicts if loads else ():
+        port = memory_port(machine.memory(c.memory), written=False)
+        sizes[port] = sizes.get(port, 0) + c.cycles * port.bytes_per_cycle
     needed = cycles_of_ports(sizes)
     return Cost(
         max(1, setup + max(work, banks, least_cycles(needed))),

@@ -31,7 +31,7 @@ Sources = tuple[tuple[str, str], ...]
 Table = tuple[tuple[str, Positive], ...]
 """Figures by name: of data types, or of operations. A TOML table in the machine file."""
 
-RATED = ("cast", "div", "erf", "exp", "log", "max", "pow", "rsqrt", "shuffle", "sigmoid", "sin", "sqrt", "tanh")
+RATED = ("cast", "div", "erf", "exp", "fma", "log", "max", "pow", "rsqrt", "shuffle", "sigmoid", "sin", "sqrt", "tanh")
 """Operations that `rates` may name. "max" includes minima, "sin" all trigonometric functions, "shuffle" is a step of a row reduction."""
 
 
@@ -262,8 +262,8 @@ PASSES = (
     "Native element width: wider elements need ceil(width / element_bytes)² passes, unless a table names their type."
 )
 RATES = (
-    "Durations by operation, as multiples of `cycles_per_operation`: cast, div, erf, exp, log, max, pow, rsqrt, shuffle, sigmoid, sin, "
-    "sqrt, tanh. Other operations take 1."
+    "Durations by operation, as multiples of `cycles_per_operation`: cast, div, erf, exp, fma, log, max, pow, rsqrt, shuffle, sigmoid, "
+    "sin, sqrt, tanh. Other operations take 1; fma is a sum with a product, which are two operations without it."
 )
 PER_OPERATION = "Energy per operation."
 OPERAND_ROWS = (
@@ -292,6 +292,13 @@ class MatrixEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
         Literal["ideal", "banked", "loads_8x16"],
         described(MATRIX_ROWS),
     ] = "ideal"
+    operand_loads: Annotated[
+        Literal["during", "before"],
+        described(
+            'With "loads_8x16", whether operands are loaded while the unit multiplies ("during"), or all operands of a task first '
+            '("before"), as in a kernel that fills its registers and then multiplies.'
+        ),
+    ] = "during"
     tile_language: Annotated[
         Literal["", "mma", "wgmma"],
         described(
@@ -568,6 +575,21 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"wi
         Natural, described("Cycles until the first task of a block is issued; if blocks are persistent, of the first.")
     ] = 0
     blocks: Annotated[int, Meta(ge=1, le=MOST_RESIDENTS), described("Blocks that a core holds at most.")] = 1
+    sharing: Annotated[
+        Literal["in_turn", "together"],
+        described(
+            'How the blocks that a core holds share its engines. "in_turn": a task has its engine to itself, so the blocks get out of step '
+            'and hide each other\'s waits; "together": tasks of all blocks run at once, each at its part of the rate, so blocks that begin '
+            "together stay in step. Blocks that differ run in turn."
+        ),
+    ] = "in_turn"
+    pace: Annotated[
+        Literal["in_step", "apart"],
+        described(
+            'How cores meet at the ports of the levels around. "in_step": equal cores request bursts at the same time; "apart": cores run '
+            "out of step, so a core finds these ports free, and the chip takes at least the cycles of the busiest one."
+        ),
+    ] = "in_step"
     threads: Annotated[Natural, described("Threads that a core holds at most. 0: any number.")] = 0
     warp_threads: Annotated[Positive, described("Threads per warp: blocks are rounded up to whole warps.")] = 32
     registers: Annotated[

@@ -58,9 +58,10 @@ def replay_tasks(program: TaskProgram, max_tasks: int = MAX_TASKS, whole: int = 
     return replay.simulated()
 
 
-def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_TASKS, residents: int = 1) -> Clocks:
+def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_TASKS, residents: int = 1, *,
+              is_apart: bool = False) -> Clocks:  # fmt: skip
     """Returns the clocks for tasks of these kinds, a list that may grow, of so many blocks at a time. They include only those ports of the
-    program that can delay a task.
+    program that can delay a task; if cores are apart, none that cores share.
     """
     queues = tuple(residents * tasks for tasks in program.machine.queues)
     known = kinds, queues, residents * len(program.places.of_cell)
@@ -71,6 +72,8 @@ def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_T
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
     crowds = crowds_of(program)
     late = holding_up(every, bursts, crowds, links_of(program))
+    if is_apart:
+        late = {port: engines for port, engines in late.items() if port not in crowds}
     return SharedClocks(*known, bursts, late, preload, crowds) if late else Clocks(*known, preload)
 
 

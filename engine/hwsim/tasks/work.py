@@ -55,6 +55,8 @@ _FUNCTIONS = {
     **dict.fromkeys(("exp2", "exp10"), "exp"), **dict.fromkeys(("log2", "log10", "log1p"), "log"), **dict.fromkeys(("cos", "tan"), "sin"),
 }  # fmt: skip
 """Operations with rates of their own, by node and by intrinsic."""
+FUSED = "fma"
+"""A sum or difference with a product as an operand."""
 OPAQUE_CALLS = ("call_extern", "call_packed", "call_intrin", "call_pure_extern", "tvm_call_packed")
 
 
@@ -163,7 +165,9 @@ def operation_name(node: Node) -> str | None:
 
 
 def _slower(rated: Iterable[str], rates: Mapping[str, int]) -> int:
-    return sum(rates.get(name, 1) - 1 for name in rated)
+    # A multiply-add is two operations, or one with a rate.
+    plain = {FUSED: 2}
+    return sum(rates.get(name, plain.get(name, 1)) - plain.get(name, 1) for name in rated)
 
 
 def read_pieces(pieces: Sequence[Piece], analyzer: Analyzer) -> tuple[Work, ...]:
@@ -252,6 +256,8 @@ def _seen(expr: Expr) -> _Seen:
         found.operations += counts
         if counts and (name := _rated(node)):
             found.rated.append(name)
+        if counts and isinstance(node, Add | Sub) and (isinstance(node.a, Mul) or isinstance(node.b, Mul)):
+            found.rated.append(FUSED)
         if isinstance(node, Call) and node.op in OPAQUE_CALLS:
             found.opaque = True
         stack += [(child, places, counts) for child in reversed(children(node))]

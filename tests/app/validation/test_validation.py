@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 import tilewright.app.cli as cli
-from tilewright.app.validation import Outcome, load_study, outcome, page, picture, study_names, totals
+from tilewright.app.validation import (
+    Outcome,
+    device_names,
+    find_device,
+    load_study,
+    machine_of,
+    not_predicted,
+    outcome,
+    page,
+    picture,
+    study_names,
+    totals,
+)
 from tilewright.app.validation.score import paired
 from tilewright.engine.ir import TilewrightError
 
@@ -47,6 +59,28 @@ def test_every_table_has_a_study():
     assert {file.stem for file in (folder / "kernels").iterdir()} == {
         variant.kernel or study.kernel for study in map(load_study, NAMES) for variant in study.variants
     }
+
+
+def test_a_table_has_a_study_or_a_reason():
+    tables = {load_study(name).table for name in NAMES}
+    assert not tables & not_predicted().keys()
+    assert all(len(reason) > 20 for reason in not_predicted().values())
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_each_figure_of_a_device_has_a_source_and_is_used(name: str):
+    device = find_device(name)
+    assert device is not None and machine_of(name) == device.machine
+    assert name in {load_study(study).machine for study in NAMES}
+    assert all(figure.source for figure in device.figures)
+    assert len({figure.path for figure in device.figures}) == len(device.figures)
+
+
+def test_a_device_that_saw_no_table_is_predicted():
+    """No figure of the L20 comes from these rows, and no law was chosen with them known."""
+    found = outcomes()[NAMES.index("l20_hgemm")].trial
+    assert found.tau is not None and found.tau >= 0.9 and found.mean_error < 0.15
+    assert all(score.has_sign for score in found.ablations if score.is_notable)
 
 
 def test_a_rate_becomes_the_time_of_the_work():

@@ -21,7 +21,7 @@ from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, links_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
 from .residency import Residency, residency_of
-from .streams import of_block, on_core
+from .streams import of_block, of_blocks, on_core
 from .transfers import Transfers
 from .waves import Change, Launch, WaveReplay, blocks_of_core, busy_cores, grid_of, has_equal_blocks, has_grid
 
@@ -90,7 +90,8 @@ class _ChipReplay:
         self._program, self._core, self._found, self._max_tasks = program, core, found, max_tasks
         self._residents = max(found.blocks, 1)
         self._watches = most_tasks(program.tree) > whole
-        self._clocks = clocks_of(program, [], max_tasks, self._residents)
+        self._is_apart = core.pace == "apart"
+        self._clocks = clocks_of(program, [], max_tasks, self._residents, is_apart=self._is_apart)
         self._counts = counts_of(program, max_tasks)
         self._links = links_of(program)
         sent = Transfers(program, self._counts, self._residents)
@@ -119,7 +120,8 @@ class _ChipReplay:
         replay, simulated = self._replayed(self._clocks, PortLaw() if reasons else law)
         launches = tuple(replay.launches)
         waves = [wave for launch in launches for wave in launch.waves]
-        if is_equal and not of_links and all(cores == 1 for wave in waves for cores in wave.cores):
+        is_alone = not of_links and not self._is_apart
+        if is_equal and is_alone and all(cores == 1 for wave in waves for cores in wave.cores):
             return self._result(simulated, launches, simulated.cycles)
         if any(r.more for r in simulated.repeats) and burst:
             reasons = (*reasons, "triangular loops")
@@ -133,7 +135,8 @@ class _ChipReplay:
             ):
                 reasons = (*reasons, "groups of cores take a number of blocks that depends on time")
         if not reasons:
-            return self._result(simulated, launches, simulated.cycles + replay.later)
+            busiest = _busiest_port(program, self._counts, self._transfers) if self._is_apart else 0
+            return self._result(simulated, launches, max(simulated.cycles + replay.later, busiest))
         if is_small:
             return self._all_cores()
         least, most = self._bounds(launches, is_equal=is_equal)
@@ -346,12 +349,20 @@ def _crowded(program: TaskProgram, max_tasks: int) -> Change:
 
 def _busiest(program: TaskProgram, counts: Mapping[int, int], transfers: Mapping[int, int]) -> int:
     """Returns the cycles of the busiest port that all cores share, or of an engine, if all cores have equal work for it."""
-    ports: Counter[int] = Counter()
-    room: Counter[tuple[int, int]] = Counter()
     engines: Counter[int] = Counter()
     for number, count in counts.items():
         kind = program.variants[number].replay
         engines[kind.engine] += kind.duration * count
+    least = max((-(-busy // program.machine.cores) for busy in engines.values()), default=0)
+    return max(least, _busiest_port(program, counts, transfers))
+
+
+def _busiest_port(program: TaskProgram, counts: Mapping[int, int], transfers: Mapping[int, int]) -> int:
+    """Returns the cycles of the busiest port that all cores share."""
+    ports: Counter[int] = Counter()
+    room: Counter[tuple[int, int]] = Counter()
+    for number, count in counts.items():
+        kind = program.variants[number].replay
         for port, cycles in kind.demands:
             if program.ports[port].level == "":
                 ports[port] += cycles * transfers.get(number, count)
@@ -360,7 +371,7 @@ def _busiest(program: TaskProgram, counts: Mapping[int, int], transfers: Mapping
     for (port, width), left in room.items():
         ports[port] -= left // width
     every = [-(-cycles // program.ports[port].spread) for port, cycles in ports.items()]
-    return max([0, *every, *(-(-busy // program.machine.cores) for busy in engines.values())])
+    return max([0, *every])
 
 
 def of_residents(program: TaskProgram, residents: int) -> TaskProgram:
@@ -377,7 +388,11 @@ def of_residents(program: TaskProgram, residents: int) -> TaskProgram:
 
     copies = [{p: moved(p, n * count) for p in dict.fromkeys(places.of_cell)} for n in range(1, residents)]
     of_cell = (*places.of_cell, *(of[p] for of in copies for p in places.of_cell))
-    variants = [variant_of(v, n * count) for v in program.variants for n in range(residents)]
+    core = program.machine.core
+    if core is not None and core.sharing == "together" and all(map(_are_equal, program.tree)):
+        variants = [_variant_of_blocks(v, n + 1, n * count) for v in program.variants for n in range(residents)]
+    else:
+        variants = [variant_of(v, n * count) for v in program.variants for n in range(residents)]
     return replace(program, places=replace(places, of_cell=of_cell), variants=variants, base=program)
 
 
@@ -386,6 +401,13 @@ def variant_of(variant: TaskVariant, cells: int) -> TaskVariant:
     replay = of_block(variant.replay, cells)
     updates, destroyed = (tuple(c + cells for c in of) for of in (variant.updates, variant.destroyed))
     return replace(variant, replay=replay, updates=updates, destroyed=destroyed)
+
+
+def _variant_of_blocks(variant: TaskVariant, blocks: int, cells: int) -> TaskVariant:
+    """Returns the variant of the tasks of so many blocks that run at once."""
+    replay = of_blocks(variant.replay, blocks, cells)
+    found = variant_of(variant, cells)
+    return replace(found, replay=replay, cost=replace(variant.cost, duration=replay.duration, setup=replay.setup))
 
 
 __all__ = ["ChipRun", "cycles_of", "law_of", "of_residents", "replay_chip"]

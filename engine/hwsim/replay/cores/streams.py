@@ -227,4 +227,23 @@ def of_block(variant: Variant, cells: int) -> Variant:
     )
 
 
-__all__ = ["CoreResult", "StreamClocks", "delay_of", "of_block", "on_core"]
+def of_blocks(variant: Variant, blocks: int, cells: int) -> Variant:
+    """Returns the tasks of so many blocks that run at once as one task: each at its part of the rate of the engine and of the ports."""
+    demands = dict(variant.demands)
+    spare: list[tuple[int, int, int]] = []
+    for port, left, width in variant.spare:
+        more, rest = divmod(blocks * left, width)
+        demands[port] = demands[port] * blocks - more
+        spare.append((port, rest, width))
+    whole = {port for port, _, _ in variant.spare}
+    asked = tuple((port, cycles if port in whole else cycles * blocks) for port, cycles in demands.items())
+    return replace(
+        of_block(variant, cells),
+        duration=variant.duration * blocks,
+        setup=variant.setup * blocks,
+        demands=asked,
+        spare=tuple(spare),
+    )
+
+
+__all__ = ["CoreResult", "StreamClocks", "delay_of", "of_block", "of_blocks", "on_core"]

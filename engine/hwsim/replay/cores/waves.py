@@ -32,7 +32,7 @@ from ..shared_ports import SharedClocks
 from ..steady import SHORT, Replay, crowds_of, most_tasks
 from .later_core import LaterClocks, LaterCore
 from .mixed_wave import MOST, WaveTasks, replay_mixed
-from .streams import of_block
+from .streams import of_block, of_blocks
 
 Change = Callable[[Variant], Variant]
 
@@ -132,6 +132,7 @@ class WaveReplay(Replay):
         self.shortest = NEVER
         """The cycles of the shortest wave, if blocks do not overlap."""
         self._core, self._residents, self._burst, self._least = core, residents, burst, least
+        self._is_together = core.sharing == "together" and all(map(has_equal_blocks, program.tree))
         self._together = together
         self._change = change
         self._cores: tuple[int, ...] = ()
@@ -236,7 +237,7 @@ class WaveReplay(Replay):
         self._waves(wave, nodes, at, like, node)
         self._watches, numbers, self._held = watches, self._held, None
         self._learn(max(numbers, default=0))
-        kinds = [[self._residents * number + n for number in numbers for n in range(blocks)] for blocks in held]
+        kinds = [[n for number in numbers for n in self._kinds_of(number, blocks)] for blocks in held]
         # When the first core of the second class begins, in the time of the first core.
         late = self._core_at(row, first * self._burst) - self._finished(row) if row > self._first else 0
         begins = clocks.now, clocks.now + late
@@ -312,18 +313,27 @@ class WaveReplay(Replay):
             known = len(clocks.table) // residents
             for variant in self.program.variants[known:]:
                 timed = self._change(variant.replay) if self._change else variant.replay
-                clocks.table.extend(of_block(timed, n * found.cells) for n in range(residents))
+                if self._is_together:
+                    clocks.table.extend(of_blocks(timed, n + 1, n * found.cells) for n in range(residents))
+                else:
+                    clocks.table.extend(of_block(timed, n * found.cells) for n in range(residents))
+
+    def _kinds_of(self, number: int, blocks: int) -> range:
+        """Returns the variants that a core issues for a task of so many blocks: one for all of them if they run together."""
+        first = self._residents * number
+        return range(first + blocks - 1, first + blocks) if self._is_together else range(first, first + blocks)
 
     def _issue(self, number: int) -> None:
-        found, clocks, residents = self.recording, self.recording.clocks, self._residents
+        found, clocks = self.recording, self.recording.clocks
+        kinds = self._kinds_of(number, len(self._cores))
         if self._held is not None:
             self._held.append(number)
-            found.places += [tuple(found.path)] * len(self._cores)
+            found.places += [tuple(found.path)] * len(kinds)
             return
         self._learn(number)
-        for n, cores in enumerate(self._cores):
+        for kind, cores in zip(kinds, self._cores, strict=False):
             clocks.cores = cores
-            clocks.issue(residents * number + n)
+            clocks.issue(kind)
             found.places.append(tuple(found.path))
 
 

@@ -12,7 +12,8 @@ from tilewright.engine.analysis import ProgramIndex
 from tilewright.engine.hwsim import Machine, MachineError, estimate_cost, load_machine, read_machine, simulate
 from tilewright.engine.hwsim.cost.model import Cost
 from tilewright.engine.hwsim.simulate import replayed
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.hwsim.tasks.work import steps_of
+from tilewright.engine.ir import Add, Mul, PrimFunc, Sub, Var
 from tilewright.engine.script import parse
 
 VECTOR = PLAIN.replace(
@@ -229,3 +230,12 @@ def test_estimate_of_a_row_reduction_is_the_reported_work(rows: int, length: int
 def test_the_estimate_of_column_sums_has_no_tree(rows: int, columns: int) -> None:
     func = parse(column_sum(rows, columns)).program
     assert estimate_cost(ProgramIndex(func), machine()).busy == simulate(func, machine()).bound
+
+
+def test_a_multiply_add_is_one_operation_at_its_rate():
+    a, b, c = (Var(name, "float32") for name in "abc")
+    added = Add(Mul(a, b), c)
+    assert [steps_of(added, rates) for rates in ({}, {"fma": 1}, {"fma": 3})] == [2, 1, 3]
+    assert steps_of(Mul(Add(a, b), c), {"fma": 1}) == 2
+    both = Sub(Mul(a, b), Mul(a, c))
+    assert steps_of(both, {"fma": 1}) == 2
