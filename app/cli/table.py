@@ -49,6 +49,11 @@ COMMANDS = (
         module_name="timing.measure",
     ),
     Command(
+        "calibrate",
+        "measure this computer's processor, and write a machine file of it",
+        module_name="timing.calibrate",
+    ),
+    Command(
         "validate",
         "predict tables of times that others measured, and print both beside each other",
         module_name="timing.validate",

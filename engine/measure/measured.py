@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Samples of a time, in microseconds: the median, and the limits between which the middle eight tenths lie."""
+    """Samples of a time, in microseconds unless its owner says so: the median, and the limits of the middle eight tenths."""
 
     median: float
     low: float
@@ -73,6 +75,14 @@ MOST_BUSY = 1.2
 """Elapsed time in units of processor time beyond which other work is reported: it also costs caches and clock."""
 
 
+def processor_name() -> str:
+    """The model of this processor, as the system names it."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text().splitlines() if file.exists() else []
+    found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return found.get("model name") or platform.processor() or "unknown processor"
+
+
 def time_text(microseconds: float) -> str:
     """A time with a unit of its size: 12.3 us, 4.56 ms, 1.2 s."""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
@@ -81,4 +91,4 @@ def time_text(microseconds: float) -> str:
     return f"{microseconds:.3g} us"
 
 
-__all__ = ["Host", "Measured", "Measurement", "Spread", "time_text"]
+__all__ = ["Host", "Measured", "Measurement", "Spread", "processor_name", "time_text"]

@@ -16,7 +16,7 @@ import numpy as np
 from ..execute import BufferContents, compared
 from ..ir import Refusal, TilewrightError
 from ..processes.confined import ConfinedRequest, serve
-from .measured import Host, Measured, Measurement, Spread
+from .measured import Host, Measured, Measurement, Spread, processor_name
 from .protocol import Program, Request, answer_text, read_request
 
 SAMPLE_NANOSECONDS = 2_000_000
@@ -165,20 +165,12 @@ def _cache_bytes() -> int:
 
 def _host(tvm: Any, target: Mapping[str, Any]) -> Host:
     return Host(
-        _processor(),
+        processor_name(),
         f"{platform.system()} {platform.machine()}",
         f"TVM {metadata.version('apache-tvm')}, LLVM {tvm.target.codegen.llvm_version_major()}",
         " ".join(f"-{name}={value}" for name, value in target.items() if name != "kind"),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-
-
-def _processor() -> str:
-    """The model of this processor, as the system names it."""
-    file = Path("/proc/cpuinfo")
-    lines = file.read_text().splitlines() if file.exists() else []
-    found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    return found.get("model name") or platform.processor() or "unknown processor"
 
 
 def _last_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from .....engine.hwsim import Machine, load_machine
 from .....engine.ir import TilewrightError, structural_equal
 from .....engine.measure import Candidate, Compared, measure
-from .....engine.measure.ports import port_times
+from .....engine.measure.ports import level_time, port_times
 from ....document import branches
 from ....storage.measurements import keep_measured
 from ...arguments import seconds, takes_file, takes_setting
@@ -48,7 +48,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--ports",
         action="store_true",
-        help="predict from the compiled code, too: llvm-mca's cycles for the path that a program takes (needs llvm-mca)",
+        help="predict from the compiled code, too: llvm-mca's cycles for the path that a program takes (needs llvm-mca), and with "
+        "--machine the traffic between its caches",
     )
     parser.add_argument(
         "--seconds", metavar="N", type=seconds, default=10.0, help="time of all runs, without building (default: 10)"
@@ -67,6 +68,12 @@ def run(arguments: Namespace) -> int:
     if arguments.ports:
         with working(arguments, "following the compiled code"):
             ports = port_times(measured)
+        if arguments.machine:
+            # A machine of one's own tells the bandwidths of its levels (`tilewright calibrate`).
+            ports = tuple(
+                max(each, level_time(candidate.func, machine)) if isinstance(each, float) else each
+                for each, candidate in zip(ports, candidates, strict=True)
+            )
         measured = replace(measured, rows=tuple(replace(row, assembly="") for row in measured.rows))
     compared = Compared(measured, machine.name, machine.clock_hz, cycles, ports)
     path = Path(path_of(arguments.file))
