@@ -1,10 +1,10 @@
 # %% [markdown]
 # # TileLang on a whole A100: occupancy and waves
 #
-# 1,024 blocks of threads run on 108 multiprocessors. Each holds three blocks at a time, as registers and shared memory allow: while one waits
-# for its copies, the tensor cores have the products of the others. So 324 blocks run at once, in four waves, and the last wave is short.
+# 1,024 blocks of threads run on 108 multiprocessors. Each holds three blocks at a time, as registers and shared memory allow. So 324 blocks
+# run at once, in four waves, and the last wave is short. The blocks of a multiprocessor run together, and wait for their copies together.
 #
-# Change `num_stages` in the last line of the workload to 2: nothing is lost, as the other blocks hide the copies; with 1 it takes 38 % longer.
+# Change `num_stages` in the last line of the workload to 2: nothing is lost, as the copies still run ahead; with 1 it takes 66 % longer.
 # With `threads=256` a block has the registers of twice the threads, and a multiprocessor holds two.
 
 # %% machine

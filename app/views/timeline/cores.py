@@ -66,6 +66,8 @@ class Chip:
         self._line, self._program = report.timeline, report.program
         self._kinds, self._kind_of, self._places = kinds, kind_of.tolist(), places
         self._start_cycles = run.start_cycles
+        core = report.program.machine.core
+        self._is_together = core is not None and core.sharing == "together" and found.has_equal_blocks
         self.groups = core_groups(found)
         levels = {port.name: port.level for port in report.program.ports}
         self.ports: list[SharedPort] = [port for port in found.ports if port.cycles and (levels.get(port.name) == "" or port.segments)]
@@ -112,12 +114,14 @@ class Chip:
         found: list[HeldBlock] = []
         ended: dict[int, int] = {}
         for (launch, n), rows in self._rows_of_blocks.items():
-            place = self._places[self._kind_of[rows[0]]]
-            since = ended.get(place, 0)
-            start, end = max(int(line.starts[rows].min()), since), max(int(line.ends[rows].max()), since)
-            begin = max(since, start - self._start_cycles)
-            found.append(HeldBlock(launch, n, place, rows, begin, start, end))
-            ended[place] = end
+            last = self._places[self._kind_of[rows[0]]]
+            # Tasks of blocks that run together have the place of the last one.
+            for place in range(last + 1) if self._is_together else (last,):
+                since = ended.get(place, 0)
+                start, end = max(int(line.starts[rows].min()), since), max(int(line.ends[rows].max()), since)
+                begin = max(since, start - self._start_cycles)
+                found.append(HeldBlock(launch, n - last + place, place, rows, begin, start, end))
+                ended[place] = end
         return found
 
     @cached_property
