@@ -67,7 +67,7 @@ from .sensitivity import Improvement, MachineParameter, ranked, sensitivity, tri
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
 from .tasks.nest import EXAMPLE_TRIPS
-from .tasks.product import passes_of, tile_cycles
+from .tasks.product import diagonal_tiles, passes_of, tile_cycles
 from .tasks.tree import TaskProgram, Template
 from .tasks.work import filled_load, operation_name, padded_load
 
@@ -141,6 +141,7 @@ __all__ = [
     "cache_counts",
     "copy_path",
     "decisive_causes",
+    "diagonal_tiles",
     "distribution_of",
     "estimate_cost",
     "filled_load",

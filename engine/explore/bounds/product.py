@@ -9,7 +9,7 @@ from math import gcd, prod
 import numpy as np
 
 from ...analysis import ProgramIndex
-from ...ir import Add, Block, BufferLoad, BufferStore, Cast, Expr, Mul, Var, build, free_vars
+from ...ir import Add, Block, BufferLoad, BufferStore, Cast, Expr, Mul, Var, build, free_vars, structural_equal
 from ...ir import dtype as dt
 from .touched import MOST_VALUES, values_on
 
@@ -18,13 +18,15 @@ class ProductIterators:
     """The iterators of a multiply-accumulate by role: rows index the first factor, columns the second, depth both; `batch` the rest.
 
     An iterator `f` with `f // 64` in the first factor, as in a grouped convolution, is 64 columns and a batch of groups: `periods` has
-    the 64. A tile of a matrix unit is full only if `f` stays in one group there.
+    the 64. A tile of a matrix unit is full only if `f` stays in one group there. A square multiplies an operand with itself: its results
+    are on the diagonal of tiles.
     """
 
     def __init__(self, block: Block, first: BufferLoad, second: BufferLoad) -> None:
         self._extents = {iv.var: build.int_value(iv.dom.extent) or 1 for iv in block.iter_vars}
         self._kept = {iv.var for iv in block.iter_vars if iv.iter_type != "reduce"}
         self.factors = first, second
+        self.is_square = first.buffer is second.buffer and all(map(structural_equal, first.indices, second.indices))
         self.rows, self.columns = self._alone(0, _run), self._alone(1, _run)
         both = set(self._used(0)) & set(self._used(1))
         self.depth = {v: n for v, n in self._extents.items() if v in both - self._kept}

@@ -241,7 +241,7 @@ def _product_cycles(
     match engine:
         case MatrixEngine():
             sides = (engine.tile_rows, engine.tile_columns, engine.tile_depth)
-            full = prod(map(min, sides, product.most))
+            full = prod(sides[:2]) if product.is_square else prod(map(min, sides, product.most))
             cycles = max(min(tile_cycles(engine, [one]) for one in some) for some in types)
             return Fraction(product.count * cycles, full)
         case SystolicEngine():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd, prod
 
-from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine
+from ...hwsim import DmaEngine, Machine, MatrixEngine, SystolicEngine, VectorEngine, diagonal_tiles, tile_cycles
 from ...ir import Block, BufferLoad, BufferStore
 from ...ir import dtype as dt
 from ..bounds.product import ProductIterators, product_of, uncast
@@ -75,6 +75,8 @@ def _tile(engine: MatrixEngine | SystolicEngine) -> tuple[int, int, int]:
 
 def _matrix_cycles(engine: MatrixEngine | SystolicEngine, product: ProductIterators) -> int:
     """Cycles of the whole block on a matrix unit; edge tiles count as whole ones."""
+    if isinstance(engine, MatrixEngine) and product.is_square:
+        return diagonal_tiles(engine, product.count) * tile_cycles(engine, [f.buffer.dtype for f in product.factors])
     tiles = prod(
         -(-prod(part.values()) // grain)
         for part, grain in zip((product.rows, product.columns, product.depth), _tile(engine), strict=True)

@@ -150,7 +150,7 @@ def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], l
                 continue
             near = draft.on_chip(engine.reads)
             if home.name in engine.reads:
-                is_worth = _is_scattered(draft, name, region) or (
+                is_worth = (draft.is_far(home) and _is_scattered(draft, name, region)) or (
                     draft.binds_threads and _is_reread(draft, name, buffer)
                 )
                 near = [m for m in near if _is_filled(draft, home, m) and is_worth]

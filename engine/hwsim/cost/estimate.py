@@ -29,6 +29,7 @@ from ...ir import (
     Var,
     build,
     free_vars,
+    structural_equal,
     walk,
 )
 from ...ir import dtype as dt
@@ -40,7 +41,7 @@ from ..machine.model import Machine
 from ..machine.parts import KINDS, DmaEngine, Engine, MatrixEngine, Memory, SystolicEngine, VectorEngine
 from ..tasks.engine_selection import PREFERENCE, is_named, supports
 from ..tasks.nest import requested_engine
-from ..tasks.product import passes_of, product_over, tile_cycles, tiles_of
+from ..tasks.product import diagonal_tiles, passes_of, product_over, tile_cycles, tiles_of
 from ..tasks.work import Kind, activations_of, padded_load, steps_of
 from .interface import Promise
 from .operand_traffic import operand_traffic
@@ -333,7 +334,14 @@ def _multiplied(engine: MatrixEngine | SystolicEngine, task: _Task, machine: Mac
     ]
     if isinstance(engine, SystolicEngine):
         return max(array_cycles(engine, product) * passes_of(engine, types), *ports)
-    return max(tiles_of(engine, product) * tile_cycles(engine, types), *ports)
+    tiles = diagonal_tiles(engine, task.iterations) if _is_square(task) else tiles_of(engine, product)
+    return max(tiles * tile_cycles(engine, types), *ports)
+
+
+def _is_square(task: _Task) -> bool:
+    """Whether the task multiplies an operand with itself."""
+    first, second = task.loads
+    return first.buffer is second.buffer and all(map(structural_equal, first.indices, second.indices))
 
 
 def _own_width(memory: Memory, written: bool) -> int:

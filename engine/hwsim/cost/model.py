@@ -17,7 +17,7 @@ from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_oper
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
 from ..tasks.index_boxes import Indexed, box_elements, progressions
-from ..tasks.product import joint_values, passes_of, product_of, tile_cycles, tiles_of
+from ..tasks.product import diagonal_tiles, joint_values, passes_of, product_of, tile_cycles, tiles_of
 from ..tasks.work import Access, Work, element_bytes
 from .operand_traffic import operand_traffic
 from .systolic import array_cycles, drain_cycles, folding_of
@@ -286,10 +286,8 @@ def _tiling(engine: MatrixEngine | SystolicEngine, work: Work, where: TaskDomain
         folds = product.batch * folding.down * folding.across
         return Tiling(folds, where.iterations, folds * folding.cycles * engine.rows * engine.columns)
     if len(work.reads) != 2:
-        # A square (one operand twice) or a fill counts as if every iteration were on the diagonal of tiles.
-        cells = engine.tile_rows * engine.tile_columns
-        tiles = over(where.iterations, cells)
-        return Tiling(tiles, where.iterations, tiles * cells)
+        tiles = diagonal_tiles(engine, where.iterations)
+        return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns)
     tiles = tiles_of(engine, product_of(work, where))
     return Tiling(tiles, where.iterations, tiles * engine.tile_rows * engine.tile_columns * engine.tile_depth)
 

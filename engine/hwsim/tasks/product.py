@@ -33,6 +33,12 @@ def tiles_of(engine: MatrixEngine, product: Product) -> int:
     return product.batch * tiles * over(product.depth, engine.tile_depth)
 
 
+def diagonal_tiles(engine: MatrixEngine, iterations: int) -> int:
+    """Returns the number of tiles of a square, the sums of one operand times itself, or of a fill: as if every iteration were on the
+    diagonal of tiles."""
+    return over(iterations, engine.tile_rows * engine.tile_columns)
+
+
 def passes_of(engine: SystolicEngine, types: Iterable[str]) -> int:
     """Returns the number of passes over a product with operands of these types."""
     table = dict(engine.passes_by_type)

@@ -79,6 +79,33 @@ def test_softmax_needs_a_vector_for_each_step_of_its_functions() -> None:
     )  # exp and div need 12 each, the sum and the maximum 1; the scalar core helps
 
 
+SQUARES = """
+@T.prim_func(s_tir=True)
+def squares(X: T.Buffer((64, 512), "float16"), Y: T.Buffer((64,), "float32")):
+    for i, k in T.grid(64, 512):
+        with T.sblock("Y"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + T.Cast("float32", X[vi, vk]) * T.Cast("float32", X[vi, vk])
+"""
+
+
+def test_sums_of_squares_fill_the_diagonal_of_tiles() -> None:
+    machine = load_machine("dual-bank-npu")
+    sch = Schedule(parse(SQUARES).program)
+    sch.cache_read("Y", "X", "local.vtcm")
+    sch.cache_write("Y", 0, "local.vtcm")
+    busy = tilewright.simulate(sch, machine).engines["matrix"].busy
+    setup = next(e.setup_cycles for e in machine.engines if e.name == "matrix")
+    tiles = 64 * 512 // 32
+    assert busy - setup == tiles
+    # The vector unit may do a part.
+    assert 0.75 * tiles < program_bound(parse(SQUARES).program, machine).work <= tiles
+    derived = derive_space(parse(SQUARES).program, machine)
+    assert "Y on matrix: a product" in derived.decisions
+
+
 def test_unread_elements_and_branch_choices_do_not_count() -> None:
     text = """
 @T.prim_func(s_tir=True)
