@@ -22,6 +22,7 @@ from ..script.subset.core import Evaluator
 from ..script.subset.memory import MAX_VALUES
 from ..script.subset.scope import Scope, Unknown, Value
 from ..script.subset.statements import evaluator
+from ..script.subset.targets import items
 from ..script.subset.values import Function, Module, reachable
 from ..script.targets import KINDS, TARGET, TargetName, is_target, target_part
 from ..script.tilelang.names import is_of_language, type_code, type_named, type_part
@@ -206,6 +207,9 @@ class TEDialect(ScriptDialect):
                 return map_call(self.reader, owner, name, node)
             case Analyzer() if name in SIMPLIFYING:
                 return simplified(self.reader, node)
+            case str() if name == "matches_code" and (code := type_part(owner, "type_code")) is not None:
+                codes = items(run, node.args)
+                return code in codes if all(isinstance(known, int) for known in codes) else run.runs(node)
             case Operation() if name == "output":
                 return Tensor(owner, self.reader.constant_int(node.args[0]) if node.args else 0)
             case Expr() if name == "equal" and len(node.args) == 1 and not node.keywords:
@@ -290,6 +294,8 @@ class TEDialect(ScriptDialect):
     def is_of(self, value: Value, name: str) -> bool | None:
         if name.rpartition(".")[2] == "Tensor":
             return isinstance(value, Tensor)
+        if name.rpartition(".")[2] == "Any":  # the unknown size of older TVM, which no text gives
+            return False
         return super().is_of(value, name)
 
     def compare(self, run: Evaluator, node: ast.Compare, op: ast.cmpop, a: Value, b: Value) -> Value:

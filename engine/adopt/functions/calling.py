@@ -16,7 +16,7 @@ from ...script.reading.source import Source
 from ...script.subset.calls import called, function_of
 from ...script.subset.core import Evaluator
 from ...script.subset.scope import Scope, Unknown, Value
-from ...script.subset.statements import evaluator
+from ...script.subset.statements import RAISES, evaluator
 from ...script.subset.values import Attributes, Bound, Class, Function, Instance, Module
 from ...te.model import Compute, Placeholder, Tensor
 from ...te.prim_func import needed
@@ -207,14 +207,19 @@ class _Caller:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The note that names the values, and one for each assertion that fails with them."""
+        """The note that names the values, and one for each assertion that fails with them, and for each exception."""
         source = self.run.source
-        failed = (
-            Note(f"this assertion fails with these values and is passed over: {ast.unparse(node)}", source.place(node))
+        failed: list[tuple[ast.stmt, str]] = [
+            (node, f"this assertion fails with these values and is passed over: {ast.unparse(node)}")
             for node in self._failed
-            if source.owner(node) is source
-        )
-        return (self.note, *failed)
+        ]
+        failed += [
+            (node, f"the text raises an exception here with these values, which is passed over: {ast.unparse(node)}")
+            for node, why in self.run.passed.items()
+            if why == RAISES
+        ]
+        own = (Note(text, source.place(node)) for node, text in failed if source.owner(node) is source)
+        return (self.note, *own)
 
     def call_around(self) -> None:
         """Call the functions around the definition until they reach it."""

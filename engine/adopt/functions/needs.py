@@ -261,7 +261,8 @@ def _of_parameter(
         yield _target_need(need, uses)
         return
     if need.kind == "dict" and name in uses.whole and default is None:
-        entries = {a.partition(".")[2]: uses.words.get(a) for a in sorted(uses.attributes_in(name, parts))}
+        needed = sorted(uses.attributes_in(name, parts) - uses.optional)
+        entries = {a.partition(".")[2]: uses.words.get(a) for a in needed}
         yield replace(need, sample=dumps({entry: word for entry, word in entries.items() if word is not None}))
         return
     need = replace(need, kind="size") if need.kind == "dict" else need

@@ -114,7 +114,8 @@ def _definitions(
 
 def _makes(node: ast.FunctionDef) -> bool:
     """Whether a function computes a program, or makes a schedule of a program of the text that needs values."""
-    if any(isinstance(part, ast.Call) and _is_computing(part) for part in own_parts(node, _computes)):
+    calls = [part for part in own_parts(node, _computes) if isinstance(part, ast.Call)]
+    if any(map(_is_computing, calls)) or (any(map(_is_placeholder, calls)) and any(map(_is_operator, calls))):
         return True
     takes = len(parameters_of(node)) > len(node.args.defaults)
     return takes and not all(_schedules(node))
@@ -167,6 +168,16 @@ def _computes(node: ast.AST) -> TypeGuard[ast.Lambda]:
 def _is_computing(call: ast.Call) -> bool:
     name = called_name(call)
     return name == "create_prim_func" or (name in _COMPUTING and _owner(call) in ("te", "tvm"))
+
+
+def _is_placeholder(call: ast.Call) -> bool:
+    return called_name(call) == "placeholder" and _owner(call) in ("te", "tvm")
+
+
+def _is_operator(call: ast.Call) -> bool:
+    """Whether a call is one of an operator of topi."""
+    root = root_name(call.func)
+    return root is not None and (root.id == "topi" or ast.unparse(call.func).startswith("tvm.topi."))
 
 
 def _owner(call: ast.Call) -> str:

@@ -43,6 +43,7 @@ class Uses:
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
         self.entries: set[str] = set()  # dicts, of which entries are used
         self.whole: set[str] = set()  # names that calls get, so that other functions may use any entry
+        self.optional: set[str] = set()  # entries of dicts that the code does not need: it asks whether they are there
         self._passed: dict[str, list[tuple[str, int]]] = {}  # the functions that get a name, and at which place
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
@@ -124,6 +125,10 @@ class Uses:
                     self._mark_integers(*indices)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
                 self.entries.add(name)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]
+            ):
+                self.optional.add(f"{name}.{key}")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=axis)) if axis in self._axis_names:
                 self._single.setdefault(name, 1)
                 self._mark(name, "tensor")
@@ -154,6 +159,10 @@ class Uses:
             case ast.BoolOp(values=values):
                 for name in filter(None, map(hole_name, values)):
                     self._kinds.setdefault(name, "flag")
+            case ast.Compare(
+                left=ast.Constant(value=str(key)), ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]
+            ):
+                self.optional.add(f"{name}.{key}")
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn()], comparators=[right]):
                 self._compare(entry_name(left) or hole_name(left), right)
             case ast.Call(
@@ -179,6 +188,8 @@ class Uses:
                 for item in inputs:
                     if isinstance(item, ast.Name):
                         self._mark(item.id, "tensor")
+            case ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]):
+                self._mark(name, "list")
             case ast.Call(
                 func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]
             ):

@@ -31,6 +31,8 @@ _VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
 """The package around a copy of TVM, as in `from bitblas import tvm`."""
 _KINDS = {"staticmethod": "staticmethod", "classmethod": "classmethod", "property": "property", "abc.abstractmethod": "",
           "abstractmethod": "", "functools.cached_property": "property"}  # fmt: skip
+RAISES = "the text raises an exception here"
+"""The reason for passing over a branch that ends with an exception."""
 _CACHES = ("functools.lru_cache", "functools.cache")
 _BASES = ("object", "typing.NamedTuple", "abc.ABC", "typing.Protocol", "typing.Generic", *ENUMS)
 
@@ -141,7 +143,7 @@ def _continue(run: Evaluator, node: ast.Continue) -> Outcome:
 
 
 def _raise(run: Evaluator, node: ast.Raise) -> Outcome:
-    raise run.error(node, "unsupported", "the text raises an exception here", expected="a line that is not reached")
+    raise run.error(node, "unsupported", RAISES, expected="a line that is not reached")
 
 
 # --- blocks
@@ -422,4 +424,4 @@ def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None)
     )
 
 
-__all__ = ["evaluator"]
+__all__ = ["RAISES", "evaluator"]

@@ -443,3 +443,36 @@ def test_assertion_that_fails_is_noted() -> None:
         "this assertion fails with these values and is passed over: assert kind != 0, 'a kind is needed'"
     ]
     assert not [note.text for note in opened(text, n=8, kind=1).notes if "assertion" in note.text]
+
+
+def test_entries_of_a_dict_that_code_asks_for_are_no_example() -> None:
+    text = (
+        'def f(x: te.Tensor, scaling: dict):\n    by = 2\n    if "kind" in scaling and scaling["kind"] == "large":\n'
+        '        by = scaling["by"]\n    if scaling.get("more") == "yes":\n        by = by + 1\n    use(scaling)\n'
+        "    return te.compute(x.shape, lambda i, j: x[i, j] * float(by))\n"
+    )
+    with pytest.raises(ParseError) as caught:
+        opened(text.replace('scaling["by"]', "4"))
+    assert caught.value.refusal.fix == ("--size x=16x16xfloat32 --size 'scaling={}'",)
+
+
+def test_functions_of_operators_only_are_programs() -> None:
+    text = (
+        "from tvm import topi\n\ndef layer(shape, axis):\n    data = te.placeholder(shape, name='data')\n"
+        "    return [data, topi.sum(data, axis)]\n"
+    )
+    assert shapes(opened(text, shape="4x8", axis=1)) == [(4, 8, "float32"), (4, "float32")]
+
+
+def test_sizes_are_never_unknown_and_kinds_of_types_are_compared() -> None:
+    text = (
+        "from tvm import DataTypeCode\n\ndef f(x: te.Tensor):\n"
+        "    if not x.dtype.matches_code(DataTypeCode.FLOAT, DataTypeCode.BFLOAT):\n        raise TypeError\n"
+        "    sizes = []\n    for size in x.shape:\n        if isinstance(size, tvm.tir.Any):\n"
+        "            sizes.append(te.size_var('size'))\n"
+        "        else:\n            sizes.append(size)\n    return te.compute(tuple(sizes), lambda i, j: x[i, j] + 1.0)\n"
+    )
+    assert shapes(opened(text, x="4x8xfloat32")) == [(4, 8, "float32")] * 2
+    notes = [note.text for note in opened(text, x="4x8xint32").notes]
+    assert any("the text raises an exception here with these values" in note for note in notes)
+    assert not any("raises" in note.text for note in opened(text, x="4x8xfloat32").notes)
