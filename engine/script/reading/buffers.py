@@ -6,7 +6,7 @@ import ast
 
 import msgspec
 
-from ...ir import Buffer, BufferData, Expr, Var, build, offset_dtype
+from ...ir import Buffer, Expr, Var, build, offset_dtype
 from ...ir import dtype as dt
 from ..subset.scope import Value
 from ..syntax import find_tree
@@ -81,12 +81,6 @@ def allocate_declaration(reader: ExpressionReader, node: ast.Call) -> Declaratio
         )
     found.pop("condition", None)
     return Declaration(node, found)
-
-
-def address_of(reader: ExpressionReader, node: ast.expr) -> Expr:
-    """Read `data=` of a declaration: an address, or the memory that a name of `T.allocate` stands for."""
-    value = reader.value(node)
-    return BufferData(value) if isinstance(value, Buffer) and value.shape else reader.as_expr(value, node)
 
 
 def read_buffer(

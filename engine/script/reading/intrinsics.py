@@ -439,7 +439,7 @@ def _legacy(op: str) -> ReadIntrinsic:
     the instruction ignores."""
 
     def read(reader: Reader, node: ast.Call) -> Expr:
-        arguments = [reader.expr(a) for a in unstarred(reader, node.args)]
+        arguments = [reader.address(a) for a in unstarred(reader, node.args)]
         if any(keyword.arg != "dtype" for keyword in node.keywords):
             raise reader.error(node, "wrong-arguments", f"{op} needs plain arguments", expected=f"{op}(a, b, …)")
         first = arguments[0] if arguments else None
@@ -447,6 +447,16 @@ def _legacy(op: str) -> ReadIntrinsic:
         return Call(op, tuple(arguments[1:] if has_type else arguments), "handle")
 
     return read
+
+
+def _load(reader: Reader, node: ast.Call) -> Expr:
+    """Read `T.load("float32", A, i)`, which is A[i] in older texts."""
+    dtype, buffer, index = parameters(reader, node, ("dtype", "buffer_var", "index"), 3)
+    assert dtype is not None and buffer is not None and index is not None
+    found = reader.expr(ast.fix_missing_locations(ast.copy_location(ast.Subscript(buffer, index, ast.Load()), node)))
+    if found.dtype != reader.dtype(dtype):
+        raise reader.error(dtype, "wrong-type", "another type is read than the buffer holds", expected=found.dtype)
+    return found
 
 
 def _vscale(reader: Reader, node: ast.Call) -> Expr:
@@ -612,6 +622,7 @@ INTRINSICS: dict[str, ReadIntrinsic] = {
     "reinterpret": _reinterpret,
     "type_annotation": _type_annotation,
     "call_intrin": _call_intrin,
+    "load": _load,
     "vscale": _vscale,
     "llvm_lookup_intrinsic_id": _llvm_id,
     "ptx_ldmatrix": _legacy("T.ptx_legacy.ldmatrix"),

@@ -6,7 +6,21 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from ...ir import Buffer, BufferLoad, BufferRegion, Call, Expr, IntImm, Ramp, Stmt, StringImm, Var, Verbatim, build
+from ...ir import (
+    Buffer,
+    BufferData,
+    BufferLoad,
+    BufferRegion,
+    Call,
+    Expr,
+    IntImm,
+    Ramp,
+    Stmt,
+    StringImm,
+    Var,
+    Verbatim,
+    build,
+)
 from ...ir import dtype as dt
 from ..device import Device
 from ..errors import ParseError, UnknownValueError
@@ -136,6 +150,11 @@ class Reader(ABC):
         self.require_known(value, node)
         found = self.error(node, "wrong-type", "this is not a value", expected="an expression")
         raise UnknownValueError(found.refusal, node.id) if value is None and isinstance(node, ast.Name) else found
+
+    def address(self, node: ast.expr) -> Expr:
+        """Read an address, or the name of a `T.allocate`, which stands for its memory."""
+        value = self.value(node)
+        return BufferData(value) if isinstance(value, Buffer) and value.shape else self.as_expr(value, node)
 
     def require_known(self, value: Value, node: ast.AST) -> Value:
         """Require that a value is certain. Raises the error that names the line of the cause."""

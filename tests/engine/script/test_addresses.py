@@ -7,7 +7,7 @@ import pytest
 from tilewright.engine.ir import BufferData, Call, addressed_buffers, first_difference, walk
 from tilewright.engine.lower import allocations, lower
 from tilewright.engine.schedule import Schedule, ScheduleError
-from tilewright.engine.script import parse, to_script
+from tilewright.engine.script import ParseError, parse, to_script
 
 TILES = """
 from tvm.script import tirx as T
@@ -159,3 +159,23 @@ def test_changing_an_allocated_buffer_is_refused(
     assert "B = T.sblock_alloc_buffer(...)" in refusal.expected
     rewritten = Schedule(parse(STATEMENT.replace("T.alloc_buffer", "T.sblock_alloc_buffer")).program)
     call(rewritten)
+
+
+OLDER = """
+@T.prim_func
+def f(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    X = T.allocate([8], "int32", scope="local")
+    for i in range(8):
+        T.store(X, i, A[i])
+    T.evaluate(T.ptx_mma("m8n8k4", "row", "col", "int32", "int32", "int32", X, 0, X, 0, X, 0, False, dtype="int32"))
+    for i in range(8):
+        B[i] = T.load("TYPE", X, i)
+"""
+
+
+def test_names_of_allocations_are_addresses_in_older_texts() -> None:
+    text = to_script(parse(OLDER.replace("TYPE", "int32")).program)
+    assert "X[i] = A[i]" in text and "B[i] = X[i]" in text
+    assert '"int32", "int32", "int32", X.data, 0, X.data, 0, X.data, 0, T.bool(False))' in text
+    with pytest.raises(ParseError, match="another type is read"):
+        parse(OLDER.replace("TYPE", "float32"))

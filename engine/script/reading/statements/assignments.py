@@ -30,7 +30,7 @@ from ....ir import (
 from ....ir import dtype as dt
 from ...subset.values import Function
 from ..blocks import BlockFrame, is_axis, read_annotations, read_axis
-from ..buffers import Declaration, address_of, allocate_declaration, declaration, read_buffer
+from ..buffers import Declaration, allocate_declaration, declaration, read_buffer
 from ..expressions import ExpressionReader
 from ..intrinsics import named_var, parameters
 from ..operators import arithmetic
@@ -203,7 +203,7 @@ class AssignmentReader(ABC):
             return self._allocate(name, allocate_declaration(self.exprs, call))
         declared = declaration(self.exprs, call)
         if "data" in declared.arguments and function in ("T.decl_buffer", "T.buffer_decl", "T.Buffer"):
-            return self._declare_at(name, declared, address_of(self.exprs, declared.arguments.pop("data")))
+            return self._declare_at(name, declared, self.exprs.address(declared.arguments.pop("data")))
         if function == "T.sblock_alloc_buffer" or (function == "T.alloc_buffer" and not self.current):
             self.frame.alloc_buffers.append(self._new_buffer(name, declared))
             return None

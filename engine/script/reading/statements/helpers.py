@@ -131,8 +131,11 @@ def _constant(value: Value) -> ast.expr | None:
 
 
 def as_store(reader: ExpressionReader, node: ast.expr) -> ast.Assign | None:
-    """Return `T.buffer_store(A, value, [i, j])` as `A[i, j] = value`; None for others."""
+    """Return `T.buffer_store(A, value, [i, j])` as `A[i, j] = value`, and so the older `T.store(A, i, value)`; None for others."""
     match node:
+        case ast.Call(args=[buffer, index, value], keywords=[]) if reader.called(node) == "T.store":
+            target = ast.Subscript(buffer, index, ast.Store())
+            return ast.fix_missing_locations(ast.copy_location(ast.Assign([target], value), node))
         case ast.Call(args=[buffer, value, indices], keywords=[]) if reader.called(node) == "T.buffer_store":
             target = reader.element_node(buffer, indices, ast.Store())
             return ast.fix_missing_locations(ast.copy_location(ast.Assign([target], value), node))
