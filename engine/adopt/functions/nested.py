@@ -115,7 +115,9 @@ def _definitions(
 def _makes(node: ast.FunctionDef) -> bool:
     """Whether a function computes a program, or makes a schedule of a program of the text that needs values."""
     calls = [part for part in own_parts(node, _computes) if isinstance(part, ast.Call)]
-    if any(map(_is_computing, calls)) or (any(map(_is_placeholder, calls)) and any(map(_is_operator, calls))):
+    if any(map(_is_computing, calls)):
+        return True
+    if any(map(_is_placeholder, calls)) and any(map(_is_operator, calls)) and any(map(_returns, ast.walk(node))):
         return True
     takes = len(parameters_of(node)) > len(node.args.defaults)
     return takes and not all(_schedules(node))
@@ -168,6 +170,10 @@ def _computes(node: ast.AST) -> TypeGuard[ast.Lambda]:
 def _is_computing(call: ast.Call) -> bool:
     name = called_name(call)
     return name == "create_prim_func" or (name in _COMPUTING and _owner(call) in ("te", "tvm"))
+
+
+def _returns(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return) and node.value is not None
 
 
 def _is_placeholder(call: ast.Call) -> bool:

@@ -476,3 +476,12 @@ def test_sizes_are_never_unknown_and_kinds_of_types_are_compared() -> None:
     notes = [note.text for note in opened(text, x="4x8xint32").notes]
     assert any("the text raises an exception here with these values" in note for note in notes)
     assert not any("raises" in note.text for note in opened(text, x="4x8xfloat32").notes)
+
+
+def test_infinity_is_a_number() -> None:
+    text = (
+        'def f(x: te.Tensor):\n    low = float("-inf")\n'
+        '    return te.compute(x.shape, lambda i: te.max(x[i], tir.const(low, "float32")))\n'
+    )
+    found = opened(text, x="4xfloat32")
+    assert isinstance(found.program, PrimFunc) and 'T.float32("-inf")' in to_script(found.program)
