@@ -234,6 +234,7 @@ export class GroupedMenu {
         h("div", { class: "menu-none", role: "menuitem", "aria-disabled": "true" }, "No action has this in its name"),
       );
       this.about.replaceChildren();
+      this.card.hide();
     }
   }
 
