@@ -196,6 +196,7 @@ def test_a_read_only_file_is_saved_elsewhere(pages: Callable[[], Page], path: Pa
     expect(chip(page)).to_contain_text("Not saved: read-only", **FAST)
     expect(page.locator(".banner.is-unsaved")).to_contain_text(f"{path.name} is read-only")
     expect(page).to_have_title(re.compile("^• "))
+    assert not wrong_texts(page, "a read-only file")
     page.keyboard.press("Control+Shift+S")
     name = page.get_by_label("Save as", exact=True).get_by_role("textbox")
     name.fill("elsewhere")
@@ -212,10 +213,21 @@ def test_a_read_only_file_is_saved_elsewhere(pages: Callable[[], Page], path: Pa
     assert Path(caught.value.path()).read_text() == (path.parent / "elsewhere.py").read_text()
 
 
+@pytest.mark.slow
+def test_files_that_cannot_be_opened_are_in_sight(folder: Folder, page: Page) -> None:
+    for name in ("no_text.py", "schedule_of_the_second_attention_block_of_the_decoder_in_half_precision.py"):
+        (folder.path / name).write_bytes(f"{MATMUL_NOTEBOOK}# caf\u00e9\n".encode("latin-1"))
+    page.goto(folder.url)
+    expect(page.locator("[data-closed]")).to_have_count(2)
+    page.locator("[data-closed]").last.scroll_into_view_if_needed()
+    assert not wrong_texts(page, "files that cannot be opened")
+
+
 def test_saving_writes_a_deleted_file_again(pages: Callable[[], Page], path: Path) -> None:
     page = pages()
     path.unlink()
     expect(chip(page)).to_contain_text("the file was deleted or moved", **FAST)
+    assert not wrong_texts(page, "a deleted file")
     page.locator(".banner.is-unsaved").get_by_role("button", name="Try again").click()
     until(page, lambda: path.is_file() and path.read_text() == MATMUL_NOTEBOOK, **FAST)
     saved(page)
