@@ -1,7 +1,7 @@
 """Refused drags: each block onto each loop and each loop onto each loop of its nest, in the examples and templates, before and after their
 steps.
 
-Run: `python bench/refused.py [FILE …]`. For each refusal code: the refused drags, and those that a repair makes legal.
+Run: `python bench/refused.py [FILE …]`. For each refusal code: the refused drags, and those with a repair.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(files: list[Path]) -> None:
         for schedule in (states[0].schedule, states[-1].schedule)[: len(states)]:
             for method, refusal in refusals(schedule):
                 refused[method, refusal.code] += 1
-                repaired[method, refusal.code] += bool(refusal.repair)
+                repaired[method, refusal.code] += bool(refusal.repair or refusal.instead)
     print("call                refusal              refused  repaired")
     for (method, code), count in refused.most_common():
         print(f"{method:<19} {code:<22} {count:>5} {repaired[method, code]:>9}")

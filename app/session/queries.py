@@ -130,7 +130,7 @@ def repair(state: State, message: FindRepair) -> DropRepair:
         return DropRepair(message, [], [])
     found = repair_of_drop(state, drop)
     calls = list(found.calls)
-    if calls and isinstance(drop, Drop):
+    if calls and isinstance(drop, Drop) and not found.is_whole:
         calls.append(ScheduleCall(drop.method, (("block", drop.block), ("loop", drop.loop))))
     return DropRepair(message, list(map(str, calls)), list(found.blocks))
 

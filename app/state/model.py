@@ -74,7 +74,7 @@ def notice_of(refusal: Refusal) -> Notice:
         message=_sendable(refusal.message),
         found=_sendable(refusal.found),
         expected=_sendable(refusal.expected),
-        fix=(*map(str, refusal.repair), *refusal.fix),
+        fix=(*map(str, (*refusal.repair, *refusal.instead)), *refusal.fix),
         place=f"line {place.line}" if place is not None else "",
     )
 

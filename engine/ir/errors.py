@@ -26,7 +26,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
     """The reason for a refused operation.
 
     `code` is stable ("not-a-producer"); `nodes` are the IR nodes concerned; `fix` are similar legal calls, as Python text; `repair` are
-    calls that make the refused one legal if they are made first, in this order.
+    calls that make the refused one legal if they are made first, in this order; `instead` are calls that have its effect in its place.
     """
 
     code: str
@@ -37,6 +37,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
     nodes: tuple[Node, ...] = ()
     place: Place | None = None
     repair: tuple[ScheduleCall, ...] = ()
+    instead: tuple[ScheduleCall, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.message} [{self.code}]"]
@@ -48,6 +49,7 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
             lines.append(f"  expected: {self.expected}")
         lines.extend(f"  try:      {call}" for call in self.fix)
         lines.extend(f"  first:    {call}" for call in self.repair)
+        lines.extend(f"  instead:  {call}" for call in self.instead)
         text = "\n".join(lines)
         return text if text.replace("\n", "").isprintable() else "".join(map(_visible, text))
 

@@ -1,11 +1,13 @@
 """Repairs of refused calls: chains of calls that make the call legal, each tested together with the call on the current program.
 
-A table gives the candidate chains for each refusal code, the shortest first.
+A table gives the candidate chains for each refusal code, the shortest first. Where none helps, a second table has chains that have the
+effect of the call in its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -68,10 +70,11 @@ Chain = Callable[[RepairTrial], object]
 
 
 def with_repair(ctx: Context, call: ScheduleCall, refusal: Refusal) -> Refusal:
-    """The refusal with the calls that make the call legal; unchanged if no chain of the table helps."""
-    repair = _repair(RefusedCall(ctx, call, refusal))
+    """The refusal with the calls that make the call legal, or those that have its effect; unchanged if no chain helps."""
+    refused = RefusedCall(ctx, call, refusal)
+    repair = _repair(refused)
     if not repair:
-        return refusal
+        return replace_fields(refusal, instead=_instead(refused))
     fix = tuple(call for call in refusal.fix if call not in map(str, repair))
     return replace_fields(refusal, fix=fix, repair=repair)
 
@@ -85,6 +88,15 @@ def _repair(refused: RefusedCall) -> tuple[ScheduleCall, ...]:
         except (ScheduleError, RecursionError):
             continue
         return trial.calls
+    return ()
+
+
+def _instead(refused: RefusedCall) -> tuple[ScheduleCall, ...]:
+    for chain in INSTEAD.get(refused.refusal.code, _no_chains)(refused):
+        trial = RepairTrial(refused.ctx)
+        with suppress(ScheduleError):
+            chain(trial)
+            return trial.calls
     return ()
 
 
@@ -279,6 +291,22 @@ def _copied_buffer(refused: RefusedCall) -> Iterator[Chain]:
             )
 
 
+def _merged(refused: RefusedCall) -> Iterator[Chain]:
+    """Of a block that is to move to a loop of another nest: merge the loops of both nests, down to this loop."""
+    index = refused.ctx.index
+    if not refused.block or refused.call.method not in MOVES:
+        return
+    for loop in refused.loops[:1]:
+        own, other = index.loops_above(refused.ctx.realize(refused.block)), (*index.loops_above(loop), loop)
+        if len(own) < len(other) or own[len(other) - 1] is loop:
+            continue
+        inside = index.child_blocks(loop)[0].block.name
+        pair = [own[len(other) - 1].loop_var, loop.loop_var]
+        if index.position(inside) < index.position(refused.block):
+            pair.reverse()
+        yield lambda t, pair=tuple(pair): t.call("merge", loops=pair)
+
+
 def _under_a_loop(refused: RefusedCall) -> Iterator[Chain]:
     """Move the block under the innermost loop of its consumer that accepts it."""
     for consumer in refused.ctx.index.consumers(refused.block)[:1] if refused.block else ():
@@ -304,3 +332,9 @@ CHAINS: Mapping[str, Callable[[RefusedCall], Iterable[Chain]]] = {
     "stale-pipeline": _without_pipelines,
 }
 """The candidate chains for each refusal code."""
+
+INSTEAD: Mapping[str, Callable[[RefusedCall], Iterable[Chain]]] = {
+    "not-complete": _merged,
+    "output-block": _merged,
+}
+"""The candidate chains that take the place of a refused call."""

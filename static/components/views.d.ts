@@ -451,7 +451,7 @@ export interface DrawnMemory {
   size: string;
 }
 
-/** What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to move too. Both are empty if no repair is known. */
+/** What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to move too; a single call has the effect of the drop. Both are empty if no repair is known. */
 export interface DropRepair {
   kind: "repair";
   request: FindRepair;

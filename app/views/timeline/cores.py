@@ -70,7 +70,9 @@ class Chip:
         self._is_together = core is not None and core.sharing == "together" and found.has_equal_blocks
         self.groups = core_groups(found)
         levels = {port.name: port.level for port in report.program.ports}
-        self.ports: list[SharedPort] = [port for port in found.ports if port.cycles and (levels.get(port.name) == "" or port.segments)]
+        self.ports: list[SharedPort] = [
+            port for port in found.ports if port.cycles and (levels.get(port.name) == "" or port.segments)
+        ]
 
     @property
     def places(self) -> int:

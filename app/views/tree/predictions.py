@@ -82,7 +82,7 @@ class PredictedCall(Answer, frozen=True, tag="tried"):
 
 class DropRepair(Answer, frozen=True, tag="repair"):
     """What makes a drop legal: `calls` as texts, with the drop of a single block last, or the `blocks` that have to
-    move too. Both are empty if no repair is known."""
+    move too; a single call has the effect of the drop. Both are empty if no repair is known."""
 
     request: FindRepair
     calls: list[str]

@@ -201,6 +201,7 @@ function moveText(names) {
 export function repairText({ calls, blocks }, drops) {
   if (blocks.length) return `Possible if ${moveText(blocks).replace(/ moves?$/, (verb) => `${verb} too`)}`;
   const count = drops > 1 ? calls.length : calls.length - 1;
+  if (!count) return `Possible as ${calls[0].replace(/^\w+\./, "")}`;
   return count === 1 ? "Possible after one more call" : `Possible after ${count} more calls`;
 }
 
@@ -213,7 +214,12 @@ export function repairText({ calls, blocks }, drops) {
 export function repairBody(repair, drops, run) {
   const { calls, blocks } = repair;
   const text = repairText(repair, drops);
-  const several = calls.length === 2 ? "Apply both calls" : `Apply these ${calls.length} calls`;
+  const several =
+    calls.length === 1
+      ? "Apply the call"
+      : calls.length === 2
+        ? "Apply both calls"
+        : `Apply these ${calls.length} calls`;
   const label = blocks.length ? `Move all ${blocks.length + drops}` : drops > 1 ? "Apply and move" : several;
   return h(
     "div",

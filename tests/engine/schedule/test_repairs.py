@@ -132,6 +132,34 @@ def test_calls_that_make_a_refused_call_legal_are_proposed(name):
     assert not set(expected) & set(refusal.fix), "the fix is named once"
 
 
+HALVES = """from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def halves(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
+    for i, j in T.grid(8, 8):
+        with T.sblock("low"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] - A[vi, vj + 8]
+    for i, j in T.grid(8, 8):
+        with T.sblock("high"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj + 8] = A[vi, vj] + A[vi, vj + 8]
+"""
+
+
+@pytest.mark.parametrize(("block", "other"), [("low", "high"), ("high", "low")])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_nests_are_merged_where_a_block_may_not_move(block, other, depth):
+    sch = schedule(HALVES)
+    with pytest.raises(ScheduleError) as refused:
+        sch.reverse_compute_at(block, sch.get_loops(other)[depth])
+    (merge,) = refused.value.refusal.instead
+    assert refused.value.refusal.repair == () and f"instead:  {merge}" in str(refused.value)
+    apply(sch, (merge.method, dict(merge.arguments)))
+    assert sch.get_loops(block)[depth] == sch.get_loops(other)[depth]
+    assert sch.verify().status == "tested"
+
+
 def test_no_proposal_for_an_impossible_call():
     with pytest.raises(ScheduleError) as refused:
         schedule(MATMUL).compute_at("C", "i")

@@ -89,16 +89,19 @@ class Relocation:
 
     def _with_calls(self, loop: Var) -> Repair:
         try:
-            return Repair(tuple(self._walk(loop, repairs=True, whole=False).calls))
+            walk = self._walk(loop, repairs=True, whole=False)
+            return Repair(tuple(walk.calls), is_whole=not walk.moves)
         except TilewrightError:
             return Repair()
 
 
 class Repair(msgspec.Struct, frozen=True, eq=False):
-    """What makes a refused move legal: `calls` before it, or other `blocks` that move too."""
+    """What makes a refused move legal: `calls` before it, or other `blocks` that move too. With `is_whole`, the calls have the effect of
+    the move, which is not made."""
 
     calls: tuple[ScheduleCall, ...] = ()
     blocks: tuple[str, ...] = ()
+    is_whole: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.calls or self.blocks)
@@ -210,6 +213,11 @@ class Walk:
                         self._add_call(call)
                     self._add(item, method, loop)
                     self.calls += error.refusal.repair
+                    return True
+                if error.refusal.instead and isinstance(item, str):
+                    for call in error.refusal.instead:
+                        self._add_call(call)
+                    self.calls += error.refusal.instead
                     return True
         return False
 

@@ -116,6 +116,32 @@ def test_a_producer_that_a_later_step_placed_follows_its_block() -> None:
     )
 
 
+HALVES = """# %% workload
+@T.prim_func(s_tir=True)
+def halves(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
+    for i, j in T.grid(8, 8):
+        with T.sblock("low"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] - A[vi, vj + 8]
+    for k, l in T.grid(8, 8):
+        with T.sblock("high"):
+            vi, vj = T.axis.remap("SS", [k, l])
+            B[vi, vj + 8] = A[vi, vj] + A[vi, vj + 8]
+# %% schedule
+sch = tilewright.Schedule(halves)
+"""
+
+
+def test_a_repair_merges_the_nests_of_a_block_that_may_not_move() -> None:
+    before = opened(HALVES)
+    found = relocation(before, "high").repair(loop_called(before, "j"))
+    assert found.is_whole and [call.method for call in found.calls] == ["merge"]
+    after = moved(before, ("high",), "j", repair=True)
+    assert "merge(" in after.document.text and "compute_at" not in after.document.text
+    assert after.schedule is not None
+    assert after.schedule.get_loops("high") == after.schedule.get_loops("low")
+
+
 @pytest.mark.slow
 def test_a_repair_moves_the_consumers_that_would_stay_outside() -> None:
     before = opened(chain("ABCD"))
