@@ -28,7 +28,7 @@ def launch_rows(func: PrimFunc, plan: Plan | None, report: Report | None) -> Row
     if plan is None:
         return rows
     stored = {p.buffer.name: p.stored for p in report.program.places.placements}
-    return [*rows, _shared_row(merged_shared(plan.piped.func, unit, stored))]
+    return [*rows, _shared_row(merged_shared(func, plan.piped.func, unit, stored))]
 
 
 def _shared_row(merged: MergedShared) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ Source: TileLang 0.1.15, `src/transform/merge_shared_memory_allocations.cc` (liv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -19,26 +19,29 @@ from ...ir import (
     BufferStore,
     Expr,
     For,
-    IfThenElse,
     IntImm,
-    NodeAttr,
     PrimFunc,
     SeqStmt,
     Stmt,
     Var,
     allocated_buffers,
     build,
+    free_vars,
     substitute,
     walk,
 )
 from ...ir import dtype as dt
 from ...script.tilelang.names import GEMM
-from .products import Unit, products_of, warp_partition
+from ...script.tilelang.sync.warps import has_groups
+from .producers import copied, producer_threads
+from .products import DEFAULT_THREADS, Unit, products_of, threads_of_kernel, warp_partition
 from .stored import StoredLayout
 
 ALIGNMENT = 16
 STAGES = "num_stages"
 DYNAMIC = "shared.dyn"
+WARP, VECTOR = 32, 4
+"""Threads of a warp, and the elements of at most 32 bits that a thread holds together."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -59,59 +62,90 @@ class MergedShared(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def merged_shared(func: PrimFunc, unit: Unit, stored: Mapping[str, StoredLayout]) -> MergedShared:
-    """Returns where the compiler places the shared buffers of a kernel whose pipelines are lowered (`planned(func).piped`), with their
-    layouts by name."""
-    if unit != "mma":
-        return MergedShared(reason="alignment and liveness on sm_90 depend on bulk copies and producer warps")
-    if any(isinstance(node, NodeAttr | IfThenElse) for node in walk(func.body)):
-        return MergedShared(reason="statements run under conditions or in groups of warps")
+def merged_shared(func: PrimFunc, piped: PrimFunc, unit: Unit, stored: Mapping[str, StoredLayout]) -> MergedShared:
+    """Returns where the compiler places the shared buffers of a kernel, with their layouts by name. In `piped`, its pipelines are lowered
+    (`planned(func).piped.func`)."""
+    if has_groups(func.body):
+        return MergedShared(reason="statements run in groups of warps")
     if _needs_workspace(func, unit):
         return MergedShared(reason="a reduction over several warps has a workspace")
-    buffers = [b for b in allocated_buffers(func.body) if b.scope == DYNAMIC]
+    buffers = [b for b in allocated_buffers(piped.body) if b.scope == DYNAMIC]
     sizes = [[build.int_value(extent) for extent in b.shape] for b in buffers]
     if any(None in shape for shape in sizes):
         return MergedShared(reason="a size is not known")
-    first: dict[Buffer, int] = {}
-    last: dict[Buffer, int] = {}
-    try:
-        statements = list(_statements(func.body, {}))
-    except _UndecidedError:
-        return MergedShared(reason="the length of a pipelined loop depends on the block")
-    for number, stmt in enumerate(statements):
-        for node in walk(stmt):
-            if isinstance(node, BufferLoad | BufferStore) and node.buffer.scope == DYNAMIC:
-                first.setdefault(node.buffer, number)
-                last[node.buffer] = number
-    intervals = [
-        Interval(b.name, _bytes(b, [n or 0 for n in shape], stored.get(b.name)), first[b], last[b])
-        for b, shape in zip(buffers, sizes, strict=True)
-        if b in first
-    ]
-    if len({i.name for i in intervals}) < len(intervals):
+    if len({b.name for b in buffers}) < len(buffers):
         return MergedShared(reason="two buffers have one name")
+    try:
+        is_divided = bool(producer_threads(func, unit))
+        lives = _lives(_of_groups(func) if is_divided else ((stmt,) for stmt in _statements(piped.body, {})))
+    except _UndecidedError:
+        return MergedShared(reason="the iterations of a pipelined loop depend on data")
+    intervals = [
+        Interval(b.name, _bytes(b, [n or 0 for n in shape], stored.get(b.name)), *lives[b.name])
+        for b, shape in zip(buffers, sizes, strict=True)
+        if b.name in lives
+    ]
     offsets, top = packed(intervals)
     return MergedShared(
         {i.name: offset for i, offset in zip(intervals, offsets, strict=True)}, -(-top // ALIGNMENT) * ALIGNMENT
     )
 
 
+def _lives(statements: Iterable[Collection[Stmt]]) -> dict[str, tuple[int, int]]:
+    """Returns the first and the last of some statements that access each shared buffer."""
+    found: dict[str, tuple[int, int]] = {}
+    for number, parts in enumerate(statements):
+        for name in {name for part in parts for name in _accessed(part)}:
+            found[name] = found.get(name, (number, 0))[0], number
+    return found
+
+
+def _of_groups(func: PrimFunc) -> Iterator[list[Stmt]]:
+    """Yields the blocks of each statement where the compiler divides a kernel: producer warps make the copies from global memory, and the
+    statements of the others follow theirs."""
+    loops = (node for node in walk(func.body) if isinstance(node, For) and STAGES in dict(node.annotations))
+    if any(isinstance(n, BufferLoad) for loop in loops for part in (loop.min, loop.extent) for n in walk(part)):
+        raise _UndecidedError
+    for is_producer in (True, False):
+        for stmt in _statements(func.body, {}):
+            yield [n for n in walk(stmt) if isinstance(n, BlockRealize) and (copied(n) is not None) == is_producer]
+
+
+def _accessed(stmt: Stmt) -> set[str]:
+    nodes = (node for node in walk(stmt) if isinstance(node, BufferLoad | BufferStore))
+    return {node.buffer.name for node in nodes if node.buffer.scope == DYNAMIC}
+
+
 def _needs_workspace(func: PrimFunc, unit: Unit) -> bool:
-    """Whether a reduction may combine values of several warps, since no single warp has each row of the product that it reads."""
-    found = products_of(func)
-    whole = {p.c.name for p in found if (warp_partition(p, unit) or (0, 0))[1] == 1}
-    whole -= {p.c.name for p in found if (warp_partition(p, unit) or (0, 0))[1] != 1}
+    """Whether a reduction may combine values of several warps: along the rows or columns of a product that are divided among warps, along
+    other axes than the last one of another fragment, or along rows that a warp does not hold."""
+    warps: dict[str, tuple[int, int]] = {}
+    for product in products_of(func):
+        found, known = warp_partition(product, unit) or (0, 0), warps.get(product.c.name)
+        warps[product.c.name] = found if known is None else (max(known[0], found[0]), max(known[1], found[1]))
+    threads = threads_of_kernel(func) or DEFAULT_THREADS
     for node in walk(func.body):
-        if (
-            isinstance(node, Block)
-            and GEMM not in dict(node.annotations)
-            and any(iv.iter_type == "reduce" for iv in node.iter_vars)
-        ):
-            written = {region.buffer for region in node.writes}
-            read = [n.buffer for n in walk(node.body) if isinstance(n, BufferLoad) and n.buffer not in written]
-            if any(b.scope == "local.fragment" and b.name not in whole for b in read):
+        if not isinstance(node, Block) or GEMM in dict(node.annotations):
+            continue
+        reduced = {iv.var for iv in node.iter_vars if iv.iter_type == "reduce"}
+        written = {region.buffer for region in node.writes}
+        for load in walk(node.body) if reduced else ():
+            if not isinstance(load, BufferLoad) or load.buffer in written or load.buffer.scope != "local.fragment":
+                continue
+            axes = [n for n, index in enumerate(load.indices) if reduced & {*free_vars(index)}]
+            if axes and not _is_in_warps(load.buffer, axes, warps.get(load.buffer.name), threads):
                 return True
     return False
+
+
+def _is_in_warps(buffer: Buffer, axes: Sequence[int], warps: tuple[int, int] | None, threads: int) -> bool:
+    """Whether each reduction of a fragment along axes is one of values that a single warp holds."""
+    rank = len(buffer.shape)
+    if warps is not None and rank == 2:
+        return all(warps[axis] == 1 for axis in axes)
+    shape = [build.int_value(extent) or 0 for extent in buffer.shape]
+    is_vectorized = shape[-1] <= WARP * VECTOR and prod(shape) >= threads * VECTOR and dt.bits(buffer.dtype) <= 32
+    return axes == [rank - 1] and (0 < shape[-1] <= WARP or is_vectorized)
 
 
 def _bytes(buffer: Buffer, shape: Sequence[int], layout: StoredLayout | None) -> int:
@@ -121,22 +155,21 @@ def _bytes(buffer: Buffer, shape: Sequence[int], layout: StoredLayout | None) ->
 
 def _statements(stmt: Stmt, given: Mapping[Var, Expr]) -> Iterator[Stmt]:
     """Yields the statements of a kernel in the order in which they run. Prologues and epilogues of pipelines are unrolled, and a loop of
-    one iteration is its body. Raises _UndecidedError for a condition that `given` values of loops do not decide."""
+    one iteration is its body; one that only some blocks of the grid run counts. Loops have `given` values. Raises _UndecidedError for a
+    pipelined loop whose first iteration depends on data."""
     match stmt:
         case SeqStmt():
             for part in stmt.seq:
                 yield from _statements(part, given)
         case BlockRealize() if not stmt.block.name or stmt.block.name == "root":
             condition = simplify(substitute(stmt.predicate, given))
-            if not isinstance(condition, IntImm):
-                raise _UndecidedError
-            if condition.value:
+            if not isinstance(condition, IntImm) or condition.value:
                 yield from _statements(stmt.block.body, given)
         case For():
-            extent = build.int_value(stmt.extent)
+            extent = build.int_value(simplify(substitute(stmt.extent, given)))
             is_grid = stmt.thread_tag is not None and stmt.thread_tag.startswith("blockIdx")
             if extent == 1 or (stmt.kind == "unrolled" and STAGES in dict(stmt.annotations)):
-                if extent is None:
+                if extent is None or any(isinstance(node, BufferLoad) for node in walk(stmt.min)):
                     raise _UndecidedError
                 for number in range(extent):
                     value = build.add(substitute(stmt.min, given), build.const(number, stmt.min.dtype))
@@ -150,7 +183,7 @@ def _statements(stmt: Stmt, given: Mapping[Var, Expr]) -> Iterator[Stmt]:
 
 
 class _UndecidedError(Exception):
-    """A statement runs in some blocks of the grid only."""
+    """A pipelined loop whose iterations depend on data."""
 
 
 class _Block(msgspec.Struct, frozen=True, order=True):

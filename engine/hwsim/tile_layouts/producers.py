@@ -48,7 +48,7 @@ def producer_threads(func: PrimFunc, unit: Unit) -> int | None:
         copies = [
             not found
             for node in walk(loop.body)
-            if isinstance(node, BlockRealize) and (found := _copy(node)) is not None
+            if isinstance(node, BlockRealize) and (found := copied(node)) is not None
         ]
         if any(copies):
             return PRODUCERS if all(copies) else threads_of_kernel(func) or DEFAULT_THREADS
@@ -61,12 +61,12 @@ def unfit_copies(func: PrimFunc) -> Iterator[tuple[str, str]]:
         stages = dict(loop.annotations).get(STAGES) if isinstance(loop, For) else None
         if isinstance(loop, For) and isinstance(stages, IntImm) and stages.value:
             for node in walk(loop.body):
-                reason = _copy(node) if isinstance(node, BlockRealize) else None
+                reason = copied(node) if isinstance(node, BlockRealize) else None
                 if reason and isinstance(node, BlockRealize):
                     yield node.block.name, reason
 
 
-def _copy(realize: BlockRealize) -> str | None:
+def copied(realize: BlockRealize) -> str | None:
     """Returns why a copy from global to shared memory is no bulk copy, "" if it is one; None for a block that does something else."""
     nodes = list(walk(realize.block.body))
     store = next((n for n in nodes if isinstance(n, BufferStore)), None)
