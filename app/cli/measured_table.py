@@ -39,7 +39,7 @@ def measured_text(compared: Compared) -> str:
         )  # fmt: skip
     text = [
         f"{host.processor}, {host.system}, {host.compiler}, {host.flags}",
-        "processor time of one thread; first run: after the caches were overwritten\n",
+        f"{host.clock or 'processor time of one thread; first run: after the caches were overwritten'}\n",
         table(lines, right=tuple(range(1, len(lines[0]) - 1))),
     ]
     if compared.order is not None:

@@ -31,13 +31,15 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """Where a time was measured: processor, system, compiler, its flags, and the date (UTC)."""
+    """Where a time was measured: processor, system, compiler, its flags, and the date (UTC); `clock` says which time, if it is not the
+    processor time of one thread."""
 
     processor: str
     system: str
     compiler: str
     flags: str
     date: str
+    clock: str = ""
 
 
 class Measurement(msgspec.Struct, frozen=True, omit_defaults=True):

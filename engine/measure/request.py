@@ -19,6 +19,7 @@ from ..schedule import Schedule
 from ..script import to_script
 from .measured import Measured, Measurement
 from .protocol import Parameter, Program, Request, read_answer, write_request
+from .remote import RemoteDevice, measure_remote
 
 MOST_PROGRAMS = 200
 """Maximum number of programs of one measurement."""
@@ -43,16 +44,22 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
 
 
 def measure(
-    candidates: Sequence[Candidate], *, seconds: float = 10.0, cpu: str = "", with_assembly: bool = False
+    candidates: Sequence[Candidate],
+    *,
+    seconds: float = 10.0,
+    cpu: str = "",
+    with_assembly: bool = False,
+    remote: RemoteDevice | None = None,
 ) -> Measured:
     """Build the programs with TVM for LLVM and run them on this computer, in one thread, on the random inputs of `execute.random_inputs`.
     Rounds alternate over the programs, so that a change of clock concerns all.
 
     The programs compute the same: the results of each are compared with those of the first. `seconds`: processor time of all runs, without
-    building; `cpu`: the processor to build for by LLVM's name ("znver2"), by default this one; `with_assembly`: keep the compiled code.
+    building; `cpu`: the processor to build for by LLVM's name ("znver2"), by default this one; `with_assembly`: keep the compiled code;
+    `remote`: run on this device instead; the rows that it did not measure have the reason.
 
     A program that cannot run here has its reason in place of times. Raises TilewrightError "no-tvm" without TVM, "cannot-measure" if the
-    first program cannot run, "too-many", "same-name", and "too-large", "too-slow" and
+    first program cannot run, "no-remote" if the device does not answer, "too-many", "same-name", and "too-large", "too-slow" and
     "reader-ended" by the limits of the process.
     """
     if not 0 < len(candidates) <= MOST_PROGRAMS:
@@ -75,11 +82,15 @@ def measure(
         processor_seconds=round(3 * seconds + COMPILE_SECONDS * len(programs)),
         seconds=60 + 6 * seconds + 2 * COMPILE_SECONDS * len(programs),
     )
+    request = Request(programs, cpu, seconds, with_assembly)
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
-        file = Path(folder) / "programs.npz"
-        with file.open("wb") as out:
-            write_request(Request(programs, cpu, seconds, with_assembly), arrays, out)
-        measured = read_answer(confined_text(f"{__package__}.runner", file, limits))
+        if remote is not None:
+            measured = measure_remote(request, arrays, remote, Path(folder))
+        else:
+            file = Path(folder) / "programs.npz"
+            with file.open("wb") as out:
+                write_request(request, arrays, out)
+            measured = read_answer(confined_text(f"{__package__}.runner", file, limits))
     found = {row.name: row for row in measured.rows} | refused
     return replace(measured, rows=tuple(found[c.name] for c in candidates))
 

@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _times(confined: ConfinedRequest, start_limits: Callable[[], None]) -> str:
-    tvm = _tvm()
+    tvm = load_tvm()
     start_limits()
     request, arrays = read_request(Path(confined.file).read_bytes())
     target = {"kind": "llvm", "mcpu": request.cpu or tvm.target.codegen.llvm_get_system_cpu(), "num-cores": 1}
@@ -56,10 +56,10 @@ def _times(confined: ConfinedRequest, start_limits: Callable[[], None]) -> str:
         try:
             built.append(_built(tvm, program, arrays, target, request.with_assembly))
         except Exception as error:  # TVM's passes and LLVM raise errors of many kinds
-            rows[program.name] = Measurement(program.name, refusal=f"TVM does not build it: {_last_line(error)}")
+            rows[program.name] = Measurement(program.name, refusal=f"TVM does not build it: {last_line(error)}")
             continue
         found = _results(built[-1])
-        rows[program.name] = Measurement(program.name, difference=_difference(program, found, expected))
+        rows[program.name] = Measurement(program.name, difference=difference_of(program, found, expected))
         expected = expected or found
     warm, calls, busy = _warm(built, request)
     cold = _cold(built)
@@ -72,7 +72,7 @@ def _times(confined: ConfinedRequest, start_limits: Callable[[], None]) -> str:
     return answer_text(Measured(_host(tvm, target), tuple(rows.values()), busy))
 
 
-def _tvm() -> Any:
+def load_tvm() -> Any:
     try:
         tvm: Any = import_module("tvm")
     except ImportError as error:
@@ -84,20 +84,25 @@ def _tvm() -> Any:
     return tvm
 
 
+def compiled(tvm: Any, program: Program, target: Mapping[str, Any]) -> Any:
+    """The program compiled for a target."""
+    lines = (line for line in program.text.splitlines() if not line.startswith(("from tvm", "import tvm")))
+    module = tvm.IRModule({"main": tvm.script.from_source("\n".join(lines)).with_attr("global_symbol", "main")})
+    return tvm.compile(module, target=tvm.target.Target(dict(target)))
+
+
 def _built(
     tvm: Any, program: Program, arrays: Mapping[str, Any], target: Mapping[str, Any], with_assembly: bool
 ) -> Built:
     """The program compiled, with arrays of its own."""
-    lines = (line for line in program.text.splitlines() if not line.startswith(("from tvm", "import tvm")))
-    module = tvm.IRModule({"main": tvm.script.from_source("\n".join(lines)).with_attr("global_symbol", "main")})
-    compiled = tvm.compile(module, target=tvm.target.Target(dict(target)))
-    function = compiled["main"]
+    made = compiled(tvm, program, target)
+    function = made["main"]
     given: dict[str, Any] = {}
     for parameter in program.parameters:
         array = arrays[parameter.array]
         given[parameter.name] = array.item() if parameter.is_scalar else tvm.runtime.tensor(array)
     values = tuple(given.values())
-    assembly = str(compiled.mod.inspect_source("asm")) if with_assembly else ""
+    assembly = str(made.mod.inspect_source("asm")) if with_assembly else ""
     return Built(program, lambda: function(*values), given, assembly)
 
 
@@ -107,7 +112,7 @@ def _results(built: Built) -> dict[str, Any]:
     return {p.name: built.arrays[p.name].numpy().copy() for p in built.program.parameters if not p.is_scalar}
 
 
-def _difference(program: Program, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+def difference_of(program: Program, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
     """The first difference; empty if all are equal, None if nothing can be compared."""
     if not expected or not program.is_comparable:
         return "" if not expected else None
@@ -173,7 +178,7 @@ def _host(tvm: Any, target: Mapping[str, Any]) -> Host:
     )
 
 
-def _last_line(error: Exception) -> str:
+def last_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:200]
 

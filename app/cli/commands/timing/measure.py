@@ -12,6 +12,7 @@ from .....engine.hwsim import Machine, load_machine
 from .....engine.ir import TilewrightError, structural_equal
 from .....engine.measure import Candidate, Compared, measure
 from .....engine.measure.ports import level_time, port_times
+from .....engine.measure.remote import RemoteDevice
 from ....document import branches
 from ....storage.measurements import keep_measured
 from ...arguments import seconds, takes_file, takes_setting
@@ -52,6 +53,22 @@ def add_arguments(parser: Parser) -> None:
         "--machine the traffic between its caches",
     )
     parser.add_argument(
+        "--remote",
+        metavar="KEY@HOST:PORT",
+        default="",
+        help="run on a device of a TVM tracker instead of this computer; programs are built here",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="OPTIONS",
+        default="",
+        help='LLVM\'s options for the remote device: "-mtriple=aarch64-linux-gnu -mcpu=cortex-a72" (default: as this computer)',
+    )
+    parser.add_argument(
+        "--wait", metavar="N", type=seconds, default=120.0,
+        help="time for all of a remote measurement, waiting for the device included (default: 120)",
+    )  # fmt: skip
+    parser.add_argument(
         "--seconds", metavar="N", type=seconds, default=10.0, help="time of all runs, without building (default: 10)"
     )
 
@@ -61,7 +78,10 @@ def run(arguments: Namespace) -> int:
     machine = load_machine(arguments.machine or MACHINE)
     candidates = _distinct(_candidates(found, arguments))
     with working(arguments, "building and running"):
-        measured = measure(candidates, seconds=arguments.seconds, cpu=arguments.cpu, with_assembly=arguments.ports)
+        remote = RemoteDevice.of(arguments.remote, arguments.target, arguments.wait) if arguments.remote else None
+        measured = measure(
+            candidates, seconds=arguments.seconds, cpu=arguments.cpu, with_assembly=arguments.ports, remote=remote
+        )
     with working(arguments, f"simulating on {machine.name}"):
         cycles = tuple(_cycles(candidate, machine) for candidate in candidates)
     ports: tuple[float | str, ...] = ()
