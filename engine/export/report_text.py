@@ -42,6 +42,7 @@ def report_text(report: Report, verdict: Verdict | None = None) -> str:
     blocks = [
         headline(report, verdict),
         *_chip(report.chip, report.cycles),
+        *_shared_cache(report),
         _engines(data["engines"], data["cycles"]),
         _waits(data["engines"]),
         _critical_path(report),
@@ -82,6 +83,26 @@ def _chip(chip: ChipReport | None, cycles: int) -> list[str]:
     held += [(f"{n:,}", name, more.get(name, "")) for name, n in chip.occupancy.limits.items()]
     found = table(rows, right=(0, 2, 3)), table(ports, right=(1, 2, 3)), table(held, right=(0,))
     return [*(text for text, of in zip(found, (rows, ports, held), strict=True) if len(of) > 1), _occupancy(chip)]
+
+
+def _shared_cache(report: Report) -> list[str]:
+    """Return the hits of the cache that all cores share, by block and buffer, and by the order of blocks."""
+    cache = None if report.chip is None else report.chip.cache
+    if cache is None:
+        return []
+    if cache.refused:
+        return [f"{cache.name}: its contents are not known, all accesses count as hits: {cache.refused}"]
+    rows = [(f"{cache.name}: block", "buffer", "", "bytes", "hit rate", "behind it")]
+    for row in cache.rows:
+        rate = "" if row.written or not row.bytes else f"{100 * (1 - row.behind_bytes / row.bytes):.1f} %"
+        way = "writes" if row.written else "reads"
+        rows.append((row.block, row.buffer, way, f"{row.bytes:,}", rate, f"{row.behind_bytes:,}"))
+    orders = [("order of blocks", "hit rate", "bytes behind it", "cycles", "in TileLang")]
+    for order in report.cache_orders:
+        cycles = "" if order.cycles is None else f"{order.cycles:,}"
+        orders.append((order.order, f"{100 * order.hit_rate:.1f} %", f"{order.behind_bytes:,}", cycles, order.call))
+    found = [table(rows, right=(3, 4, 5)), table(orders, right=(1, 2, 3)) if len(orders) > 2 else ""]
+    return [text for text in found if text]
 
 
 def _occupancy(chip: ChipReport) -> str:

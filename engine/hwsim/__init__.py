@@ -15,6 +15,7 @@ from .access.element_addresses import (
 from .access.placement import Placement, row_name
 from .caches.report import CacheCounts, CachedTask, CacheRow
 from .caches.run import cache_counts
+from .caches.shared.results import SharedCacheRow
 from .caches.tasks import MAX_ACCESSES
 from .cost.estimate import CostEstimate, estimate_cost
 from .cost.interface import ProgramCost, Promise, TaskCost
@@ -63,6 +64,7 @@ from .report.model import (
     Traffic,
     Wait,
 )
+from .report.shared_cache import CacheOrder, SharedCacheReport
 from .sensitivity import Improvement, MachineParameter, ranked, sensitivity, trials, tried
 from .simulate import simulate, simulate_tasks, tasks_of
 from .tasks.engine_selection import copy_path
@@ -82,6 +84,7 @@ __all__ = [
     "Bus",
     "Cache",
     "CacheCounts",
+    "CacheOrder",
     "CacheRow",
     "CachedTask",
     "CellLife",
@@ -124,6 +127,8 @@ __all__ = [
     "ScalarEngine",
     "Segment",
     "Segments",
+    "SharedCacheReport",
+    "SharedCacheRow",
     "Steps",
     "SystolicEngine",
     "TaskCost",

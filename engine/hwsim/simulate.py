@@ -10,6 +10,7 @@ from ..analysis import lowering_refusal
 from ..ir import BlockRealize, PrimFunc, refusing_depth
 from ..lower import LowerError, Plan, RewriteResult, missing_sizes, planned, same_threads
 from .access.placement import place
+from .caches.shared.orders import with_misses
 from .caches.tasks import MAX_ACCESSES, cached
 from .errors import MachineError, refuse
 from .machine.model import Machine
@@ -113,9 +114,11 @@ def tasks_of(
     is_planned = not isinstance(func.body, BlockRealize)
     piped = require_sound(Plan(same_threads(func), {}) if is_planned else known_plan or planned(func))
     nest = read_nest(piped.func, set(piped.buffers.values()))
-    places = place(machine.by_channel, nest, func)
+    places = place(machine.before_caches.by_channel, nest, func)
     require_countable("bytes", sum(placement.part_bytes for placement in places.of_cell))
     program = make_tasks(func, nest, places)
+    if machine.shared_cache is not None:
+        return with_misses(program, machine)
     if not machine.caches:
         return program
     found = cached(func, program, known_plan, max_accesses)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..hwsim import VectorEngine
-from ..ir import For, Var
+from ..ir import For, TilewrightError, Var
 from .finding import LintFinding, lint_finding
+from .kernels.texts import statements_of, with_text
 from .subject import Subject
 
 AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -30,6 +31,30 @@ def find_uneven_tail(subject: Subject) -> Iterator[LintFinding]:
 def find_saturated_ports(subject: Subject) -> Iterator[LintFinding]:
     """A port that all cores share is busy for nearly all cycles: more cores save no time, fewer bytes per operation do."""
     return map(lint_finding, subject.findings("port-saturated"))
+
+
+def find_cache_thrash(subject: Subject) -> Iterator[LintFinding]:
+    """Blocks that run together, or one after the other, need different data: the cache that all cores share loses lines before they are
+    used again, and the memory behind it limits the program. Blocks in another order (rasterisation) take fewer cycles."""
+    return map(lint_finding, subject.findings("shared-cache-thrash"))
+
+
+def find_unknown_contents(subject: Subject) -> Iterator[LintFinding]:
+    """The contents of the cache that all cores share are not known: the cycles count all accesses as hits."""
+    return map(lint_finding, subject.findings("shared-cache-unknown"))
+
+
+def order_fixes(subject: Subject, _: LintFinding) -> Iterator[Subject | None]:
+    """`T.use_swizzle` with the order of blocks that takes the fewest cycles, in the text of a TileLang kernel."""
+    statements, report = statements_of(subject), subject.report
+    if statements is None or report is None:
+        return
+    replayed = [order for order in report.cache_orders[1:] if order.cycles is not None]
+    for order in sorted(replayed, key=lambda o: o.cycles or 0):
+        try:
+            yield with_text(subject, statements.with_panel(order.panel, order.along))
+        except TilewrightError:
+            yield None
 
 
 def find_bounded_cores(subject: Subject) -> Iterator[LintFinding]:

@@ -15,11 +15,14 @@ from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_r
 from .cores import (
     find_block_too_large,
     find_bounded_cores,
+    find_cache_thrash,
     find_idle_cores,
     find_saturated_ports,
     find_unbound,
     find_uneven_tail,
+    find_unknown_contents,
     grid_fixes,
+    order_fixes,
 )
 from .finding import SEVERITIES, LintFinding
 from .guards import find_guards, guard_fixes
@@ -86,6 +89,23 @@ LINTS: tuple[Lint, ...] = (
         grid_fixes,
         from_report=True,
         no_fix=GRID,
+    ),
+    Lint(
+        "shared-cache-thrash",
+        "warning",
+        "Shared cache reused too little",
+        find_cache_thrash,
+        order_fixes,
+        from_report=True,
+        no_fix="Loops over blocks in another order: panels of a few rows of tiles",
+    ),
+    Lint(
+        "shared-cache-unknown",
+        "info",
+        "Contents of the shared cache unknown",
+        find_unknown_contents,
+        from_report=True,
+        no_fix="The cycles are a lower bound as far as the memory behind the cache is concerned",
     ),
     Lint("uncleared-sum", "error", "Sum without a first value", find_uncleared_sums, clear_fixes),
     Lint(

@@ -26,7 +26,7 @@ from ..labels.values import Value
 from ..layouts import LayoutPicker, layout_value
 from ..timeline.causes import CAUSES
 from ..timeline.waits import blame_section, wait_rows
-from .cores import cores_section
+from .cores import cache_sections, cores_section
 from .launch import launch_rows
 from .memory_summary import MemorySummary, memory_summary
 
@@ -98,7 +98,7 @@ def _run_sections(state: State, store: Store, report: Report) -> list[Section]:
     """The engines over the whole run, and the longest waits."""
     sections = [_engines(report)]
     if report.chip is not None:
-        sections.insert(0, cores_section(report.chip))
+        sections = [cores_section(report.chip), *cache_sections(report), *sections]
     assert state.shown is not None
     moments = state.shown.states[: state.step_count + 1]
     if rows := wait_rows(report.engines, moments, state.shown.steps, store):

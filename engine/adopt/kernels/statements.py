@@ -36,14 +36,14 @@ from ...lower import planned
 from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
-from ...script.tilelang.names import COPY, GEMM, LAYOUTS, THREADS
+from ...script.tilelang.names import COPY, GEMM, LAYOUTS, PANELS, THREADS
 from ...script.tilelang.pipelines import ORDER, STAGE
 from .edits import KernelError, TextEdit, TextSpans, with_edits
 from .layouts import layout_edits
 from .literals import KernelValue, kernel_text
 
-PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY, LAYOUTS)
-"""Annotations that follow from stages, threads, policies, tiles and layouts."""
+PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY, LAYOUTS, PANELS)
+"""Annotations that follow from stages, threads, policies, tiles, layouts and the order of blocks."""
 ALLOCATIONS: Mapping[str, str] = {
     "shared.dyn": "alloc_shared",
     "shared": "alloc_shared",
@@ -212,19 +212,21 @@ class KernelStatements:
         edit = self.spans.with_argument(call, f"policy={name}") if given is None else self.spans.replaced(given, name)
         return self._accepted([edit])
 
-    def with_panel(self, panel: int) -> str:
-        """Return the text with panels of this many blocks (rasterisation). Raises KernelError."""
+    def with_panel(self, panel: int, along: str = "row") -> str:
+        """Return the text with panels of this many rows or columns of blocks (rasterisation), 0 for none. Raises KernelError."""
         calls = [n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and called_name(n) == "use_swizzle"]
-        if calls and calls[0].args and isinstance(calls[0].args[0], ast.Constant):
-            return self._accepted([self.spans.replaced(calls[0].args[0], str(panel))])
         launch = next((n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n)), None)
-        if launch is None or calls:
+        is_given = bool(calls and calls[0].args and isinstance(calls[0].args[0], ast.Constant))
+        call = calls[0] if calls else launch.items[0].context_expr if launch is not None else None
+        if not isinstance(call, ast.Call) or launch is None or len(calls) > 1 or (calls and not is_given):
             raise KernelError(Refusal("no-panel", "the panel of this kernel is not a number of the text",
                                       expected="T.use_swizzle(10)"))  # fmt: skip
-        call = launch.items[0].context_expr
-        assert isinstance(call, ast.Call)
         owner = self.spans.of(call.func).rpartition(".")[0]
-        return self._accepted([self._insertion(launch.body[0], f"{owner}.use_swizzle({panel})")])
+        order = ', order="column"' if along == "column" else ""
+        made = f"{owner}.use_swizzle({panel}{order})" if panel else f"{owner}.use_swizzle(1, enable=False)"
+        if calls and along == "row" and panel and len(call.args) == 1 and not call.keywords:
+            return self._accepted([self.spans.replaced(call.args[0], str(panel))])
+        return self._accepted([self.spans.replaced(call, made) if calls else self._insertion(launch.body[0], made)])
 
     def with_scope(self, block: str, scope: str) -> str:
         """Return the text with the buffer that a block writes in another memory. Raises KernelError."""

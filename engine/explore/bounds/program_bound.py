@@ -166,6 +166,8 @@ def _first_misses(machine: Machine, size: int) -> int:
     """Cycles that the engines stall on the first accesses to this many bytes of the far memory, divided among the engines; 0 if an
     engine is not behind all caches, or a cache prefetches."""
     far, engines = machine.far, [e for e in machine.engines if machine.far.name in {*e.reads, *e.writes}]
+    if machine.levels:
+        return 0
     chains = {machine.caches_of(e.name, far.name) for e in engines}
     if len(chains) != 1 or not (caches := chains.pop()) or any(cache.prefetch_lines for cache in caches):
         return 0

@@ -84,7 +84,8 @@ Pipelines = Mapping[Var, Sequence[int]]
 
 
 def estimate_cost(index: ProgramIndex, machine: Machine, pipelines: Pipelines | None = None) -> CostEstimate:
-    """Estimates the cost of a program, with the given software pipelines."""
+    """Estimates the cost of a program, with the given software pipelines. What a shared cache misses is left out."""
+    machine = machine.before_caches
     leaves = [r for name in index.block_names if not index.child_blocks(r := index.realize(name))]
     paths = {leaf: tuple(index.path(leaf)) for leaf in leaves}
     below = Counter(stmt for path in paths.values() for stmt in path)

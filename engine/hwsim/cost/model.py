@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import gcd
 
 import msgspec
 from msgspec.structs import replace as replace_fields
@@ -14,6 +16,7 @@ from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
 from ..access.ports import PortSpec, cycles_of_ports, least_cycles, link_latency, memory_port, over, port_bytes
 from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
+from ..caches.shared.results import Behind
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
 from ..tasks.index_boxes import Indexed, box_elements, progressions
@@ -90,6 +93,27 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
         duration = max(self.duration, self.setup + max(needed.values()))
         return replace_fields(self, duration=duration, demands=(*self.demands, *needed.items()))
 
+    def with_misses(self, behind: Behind, template: int, places: Places) -> Cost:
+        """Returns the cost with the bytes that move behind a shared cache; the results of accesses that wait for a line are later."""
+        misses = behind.misses.get(template)
+        if misses is None:
+            return self
+        moved = {False: 0, True: 0}
+        for t in self.touched:
+            if places.by_buffer[t.buffer].memory.name == behind.memory.name:
+                moved[t.written] += t.size_bytes
+        shares = {behind.read_port: moved[False] * misses.read}
+        returned = sum(moved.values()) * misses.returned
+        shares[behind.write_port] = shares.get(behind.write_port, 0) + returned
+        sizes = {port: _short_share(size, port.bytes_per_cycle) for port, size in shares.items()}
+        needed = cycles_of_ports(sizes)
+        room = tuple((p, cycles * p.bytes_per_cycle - sizes[p]) for p, cycles in needed.items())
+        return replace_fields(
+            self, duration=max(self.duration, self.setup + max(needed.values(), default=0)),
+            latency=self.latency + round(misses.delayed * behind.memory.latency_cycles),
+            demands=(*self.demands, *needed.items()), spare=(*self.spare, *room),
+        )  # fmt: skip
+
     @property
     def key(self) -> object:
         """Deduplication key: costs with equal keys look the same in a report."""
@@ -97,6 +121,16 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
         lost = tuple((tuple(b.name for b in c.buffers), c.kind, c.accesses, c.degree, c.cycles) for c in self.conflicts)
         moved = tuple((s.buffer.name, s.written, s.accesses, s.wanted_bytes, s.moved_bytes) for s in self.spreads)
         return self.duration, self.latency, self.operations, sizes, self.descriptor, self.tiling, lost, moved
+
+
+def _short_share(size: Fraction, width: int) -> int:
+    """Returns bytes near a mean size, so that few requests fill whole cycles of a port: as many as divide MOST_REQUESTS and the width."""
+    parts = gcd(MOST_REQUESTS, width)
+    return round(size * parts / width) * (width // parts)
+
+
+MOST_REQUESTS = 12
+"""Requests behind a shared cache after which they repeat."""
 
 
 class Measured(msgspec.Struct, frozen=True, eq=False):

@@ -80,7 +80,7 @@ class UnpipedBound:
     """The bounds of one program on a machine. Raises MachineError and LowerError if the machine cannot run it."""
 
     def __init__(self, plan: Plan, machine: Machine, max_tasks: int = MAX_TASKS) -> None:
-        self._machine, self._max_tasks = _without_placement(machine.by_channel), max_tasks
+        self._machine, self._max_tasks = _without_placement(machine.before_caches.by_channel), max_tasks
         self._own_ports = _own_ports(machine)
         self._nest = read_nest(plan.piped.func, set(plan.piped.buffers.values()))
         loops = [stmt for stmt in walk_stmts(plan.func.body) if isinstance(stmt, For)]

@@ -101,6 +101,23 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Returns the cache levels between an engine and a memory, the nearest to the engine first."""
         return tuple(c for c in self.caches if c.memory == memory and engine in c.engines)
 
+    @property
+    def shared_cache(self) -> Cache | None:
+        """The cache that all cores share; None if the machine is one core, whose caches are its own."""
+        return next(iter(self.caches), None) if self.levels else None
+
+    @property
+    def before_caches(self) -> Machine:
+        """This machine as its cores see it: the memory behind a shared cache has the rates and the latency of the cache."""
+        cache = self.shared_cache
+        if cache is None:
+            return self
+        rates = {"read_bytes_per_cycle": cache.bytes_per_cycle, "write_bytes_per_cycle": cache.bytes_per_cycle}
+        seen = replace_fields(self.memory(cache.memory), ports="separate", latency_cycles=cache.latency_cycles, **rates)
+        return replace_fields(
+            self, memories=tuple(seen if m.name == seen.name else m for m in self.memories), caches=()
+        )
+
     def buses_of(self, engine: str) -> tuple[Bus, ...]:
         """Returns the buses that an engine's transfers occupy."""
         return tuple(b for b in self.buses if engine in b.engines)

@@ -292,11 +292,26 @@ def _level_violation(machine: Parted) -> Violation | None:
                 message = f"engine {part.name!r} does not belong to the cores"
                 found = repr(part.level) if part.level else "the chip"
                 return Violation("engine-level", message, section, "level", found, f'level = "{core.name}"')
-    if core is not None and machine.caches:
-        message = "the simulator has no caches that several cores share"
-        return Violation(
-            "caches-of-cores", message, ("caches", machine.caches[0].name), "", core.name, "no caches, or no levels"
-        )
+    return _shared_cache_violation(machine) if core is not None and machine.caches else None
+
+
+def _shared_cache_violation(machine: Parted) -> Violation | None:
+    """Checks that the cores share one cache, in front of a memory of the chip, whose contents are simulated for all of them."""
+    cache = machine.caches[0]
+    behind = next(m for m in machine.memories if m.name == cache.memory)
+    ways = cache.size_bytes // cache.line_bytes
+    checks = (
+        (len(machine.caches) == 1, "memory", f"{len(machine.caches)} caches", "one cache that all cores share"),
+        (not behind.level, "memory", f"a memory of each {behind.level}", "a memory of the chip"),
+        (cache.replacement == "lru", "replacement", cache.replacement, "lru"),
+        (cache.ways == ways, "ways", str(cache.ways), f"{ways}: all lines are one set"),
+        (not cache.prefetch_lines, "prefetch_lines", str(cache.prefetch_lines), "0"),
+        (behind.block_ports == "common", "memory", "ports of blocks", "a memory without ports of its blocks"),
+    )
+    for holds, key, found, expected in checks:
+        if not holds:
+            message = f"the cores share cache {cache.name!r}, of which the simulator does not know such contents"
+            return Violation("shared-cache", message, ("caches", cache.name), key, found, expected)
     return None
 
 

@@ -18,6 +18,7 @@ from ..replay.cores.residency import Residency, residency
 from ..replay.cores.waves import Launch, has_equal_blocks
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
 from .finding import Finding
+from .shared_cache import SharedCacheReport, shared_cache_report
 
 SATURATED = 0.9
 """A port that is busy for this part of the cycles limits the program."""
@@ -118,7 +119,7 @@ class OccupancyReport(msgspec.Struct, frozen=True):
 class ChipReport(msgspec.Struct, frozen=True):
     """A run on `cores` cores. Engines and the timeline are those of the first core; traffic and energy those of all. The chip takes at
     least `least` and at most `most` cycles: the exact number, if there are no `reasons` why it is not known. `has_equal_blocks`: whether
-    all blocks of a launch run the same tasks.
+    all blocks of a launch run the same tasks. `cache` is the one that all cores share.
     """
 
     cores: int
@@ -131,6 +132,7 @@ class ChipReport(msgspec.Struct, frozen=True):
     most: int
     reasons: tuple[str, ...]
     has_equal_blocks: bool
+    cache: SharedCacheReport | None = None
 
 
 def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> ChipReport:
@@ -144,7 +146,7 @@ def chip_report(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping
                                 needs.shared_bytes, share)  # fmt: skip
     launches = tuple(_launch(launch, machine.cores, run.residents, core.dispatch) for launch in run.launches)
     return ChipReport(machine.cores, core.name, core.dispatch, launches, _ports(program, run, waited), occupancy, run.least, run.most,
-                      run.reasons, all(map(_are_equal, (program.base or program).tree)))  # fmt: skip
+                      run.reasons, all(map(_are_equal, (program.base or program).tree)), shared_cache_report(program))  # fmt: skip
 
 
 def _one_more(core: Level, held: Residency) -> tuple[OneMore, ...]:
@@ -200,6 +202,9 @@ def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str,
         for touched in cost.touched:
             memory = places.by_buffer[touched.buffer].memory
             moved[memory_port(memory, written=touched.written).name] += touched.size_bytes * count
+    if program.behind is not None:
+        moved[program.behind.read_port.name] += program.behind.contents.missed_bytes
+        moved[program.behind.write_port.name] += program.behind.contents.returned_bytes
     links = {link.name for link in program.machine.links}
     for port, cycles, left, count in work:
         moved[port.name] += (cycles * port.bytes_per_cycle - left) * count if port.name in links else 0

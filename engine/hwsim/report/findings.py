@@ -40,6 +40,7 @@ def find(
         *_wrapped_parts(program),
         *uncoalesced_findings(program, counts),
         *_left_out(program),
+        *_unknown_contents(program),
         *_bounded(program, counts),
         *_assumed(program),
         *(chip_findings(chip, timeline.cycles) if chip is not None else ()),
@@ -55,6 +56,16 @@ def _left_out(program: TaskProgram) -> Iterator[Finding]:
         yield Finding(
             "caches-left-out", "warning",
             f"the cycles exclude cache misses: {refused.refusal.message}{more}",
+        )  # fmt: skip
+
+
+def _unknown_contents(program: TaskProgram) -> Iterator[Finding]:
+    """Yields a finding if the contents of the shared cache are not known."""
+    behind = program.behind
+    if behind is not None and behind.contents.refused:
+        yield Finding(
+            "shared-cache-unknown", "info",
+            f"the cycles exclude what misses in {behind.cache.name}, which all cores share: {behind.contents.refused}",
         )  # fmt: skip
 
 

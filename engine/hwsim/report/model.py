@@ -20,6 +20,7 @@ from .bank_conflict_finding import conflict_findings
 from .chip import ChipReport
 from .critical_path import CriticalPath
 from .finding import Finding, by_severity
+from .shared_cache import CacheOrder, cache_orders, is_limiting, shared_cache_findings
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -322,6 +323,10 @@ class Segments(Sequence[Segment]):
         return self._timeline.engines, self._timeline.starts, self._timeline.ends
 
 
+Explained = tuple[tuple[Finding, ...], CriticalPath, tuple[CacheOrder, ...]]
+"""What is found for a report on first use."""
+
+
 class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Cost of the program on the machine. Cycles are of the machine's clock.
 
@@ -356,17 +361,28 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the worst first: those `observed`, and those whose cause another replay proves."""
         proved = conflict_findings(self.program, self.timeline.counts, self.cycles)
-        return by_severity((*self.observed, *proved))
+        ordered = shared_cache_findings(self.cache_orders) if self._is_behind_limiting else ()
+        return by_severity((*self.observed, *proved, *ordered))
+
+    @cached_property
+    def cache_orders(self) -> tuple[CacheOrder, ...]:
+        """What the cache that cores share does for each order of blocks, the program's own first."""
+        return cache_orders(self.program, self.cycles, replays=self._is_behind_limiting)
 
     @property
-    def explained(self) -> tuple[tuple[Finding, ...], CriticalPath]:
-        """The findings and the critical path, which are found on first use."""
-        return self.findings, self.critical_path
+    def _is_behind_limiting(self) -> bool:
+        run = self.timeline.chip
+        return run is not None and is_limiting(self.program, run.counts, self.cycles)
 
-    def know(self, explained: tuple[tuple[Finding, ...], CriticalPath]) -> None:
+    @property
+    def explained(self) -> Explained:
+        """The findings, the critical path and the orders of blocks, which are found on first use."""
+        return self.findings, self.critical_path, self.cache_orders
+
+    def know(self, explained: Explained) -> None:
         """Take over what was found for this report in another process."""
         known = cast("dict[str, object]", self.__dict__)
-        known["findings"], known["critical_path"] = explained
+        known["findings"], known["critical_path"], known["cache_orders"] = explained
 
     def __repr__(self) -> str:
         """Returns the headline; `tilewright.report_text` has the tables."""
@@ -475,7 +491,12 @@ class Report(msgspec.Struct, frozen=True, eq=False, dict=True):
                 name: {**msgspec.to_builtins(m), "fragmented_bytes": m.fragmented_bytes, "free_bytes": m.free_bytes}
                 for name, m in self.memory.items()
             },
-            "chip": None if self.chip is None else msgspec.to_builtins(self.chip),
+            "chip": None
+            if self.chip is None
+            else {
+                **msgspec.to_builtins(self.chip),
+                "cache_orders": msgspec.to_builtins(self.cache_orders),
+            },
             "caches": None if self.caches is None else msgspec.to_builtins(replace(self.caches, cycles=())),
             "traffic": msgspec.to_builtins(self.traffic, order=None),
             "accesses": msgspec.to_builtins(self.accesses),

@@ -57,7 +57,7 @@ from ...script.tilelang.names import AWAITS, SIGNALS
 from ...script.tilelang.sync.slots import slot_axes
 from ..errors import MachineError, refuse
 from .grid import UnknownValueError, axes, values
-from .threads import THREAD, is_grid, is_threads, launched, require_equal_extents
+from .threads import THREAD, grid_axis, is_grid, is_threads, launched, require_equal_extents
 
 ENGINE = "engine"
 MAX_EVALUATED = 1 << 16
@@ -68,12 +68,15 @@ VECTORIZED = "vectorized"
 
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
-    """`var` runs from 0 to `extent`, exclusive; `name` is its name in the program. Each iteration of a `grid` is a block of threads."""
+    """`var` runs from 0 to `extent`, exclusive; `name` is its name in the program. Each iteration of a `grid` is a block of threads; `axis`
+    is the axis of the grid: "x", "y" or "z".
+    """
 
     var: Var
     extent: int
     name: str
     grid: bool = False
+    axis: str = ""
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
@@ -313,7 +316,7 @@ class _Reader:
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
-        return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt)), condition
+        return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt), grid_axis(stmt)), condition
 
     def _unknown_count(self, stmt: For) -> MachineError:
         """Returns the error for a loop whose trip count is not known; it names the parameters that decide it."""

@@ -30,6 +30,11 @@ def is_grid(stmt: For) -> bool:
     return (stmt.thread_tag or "").startswith(BLOCK)
 
 
+def grid_axis(stmt: For) -> str:
+    """Returns the axis of a loop over blocks; empty for other loops."""
+    return (stmt.thread_tag or "").rpartition(".")[2] if is_grid(stmt) else ""
+
+
 def is_threads(stmt: For) -> bool:
     """Returns whether the iterations are threads of one block, or virtual ones, which a thread runs statement by statement."""
     return bool(stmt.thread_tag) and not is_grid(stmt)

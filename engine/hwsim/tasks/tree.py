@@ -21,6 +21,7 @@ from ...ir import Block, PrimFunc, Var
 from ..access.placement import Places
 from ..access.ports import PortSpec, contended
 from ..caches.report import CacheResults, Waits
+from ..caches.shared.results import Behind
 from ..machine.model import Machine
 from ..machine.parts import DmaEngine
 from .engine_selection import Choice, choose
@@ -173,6 +174,7 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
     variants: list[TaskVariant]
     ports: tuple[PortSpec, ...]
     cached: CacheResults = CacheResults()
+    behind: Behind | None = None
     counts: dict[int, dict[int, int]] = msgspec.field(default_factory=dict[int, dict[int, int]])
     base: TaskProgram | None = None
 
@@ -181,21 +183,26 @@ class TaskProgram(msgspec.Struct, frozen=True, eq=False):
         return self.places.machine
 
 
-def make_tasks(source: PrimFunc, nest: Nest, places: Places, waits: Waits | None = None) -> TaskProgram:
-    """Returns the tasks of the program `source`, planned and read as `nest`; `waits` are the stalls on caches.
+def make_tasks(
+    source: PrimFunc, nest: Nest, places: Places, waits: Waits | None = None, behind: Behind | None = None
+) -> TaskProgram:
+    """Returns the tasks of the program `source`, planned and read as `nest`; `waits` are the stalls on caches, `behind` is what moves
+    behind a cache that cores share.
 
     Raises MachineError if no engine reaches an operand.
     """
-    builder = _Builder(nest, places, waits or {})
+    builder = _Builder(nest, places, waits or {}, behind)
     tree = tuple(builder.nodes(nest.children, ()))
     builder.synchronise()
-    return TaskProgram(source, nest, places, tree, tuple(builder.templates), builder.variants, builder.share())
+    return TaskProgram(
+        source, nest, places, tree, tuple(builder.templates), builder.variants, builder.share(), behind=behind
+    )
 
 
 class _Builder:
-    def __init__(self, nest: Nest, places: Places, waits: Waits) -> None:
+    def __init__(self, nest: Nest, places: Places, waits: Waits, behind: Behind | None) -> None:
         self.nest = nest
-        self.waits = waits
+        self.waits, self.behind = waits, behind
         self.places = places
         self.units = places.machine.units
         self.templates: list[Template] = []
@@ -338,7 +345,7 @@ class _Builder:
             tuple(t for leaf in leaves for t in leaf.awaits), tuple(t for leaf in leaves for t in leaf.signals)
         )
         variants = Variants(self.variants, number, engine, self.units[engine], outer, pieces, self.places, self.nest.analyzer,
-                            self.shared[number], instances, tokens)  # fmt: skip
+                            self.shared[number], instances, tokens, self.behind)  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
 

@@ -19,6 +19,7 @@ from ..access.alignment import deciding_places, is_aligned_by
 from ..access.bank_rows import banks_of_rows, first_row
 from ..access.placement import Placement, Places
 from ..access.ports import PortSpec, PortUser, block_demands, ports_of
+from ..caches.shared.results import Behind
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
 from ..replay.clocks import Variant
@@ -180,7 +181,7 @@ class Variants:
 
     def __init__(self, table: list[TaskVariant], template: int, engine: int, unit: int, outer: tuple[Loop, ...],
                  pieces: tuple[TaskPiece, ...], places: Places, analyzer: Analyzer, shared: Mapping[PortSpec, int],
-                 waits: Values | None = None, tokens: Tokens = NO_TOKENS) -> None:  # fmt: skip
+                 waits: Values | None = None, tokens: Tokens = NO_TOKENS, behind: Behind | None = None) -> None:  # fmt: skip
         self._table = table
         self._template = template
         self._engine = engine
@@ -191,6 +192,7 @@ class Variants:
         self._partners = 0
         self._sides = _sides(pieces, places, analyzer)
         self._waits = waits
+        self._behind = behind
         self._outer = tuple(loop.var for loop in outer)
         here = places.machine.engines[engine]
         places_of_loops = tuple(
@@ -253,6 +255,9 @@ class Variants:
         sides = [(s.placement.memory, s.placement.banks, s.written) for s in self._sides]
         sides += [(s.placement.memory, s.placement.banks, False) for s in self._sides if s.updated]
         ports = ports_of(machine.engines[self._engine], machine, sides)
+        behind = self._behind
+        if behind is not None and self._template in behind.misses:
+            ports = (*ports, *behind.ports)
         sure = [(s.placement.first_cell, s.written) for s in self._sides if s.placement.cells == 1]
         reads, writes = (frozenset(cell for cell, written in sure if written is side) for side in (False, True))
         return PortUser(self._unit, ports, reads, writes)
@@ -278,6 +283,8 @@ class Variants:
         if self._waits is not None:
             waited = int(self._waits[tuple(at[v] for v in self._outer)])
             costs = msgspec.structs.replace(costs, duration=costs.duration + waited)
+        if self._behind is not None:
+            costs = costs.with_misses(self._behind, self._template, self._places)
         cells = tuple(side.cells(at) if self._accesses(side, at) else range(0) for side in self._sides)
         costs = costs.with_blocks(self._in_blocks(costs, cells, at)) if costs.in_blocks else costs
         engine = self._places.machine.engines[self._engine]

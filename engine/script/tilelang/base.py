@@ -48,6 +48,7 @@ class TileBase(StatementReader):
         super().begin_function()
         self.axes: set[Var] = set()  # those of all operations
         self.layouts: dict[str, str] = {}  # those that the text gives to buffers, by the names of their variables
+        self.panels: Annotations = ()  # the order of blocks that the text gives
         self.allocated: dict[str, Buffer] = {}  # the buffers of a kernel, by the names of their variables
         self.launch: Annotations = ()  # the number of threads of the printed kernel that is read
         self.following: list[list[ast.stmt]] = []  # the bodies around the statement that is read

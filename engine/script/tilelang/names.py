@@ -30,6 +30,8 @@ the compiler plans."""
 SLOTS = "tl.slots"
 """The annotation of a loop of the grid with the buffers that the text divides into slots: pairs of a buffer's name and the axis of
 the slots."""
+PANELS = "tl.panels"
+"""The annotation of a loop of the grid with the order of its blocks (`T.use_swizzle`): "row" or "column", and the width of a panel."""
 TYPE_PARTS = ("bits", "bytes", "lanes", "type_code")
 _LANGUAGE = re.compile(r"^tilelang(?:\.\w+)*\.language\.")
 
@@ -101,6 +103,7 @@ __all__ = [
     "GEMM",
     "LAYOUTS",
     "NO_PRODUCERS",
+    "PANELS",
     "REUSE",
     "SIGNALS",
     "SLOTS",

@@ -25,6 +25,7 @@ from ...ir import (
     SeqStmt,
     Stmt,
     StringImm,
+    TilewrightError,
     Var,
     build,
     substitute,
@@ -38,7 +39,7 @@ from ..reading.statements.helpers import in_macro
 from ..reading.statements.loops import header
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
-from .names import LAYOUTS, NO_PRODUCERS, THREADS
+from .names import LAYOUTS, NO_PRODUCERS, PANELS, THREADS
 from .opaque import OPAQUE, declared, uses_two_cores
 from .operations import OPERATIONS, update_before
 from .persistent import STAGES
@@ -56,7 +57,7 @@ _LOOPS: dict[str, ForKind] = {
 }  # fmt: skip
 _NO_PRODUCERS = re.compile(r"disable_warp_speciali[sz]ed\W+True", re.IGNORECASE)
 _HINTS = (
-    "use_swizzle", "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
+    "annotate_l2_hit_ratio", "disable_warp_group_reg_alloc", "set_max_nreg", "dec_max_nreg",
     "inc_max_nreg", "no_set_max_nreg", "sync_threads", "sync_warp", "device_assert", "print", "import_source", "pdl_sync", "pdl_trigger",
     "annotate_padding", "fence_proxy_async", "annotate_restrict_buffers", "annotate_compile_flags", "annotate_producer_reg_dealloc",
     "annotate_consumer_reg_alloc", "assume", "ptx_fence_barrier_init", "barrier_init", "mbarrier_expect_tx",
@@ -155,7 +156,9 @@ class TileReader(CoreReader):
             body = self.leave_core(body) if is_core else body
             self.lanes, self.exprs.threads = outer, ()
         if loops:
-            loops[-1] = replace(loops[-1], annotations=(*loops[-1].annotations, *self._taken_layouts(), *slots))
+            notes = (*loops[-1].annotations, *self._taken_layouts(), *self.panels, *slots)
+            loops[-1] = replace(loops[-1], annotations=notes)
+            self.panels = ()
         for loop in loops:
             del self.loops[loop.loop_var]
         made = build.nest(loops, body)
@@ -193,7 +196,10 @@ class TileReader(CoreReader):
 
     def _expression(self, node: ast.Expr) -> Item | None:
         function = (self.exprs.called(node.value) or "").removeprefix("T.")
-        if function in ("reads", "writes") or (function == "attr" and _is_none(node.value)):
+        if function in ("reads", "writes"):
+            return None
+        if function == "use_swizzle" or (function == "attr" and _is_none(node.value)):
+            self.panels = self._panels(node.value) or self.panels
             return None
         printed = launched(node.value)
         lost = noted(node.value, "layout_map")
@@ -300,6 +306,24 @@ class TileReader(CoreReader):
             ((LAYOUTS, tuple((StringImm(name), StringImm(layout)) for name, layout in given.items())),) if given else ()
         )
 
+    def _panels(self, node: ast.expr) -> Annotations:
+        """Return the order of blocks that `T.use_swizzle(8, order="column")` gives, or its printed form; () if it is not one of them."""
+        match node:
+            case ast.Call(args=[_, _, ast.Call(args=[ast.Constant(value=str(name)), width])]):
+                order = {"rasterization2DRow": "row", "rasterization2DColumn": "column"}.get(name)
+            case ast.Call(args=values, keywords=keywords) if not _is_none(node):
+                given = dict(zip(("panel_size", "order", "enable"), values, strict=False))
+                given |= {k.arg or "": k.value for k in keywords}
+                width = given.get("panel_size", node)
+                order = _constant(given.get("order"), "row") if _constant(given.get("enable"), True) is True else None
+            case _:
+                return ()
+        try:
+            panel = self.exprs.constant_int(width)
+        except TilewrightError:
+            return ()
+        return ((PANELS, (StringImm(str(order)), IntImm(panel))),) if order in ("row", "column") else ()
+
     def _layout(self, node: ast.expr) -> str:
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as func, args=[_], keywords=[]):
@@ -381,8 +405,9 @@ class TileReader(CoreReader):
             if len(found) == 1 and (step is not None or self.differs(found[0].min) or self.differs(found[0].extent)):
                 return self.own_loop(node, found[0], step)
         made = super()._for(node)
-        if (self.launch or self.layouts) and isinstance(made, For) and made.thread_tag is not None:
-            notes, self.launch = (*self.launch, *self._taken_layouts()), ()
+        if (self.launch or self.layouts or self.panels) and isinstance(made, For) and made.thread_tag is not None:
+            notes = (*self.launch, *self._taken_layouts(), *self.panels)
+            self.launch = self.panels = ()
             made = replace(made, annotations=(*made.annotations, *notes))
             self.mark(made, self.source.header(node))
             self.lanes = None
@@ -522,6 +547,10 @@ def noted(node: ast.AST, key: str) -> ast.expr | None:
 def _owner(node: ast.expr) -> ast.expr:
     """Return the buffer of `A.data`, or of `A`."""
     return node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
+
+
+def _constant(node: ast.expr | None, default: object) -> object:
+    return node.value if isinstance(node, ast.Constant) else default if node is None else None
 
 
 def _is_none(node: ast.expr) -> bool:
