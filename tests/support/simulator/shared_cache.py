@@ -1,8 +1,8 @@
 """Random TileLang kernels on chips with a shared cache, and a plain replay of every line that their blocks access.
 
 An independent statement of the rule of docs/simulator.md: the blocks of a wave run each task one after the other, in the order in which
-they are handed out; a cache of least recently used lines serves them. `PYTHONPATH=tests python -m support.simulator.shared_cache --count 1000`
-compares both on random kernels.
+they are handed out; a cache of least recently used lines serves them. Both are compared on random kernels by
+`PYTHONPATH=tests python -m support.simulator.shared_cache --count 1000`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ....cancellation import checkpoint
 from ....ir import Var
 from ...machine.parts import Cache
-from ...tasks.dispatch import BlockOrder, block_indices
+from ...replay.cores.dispatch import BlockOrder, block_indices
 from ...tasks.grid import UnknownValueError, Values
 from ...tasks.nest import Loop
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram, Template

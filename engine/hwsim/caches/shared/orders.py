@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...machine.model import Machine
+from ...replay.cores.dispatch import BlockOrder, order_of
 from ...replay.cores.residency import residency_of
-from ...tasks.dispatch import BlockOrder, order_of
 from ...tasks.tree import TaskProgram, make_tasks
 from .contents import CacheReplay, grids_of
 from .results import Behind, behind

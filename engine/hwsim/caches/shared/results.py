@@ -9,7 +9,7 @@ import msgspec
 
 from ...access.ports import PortSpec, memory_port
 from ...machine.parts import Cache, Memory
-from ...tasks.dispatch import BlockOrder
+from ...replay.cores.dispatch import BlockOrder
 
 
 class TaskMisses(msgspec.Struct, frozen=True):

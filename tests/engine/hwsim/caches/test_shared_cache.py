@@ -8,7 +8,7 @@ from support.profile import samples
 from support.simulator.shared_cache import Kernel, dispatched, kernel_of, plainly, simulated
 
 from tilewright.engine.hwsim import MachineError, load_machine, simulate
-from tilewright.engine.hwsim.tasks.dispatch import BlockOrder, block_indices, order_of
+from tilewright.engine.hwsim.replay.cores.dispatch import BlockOrder, block_indices, order_of
 from tilewright.engine.hwsim.tasks.nest import Loop
 from tilewright.engine.ir import Var
 from tilewright.engine.script import parse

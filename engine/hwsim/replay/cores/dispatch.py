@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ...ir import For, IntImm, PrimFunc, StringImm, walk_stmts
-from ...script.tilelang.names import PANELS
-from .grid import Values
-from .nest import Loop
+from ....ir import For, IntImm, PrimFunc, StringImm, walk_stmts
+from ....script.tilelang.names import PANELS
+from ...tasks.grid import Values
+from ...tasks.nest import Loop
 
 
 class BlockOrder(msgspec.Struct, frozen=True):
