@@ -6,6 +6,9 @@
 #
 # Change `num_stages` in the last line of the workload to 2: nothing is lost, as the copies still run ahead; with 1 it takes 66 % longer.
 # With `threads=256` a block has the registers of twice the threads, and a multiprocessor holds two.
+#
+# With `M=4096, N=32768, K=4096, block_M=64, block_N=64` the tiles of a wave do not meet in the second-level cache: 60 % of the bytes hit.
+# *Problems* has the order of blocks that saves 46 % of the cycles, and the panel on the right the hit rate by order.
 
 # %% machine
 import tilewright

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from ...machine.model import Machine
 from ...replay.cores.dispatch import BlockOrder, order_of
@@ -11,7 +12,10 @@ from ...tasks.tree import TaskProgram, make_tasks
 from .contents import CacheReplay, grids_of
 from .results import Behind, behind
 
-PANELS = (2, 4, 8, 16, 32)
+PANELS = (8, 16, 4, 32, 2)
+"""The rows or columns of blocks in a panel, the most usual first."""
+MOST_WAVES = 1_000
+"""Limit on the waves of all orders together; of a long program fewer orders are replayed, or none."""
 
 
 def with_misses(program: TaskProgram, machine: Machine) -> TaskProgram:
@@ -40,8 +44,10 @@ def orders_of(program: TaskProgram) -> Iterator[BlockOrder]:
     plane = next((e for e in extents if len(e) == 2 and min(e) > 1), None)
     if plane is None:
         return
-    others = [BlockOrder(), *(BlockOrder(n, along) for along in ("row", "column") for n in PANELS)]
-    for order in others:
+    waves = sum(prod(loop.extent for loop in grid) for grid in grids_of(program))
+    waves //= program.machine.cores * held_blocks(program)
+    others = [BlockOrder(), *(BlockOrder(n, along) for n in PANELS for along in ("row", "column"))]
+    for order in others[: MOST_WAVES // max(waves, 1)]:
         lines = plane[1] if order.along == "row" else plane[0]
         if order != own and order.panel < lines:
             yield order

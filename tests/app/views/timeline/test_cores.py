@@ -44,7 +44,7 @@ def test_a_row_for_each_class_of_cores_and_each_shared_port() -> None:
     state, store, _ = opened("tilelang_gemm_a100")
     value = timeline_value(state, store)
     assert rows_of(value, "cores") == ["52 × sm", "56 × sm"]
-    assert rows_of(value, "port") == ["global read port", "global write port"]
+    assert rows_of(value, "port") == ["global read port", "hbm port behind l2", "global write port"]
     assert value.chip is not None
     assert [(c.first, c.count) for c in value.chip.classes] == [(0, 52), (52, 56)]
     first, second = value.chip.classes
