@@ -27,7 +27,9 @@ from .tally import Tally
 MOST_STEPS = 3_000
 """Limit on the waves times the tasks of a block, if they are replayed one by one."""
 
-MOST_WAVES = 8_000
+MOST_WAVES = 1_000
+"""Limit on the waves of blocks."""
+
 MOST_PLACES = 1 << 14
 
 
@@ -94,6 +96,9 @@ class CacheReplay:
 
     def _read(self) -> None:
         self._launches = list(self._found_launches(self._program.tree, {}))
+        held = self._program.machine.cores * self._residents
+        if not self._launches or sum(-(-launch.count // held) for launch in self._launches) > MOST_WAVES:
+            raise UnknownRegionError("the program has too many waves of blocks")
         self._visits = [list(self._walk(launch, launch.nodes, launch.around, {})) for launch in self._launches]
         places: dict[int, tuple[list[Place], Mapping[Var, Values]]] = {}
         for launch, tasks in zip(self._launches, self._visits, strict=True):
@@ -115,8 +120,6 @@ class CacheReplay:
 
     def _tally(self, order: BlockOrder) -> Tally:
         waves = [list(self._waves(launch, order)) for launch in self._launches]
-        if not waves or sum(map(len, waves)) > MOST_WAVES:
-            raise UnknownRegionError("the program has too many waves of blocks")
         if self._folds is not None:
             try:
                 return self._folded(self._folds, waves[0])
