@@ -4,11 +4,11 @@
 # 1,024 blocks of threads run on 108 multiprocessors. Each holds three blocks at a time, as registers and shared memory allow. So 324 blocks
 # run at once, in four waves, and the last wave is short. The blocks of a multiprocessor run together, and wait for their copies together.
 #
-# Change `num_stages` in the last line of the workload to 2: nothing is lost, as the copies still run ahead; with 1 it takes 66 % longer.
+# Change `num_stages` in the last line of the workload to 2: 1 % is lost, as the copies still run ahead; with 1 it takes 73 % longer.
 # With `threads=256` a block has the registers of twice the threads, and a multiprocessor holds two.
 #
 # With `M=4096, N=32768, K=4096, block_M=64, block_N=64` the tiles of a wave do not meet in the second-level cache: 60 % of the bytes hit.
-# *Problems* has the order of blocks that saves 46 % of the cycles, and the panel on the right the hit rate by order.
+# *Problems* has the order of blocks that saves 36 % of the cycles, and the panel on the right the hit rate by order.
 
 # %% machine
 import tilewright

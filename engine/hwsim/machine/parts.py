@@ -415,7 +415,8 @@ class Cache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A cache in front of a memory: set-associative, allocating on writes, dirty lines written back.
 
     Several in front of one memory are levels, in the order of the file, the first nearest to the engine. On a machine with levels there is
-    one, which all cores share: least recently used lines of one set, with a port for each direction; a written line is not read first.
+    one, which all cores share: least recently used lines of one set, whatever its `ways`, with a port for each direction; a written line
+    is not read first.
     """
 
     name: str

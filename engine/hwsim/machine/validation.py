@@ -299,12 +299,10 @@ def _shared_cache_violation(machine: Parted) -> Violation | None:
     """Checks that the cores share one cache, in front of a memory of the chip, whose contents are simulated for all of them."""
     cache = machine.caches[0]
     behind = next(m for m in machine.memories if m.name == cache.memory)
-    ways = cache.size_bytes // cache.line_bytes
     checks = (
         (len(machine.caches) == 1, "memory", f"{len(machine.caches)} caches", "one cache that all cores share"),
         (not behind.level, "memory", f"a memory of each {behind.level}", "a memory of the chip"),
         (cache.replacement == "lru", "replacement", cache.replacement, "lru"),
-        (cache.ways == ways, "ways", str(cache.ways), f"{ways}: all lines are one set"),
         (not cache.prefetch_lines, "prefetch_lines", str(cache.prefetch_lines), "0"),
         (behind.block_ports == "common", "memory", "ports of blocks", "a memory without ports of its blocks"),
     )

@@ -79,7 +79,7 @@ def main(A: T.Tensor(({self.rows}, {self.depth}), "float16"), B: T.Tensor(({self
     def machine(self) -> Machine:
         machine = load_machine("a100")
         (cache,), (level,) = machine.caches, machine.levels
-        cache = msgspec.structs.replace(cache, size_bytes=self.lines * LINE, ways=self.lines)
+        cache = msgspec.structs.replace(cache, size_bytes=self.lines * LINE, ways=1)
         level = msgspec.structs.replace(level, count=self.cores, dispatch=self.dispatch, blocks=self.residents)
         return msgspec.structs.replace(machine, caches=(cache,), levels=(level,))
 

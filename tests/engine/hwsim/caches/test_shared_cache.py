@@ -73,7 +73,7 @@ def test_addresses_that_are_not_known_are_hits_and_said() -> None:
     assert said or report.chip.cache.missed_bytes > 0
 
 
-@pytest.mark.parametrize("changes", [{"ways": 4}, {"replacement": "fifo"}, {"prefetch_lines": 1}])
+@pytest.mark.parametrize("changes", [{"replacement": "fifo"}, {"prefetch_lines": 1}])
 def test_a_shared_cache_of_another_kind_is_refused(changes: dict[str, object]) -> None:
     machine = load_machine("a100")
     with pytest.raises(MachineError) as caught:

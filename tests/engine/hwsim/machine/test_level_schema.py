@@ -82,12 +82,12 @@ def test_a_part_of_an_unknown_level():
     assert caught.value.code == "unknown-level"
 
 
-def test_cores_share_one_cache_whose_lines_are_one_set():
-    cache = '[caches.l2]\nmemory = "ddr"\nengines = ["dma"]\nsize_bytes = 4096\nways = 64\nline_bytes = 64\nbytes_per_cycle = 8\n'
+def test_cores_share_one_cache():
+    cache = '[caches.l2]\nmemory = "ddr"\nengines = ["dma"]\nsize_bytes = 4096\nways = 4\nline_bytes = 64\nbytes_per_cycle = 8\n'
     machine = read_machine(CHIP + cache)
     assert machine.shared_cache is not None
     assert machine.before_caches.memory("ddr").read_bytes_per_cycle == 8
-    for wrong in (cache.replace("ways = 64", "ways = 4"), cache + cache.replace("l2", "l3")):
+    for wrong in (cache + 'replacement = "fifo"\n', cache + cache.replace("l2", "l3")):
         with pytest.raises(MachineError) as caught:
             read_machine(CHIP + wrong)
         assert caught.value.code == "shared-cache"
