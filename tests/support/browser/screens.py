@@ -207,7 +207,8 @@ def history(page: Page, url: str) -> Iterator[str]:
     page.locator(".step .step-text").nth(2).click()
     expect(page.locator(".banner, .banner-tools").first).to_be_visible()
     yield "a step"
-    page.get_by_role("button", name="Enlarge: notebook").focus()  # visible where the pointer is in the area or the focus on it
+    page.keyboard.press("Shift")  # a focus by keyboard, which shows the button
+    page.get_by_role("button", name="Enlarge: notebook").focus()
     yield "a step, with the button that enlarges the notebook"
     page.get_by_role("button", name="A/B comparison").click()
     expect(page.locator("#area-compare .ab-line").first).to_be_visible()
