@@ -16,6 +16,7 @@ from ....ir import (
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     Expr,
     IntImm,
     Stmt,
@@ -55,12 +56,22 @@ def pipes_of(realize: BlockRealize) -> tuple[str, ...]:
     if L1 in written:
         return ("0 MTE2",) if "global" in read else ("1 MTE3",)
     if UB in written:
-        return ("1 MTE2",) if "global" in read and UB not in read else ("1 V",)
+        copies = (
+            "global" in read and UB not in read and all(_moves(n.value) for n in nodes if isinstance(n, BufferStore))
+        )
+        return ("1 MTE2",) if copies else ("1 V",)
     if "global" in written and UB in read:
         return ("1 MTE3",)
     if "global" in written and L1 in read:
         return ("0 MTE3",)
     return ("0 S", "1 S")
+
+
+def _moves(value: Expr) -> bool:
+    """Whether a value is an element of a buffer, also one that is converted, or padded where there is none."""
+    while isinstance(value, Cast) or (isinstance(value, Call) and value.op == "if_then_else"):
+        value = value.value if isinstance(value, Cast) else value.args[1]
+    return isinstance(value, BufferLoad)
 
 
 INNER = (("MTE2", "MTE1"), ("FIX", "M")), (("MTE1", "MTE2"), ("M", "FIX"))

@@ -220,6 +220,9 @@ class Order(Merge):
             return stmt.kind not in ("parallel", "vectorized") and stmt.loop_var not in self.axes
         return isinstance(stmt, IfThenElse)
 
+    def has_parts(self, stmt: Stmt) -> bool:
+        return True  # those without a scope follow from the buffers that they access
+
     def is_exchange(self, stmt: Stmt) -> bool:
         """Whether a loop has flags between the cores in it, or data for the other core."""
         if not self._is_loop(stmt):

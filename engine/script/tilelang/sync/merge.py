@@ -140,8 +140,8 @@ class Merge(Run):
         """Return a statement with parts of several units."""
         match stmt:
             case For():
-                return self._loop([stmt], self.ordered) if self._has_parts(stmt) else self._passed(stmt)
-            case IfThenElse(condition, then, other) if self._has_parts(stmt):
+                return self._loop([stmt], self.ordered) if self.has_parts(stmt) else self._passed(stmt)
+            case IfThenElse(condition, then, other) if self.has_parts(stmt):
                 before = self.state.copy()
                 first = build.seq(self.ordered(parts(then)))
                 after = self.state
@@ -154,7 +154,8 @@ class Merge(Run):
             case _:
                 return self._passed(stmt)
 
-    def _has_parts(self, stmt: Stmt) -> bool:
+    def has_parts(self, stmt: Stmt) -> bool:
+        """Whether parts of a loop or branch belong to single units."""
         return any(self.unit(node) is not None for node in walk(stmt) if isinstance(node, AttrStmt | NodeAttr)) or (
             self.is_exchange(stmt)
         )

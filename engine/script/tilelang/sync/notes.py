@@ -39,7 +39,10 @@ class Noted:
             case For(body=body) | AttrStmt(body=body) | NodeAttr(body=body):
                 made: Stmt = replace(stmt, body=self._alone(body))
             case IfThenElse(condition, then, other):
-                made = IfThenElse(condition, self._alone(then), None if other is None else self._alone(other))
+                first, second = self._alone(then), None if other is None else self._alone(other)
+                if build.is_noop(first) and (second is None or build.is_noop(second)):
+                    return first  # of flags only
+                made = IfThenElse(condition, first, second)
             case BlockRealize():
                 return self._with_notes(stmt, self.tokens.notes(stmt))
             case _:
