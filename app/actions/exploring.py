@@ -17,7 +17,7 @@ from ...engine.hwsim import Machine, load_machine
 from ...engine.ir import Refusal, TilewrightError
 from ..document import DEFAULT_MACHINE, Document, DocumentError, Notebook, evaluate
 from ..document.defaults import with_default
-from ..document.editing.branches import MAX_NAME, branches, current_branch, delete_branch, with_branch
+from ..document.editing.branches import MAX_NAME, branches, current_branch, delete_branch, with_branch, with_schedule
 from ..document.holes import AUTO, branch_at, hand_tiles, notebook_space, with_derived
 from ..document.workload import is_kernel, workload_cell
 from ..limits import LIMITS
@@ -215,14 +215,19 @@ def _end_search(state: State, intent: EndSearch) -> State:
         return state
     if exploration.opened in {branch.name for branch in branches(base)}:
         base = delete_branch(base, exploration.opened)
-    cycles, own = best.outcome.figures.cycles, intent.found.own
+    improved = intent.found.improved
+    cycles = best.outcome.figures.cycles if improved is None else improved.cycles
+    own = intent.found.own
     if request.own is not None and own is not None and own <= cycles:
         mine = with_searched(base, request.own.document)
         if mine is not None:
             made = edited(state, evaluate(mine, notebook))
             return replace(made, past=state.past, notice=_kept(own, cycles))
     name = free_name(base, FASTEST)
-    made = edited(state, evaluate(branch_at(base, request.space, best.point, name), notebook))
+    faster = branch_at(base, request.space, best.point, name)
+    if improved is not None:
+        faster = with_schedule(faster, improved.text)
+    made = edited(state, evaluate(faster, notebook))
     past = made.past if request.space.kernel is not None else state.past  # the derivation wrote nothing into a kernel
     return replace(made, past=past, exploration=replace(exploration, opened=name))
 

@@ -17,20 +17,29 @@ from typing import Any
 
 import msgspec
 
-from ...engine.cancellation import checkpoint
-from ...engine.explore import DecisionWorth, Progress, Status, Verifier, search_from, worth_of_decisions
+from ...engine.cancellation import checkpoint, cut_short
+from ...engine.explore import DecisionWorth, Progress, Status, Study, Verifier, search_from, worth_of_decisions
 from ...engine.ir import TilewrightError
 from ...engine.lower import with_sizes
 from ..actions.exploring import EndDerivation, EndSearch
-from ..document import Notebook
+from ..document import Notebook, evaluate
+from ..document.editing.branches import schedule_cells
+from ..document.editing.improved import improving
+from ..document.holes import branch_at
 from ..limits import LIMITS
 from ..state.derived import Store, report_of
 from ..state.model import Derivation, DerivedSchedule, Exploration, SearchRequest, State
-from ..state.search_results import DERIVED, FOUND, Found, found_now
+from ..state.search_results import DERIVED, FOUND, Found, Improved, found_now
 from .derivation import DerivationJob
 from .event_loop import EventLoop
 from .search_slots import SearchSlots, SearchThread
 from .study_files import file_name, load_search, record_search
+
+IMPROVED = "improved"
+"""The branch of the next steps, which no file has."""
+
+IMPROVING_S = 30.0
+"""The most seconds for the next steps of the best schedule."""
 
 UPDATE_MS = 250
 """The interval between two updates of the page."""
@@ -99,12 +108,23 @@ class Search:
         for one in worth_of_decisions(study):
             checkpoint()
             worth.append(one)
+        self._improve(study)
         offers = {offer.trial.number: offer.verdict for offer in study.offers}
         front = tuple(trial.number for trial in study.front)
         self._update(
             status="ended", offers=offers, front=front, total=study.total, checking=None, warm_start=study.warm_start,
             worth=tuple(worth),
         )  # fmt: skip
+
+    def _improve(self, study: Study) -> None:
+        """Take next steps of the best schedule after a derivation, for up to IMPROVING_S."""
+        request, until = self.request, time.monotonic() + IMPROVING_S
+        if request.derived is None or request.space.kernel is not None or not study.offers:
+            return
+        best = branch_at(request.notebook.document, request.space, study.offers[0].trial.point, IMPROVED)
+        with suppress(TilewrightError), cut_short(lambda: time.monotonic() > until):
+            for notebook, cycles in improving(evaluate(best, request.notebook), request.machine):
+                self._update(improved=Improved(schedule_cells(notebook.document), cycles), soon=False)
 
     def _fail(self, error: TilewrightError) -> None:
         self._update(status="failed", error=error)

@@ -17,12 +17,20 @@ from .open_model import ModelSearch
 SearchStatus = Literal["waiting", "running", "stopped", "ended", "failed"]
 
 
+class Improved(msgspec.Struct, frozen=True, eq=False):
+    """A schedule as the text of its cells, and its cycles."""
+
+    text: str
+    cycles: int
+
+
 class Found(msgspec.Struct, frozen=True, eq=False):
     """The results of a search. `trials` are in the order of completion; `at` is the time of each, in seconds of searching. `offers` are the
     verdicts of the front by trial number, after the last trial; during verification, `checking` is the number of checks done and in total.
     `error` is the reason of a failure. `seconds` is the search time until now, `warm_start` what the search took from a database. `own` are
     the cycles of the schedule before a derivation; None if there was none, or if it does not run. `floor` are the cycles that every
-    schedule of the program needs (0: not known), `worth` says what each decision of the best one is worth, after the last trial."""
+    schedule of the program needs (0: not known), `worth` says what each decision of the best one is worth, after the last trial; `improved`
+    is what its next steps made of it after a derivation."""
 
     status: SearchStatus
     trials: tuple[Trial, ...] = ()
@@ -38,6 +46,7 @@ class Found(msgspec.Struct, frozen=True, eq=False):
     own: int | None = None
     floor: int = 0
     worth: tuple[DecisionWorth, ...] = ()
+    improved: Improved | None = None
 
     @property
     def best(self) -> int | None:

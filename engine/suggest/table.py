@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..adopt import KernelText
 from ..hwsim import Machine, Report, simulate
-from ..lint import LINTS, LintFinding
+from ..lint import LINTS, LintFinding, lint
 from ..lint.subject import Simulate, Subject
 from ..schedule import Schedule
 from .kernels import ahead, direct, laid_out, reordered, revalued
@@ -55,6 +55,21 @@ def suggest(
     for now in suggesting(schedule, machine, sizes, simulate=simulate, report=report, kernel=kernel):
         found = found if now is None else now
     return found
+
+
+def next_steps(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    simulate: Simulate = simulate,
+    report: Report | None = None,
+    kernel: KernelText | None = None,
+) -> tuple[Suggestion, ...]:
+    """The suggestions and the fixes of lints that improve a schedule, the best first. Arguments as in `lint`."""
+    fixes = lint(schedule, machine, sizes, simulate=simulate, report=report, kernel=kernel)
+    steps = suggest(schedule, machine, sizes, simulate=simulate, report=report, kernel=kernel)
+    return best_first((*steps, *from_findings(fixes)))
 
 
 def suggesting(

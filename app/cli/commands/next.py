@@ -9,8 +9,8 @@ from functools import partial
 from ....engine.explore import program_bound
 from ....engine.hwsim import Machine, Report, simulate
 from ....engine.ir import PrimFunc
-from ....engine.lint import NOT_ABOUT_THE_SCHEDULE, lint
-from ....engine.suggest import Suggestion, best_first, from_findings, suggest
+from ....engine.lint import NOT_ABOUT_THE_SCHEDULE
+from ....engine.suggest import Suggestion, next_steps
 from ...actions.lint_fixes import effect_text, fix_lines
 from ...document import apply_lint, save_document
 from ...document.editing.kernel_edits import text_of_kernel
@@ -44,9 +44,7 @@ def run(arguments: Namespace) -> int:
     trial = partial(simulate, max_accesses=MAX_ACCESSES)
     with working(arguments, "trying calls"):
         kernel = text_of_kernel(found.notebook)
-        fixes = lint(found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=kernel)
-        steps = suggest(found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=kernel)
-        ranked = best_first((*steps, *from_findings(fixes)))
+        ranked = next_steps(found.schedule, machine, found.sizes, simulate=trial, report=outcome, kernel=kernel)
     if arguments.apply and ranked:
         save_document(apply_lint(found.notebook, ranked[0].fix).document, output)
     bound = program_bound(found.schedule.original, machine, found.sizes).cycles

@@ -47,7 +47,7 @@ def branches(document: Document) -> tuple[Branch, ...]:
     cells = document.of_kind("branch")
     named = {_name(cell): cell for cell in reversed(cells)}
     current = _current_cell(cells)
-    shown = _schedule_text(document)
+    shown = schedule_cells(document)
     found = [
         Branch(name, cell is current, shown if cell is current else _opened(cell))
         for name, cell in reversed(list(named.items()))
@@ -78,7 +78,7 @@ def add_branch(document: Document, name: str, steps: int | None = None) -> Docum
     document = _named(document)
     (cell,) = [c for c in document.of_kind("branch") if _is_current(c)]
     newline = document.newline
-    kept = _marker(_name(cell), newline) + _closed(_schedule_text(document), newline) + (_tail(cell) or newline)
+    kept = _marker(_name(cell), newline) + _closed(schedule_cells(document), newline) + (_tail(cell) or newline)
     new = _marker(name, newline, current=True) + newline
     return _cut(_with_cells(document, {cell: kept + new}), steps)
 
@@ -94,7 +94,7 @@ def with_branch(document: Document, name: str) -> Document:
     (shown,) = [c for c in document.of_kind("branch") if _is_current(c)]
     newline = document.newline
     texts = {
-        shown: _marker(_name(shown), newline) + _closed(_schedule_text(document), newline) + (_tail(shown) or newline),
+        shown: _marker(_name(shown), newline) + _closed(schedule_cells(document), newline) + (_tail(shown) or newline),
         cell: _marker(name, newline, current=True) + _tail(cell),
     }
     opened = _opened(cell)
@@ -233,7 +233,7 @@ def _schedule_span(document: Document, *, with_kernel: bool = True) -> tuple[int
     return (numbers[0], numbers[-1] + 1) if numbers else (len(document.cells), len(document.cells))
 
 
-def _schedule_text(document: Document, *, with_kernel: bool = True) -> str:
+def schedule_cells(document: Document, *, with_kernel: bool = True) -> str:
     """The schedule cells and the cells between them (branch cells excepted), without the empty lines at the end."""
     first, end = _schedule_span(document, with_kernel=with_kernel)
     text = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
@@ -247,7 +247,7 @@ def with_schedule(document: Document, text: str) -> Document:
     first, end = _schedule_span(document, with_kernel=with_kernel)
     between = [cell for cell in document.cells[first:end] if cell.kind == "branch"]
     whole = "".join(cell.text for cell in document.cells[first:end] if cell.kind != "branch")
-    rest = whole[len(_schedule_text(document, with_kernel=with_kernel)) :]
+    rest = whole[len(schedule_cells(document, with_kernel=with_kernel)) :]
     above = "".join(cell.text for cell in document.cells[:first])
     below = "".join(cell.text for cell in (*between, *document.cells[end:]))
     return read_document(above + text + rest + below, document.path)
@@ -280,6 +280,7 @@ __all__ = [
     "current_branch",
     "delete_branch",
     "rename_branch",
+    "schedule_cells",
     "steps_shared",
     "with_branch",
     "with_schedule",

@@ -30,7 +30,7 @@ from tilewright.app.document.editing.branches import branches, current_branch
 from tilewright.app.document.holes import derived_start
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import DerivedSchedule, State
-from tilewright.app.state.search_results import Found
+from tilewright.app.state.search_results import Found, Improved
 from tilewright.app.views.explore.value import explore_value
 from tilewright.app.views.shell.gallery import FOLDER
 from tilewright.engine.explore import Figures, Outcome, Trial, pins_of
@@ -200,6 +200,15 @@ def test_a_search_ends_with_its_best_schedule() -> None:
     assert sorted(names) == ["auto", "fastest", "main"]
     edited = act(first, ChooseBranch("main"))
     assert act(edited, ended(edited, 800, 1000)) is edited
+
+
+def test_what_next_steps_made_of_the_best_candidate_opens() -> None:
+    requested, end = derived()
+    state = act(requested, end)
+    done = ended(state, 900, 890)
+    text = "# %% schedule\nsch = tilewright.Schedule(gemm)\n"
+    faster = act(state, replace(done, found=replace(done.found, improved=Improved(text, 880))))
+    assert schedule_of(faster) == ("fastest", "sch = tilewright.Schedule(gemm)")
 
 
 def test_a_faster_schedule_of_ones_own_stays() -> None:
