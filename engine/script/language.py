@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from .errors import ParseError
-from .reading.functions import is_relax
+from .reading.functions import is_python, is_relax
 from .reading.source import Source
 from .syntax import find_tree
 
@@ -52,15 +52,10 @@ def is_script(node: ast.AST) -> bool:
     if not isinstance(node, ast.FunctionDef | ast.ClassDef):
         return False
     functions = [part for part in node.body if isinstance(part, ast.FunctionDef)]
-    if isinstance(node, ast.ClassDef) and functions and all(is_relax(f) or _is_python(f) for f in functions):
+    if isinstance(node, ast.ClassDef) and functions and all(is_relax(f) or is_python(f) for f in functions):
         return False
     names = [f".{ast.unparse(d.func if isinstance(d, ast.Call) else d)}" for d in node.decorator_list]
     return any(name.endswith(f".{decorator}") for name in names for decorator in _DECORATORS)
-
-
-def _is_python(node: ast.FunctionDef) -> bool:
-    """Whether a function of a module is one of Python, which TVM calls: `@I.pyfunc`."""
-    return any(ast.unparse(decorator).endswith(".pyfunc") for decorator in node.decorator_list)
 
 
 def other_languages(nodes: Iterable[ast.AST]) -> dict[str, str]:

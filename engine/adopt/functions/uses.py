@@ -176,7 +176,7 @@ class Uses:
                 pass
 
     def _read_operator(self, part: ast.AST) -> None:
-        """Read a call of an operator on tensors."""
+        """Read a call of an operator on tensors, or of one with a type."""
         if isinstance(part, ast.Call):
             self.whole.update(argument.id for argument in part.args if isinstance(argument, ast.Name))
             if isinstance(part.func, ast.Name):
@@ -188,6 +188,10 @@ class Uses:
                 for item in inputs:
                     if isinstance(item, ast.Name):
                         self._mark(item.id, "tensor")
+            case ast.keyword(arg="dtype" | "out_dtype", value=ast.Name(id=name)):
+                self._kinds.setdefault(name, "dtype")
+            case ast.Call(func=ast.Attribute(attr="astype"), args=[ast.Name(id=name)]):
+                self._kinds.setdefault(name, "dtype")
             case ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]):
                 self._mark(name, "list")
             case ast.Call(

@@ -199,6 +199,11 @@ def is_relax(node: ast.FunctionDef) -> bool:
     return any(ast.unparse(t).removeprefix("tvm.script.") in ("R.function", "relax.function") for t in targets)
 
 
+def is_python(node: ast.FunctionDef) -> bool:
+    """Whether a function of a module is one of Python, which TVM calls: `@I.pyfunc`."""
+    return any(ast.unparse(decorator).endswith(".pyfunc") for decorator in node.decorator_list)
+
+
 def decorator_name(reader: ExpressionReader, node: ast.expr) -> str | None:
     """Return "T.prim_func" or "I.ir_module", called or not, for any import; "T.script" for the decorator of 2021, which marked both."""
     target = node.func if isinstance(node, ast.Call) else node

@@ -37,7 +37,7 @@ from ..tilelang.sync.statement import Synchronised
 from .blocks import read_annotations
 from .dialect import ScriptDialect
 from .expressions import ExpressionReader
-from .functions import FunctionReader, decorator_name, is_relax
+from .functions import FunctionReader, decorator_name, is_python, is_relax
 from .intrinsics import parameters
 from .source import Positions, PositionTable, Source
 from .statements.bodies import StatementReader
@@ -295,7 +295,7 @@ class ModuleReader:
         with self.exprs.scope.nested():
             for part in node.body:
                 match part:
-                    case ast.FunctionDef() if is_relax(part):
+                    case ast.FunctionDef() if is_relax(part) or is_python(part):
                         self._pass_over(part)
                     case ast.FunctionDef():
                         functions.append(self.functions.read(part, decorated=names != ["T.script"]))
@@ -328,7 +328,8 @@ class ModuleReader:
         return module
 
     def _pass_over(self, node: ast.FunctionDef) -> None:
-        text = f"the relax function {node.name} is not a tensor program and is skipped"
+        kind = "relax" if is_relax(node) else "Python"
+        text = f"the {kind} function {node.name} is not a tensor program and is skipped"
         self.notes.append(Note(text, self.source.header(node)))
 
     def _module_attrs(self, call: ast.Call) -> Annotations:

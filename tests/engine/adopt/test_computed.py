@@ -485,3 +485,13 @@ def test_infinity_is_a_number() -> None:
     )
     found = opened(text, x="4xfloat32")
     assert isinstance(found.program, PrimFunc) and 'T.float32("-inf")' in to_script(found.program)
+
+
+def test_parameter_that_is_a_type_in_the_code_is_asked_for_as_one() -> None:
+    text = (
+        "def check(kind, other):\n    A = te.placeholder((8,), dtype=kind)\n"
+        "    return te.compute((8,), lambda i: A[i].astype(other))\n"
+    )
+    (program,) = programs(text)
+    assert program.label == "check with kind (dtype), other (dtype)"
+    assert shapes(opened(text, kind="int8", other="float32")) == [(8, "int8"), (8, "float32")]

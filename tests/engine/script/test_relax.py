@@ -8,7 +8,7 @@ import pytest
 from support.pasted.relax_modules import HEAD, KERNELS, MAIN, MODEL, OPEN
 
 from tilewright.engine.ir import Network
-from tilewright.engine.script import ParseError, expr_text
+from tilewright.engine.script import ParseError, expr_text, parse
 from tilewright.engine.script.relax import graph_text, parse_network, read_graph
 
 
@@ -111,3 +111,14 @@ def test_no_or_recursive_relax_function_is_refused() -> None:
     with pytest.raises(ParseError, match="returns nothing"):
         parse_network(MODEL.replace("        return gv\n", ""))
     assert "@R.function" in MAIN
+
+
+def test_functions_of_python_in_a_module_are_left_out_with_a_note() -> None:
+    found = parse(
+        "from tvm.script import ir as I, tirx as T\n\n@I.ir_module\nclass M(BasePyModule):\n"
+        "    @I.pyfunc\n    def run(self, x):\n        return self.call_tir(self.add, [x])\n\n"
+        '    @T.prim_func(s_tir=True)\n    def add(x: T.Buffer((4,), "float32")):\n'
+        '        for i in range(4):\n            with T.sblock("x"):\n                v = T.axis.spatial(4, i)\n'
+        "                x[v] = x[v] + T.float32(1)\n"
+    )
+    assert [note.text for note in found.notes] == ["the Python function run is not a tensor program and is skipped"]
