@@ -237,6 +237,16 @@ def _analyzer(reader: TEReader, node: ast.Call) -> Value:
     return Analyzer()
 
 
+def _immediate(reader: TEReader, node: ast.Call) -> Value:
+    """Read `IntImm("int32", 0)`."""
+    dtype, value = parameters(reader, node, ("dtype", "value"))
+    assert dtype is not None and value is not None
+    number = reader.value(value)
+    if not isinstance(number, int | float):
+        raise reader.error(value, "wrong-type", "an immediate is a number", expected='IntImm("int32", 0)')
+    return build.const(number, reader.dtype(dtype))
+
+
 UNREAD = {
     "extern_primfunc": "te.extern_primfunc calls a function that the text does not show",
     "hybrid.script": "hybrid script is a different language",
@@ -262,6 +272,7 @@ FUNCTIONS: dict[str, Read] = {
     "SizeVar": _var,
     "DataType": _data_type,
     "const": _math("const"),
+    **{f"{module}{kind}": _immediate for kind in ("IntImm", "FloatImm") for module in ("", "expr.")},
     "placeholder": _placeholder,
     "compute": _compute,
     "reduce_axis": reductions.reduce_axis,

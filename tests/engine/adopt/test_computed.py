@@ -495,3 +495,11 @@ def test_parameter_that_is_a_type_in_the_code_is_asked_for_as_one() -> None:
     (program,) = programs(text)
     assert program.label == "check with kind (dtype), other (dtype)"
     assert shapes(opened(text, kind="int8", other="float32")) == [(8, "int8"), (8, "float32")]
+
+
+def test_immediate_is_a_constant() -> None:
+    text = (
+        'from tvm.tir.expr import IntImm\n\ndef f(dtype):\n    zero = IntImm("int32", 3).astype(dtype)\n'
+        "    return te.compute((4,), lambda i: zero + i.astype(dtype))\n"
+    )
+    assert "T.float16(3.0) + T.Cast" in to_script(opened(text, dtype="float16").program)
