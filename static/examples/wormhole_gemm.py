@@ -5,8 +5,8 @@
 # read from DRAM serves all of them: the link *noc0* carries 2 MiB, of which the cores receive 16. Set `multicast` of *noc0* to false in the
 # machine's figures: each core then reads all of its operands, and the product takes 126,027 cycles instead of 38,183.
 #
-# Addresses rotate over six DRAM controllers, so every copy comes over six paths at once. The row *noc0* of the cores' report names the busiest
-# segment of the torus, and the core that waits longest for it.
+# Addresses rotate over six DRAM controllers, so every copy comes over six paths at once. Point at *noc0* in the timeline: its tip names the
+# busiest segment of the torus, and the core that waits longest for it.
 
 # %% machine
 import tilewright

@@ -176,11 +176,13 @@ class Chip:
         """When the busy part of a port changes, and the part in units of `SCALE`; of a link, that of its busiest segment. The bursts of a
         task are spread over its duration.
         """
-        line, variants = self._line, self._program.variants
-        # Tasks use the room that others leave in their last cycles.
+        line, variants, run = self._line, self._program.variants, self._line.chip
+        assert run is not None
+        # Tasks use the room that others leave in their last cycles; some are one transfer with those of other cores.
         demands = [
-            sum(busy - room / p.bytes_per_cycle for p, busy, room in v.cost.port_work if p.name == port.name)
-            for v in variants
+            run.share_of_ports(n // self.residents)
+            * sum(busy - room / p.bytes_per_cycle for p, busy, room in v.cost.port_work if p.name == port.name)
+            for n, v in enumerate(variants)
         ]
         # The part of all cycles that the busiest segment of a link has.
         whole = sum(

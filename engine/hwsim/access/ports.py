@@ -184,7 +184,9 @@ def port_bytes(engine: Engine, machine: Machine, moved: Sequence[tuple[Memory, b
     for bus in machine.buses_of(engine.name):
         sizes[bus_port(bus)] = total
     for link in _links(engine, machine, [(memory, written) for memory, written, _ in moved]):
-        sizes[link_port(link, machine)] = total
+        # Zeros of a padded copy are made behind it, functions of a copy before it.
+        sent = sum(size for memory, written, size in moved if memory.name == link.origin and not written)
+        sizes[link_port(link, machine)] = min(sent, total)
     return {port: size for port, size in sizes.items() if size}
 
 

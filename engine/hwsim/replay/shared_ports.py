@@ -28,13 +28,15 @@ _Issued = tuple[int, int, int, list[Wait]]
 
 
 class Running:
-    """A task whose end depends on ports: the end of its own work, and the completion of its requests, by port, after it has made them."""
+    """A task whose end depends on ports: the end of its own work, also if nothing delays it (`due`), and the completion of its requests, by
+    port, after it has made them.
+    """
 
-    __slots__ = ("demands", "dones", "task", "work")
+    __slots__ = ("demands", "dones", "due", "task", "work")
 
     def __init__(self, task: int, work: int, demands: tuple[tuple[int, int], ...]) -> None:
         self.task = task
-        self.work = work
+        self.work = self.due = work
         self.demands = demands
         self.dones: dict[int, int] = {}
 
@@ -381,16 +383,16 @@ class SharedClocks(Clocks):
 
     def _done(self, engine: int, running: Running) -> None:
         """Ends a task whose last request completes now."""
-        now, work = self._clock, running.work
+        now, end = self._clock, max(self._clock, running.work)
         self._running[engine], self._moments[engine] = None, NEVER
         if self._crowds:
             crowded = [done for number, done in running.dones.items() if number in self._crowds]
             self.dones[running.task] = max(crowded, default=0)
             self._sharing.pop(running.task, None)
-        if now > work:
+        if end > running.due:
             port = max(number for number, done in running.dones.items() if done == now)
-            self.stalls.append(TaskStall(running.task, engine, "port", port, NOBODY, now - work))
-        self._end(running.task, max(work, now))
+            self.stalls.append(TaskStall(running.task, engine, "port", port, NOBODY, end - running.due))
+        self._end(running.task, end)
 
     def ports_now(self) -> Mapping[int, Port]:
         """Returns the ports at the moment of the last issue: later requests at that moment are possible."""

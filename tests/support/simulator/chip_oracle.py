@@ -89,6 +89,7 @@ class Task:
         # The task of another core whose requests this one waits for, and whether its own transfer has begun.
         self.leader: Task | None = None
         self.is_held = key is not None
+        self.late = 0  # how much later the transfer begins than the task would alone
         self.shared: frozenset[Where] = frozenset()
 
     @property
@@ -230,7 +231,7 @@ class Chip:
         for core in self.cores:
             found.append(core.begins or 0)
             for task in core.running.values():
-                found += [task.start + task.variant.duration, task.start + task.variant.setup]
+                found += [task.start + task.late + task.variant.duration, task.start + task.variant.setup]
             found += [t.there for t in core.wave if t.end < NEVER]
             for queue in core.queues.values():
                 found += [t.end + n for t, n in queue[0].needs if t.end < NEVER] if queue else []
@@ -250,7 +251,8 @@ class Chip:
             for core in self.cores:
                 for engine, task in list(core.running.items()):
                     is_waiting = task.is_held or (task.leader is not None and task.leader.asks_outside)
-                    if now >= task.start + task.variant.duration and not task.owed and not is_waiting:
+                    over = task.start + task.late + task.variant.duration
+                    if now >= over and not task.owed and not is_waiting:
                         task.end = now
                         del core.running[engine]
                         going = True
@@ -290,6 +292,7 @@ class Chip:
                 first = min(tasks, key=lambda found: found[0])[1]
                 for _, task in tasks:
                     task.is_held, task.leader, going = False, first, True
+                    task.late = self.now - task.start - task.variant.setup
         return going
 
     def _grant(self) -> None:

@@ -6,6 +6,7 @@ one before; when all streams wait, the ports advance to their next event.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import prod
@@ -194,6 +195,16 @@ class AllCores:
         core = self._core
         waves = waves_of(len(self._blocks), self._program.machine.cores, self._residents, core.dispatch)
         return (Launch(self._extents, waves if self._node is not None else (Wave(0, 1, (1,)),)),)
+
+    @property
+    def transfers(self) -> Counter[int]:
+        """The transfers of each variant: those of several cores count once."""
+        found = Counter(task.number for waves in self.streams for wave in waves for task in wave)
+        for key, streams in self._together.items():
+            number = key[3]
+            assert isinstance(number, int)
+            found[number] -= len(streams) - 1
+        return found
 
     def result(self, stream: int = 0) -> tuple[CoreResult, list[Place]]:
         """Returns the tasks of one core."""

@@ -53,6 +53,10 @@ class ChipRun(msgspec.Struct, frozen=True, eq=False):
         """Returns how often tasks of a variant make requests at ports outside of the cores."""
         return self.transfers.get(number, self.counts[number])
 
+    def share_of_ports(self, number: int) -> float:
+        """Returns the part of the tasks of a variant that make requests there."""
+        return self.of_ports(number) / self.counts[number] if self.counts.get(number) else 1.0
+
     @property
     def residents(self) -> int:
         """The blocks that a core holds; one that does not fit is replayed alone."""
@@ -208,7 +212,8 @@ class _ChipReplay:
         shown, places = every.result()
         end = max(map(add, shown.ends, shown.latencies), default=0)
         simulated = Simulated(cast("Clocks", shown), places, (), end)
-        return self._result(simulated, every.launches, cycles, waited=every.clocks.waited())
+        found = self._result(simulated, every.launches, cycles, waited=every.clocks.waited())
+        return replace(found, transfers=every.transfers, segments=every.clocks.segments()) if self._links else found
 
     def _bounds(self, launches: tuple[Launch, ...], *, is_equal: bool) -> tuple[int, int]:
         """Returns bounds of the cycles: without waits at ports, and with a burst of every other engine before each burst."""
@@ -221,6 +226,9 @@ class _ChipReplay:
             more = max(most // max(sum(w.count for w in launch.waves), 1) for launch in launches)
             return max(busiest, self._exclusive(_alone, least=True)), most + free * more
         serial = SerialWork(program, crowded, self._core.start_cycles, self._max_tasks)
+        if self._transfers:
+            # A core may wait for transfers that any other core has to begin.
+            return busiest, serial.most(program.tree, lambda blocks: blocks)
         return busiest, serial.most(program.tree, lambda blocks: -(-blocks // cores) + free)
 
     def _exclusive(self, change: Change, *, least: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -192,6 +193,21 @@ class StreamClocks(SharedClocks):
         kinds = [self.table[self.numbers[task]] for task in tasks]
         return CoreResult(numbers, [self.starts[t] for t in tasks], [self.ends[t] for t in tasks], stalls, self.free[stream::count],
                           [kind.engine // count for kind in kinds], [kind.latency for kind in kinds])  # fmt: skip
+
+    def segments(self) -> dict[int, dict[tuple[int, Segment], int]]:
+        """Returns the cycles that tasks requested of each segment of the links, by port."""
+        names = {number: (port, (instance, segment)) for (port, instance, segment), number in self._segments.items()}
+        found: dict[int, dict[tuple[int, Segment], int]] = {port: {} for port in self._links}
+        for number, times in Counter(self.numbers).items():
+            for asked, cycles in self.table[number].demands if self._links else ():
+                if asked in names and self.is_requested(number, asked):
+                    port, segment = names[asked]
+                    found[port][segment] = found[port].get(segment, 0) + cycles * times
+        return found
+
+    def is_requested(self, number: int, port: int) -> bool:
+        """Returns whether tasks of a variant make their request at a port themselves."""
+        return True
 
     def waited(self) -> dict[int, list[int]]:
         """Returns the cycles that each stream waited for each port."""

@@ -1,7 +1,7 @@
 """Copies of the same bytes to several cores that are one transfer, over a link with multicast.
 
-Each core of the group begins its copy, then waits for the others; the first of them makes the requests at ports outside of the cores, on
-the tree of paths to all of them. The copy ends on all cores when these requests are complete.
+Each core of the group begins its copy, and after its set-up waits for the others; then the first of them makes the requests at ports
+outside of the cores, on the tree of paths to all of them. The copy ends on each core when these requests and its own work are complete.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ class Multicast(msgspec.Struct, frozen=True):
 def multicasts(program: TaskProgram) -> dict[int, Multicast]:
     """Returns the templates whose copies to several cores are one transfer, if they read the same in one wave of blocks.
 
-    Only programs of one loop over equal blocks have such.
+    Only programs of one loop over blocks have such: equal ones, or on cores that hold one at a time. All cores then meet at their transfers
+    in one order.
     """
-    links = [link for link in program.machine.links if link.multicast]
+    core, links = program.machine.core, [link for link in program.machine.links if link.multicast]
     node = program.tree[0] if len(program.tree) == 1 else None
-    if not links or not isinstance(node, TaskLoop) or not node.grid or not has_equal_blocks(node):
+    if core is None or not links or not isinstance(node, TaskLoop) or not node.grid:
+        return {}
+    if core.blocks > 1 and not has_equal_blocks(node):
         return {}
     return {t.number: found for t in program.templates if (found := _multicast(program, t, links)) is not None}
 
@@ -62,13 +65,14 @@ def _multicast(program: TaskProgram, template: Template, links: Sequence[Link]) 
 
 
 class Transfers:
-    """The transfers of a program of equal blocks on all cores: how often, and the cycles of each segment of each link.
+    """The transfers of a program of equal blocks on all cores: how often, and the cycles of each segment of each link. If blocks differ, a
+    replay of all cores knows them.
 
     `counts` are the tasks of each variant on all cores, of blocks of which a core holds `residents`.
     """
 
     def __init__(self, program: TaskProgram, counts: Mapping[int, int], residents: int) -> None:
-        self._program, self._residents = program, residents
+        self._program, self._counts, self._residents = program, counts, residents
         node = program.tree[0] if len(program.tree) == 1 else None
         self._extents = grid_of(node) if node is not None else ()
         is_equal = bool(self._extents) and node is not None and has_equal_blocks(node)
@@ -78,8 +82,10 @@ class Transfers:
 
     @property
     def merged(self) -> dict[int, int]:
-        """The transfers of each variant of which several tasks are one."""
-        casts = {n: self._casts.get(self._program.variants[n].template) for n in self._per_block} if self._casts else {}
+        """The transfers of each variant of which several tasks are one; the fewest possible, if blocks differ."""
+        casts = {n: self._casts.get(self._program.variants[n].template) for n in self._counts} if self._casts else {}
+        if not self._per_block:
+            return {n: over(self._counts[n], cast.around) for n, cast in casts.items() if cast is not None}
         return {n: self._per_block[n] * self._groups(cast).total() for n, cast in casts.items() if cast is not None}
 
     def segments(self, port: int, routes: Routes) -> Counter[tuple[int, Segment]]:
@@ -151,7 +157,12 @@ class GroupClocks(StreamClocks):
         self._groups: dict[int, Group] = {}
         self._active: list[Group] = []
         self._rows_of_groups: dict[tuple[int, int, tuple[int, ...]], tuple[int, tuple[int, ...]]] = {}
+        # The port of the transfer, of variants that wait for another core's requests there.
+        self._followers: dict[int, int] = {}
         super().__init__(*args, **keys)
+
+    def is_requested(self, number: int, port: int) -> bool:
+        return self._followers.get(number) != port
 
     def join(self, stream: int, number: int, streams: tuple[int, ...], group: Group | None) -> Group:
         """Issues a task of a stream that is one transfer with those of other streams; returns their group, made by the first that joins."""
@@ -175,6 +186,8 @@ class GroupClocks(StreamClocks):
             asked = (*tree, *inside) if stream == first else (*inside, (ports[0], 1))
             own = replace(self._of_stream(kind, stream), latency=kind.latency + delay, demands=asked, spare=())
             self._rows_of_groups[key] = self.add_row(own, number), ports
+            if stream != first:
+                self._followers[self._rows_of_groups[key][0]] = ports[0]
         return self._rows_of_groups[key]
 
     def _alone(self, engine: int, running: Running) -> int:
@@ -199,6 +212,8 @@ class GroupClocks(StreamClocks):
         self._active.append(group)
         for other, own in sorted(group.arrived.items()):
             del own.dones[GATHERING]
+            kind = self.table[self.numbers[own.task]]
+            own.work = self._soonest[own.task] = self._clock + kind.duration - kind.setup
             asked = own.demands
             if other != group.engine:
                 own.demands = tuple((port, cycles) for port, cycles in asked if port not in group.ports)

@@ -37,6 +37,7 @@ PRESETS = (
     "sm80",
     "sm90",
     "snitch-cluster",
+    "tpu-like-quad",
     "tpu-v1",
     "vta",
     "wormhole",

@@ -35,6 +35,7 @@ SCOPES = {
     "sm80": ("shared", "shared", "local.fragment"),
     "sm90": ("shared", "shared", "local.fragment"),
     "snitch-cluster": ("shared", "shared", "local"),
+    "tpu-like-quad": ("shared", "shared", "shared"),
     "tpu-v1": ("local.unified_buffer", "local.unified_buffer", "local.accumulators"),
     "vta": ("local.inp_buffer", "local.wgt_buffer", "local.acc_buffer"),
     "wormhole": ("shared", "shared", "shared"),

@@ -125,6 +125,18 @@ def test_blocks_of_an_uneven_edge_are_replayed_on_every_core():
     assert [(c.count, c.blocks) for c in launch.classes] == [(2, 2), (1, 1)]
 
 
+def test_the_layers_of_streams_example_are_fused_on_four_cores():
+    notebook = evaluate(load_document(EXAMPLES / "fused_convolutions_quad.py"))
+    assert notebook.schedule is not None and notebook.machine is not None
+    report = simulate(notebook.schedule.func, notebook.machine)
+    assert report.unknown is None and report.chip is not None
+    # Stream: 1,024 + 144 + 2,376 + 2,048 + 4,656 + 4,096, one after the other (docs/simulator.md).
+    assert report.cycles == 12_994 < 14_344
+    loads = next(port for port in report.chip.ports if port.name == "bus_in")
+    # Ten or twelve rows of the input for each core, and all weights once.
+    assert loads.bytes == (10 + 12 + 12 + 10) * 32 * 8 * 2 + (8 * 16 + 16 * 32) * 3 * 3 * 2
+
+
 @pytest.mark.parametrize(
     ("blocks", "cores", "residents", "dispatch", "expected"),
     [
