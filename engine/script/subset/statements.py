@@ -242,10 +242,10 @@ def _only_raises(node: ast.With) -> bool:
 
 def _try(run: Evaluator, node: ast.Try) -> Outcome:
     """Read the body of a `try` statement, as in a text that runs. What it assigns is not certain if other code runs in it, because this may
-    raise an exception."""
+    raise an exception, unless only a missing module is handled."""
     before, known = run.memory.events, run.scope.all_names()
     outcome = run.block([*node.body, *node.orelse])
-    if run.memory.events != before:
+    if run.memory.events != before and not all(map(_handles_missing_module, node.handlers)):
         handled = frozenset(name for part in node.handlers for name in bound_names(part))
         assigned = bound_names(node) - {EVERY_NAME}
         run.memory.forget_names(run.scope, handled | (assigned & known), node)
@@ -255,6 +255,11 @@ def _try(run: Evaluator, node: ast.Try) -> Outcome:
             raise run.refused(node)  # pyright: ignore[reportArgumentType]
     last = run.block(node.finalbody)
     return last if last is not None else outcome
+
+
+def _handles_missing_module(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(isinstance(t, ast.Name) and t.id in ("ImportError", "ModuleNotFoundError") for t in types)
 
 
 def _leaves(node: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from ....ir import (
     LE,
     LT,
     NE,
+    Buffer,
     BufferLoad,
     BufferStore,
     Expr,
@@ -55,12 +56,16 @@ def _fill(reader: TileBase, node: ast.Call) -> Stmt:
         else arguments(reader, node, ("buffer", "value"), 2)
     )
     target = run(reader, first)
-    value = (
-        build.const(0, target.buffer.dtype)
-        if second is None
-        else reader.exprs.as_expr(reader.exprs.value(second), second)
-    )
+    value = build.const(0, target.buffer.dtype) if second is None else _one_value(reader, second)
     return elementwise(reader, node, target, [], lambda _: value, f"{target.buffer.name}_fill")
+
+
+def _one_value(reader: TileBase, node: ast.expr) -> Expr:
+    """Return an operand that is one value: a buffer with a single element is that element."""
+    value = reader.exprs.value(node)
+    if isinstance(value, Buffer) and all(build.is_const(extent, 1) for extent in value.shape):
+        return BufferLoad(value, tuple(build.const(0, extent.dtype) for extent in value.shape))
+    return reader.exprs.as_expr(value, node)
 
 
 def _index(reader: TileBase, node: ast.Call) -> Stmt:
