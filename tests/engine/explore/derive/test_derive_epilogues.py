@@ -137,8 +137,8 @@ def test_convolution_keeps_sums_on_chip_for_bias_and_relu() -> None:
     assert isinstance(func, PrimFunc)
     machine = load_machine(NPU)
     found = derive_space(func, machine)
-    assert found.choice is not None and found.choice.partition == 1
     schedule = found.space.schedule_at(found.space.default).schedule
+    assert all(b.scope != "global" for b in schedule.index.buffers if b.name in {"C", "S"})
     assert schedule.check().status == "proved"
     alone = derive_space(func, machine, choice=SketchChoice(MAIN_BLOCK))
     main = alone.space.schedule_at(alone.space.default).schedule
