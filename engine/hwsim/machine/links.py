@@ -83,7 +83,9 @@ class Routes(msgspec.Struct, frozen=True):
 
     @property
     def crowd(self) -> int:
-        """The most cores whose transfers use one segment."""
+        """The most cores whose transfers use one segment; with multicast a tree may use any."""
+        if self.link.multicast:
+            return self.around
         found: Counter[Segment] = Counter()
         for core in range(self.around):
             found.update(self.path([core]).parts.keys())
