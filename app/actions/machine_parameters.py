@@ -67,6 +67,7 @@ MEANINGS: dict[str, Meaning] = {
     "dataflow": Meaning("dataflow"),
     "weights": Meaning("registers per cell"),
     "operand_rows": Meaning("rows of tiles"),
+    "operand_loads": Meaning("loads of operands"),
     "cycles_by_type": Meaning("cycles per tile by type", "cycles"),
     "passes_by_type": Meaning("passes by type", "passes"),
     "lanes_by_type": Meaning("lanes by type", "lanes"),
@@ -91,6 +92,8 @@ MEANINGS: dict[str, Meaning] = {
     "multicast": Meaning("multicast"),
     "count": Meaning("instances", by_one=True),
     "dispatch": Meaning("dispatch of blocks"),
+    "sharing": Meaning("blocks of a core"),
+    "pace": Meaning("pace of cores"),
     "start_cycles": Meaning("start of a block", "cycles"),
     "blocks": Meaning("blocks held", "blocks", by_one=True),
     "threads": Meaning("threads held (0: any)", "threads"),
@@ -119,6 +122,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "accumulate_in": ("registers", "memory"),
     "tile_language": ("", "mma", "wgmma"),
     "dispatch": ("persistent", "round_robin", "static", "first_free"),
+    "operand_loads": ("during", "before"),
+    "sharing": ("in_turn", "together"),
+    "pace": ("in_step", "apart"),
     "shape": ("bus", "ring", "mesh", "torus"),
     "direction": ("both", "up", "down"),
     "access": ("nearest", "interleaved"),
@@ -146,7 +152,7 @@ def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tupl
         return text
     if field in TABLES:
         return _table(field, text)
-    if field in ("broadcast", "zero_padding"):
+    if field in ("broadcast", "multicast", "zero_padding"):
         return text == "yes"
     found = re.fullmatch(r"([\d_.\s]*[\d_.])\s*([A-Za-z]*)", text.strip())
     scale = meaning_of(field).scale

@@ -13,6 +13,7 @@ from ....cancellation import checkpoint
 from ....ir import Var
 from ...machine.parts import Cache
 from ...replay.cores.dispatch import BlockOrder, block_indices
+from ...replay.cores.waves import grid_loops, has_grid
 from ...tasks.grid import UnknownValueError, Values
 from ...tasks.nest import Loop
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram, Template
@@ -58,13 +59,6 @@ class _Visit(msgspec.Struct, frozen=True, eq=False):
 
     sites: list[int]
     place: Place
-
-
-def grid_loops(node: TaskNode) -> tuple[Loop, ...]:
-    """Returns the nested loops over blocks from a node on, outermost first."""
-    if not isinstance(node, TaskLoop) or not node.grid:
-        return ()
-    return node.loops + max((grid_loops(child) for child in node.children), key=len, default=())
 
 
 def grids_of(program: TaskProgram) -> list[tuple[Loop, ...]]:
@@ -138,7 +132,7 @@ class CacheReplay:
                 grid = grid_loops(node)
                 rows = np.indices([loop.extent for loop in grid]).reshape(len(grid), -1)
                 yield _Launch((node,), grid, {loop.var: rows[n] for n, loop in enumerate(grid)}, around)
-            elif isinstance(node, TaskLoop) and _has_grid(node):
+            elif isinstance(node, TaskLoop) and has_grid(node):
                 yield from self._alone(rest, around)
                 rest = []
                 for place in _iterations(node):
@@ -326,10 +320,6 @@ def _iterations(node: TaskLoop) -> Iterator[dict[Var, int]]:
         for loop in reversed(node.loops):
             i, place[loop.var] = divmod(i, loop.extent)
         yield place
-
-
-def _has_grid(node: TaskNode) -> bool:
-    return isinstance(node, TaskLoop) and (node.grid or any(map(_has_grid, node.children)))
 
 
 def _longest_loop(nodes: Sequence[TaskNode], visits: Sequence[_Visit]) -> TaskLoop | None:

@@ -102,30 +102,7 @@ class AllCores:
 
     def _block(self, block: int) -> Iterator[tuple[int, Place]]:
         nodes = self._program.tree if self._node is None else (self._node,)
-        return self._walk(nodes, {}, (), index_of(block, self._extents))
-
-    def _walk(
-        self, nodes: Sequence[TaskNode], at: Mapping[Var, int], path: Place, index: Sequence[int]
-    ) -> Iterator[tuple[int, Place]]:
-        for node in nodes:
-            if not isinstance(node, TaskLoop):
-                number = node.variants.at(at)
-                if number != NOTHING:
-                    yield number, path
-                continue
-            if node.grid:
-                own, rest = index[: len(node.loops)], index[len(node.loops) :]
-                here = {loop.var: i for loop, i in zip(node.loops, own, strict=True)}
-                yield from self._walk(node.children, {**at, **here}, (*path, *own), rest)
-                continue
-            for i in range(node.extent):
-                digits: list[int] = []
-                left = i
-                for loop in reversed(node.loops):
-                    left, digit = divmod(left, loop.extent)
-                    digits.insert(0, digit)
-                here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
-                yield from self._walk(node.children, {**at, **here}, (*path, *digits), index)
+        return walk_block(nodes, {}, (), index_of(block, self._extents))
 
     def run(self) -> int:
         """Replays all tasks; returns the makespan."""
@@ -211,4 +188,28 @@ class AllCores:
         return self.clocks.result(stream), [task.place for wave in self.streams[stream] for task in wave]
 
 
-__all__ = ["MAX_OF_ALL", "AllCores"]
+def walk_block(
+    nodes: Sequence[TaskNode], at: Mapping[Var, int], path: Place, index: Sequence[int]
+) -> Iterator[tuple[int, Place]]:
+    for node in nodes:
+        if not isinstance(node, TaskLoop):
+            number = node.variants.at(at)
+            if number != NOTHING:
+                yield number, path
+            continue
+        if node.grid:
+            own, rest = index[: len(node.loops)], index[len(node.loops) :]
+            here = {loop.var: i for loop, i in zip(node.loops, own, strict=True)}
+            yield from walk_block(node.children, {**at, **here}, (*path, *own), rest)
+            continue
+        for i in range(node.extent):
+            digits: list[int] = []
+            left = i
+            for loop in reversed(node.loops):
+                left, digit = divmod(left, loop.extent)
+                digits.insert(0, digit)
+            here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
+            yield from walk_block(node.children, {**at, **here}, (*path, *digits), index)
+
+
+__all__ = ["MAX_OF_ALL", "AllCores", "walk_block"]

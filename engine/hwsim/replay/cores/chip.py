@@ -20,6 +20,7 @@ from ...tasks.variants import TaskVariant
 from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, links_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
+from .apart import ApartCores
 from .residency import Residency, residency_of
 from .streams import of_block, of_blocks, on_core
 from .transfers import Transfers
@@ -118,6 +119,12 @@ class _ChipReplay:
             at_distances = self._by_distance(blocks, working)
             if at_distances is not None:
                 return at_distances
+        if self._is_apart and not is_equal and not of_links and isinstance(node, TaskLoop) and node.grid:
+            found = ApartCores(program, node, self._residents, self._max_tasks).run()
+            if found is not None:
+                last, shown, launch = found
+                busiest = _busiest_port(program, self._counts, self._transfers)
+                return self._result(shown, (launch,), max(last, busiest))
         reasons = (*reasons, *of_links.values())
         if reasons and is_small:
             return self._all_cores()

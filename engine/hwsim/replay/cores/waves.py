@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from ....ir import Var
 from ...machine.parts import Level
+from ...tasks.nest import Loop
 from ...tasks.periodicity import Run
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ..clocks import NEVER, Clocks, Variant
@@ -84,12 +85,16 @@ def busy_cores(blocks: int, cores: int, dispatch: str) -> int:
     return -(-blocks // -(-blocks // cores)) if dispatch == "static" else min(cores, blocks)
 
 
-def grid_of(node: TaskNode) -> tuple[int, ...]:
-    """Returns the extents of the loops over blocks from a node on, outermost first."""
+def grid_loops(node: TaskNode) -> tuple[Loop, ...]:
+    """Returns the nested loops over blocks from a node on, outermost first."""
     if not isinstance(node, TaskLoop) or not node.grid:
         return ()
-    own = tuple(loop.extent for loop in node.loops)
-    return own + max((grid_of(child) for child in node.children), key=len, default=())
+    return node.loops + max((grid_loops(child) for child in node.children), key=len, default=())
+
+
+def grid_of(node: TaskNode) -> tuple[int, ...]:
+    """Returns the extents of the loops over blocks from a node on, outermost first."""
+    return tuple(loop.extent for loop in grid_loops(node))
 
 
 def has_equal_blocks(node: TaskNode) -> bool:
