@@ -31,7 +31,7 @@ def use_text(used: int, fragmented: int, free: int) -> str:
 
 
 def change_of(before: int, after: int) -> tuple[str, Trend]:
-    """A change as text (`−32 %`; `×12` or `÷12` from tenfold on; `new` from 0) and its trend: "better" (a decrease), "worse" or "same"."""
+    """A change as text (`−32 %`; `×12` or `1/12` from tenfold on; `new` from 0) and its trend: "better" (a decrease), "worse" or "same"."""
     if before == after:
         return f"±0{THIN_SPACE}%", "same"
     trend = "better" if after < before else "worse"
@@ -40,7 +40,7 @@ def change_of(before: int, after: int) -> tuple[str, Trend]:
     if after >= 10 * before:
         return f"×{grouped(after // before)}", trend
     if after and before >= 10 * after:
-        return f"÷{grouped(before // after)}", trend
+        return f"1/{grouped(before // after)}", trend
     percent = 100 * (after - before) / before
     size = abs(percent)
     text = f"{size:.0f}" if size >= 9.5 else f"{size:.1f}" if size >= 0.05 else "<0.1"

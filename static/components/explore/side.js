@@ -40,7 +40,7 @@ export function changeOf(now, value) {
 /** @param {number} ratio */
 function ratioText(ratio) {
   if (ratio >= 10) return `×${Number(ratio.toPrecision(2))}`;
-  if (ratio <= 0.1) return `÷${Number((1 / ratio).toPrecision(2))}`;
+  if (ratio <= 0.1) return `1/${Number((1 / ratio).toPrecision(2))}`;
   const change = Math.abs(ratio - 1);
   return `${ratio < 1 ? "−" : "+"}${(100 * change).toFixed(change < 0.1 ? 1 : 0)}\u202f%`;
 }

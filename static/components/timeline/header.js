@@ -95,7 +95,12 @@ function stallLegend(causes) {
     { class: "legend causes", title: "Causes of stalls" },
     causes.map((cause) => {
       const { word } = CAUSES[cause];
-      return h("span", { title: `Stalls: ${word}` }, h("i", { class: `stall-swatch is-${cause}` }), word);
+      return h(
+        "span",
+        { title: `Stalls: ${word}` },
+        h("i", { class: `stall-swatch is-${cause}` }),
+        h("span", {}, word),
+      );
     }),
   );
 }

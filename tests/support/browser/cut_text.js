@@ -29,6 +29,8 @@
     }
     return false;
   };
+  // A flex or grid container gives the text inside of it no ellipsis.
+  const shortens = (s) => s.textOverflow === "ellipsis" && !/flex|grid/.test(s.display);
   // The part of a rectangle that is seen, and whether an ancestor cuts it where nothing scrolls.
   const seen = (rect, element) => {
     let { left, top, right, bottom } = rect;
@@ -48,14 +50,14 @@
           if (!root) {
             const overX = left < inner.left - SLACK || right > inner.right + SLACK;
             const overY = top < inner.top - SLACK || bottom > inner.bottom + SLACK;
-            if (((overX && !scrollsX) || (overY && !scrollsY)) && !by) { by = e; ellipsis = overX && !scrollsX && s.textOverflow === "ellipsis"; }
+            if (((overX && !scrollsX) || (overY && !scrollsY)) && !by) { by = e; ellipsis = overX && !scrollsX && shortens(s); }
             left = Math.max(left, inner.left); right = Math.min(right, inner.right);
             top = Math.max(top, inner.top); bottom = Math.min(bottom, inner.bottom);
             // What is scrolled away is no loss.
             if ((right - left < 1 || bottom - top < 1) && !(by === e)) return null;
           }
         }
-        if (s.textOverflow === "ellipsis" && s.overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1 && !by) { by = e; ellipsis = true; }
+        if (shortens(s) && s.overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1 && !by) { by = e; ellipsis = true; }
         if (s.webkitLineClamp !== "none" && by === e) ellipsis = true;
       }
       if (s.position !== "static" && !skip) position = s.position;

@@ -39,7 +39,7 @@ def test_bytes_get_a_fitting_unit(size_bytes: int | None, text: str) -> None:
         (100, 100, f"±0{THIN}%", "same"),
         (100, 1250, "×12", "worse"),
         (0, 5, "new", "worse"),
-        (40_000, 200, "÷200", "better"),
+        (40_000, 200, "1/200", "better"),
         (5, 0, f"−100{THIN}%", "better"),
         (100_000, 100_001, f"+<0.1{THIN}%", "worse"),
     ],
