@@ -57,7 +57,8 @@ class OpenProgram(Message, frozen=True, tag="open_program"):
 class OpenDocument(Intent, frozen=True):
     """Show a notebook or a program at its place: `path` is its file, `read` its evaluated notebook, if available, `address` the page's
     new address, `program` the number of the program in a text with several (0: the first), and `values` those of its parameters. The page
-    asks for what is missing to open a `listed` file of the start screen, by its name, or the text of the files in the folder `beside`."""
+    asks for what is missing to open a `listed` file of the start screen, by its name, or the text of the files in the folder `beside`,
+    which also has `models`."""
 
     keeps_draft = True
 
@@ -70,6 +71,7 @@ class OpenDocument(Intent, frozen=True):
     values: Values = msgspec.field(default_factory=dict)
     listed: str = ""
     beside: str = ""
+    models: tuple[str, ...] = ()
 
 
 class ShowModel(Message, frozen=True, tag="model"):
@@ -136,15 +138,22 @@ def _opened_or_asked(state: State, intent: OpenDocument) -> State:
         needs = error.needs if isinstance(error, MissingValuesError) else ()
         text = intent.text.lstrip("\ufeff")
         labels = labels_of(text, intent.path or "", _home_of(intent)) if needs or not intent.program else ()
+        labels = (*labels, *intent.models) if labels else ()
         if not needs and len(labels) < 2:
             raise
         choice = ProgramChoice(labels, intent.program or 1, _fields(needs), intent.listed)
         return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
 
 
-def asking_for_sizes(state: State, error: MissingValuesError, listed: str = "") -> State:
-    """The state with a notice that asks for the sizes that a model leaves open."""
-    choice = ProgramChoice((), 1, _fields(error.needs), listed, is_model=True)
+def asking_which(state: State, labels: tuple[str, ...]) -> State:
+    """The state with a notice that asks which of several programs and models to open."""
+    refusal = Refusal("several-programs", f"the files have {len(labels)} programs and models: choose one")
+    return replace(state, notice=replace(notice_of(refusal), choice=ProgramChoice(labels, 0)))
+
+
+def asking_for_sizes(state: State, error: MissingValuesError, listed: str = "", number: int = 1) -> State:
+    """The state with a notice that asks for the sizes that a model leaves open; `number` is that of the model in a list."""
+    choice = ProgramChoice((), number, _fields(error.needs), listed, is_model=True)
     return replace(state, notice=replace(notice_of(error.refusal), choice=choice))
 
 

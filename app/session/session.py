@@ -14,7 +14,7 @@ from ...engine.network import is_model_file
 from ..actions.calls import CallOnRow, resolved
 from ..actions.drops import Predictable, ReviseOnRow
 from ..actions.model_search import ScheduleAll
-from ..actions.opening import OpenDocument, OpenText, ShowModel, asking_for_sizes, opened_text
+from ..actions.opening import OpenDocument, OpenText, ShowModel, asking_for_sizes, asking_which, opened_text
 from ..actions.relocation import saved_as
 from ..actions.table import ApplyFix, ApplyFoundFix, ReviewExport, Saved, Say, ShowGallery, act, is_quick
 from ..actions.text_edits import KeepTyped, Read, Typed
@@ -439,18 +439,25 @@ async def _open_upload(session: Session, message: OpenUpload) -> None:
     upload = session.upload
     if upload is None or upload.number != message.upload:
         raise DocumentError(Refusal("no-upload", "the files are not on the server", expected="to drop them again"))
-    path = await InThread(upload.find_model)
-    if path is not None:
-        await import_model(session, path, message.values)
-        session.drop_upload()
-        return
-    text = await InThread(upload.text)
-    folder = str(upload.root) if upload.is_folder else ""
-    await session.apply(
-        OpenDocument(text, upload.title, program=message.program, values=message.values, beside=folder)
-        if folder
-        else OpenText(text, upload.title, program=message.program, values=message.values)
-    )
+    found, number = await InThread(upload.contents), message.program
+    if not found.is_one and not number:
+        session.show(asking_which(session.state, (*found.labels, *found.model_labels)))
+    elif found.models and (number > len(found.labels) or found.is_one):
+        model = found.model_numbered(number)
+        try:
+            await import_model(session, model, message.values)
+        except MissingValuesError as error:
+            session.show(asking_for_sizes(session.state, error, number=number or 1))
+        else:
+            if found.is_one:
+                session.drop_upload()
+    else:
+        opening = OpenDocument(found.text, upload.title, program=number, values=message.values)
+        await session.apply(
+            replace(opening, beside=found.folder, models=found.model_labels)
+            if found.folder
+            else OpenText(found.text, upload.title, program=number, values=message.values)
+        )
 
 
 @HANDLERS(GoTo)

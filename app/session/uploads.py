@@ -12,13 +12,16 @@ from base64 import b64decode
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from ...engine.cancellation import checkpoint
-from ...engine.ir import Refusal
+from ...engine.ir import Refusal, TilewrightError
 from ...engine.network import is_model_file
 from ...engine.network.frontends import model_suffixes
 from ..document import DocumentError, load_document
-from ..document.files.program_folder import folder_text
+from ..document.files.program_folder import folder_text, is_text_file
 from ..document.networks import MODEL, is_model
+from ..document.posts import labels_of
 from ..limits import LIMITS
 from ..protocol.messages import UploadPart
 
@@ -27,6 +30,34 @@ MOST_FOLDERS = 12
 
 _CHUNK = 1 << 20
 _FOREIGN = re.compile(r"[^\w .+-]")
+
+
+class UploadContents(msgspec.Struct, frozen=True):
+    """What can be opened: the programs of `text`, which has `labels` for them if there are also `models`, the files or folders of these,
+    and the `folder` of the files beside the programs."""
+
+    text: str
+    labels: tuple[str, ...] = ()
+    models: tuple[Path, ...] = ()
+    folder: str = ""
+
+    @property
+    def model_labels(self) -> tuple[str, ...]:
+        """The models in the list of what can be opened."""
+        return tuple(f"{path.name}, a model" for path in self.models)
+
+    def model_numbered(self, number: int) -> Path:
+        """The model with this number (from 1) in the list of the programs and then the models; 0 is the first. Raises DocumentError
+        "no-such-program"."""
+        at = max(number - len(self.labels) - 1, 0)
+        if at >= len(self.models):
+            raise DocumentError(Refusal("no-such-program", f"the files have no program {number}"))
+        return self.models[at]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is nothing to choose."""
+        return not self.models or len(self.labels) + len(self.models) == 1
 
 
 class Upload:
@@ -57,6 +88,10 @@ class Upload:
             file.write(data)
 
     @property
+    def _unpacked_root(self) -> Path:
+        return Path(self._folder.name) / "archive"
+
+    @property
     def root(self) -> Path:
         """The folder of the files."""
         return Path(self._folder.name) / "files"
@@ -67,28 +102,24 @@ class Upload:
         first = next(iter(self._files), "")
         return PurePosixPath(first).parts[0] if "/" in first else PurePosixPath(first).stem
 
-    @property
-    def is_folder(self) -> bool:
-        """Whether several files were dropped."""
-        return len(self._files) > 1
-
-    def find_model(self) -> Path | None:
-        """The only model of the files, also in an archive: a file that a frontend reads, or the folder of a model. Raises DocumentError
-        "several-models", "too-large"."""
-        files = sorted(path for path in self.root.rglob("*") if path.is_file())
+    def contents(self) -> UploadContents:
+        """The models and programs of the files, also of those in an archive. Raises DocumentError "too-large", and the errors of
+        `load_document` and `folder_text`."""
+        files, root = sorted(path for path in self.root.rglob("*") if path.is_file()), self.root
         if len(files) == 1 and zipfile.is_zipfile(files[0]):
-            files = self._unpacked(files[0])
+            files, root = self._unpacked(files[0]), self._unpacked_root
         folders = [path.parent for path in files if path.name == MODEL and is_model(path)]
-        found = folders or [path for path in files if is_model_file(path.name)]
-        if len(found) > 1:
-            names = ", ".join(path.name for path in found[:8])
-            raise DocumentError(
-                Refusal("several-models", "the files have several models", names, "one model at a time")
-            )
-        return found[0] if found else None
+        models = [*folders, *(path for path in files if is_model_file(path.name))]
+        if not models:
+            return UploadContents(self._text(), folder=str(self.root) if len(self._files) > 1 else "")
+        text = folder_text(root, folders)
+        try:
+            labels = labels_of(text, "", root)
+        except TilewrightError:  # none of the texts is a program
+            labels = ()
+        return UploadContents(text, labels, tuple(models), str(root))
 
-    def text(self) -> str:
-        """The text of the only file, or of a folder's programs. Raises the errors of `load_document` and `folder_text`."""
+    def _text(self) -> str:
         files = list(self._files.values())
         if len(files) != 1:
             return folder_text(self.root)
@@ -102,8 +133,7 @@ class Upload:
         self._folder.cleanup()
 
     def _unpacked(self, path: Path) -> list[Path]:
-        """The files of an archive that may be parts of a model, unpacked beside it; none for an archive without a model."""
-        target = Path(self._folder.name) / "archive"
+        """The files of an archive that may be programs or parts of a model, unpacked beside it; none for an archive without a model."""
         try:
             with zipfile.ZipFile(path) as archive:
                 entries = [entry for entry in archive.infolist() if not entry.is_dir()][: MOST_FILES + 1]
@@ -112,13 +142,16 @@ class Upload:
                     return []
                 if len(entries) > MOST_FILES:
                     raise too_large(f"at most {MOST_FILES} files")
-                wanted = (".py", *model_suffixes())
-                kept = [e for e in entries if e.filename.lower().endswith(wanted) and not e.flag_bits & 1]
-                return list(_unpacked_files(archive, kept, target))
+                kept = [e for e in entries if _is_wanted(e.filename) and not e.flag_bits & 1]
+                return list(_unpacked_files(archive, kept, self._unpacked_root))
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise DocumentError(
                 Refusal("bad-archive", f"the archive is damaged: {error}", expected="a zip file")
             ) from error
+
+
+def _is_wanted(name: str) -> bool:
+    return is_model_file(name) or is_text_file(name)
 
 
 def _unpacked_files(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], target: Path) -> list[Path]:
@@ -166,4 +199,4 @@ def not_a_program(name: str) -> DocumentError:
     return DocumentError(Refusal("not-a-program", f"{name} is not text", expected=expected))
 
 
-__all__ = ["Upload", "copied_model", "place_in_folder"]
+__all__ = ["Upload", "UploadContents", "copied_model", "place_in_folder"]

@@ -40,8 +40,8 @@ class ValueField(msgspec.Struct, frozen=True):
 
 
 class ProgramChoice(msgspec.Struct, frozen=True):
-    """What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it
-    needs. `listed` is the name of a file of the start screen; with `is_model` the text is opened as a model."""
+    """What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1; 0: none), and the
+    values that it needs. `listed` is the name of a file of the start screen; with `is_model` the text is opened as a model."""
 
     programs: tuple[str, ...]
     number: int

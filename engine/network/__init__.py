@@ -11,7 +11,7 @@ from .differences import (
 )
 from .execute import run_network
 from .frontends import is_model_file, lowered_text
-from .kernels import Kernel, distinct_kernels, merged, open_sizes, prepared_calls
+from .kernels import Kernel, distinct_kernels, inference_counts, merged, open_sizes, prepared_calls
 from .onchip import OnChipPlan, PlannedCall, PlannedTensor, Simulations, Transfer, plan_json, plan_text
 from .report import KernelCost, NetworkReport, kernel_cost, simulate_network
 from .search import (
@@ -52,6 +52,7 @@ __all__ = [
     "distinct_kernels",
     "engine_loads",
     "explore_network",
+    "inference_counts",
     "inference_spans",
     "is_model_file",
     "kernel_cost",

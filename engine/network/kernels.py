@@ -114,6 +114,13 @@ def prepared_calls(graph: Graph) -> frozenset[int]:
     return frozenset(found)
 
 
+def inference_counts(graph: Graph) -> tuple[int, int]:
+    """Return how many calls an inference makes, and of how many programs; those that depend on weights alone are left out."""
+    prepared = prepared_calls(graph)
+    running = [call.kernel for at, call in enumerate(graph.calls) if at not in prepared]
+    return len(running), len(set(running))
+
+
 def _values(call: KernelCall, sizes: Mapping[str, int]) -> dict[str, int]:
     return {name: _value(extent, sizes) for name, extent in call.sizes.items()}
 

@@ -1516,7 +1516,7 @@ export interface Problems {
   looking: boolean;
 }
 
-/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1), and the values that it needs. `listed` is the name of a file of the start screen; with `is_model` the text is opened as a model. */
+/** What a text that did not open may be opened with: its programs, the number of the one that was tried (from 1; 0: none), and the values that it needs. `listed` is the name of a file of the start screen; with `is_model` the text is opened as a model. */
 export interface ProgramChoice {
   programs: string[];
   number: number;

@@ -8,7 +8,7 @@ from pathlib import Path
 from ....engine.adopt import from_tvm_trace, has_records_only, is_carrier, is_post, read_as_far_as_possible, records_of
 from ....engine.hwsim import load_machine
 from ....engine.ir import IRModule, PrimFunc, Refusal
-from ....engine.network import is_model_file, lowered_text, open_sizes
+from ....engine.network import inference_counts, is_model_file, lowered_text, merged, open_sizes
 from ....engine.schedule import ScheduleError
 from ....engine.script.relax import parse_network
 from ....engine.te import parse
@@ -109,9 +109,8 @@ def _model(arguments: Namespace) -> int:
         print_json({"output": str(path), "kernels": kernels, "open_sizes": missing})
     else:
         given = "".join(f" --size {size}=128" for size in missing)
-        print_line(
-            f"{path}: {len(network.graph.calls)} calls of {len(kernels)} kernels; tilewright network {path}{given}"
-        )
+        calls, programs = inference_counts(merged(network).graph)
+        print_line(f"{path}: {calls} calls of {programs} kernels; tilewright network {path}{given}")
     return EXIT_OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,12 +21,17 @@ _ENDINGS = frozenset(
 )
 
 
-def folder_text(folder: Path) -> str:
-    """Return the files of a folder that may have programs, as the text of an archive. Hidden folders, and links, are passed over. Raises
-    DocumentError "too-large", "unreadable"."""
+def is_text_file(name: str) -> bool:
+    """Whether a file may have programs, by its name."""
+    return Path(name).suffix.lower() in _ENDINGS
+
+
+def folder_text(folder: Path, without: Collection[Path] = ()) -> str:
+    """Return the files of a folder that may have programs, as the text of an archive. Hidden folders, links, and the folders `without` are
+    passed over. Raises DocumentError "too-large", "unreadable"."""
     found: dict[str, bytes] = {}
     rest = LIMITS.carrier_bytes
-    for path in _files(folder):
+    for path in _files(folder, without):
         checkpoint()
         with suppress(OSError), open(path, "rb", opener=_opened) as file:
             data = file.read(rest + 1)
@@ -38,13 +43,15 @@ def folder_text(folder: Path) -> str:
     return packed(found)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, without: Collection[Path]) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
+        if Path(parent) in without:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         for name in sorted(files):
-            path = Path(parent, name)
-            if path.suffix.lower() in _ENDINGS and not name.startswith("."):
-                yield path
+            if is_text_file(name) and not name.startswith("."):
+                yield Path(parent, name)
 
 
 def _opened(path: str, flags: int) -> int:
@@ -56,4 +63,4 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
-__all__ = ["folder_text"]
+__all__ = ["folder_text", "is_text_file"]

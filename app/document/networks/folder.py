@@ -17,6 +17,7 @@ from ....engine.network import (
     Simulations,
     choose_on_chip,
     distinct_kernels,
+    inference_counts,
     merged,
     network_c,
     network_text,
@@ -290,7 +291,7 @@ def _scheduled(notebook: Notebook, before: Notebook | None) -> Notebook:
 
 def _model_text(network: Network, title: str, machine: Machine, origin: str) -> str:
     """The text of `model.py`: prose, the machine, the graph, and a line that loads the model."""
-    calls, kernels = len(network.graph.calls), len(network.kernels)
+    calls, kernels = inference_counts(network.graph)
     prose = [f"# {title}", "", f"{calls} calls of {kernels} kernels; `kernels/NAME.py` has the schedule of each."]
     prose += ["", f"Origin: {origin}."] if origin else []
     return "\n".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,6 +20,9 @@ from .gallery import Example, example_of, folder_cards, unreadable
 
 MODELS = Path(__file__).resolve().parents[3] / "static" / "examples" / "models"
 """The folder of the models that come with Tilewright."""
+
+_COUNTS = re.compile(r"^# (\d+ calls of \d+ kernels);", re.MULTILINE)
+"""The counts in the prose of a model's file, which are those of an inference when it was written."""
 
 MOST_MODELS = 40
 """The maximum number of models that are listed for a folder."""
@@ -108,12 +112,10 @@ def model_card(path: Path) -> Example | None:
         return unreadable(file, error.refusal, changed, name=name, model=shown_path(folder.name))
     kernels = [stamp.st_mtime for path in (folder / KERNELS).glob("*.py") if (stamp := _stat(path)) is not None]
     made = example_of(f"{folder.name}/{file.name}", document)
-    calls = document.text.count("R.call_tir")
-    facts = tuple(fact for fact in (made.machine, f"{calls} calls", f"{len(kernels)} kernels") if fact)
     return replace(
         made,
         title=title_of(document, folder.name),
-        facts=facts,
+        facts=tuple(filter(None, (made.machine, *_COUNTS.findall(document.text)[:1]))),
         path=str(file),
         changed=max(changed, *kernels, 0.0),
         model=folder.name,

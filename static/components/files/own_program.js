@@ -4,7 +4,7 @@ import { h, nodes } from "../core/dom.js";
 import { programChoice } from "./program_choice.js";
 import { ACCEPTED, Uploads, droppedFiles, shownText } from "./upload.js";
 
-/** @import { Notice, TemplateChoice } from "../views.js" */
+/** @import { Notice, ProgramChoice, TemplateChoice } from "../views.js" */
 /** @import { PayloadModel } from "../core/dom.js" */
 /** @import { NamedFile } from "./upload.js" */
 
@@ -18,6 +18,8 @@ export class OwnProgram {
     this.uploads = new Uploads(model);
     /** @type {Record<string, unknown>} The message that the server answers about. */
     this.sent = {};
+    /** @type {{ choice: ProgramChoice, sent: Record<string, unknown> } | null} The programs and models of the last files, which stay on offer. */
+    this.several = null;
     this.area = h("textarea", {
       class: "paste",
       spellcheck: "false",
@@ -102,6 +104,7 @@ export class OwnProgram {
     if (!files.length) return this.fail("There is no file of text and no model in it.");
     const text = await shownText(files);
     this.area.value = text ?? "";
+    this.several = null;
     if (text !== null)
       return this.send({ kind: "open_text", text, title: files[0].name.match(/([^/]+)\.py$/)?.[1] ?? "" });
     this.problem.replaceChildren();
@@ -145,9 +148,12 @@ export class OwnProgram {
       h("option", { value: "", selected: true, disabled: true }, "Begin with a kernel…"),
       ...templates.map(({ name, title }) => h("option", { value: name }, title)),
     );
-    const choice = problem?.choice;
+    if (problem?.choice && problem.code === "several-programs")
+      this.several = { choice: problem.choice, sent: this.sent };
+    const choice = problem ? problem.choice : this.several?.choice;
+    const sent = problem || !this.several ? this.sent : this.several.sent;
     const again = (/** @type {number} */ program, /** @type {Record<string, string>} */ values) =>
-      this.send({ ...(choice?.listed ? { kind: "open", name: choice.listed } : this.sent), program, values });
+      this.send({ ...(choice?.listed ? { kind: "open", name: choice.listed } : sent), program, values });
     this.problem.replaceChildren(
       ...(problem ? nodes(errorOf(problem)) : []),
       ...(choice ? [programChoice(choice, again)] : []),

@@ -22,10 +22,16 @@ const WORDS = {
  * @param {(number: number, values: Record<string, string>) => void} open
  */
 export function programChoice(choice, open) {
+  const choose = () => {
+    const number = Number(programs.value);
+    if (!choice.number) programs.selectedIndex = 0; // the same program can be chosen again after a return
+    open(number, {});
+  };
   /** @type {HTMLSelectElement} */
   const programs = h(
     "select",
-    { class: "tool small", "aria-label": "Program", onchange: () => open(Number(programs.value), {}) },
+    { class: "tool small", "aria-label": "Program", onchange: choose },
+    choice.number === 0 && h("option", { value: "", selected: true, disabled: true }, "Choose…"),
     choice.programs.map((label, at) =>
       h("option", { value: String(at + 1), selected: at + 1 === choice.number }, `${at + 1}  ${label}`),
     ),

@@ -108,6 +108,9 @@ def test_the_folder_of_a_model_becomes_a_model_among_the_drafts(
     assert (drafts / "net" / KERNELS).is_dir()
     (card,) = NotebookCatalog(drafts=drafts).drafts
     assert (card.model, card.title) == ("net", "A small model")
+    page = model_value(session.state, session.store)
+    assert page is not None and (page.head.calls, page.head.prepared) == (4, 1)
+    assert card.facts[1] == f"{page.head.calls} calls of {page.head.kernels} kernels"
     session.receive({"kind": "rename_draft", "name": "net", "title": "Mine", "is_model": True})
     assert NotebookCatalog(drafts=drafts).drafts[0].title == "Mine"
     session.receive({"kind": "discard_draft", "name": "net", "is_model": True})
@@ -173,9 +176,47 @@ def test_a_served_model_file_is_listed_and_imported_once(tmp_path: Path, monkeyp
     assert [card.name for card in NotebookCatalog(tmp_path).examples[:2]] == ["My-Net/model.py", "My-Net.onnx"]
 
 
-def test_several_models_and_damaged_parts_are_refused(session: Session) -> None:
-    upload(session, ("a.onnx", b"1"), ("b.pt2", b"2"))
-    assert notice(session) == "several-models"
+@pytest.mark.parametrize("is_zipped", [False, True])
+def test_models_and_programs_of_one_drop_are_a_list_to_choose_from(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_zipped: bool
+) -> None:
+    monkeypatch.setattr(model_pages, "lowered_text", lambda path: MODEL)
+    other = MATMUL.replace("def matmul", "def other").encode()
+    files = [
+        *files_of_model(tmp_path / "made"),
+        ("x/a.py", MATMUL.encode()),
+        ("x/b.py", other),
+        ("x/readme.md", b"words"),
+        ("x/tiny.onnx", b"weights"),
+    ]
+    upload(session, *([("all.zip", zipped(tmp_path / "all.zip", files))] if is_zipped else files))
+    assert notice(session) == "several-programs" and session.state.notice is not None
+    choice = session.state.notice.choice
+    assert choice is not None and choice.number == 0
+    names = [label.split(":")[0] for label in choice.programs]
+    assert names == ["x/a.py", "x/b.py", "net, a model", "tiny.onnx, a model"]
+    loop = session.event_loop
+    assert isinstance(loop, PaperClock)
+    for number, title in enumerate(("a", "b"), 1):
+        session.receive({"kind": "open_upload", "upload": 1, "program": number})
+        loop.run_until(lambda: not session.queue.busy)
+        assert session.state.title == title
+    for number, name in enumerate(("net", "tiny"), 3):
+        session.receive({"kind": "open_upload", "upload": 1, "program": number})
+        loop.run_until(lambda: not session.queue.busy)
+        assert session.state.address == Address("model", name)
+    session.receive({"kind": "open_upload", "upload": 1, "program": 5})
+    loop.run_until(lambda: not session.queue.busy)
+    assert notice(session) == "no-such-program"
+
+
+def test_a_model_beside_texts_without_a_program_opens(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_pages, "lowered_text", lambda path: MODEL)
+    upload(session, ("x/tiny.onnx", b"weights"), ("x/readme.md", b"words"), ("x/export.py", b"import torch"))
+    assert session.state.address == Address("model", "tiny")
+
+
+def test_damaged_parts_are_refused(session: Session) -> None:
     answers: list[Any] = []
     session.receive({"kind": "upload", "upload": 2, "name": "a.py", "data": "***"}, answers.append)
     assert "base64" in answers[0].error
