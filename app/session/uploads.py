@@ -106,7 +106,9 @@ class Upload:
         """The models and programs of the files, also of those in an archive. Raises DocumentError "too-large", and the errors of
         `load_document` and `folder_text`."""
         files, root = sorted(path for path in self.root.rglob("*") if path.is_file()), self.root
-        if len(files) == 1 and zipfile.is_zipfile(files[0]):
+        if (
+            len(files) == 1 and not is_model_file(files[0].name) and zipfile.is_zipfile(files[0])
+        ):  # a .pt2 is a zip file too
             files, root = self._unpacked(files[0]), self._unpacked_root
         folders = [path.parent for path in files if path.name == MODEL and is_model(path)]
         models = [*folders, *(path for path in files if is_model_file(path.name))]

@@ -216,6 +216,14 @@ def test_a_model_beside_texts_without_a_program_opens(session: Session, monkeypa
     assert session.state.address == Address("model", "tiny")
 
 
+def test_a_model_that_is_a_zip_file_is_no_archive_of_programs(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_pages, "lowered_text", lambda path: MODEL)
+    upload(session, ("tiny.pt2", zipped(tmp_path / "tiny.pt2", [("tiny/models/model.json", b"{}")])))
+    assert session.state.address == Address("model", "tiny")
+
+
 def test_damaged_parts_are_refused(session: Session) -> None:
     answers: list[Any] = []
     session.receive({"kind": "upload", "upload": 2, "name": "a.py", "data": "***"}, answers.append)
