@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { found } from "./drafts.js";
-import { isModel, isWanted } from "./upload.js";
+import { droppedFiles, isModel, isWanted } from "./upload.js";
 
 const draft = (/** @type {string} */ title, /** @type {number} */ changed, words = "") =>
   /** @type {import("../views.js").ExampleCard} */ ({ title, changed, words });
@@ -24,4 +24,34 @@ test("drafts have an order", () => {
 test("the files of a folder that are sent are texts and models", () => {
   assert.deepEqual(["a.py", "b.ONNX", "c.bin", "d.pt2"].map(isWanted), [true, true, false, true]);
   assert.ok(isModel("net.onnx") && !isModel("net.py"));
+});
+
+test("a dropped folder is read to the end, without hidden and foreign files", async () => {
+  /** @typedef {{ name: string }} Entry */
+  /** @returns {Entry} */
+  const file = (/** @type {string} */ name) =>
+    /** @type {any} */ ({
+      name,
+      isFile: true,
+      isDirectory: false,
+      file: (/** @type {Function} */ done) => done({ name }),
+    });
+  const folder = (/** @type {string} */ name, /** @type {Entry[][]} */ ...parts) =>
+    /** @type {any} */ ({
+      name,
+      isFile: false,
+      isDirectory: true,
+      createReader: () => ({ readEntries: (/** @type {Function} */ done) => done(parts.shift() ?? []) }),
+    });
+  const root = folder(
+    "mine",
+    [file("a.py"), file("b.bin"), folder(".git", [file("c.py")])],
+    [folder("sub", [file("d.onnx")]), folder("node_modules", [file("e.py")])],
+  );
+  const data = /** @type {any} */ ({ items: [{ webkitGetAsEntry: () => root }], files: [] });
+  const found = await droppedFiles(data);
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ["mine/a.py", "mine/sub/d.onnx"],
+  );
 });

@@ -37,13 +37,15 @@ export async function droppedFiles(data) {
  */
 async function addFiles(entry, path, found) {
   if (entry.name.startsWith(".") || found.length >= MOST_FILES) return;
-  if (entry instanceof FileSystemFileEntry) {
+  // Chromium has no FileSystemFileEntry to compare with.
+  if (entry.isFile) {
     if (!isWanted(entry.name)) return;
+    const at = /** @type {FileSystemFileEntry} */ (entry);
     /** @type {File} */
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    const file = await new Promise((resolve, reject) => at.file(resolve, reject));
     found.push({ name: path + entry.name, file });
-  } else if (entry instanceof FileSystemDirectoryEntry && !SKIPPED.has(entry.name)) {
-    const reader = entry.createReader();
+  } else if (entry.isDirectory && !SKIPPED.has(entry.name)) {
+    const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
     for (;;) {
       /** @type {FileSystemEntry[]} */
       const entries = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
