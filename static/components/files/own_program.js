@@ -170,5 +170,6 @@ function errorOf(problem) {
     h("b", {}, problem.place ? `${problem.place}: ` : "", problem.message),
     problem.found ? h("div", {}, `found: ${problem.found}`) : null,
     problem.expected ? h("div", {}, `expected: ${problem.expected}`) : null,
+    problem.fix.length ? h("div", {}, "try: ", h("code", {}, problem.fix.join(" or "))) : null,
   ];
 }
