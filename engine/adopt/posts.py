@@ -25,6 +25,9 @@ _Kind = Literal["prose", "code", "output", "blank", "comment"]
 MAX_STATEMENT_LINES = 400
 """Maximum number of lines of one statement outside of fences."""
 
+_CELL = re.compile(r"# ?%%")
+"""The first line of a notebook's cell, such as `# %% [markdown]`."""
+
 WORDS_OF_A_SENTENCE = 4
 
 _MENDED = str.maketrans(
@@ -103,7 +106,7 @@ def _commented(lines: Sequence[str], tree: ast.Module) -> Iterator[PostPart]:
     for is_comment, group in groupby(numbers, lambda n: n not in code and lines[n - 1].startswith("#")):
         run = list(group)
         below = lines[run[-1]] if is_comment and run[-1] < len(lines) else ""
-        texts = [lines[n - 1].lstrip("#").removeprefix(" ") for n in run]
+        texts = ["" if _CELL.match(lines[n - 1]) else lines[n - 1].lstrip("#").removeprefix(" ") for n in run]
         if is_comment and (len(run) > 1 or not below.strip()) and any(map(is_sentence, texts)):
             prose |= dict(zip(run, texts, strict=True))
     for is_prose, group in groupby(numbers, lambda n: n in prose):

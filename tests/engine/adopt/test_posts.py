@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
@@ -203,3 +204,9 @@ def test_prose_has_four_words_or_the_end_of_a_sentence(line: str) -> None:
 def test_long_line_is_read_within_a_budget(line: str) -> None:
     with within(Budget(20.0), "reading in time that is not linear"):
         assert programs_in(f"Some words of prose.\n\n{line}\n\n{SCALE}", "post.txt").programs
+
+
+def test_the_marks_of_cells_are_no_prose() -> None:
+    text = "# %% [markdown]\n# # A title of four words\n# and a sentence that explains it.\n\nx = 1\n"
+    prose, *_ = split_post(text, ast.parse(text))
+    assert prose.kind == "prose" and not any("%%" in line for line in prose.lines)
