@@ -28,6 +28,7 @@ from tilewright.engine.ir import TilewrightError
 
 DOCS = Path(__file__).parents[3] / "docs"
 NAMES = study_names()
+pytestmark = pytest.mark.xdist_group("validation")  # one process predicts the rows, once
 
 
 @cache
