@@ -83,6 +83,9 @@ def _machine_name(document: Document) -> str:
 def _converted(
     document: Document, machine: str, given: Mapping[str, int | str] | None, program: int | str, home: Path | None
 ) -> Converted:
+    has_cells = _is_of_other_tools(document)
+    if has_cells:
+        document = _without_markers(document)
     text = document.text.lstrip("\ufeff")
     carried = _carried_notebook(document)
     if carried is not None:
@@ -94,7 +97,7 @@ def _converted(
         parsed = _parsed(document)
         if parsed is not None and isinstance(parsed.program, IRModule) and has_choice(parsed.program, text):
             return _function_notebook(document, parsed, machine, program)
-        if parsed is None or not parsed.notes:
+        if not has_cells and (parsed is None or not parsed.notes):
             return Converted(document, plain=parsed)
     used: frozenset[str] = frozenset()
     sizes = numbers(given or {})
@@ -113,8 +116,24 @@ def _converted(
 
 
 def is_plain(document: Document) -> bool:
-    """Whether a document has no cells of a notebook; those in a carrier do not count."""
-    return all(cell.kind == "preamble" for cell in document.cells) or is_carrier(document.text)
+    """Whether a document has no cells of a Tilewright notebook: those in a carrier do not count, nor cells of other tools with code."""
+    kinds = {cell.kind for cell in document.cells if cell.body.strip()}
+    return _is_of_other_tools(document) or kinds <= {"preamble"} or is_carrier(document.text)
+
+
+def _is_of_other_tools(document: Document) -> bool:
+    """Whether a text has percent cells, as of VS Code or Jupytext, with code, and neither a workload nor the name of Tilewright."""
+    kinds = {cell.kind for cell in document.cells if cell.body.strip()}
+    return "code" in kinds and "workload" not in kinds and "tilewright" not in document.text
+
+
+def _without_markers(document: Document) -> Document:
+    """The document as one plain text: the line that opens a cell becomes a comment with the cell's title."""
+    texts = (
+        f"# {cell.title}".rstrip() + document.newline + cell.body if cell.marker else cell.text
+        for cell in document.cells
+    )
+    return Document((Cell("preamble", "".join(texts), 1),), document.path)
 
 
 def _post_notebook(document: Document, post: PostRead, machine: str, wanted: int | str) -> Converted:

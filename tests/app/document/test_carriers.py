@@ -45,8 +45,35 @@ FACTORY = notebook(
 )
 
 
+OTHER_CELLS = f"""\
+# %% [markdown]
+# # Twice
+# This is a small program that doubles each element.
+
+# %%
+from tvm.script import tir as T
+
+# %% Define
+{TWICE}
+# %% Schedule it
+{SCHEDULE}
+# %%
+sch.mod.show()
+"""
+"""A text with the percent cells of VS Code or Jupytext."""
+
+
 def notes_of(text: str) -> list[str]:
     return [f"{note.where}: {note.text}" for note in converted(read_document(text), "dual-bank-npu").notes]
+
+
+def test_percent_cells_of_other_tools_are_one_text() -> None:
+    made = converted(read_document(OTHER_CELLS), "dual-bank-npu")
+    opened = evaluate(made.document)
+    assert opened.error is None and made.stopped is None and len(opened.steps) == 3
+    assert [cell.kind for cell in made.document.cells] == ["markdown", "machine", "workload", "schedule"]
+    ours = read_document("# %% Setup\nprint(1)\n\n" + MATMUL_NOTEBOOK)
+    assert converted(ours, "dual-bank-npu").document is ours
 
 
 def test_a_notebook_of_jupyter_opens_with_its_prose_and_schedule() -> None:
