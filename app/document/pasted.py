@@ -117,8 +117,8 @@ def _converted(
 
 def is_plain(document: Document) -> bool:
     """Whether a document has no cells of a Tilewright notebook: those in a carrier do not count, nor cells of other tools with code."""
-    kinds = {cell.kind for cell in document.cells if cell.body.strip()}
-    return _is_of_other_tools(document) or kinds <= {"preamble"} or is_carrier(document.text)
+    has_none = all(cell.kind == "preamble" for cell in document.cells)
+    return has_none or _is_of_other_tools(document) or is_carrier(document.text)
 
 
 def _is_of_other_tools(document: Document) -> bool:

@@ -94,7 +94,7 @@ def kernel_moved(notebook: Notebook, block: str, loop: Var) -> Notebook:
 
 
 def with_kernel_text(notebook: Notebook, text: str) -> Notebook:
-    """The notebook with another text of its kernel."""
+    """The notebook with `text` as the text of its kernel."""
     cell = workload_cell(notebook.document)
     assert cell is not None
     parsed = read_statements(text).parsed

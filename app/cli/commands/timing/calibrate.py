@@ -82,7 +82,7 @@ def _text(found: Calibration, output: str, record: Path) -> str:
             table(rows, right=(1, 2, 3, 4)),
             f"{found.processor}: {clock}. {noisy} of {len(found.rows)} quantities are noisy: the middle eight tenths of their samples span "
             "more than a tenth of the median.",
-            f"{output} is the machine file; {record} keeps what was measured.",
+            f"{output} is the machine file; {record} has the measurements.",
         )
     )
 

@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> int:
         with working(arguments, "following the compiled code"):
             ports = port_times(measured)
         if arguments.machine:
-            # A machine of one's own tells the bandwidths of its levels (`tilewright calibrate`).
+            # A machine file of `tilewright calibrate` has the bandwidth of each memory level.
             ports = tuple(
                 max(each, level_time(candidate.func, machine)) if isinstance(each, float) else each
                 for each, candidate in zip(ports, candidates, strict=True)
