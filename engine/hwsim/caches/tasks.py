@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import PrimFunc
 from ...lower import Plan
 from ..errors import MachineError
-from ..tasks.nest import ComputeBlock, Nest, NestNode
+from ..tasks.nest import leaves_of
 from ..tasks.tree import TaskProgram
 from .report import CachedTask, CacheResults
 from .run import cache_counts
@@ -22,7 +22,7 @@ MAX_ACCESSES = 1 << 25
 def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_accesses: int) -> CacheResults:
     """Simulates the caches behind the tasks of a program; empty if no engine of the program has one."""
     machine = program.machine
-    numbers = {leaf: n for n, leaf in enumerate(_leaves(program.nest))}
+    numbers = {leaf: n for n, leaf in enumerate(leaves_of(program.nest.children))}
     engine_of = {numbers[c.leaf]: machine.engines[t.engine].name for t in program.templates for c in t.choices}
     behind = [t for t in program.templates if any(machine.engines[t.engine].name in c.engines for c in machine.caches)]
     if not behind:
@@ -35,15 +35,3 @@ def cached(func: PrimFunc, program: TaskProgram, known_plan: Plan | None, max_ac
         return CacheResults(refused=refused, has_default_limit=has_default_limit)
     waits = {t.number: np.array(cycles, np.int64) for t, cycles in zip(behind, counts.cycles, strict=True)}
     return CacheResults(counts, {number: cycles for number, cycles in waits.items() if cycles.any()})
-
-
-def _leaves(nest: Nest) -> list[ComputeBlock]:
-    found: list[ComputeBlock] = []
-    rest: list[NestNode] = list(reversed(nest.children))
-    while rest:
-        node = rest.pop()
-        if isinstance(node, ComputeBlock):
-            found.append(node)
-        else:
-            rest += reversed(node.children)
-    return found

@@ -26,7 +26,7 @@ from ..machine.model import Machine
 from ..machine.parts import DmaEngine
 from .engine_selection import Choice, choose
 from .grid import UnknownValueError, is_known, used_vars, values
-from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode
+from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode, leaves_of
 from .periodicity import IterationClass, Run, runs_of, together
 from .triangles import SHORT, TriangleLevel, growing
 from .variants import TaskVariant, Tokens, Variants, part_of, pieces_of
@@ -275,7 +275,7 @@ class _Builder:
     # Criteria for a task.
 
     def _is_task(self, node: LoopNode) -> bool:
-        leaves = list(_leaves(node))
+        leaves = list(leaves_of((node,)))
         choices = [self._choice(leaf) for leaf in leaves]
         if len({c.engine for c in choices}) != 1:
             return False
@@ -331,7 +331,7 @@ class _Builder:
 
     def _template(self, node: NestNode, outer: tuple[Loop, ...]) -> Template:
         checkpoint()
-        choices = tuple(self._choice(leaf) for leaf in _leaves(node))
+        choices = tuple(self._choice(leaf) for leaf in leaves_of((node,)))
         paths = {leaf: tuple(loops) for leaf, loops in _paths(node)}
         works = [(c.works, paths[c.leaf]) for c in choices]
         pieces = pieces_of(works, outer, self.nest.analyzer, self.allocating)
@@ -348,14 +348,6 @@ class _Builder:
                             self.shared[number], instances, tokens, self.behind)  # fmt: skip
         self.templates.append(Template(number, choices, outer, _loops(node), variants))
         return self.templates[-1]
-
-
-def _leaves(node: NestNode) -> Iterable[ComputeBlock]:
-    if isinstance(node, ComputeBlock):
-        yield node
-    else:
-        for child in node.children:
-            yield from _leaves(child)
 
 
 def _paths(node: NestNode, above: tuple[Loop, ...] = ()) -> Iterable[tuple[ComputeBlock, tuple[Loop, ...]]]:
