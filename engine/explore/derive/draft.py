@@ -91,6 +91,7 @@ class ScheduleDraft:
         self.shared: dict[str, Parameter] = {}
         self.group: Group
         self.flow: GroupFlow
+        self.part: str | None
         self.engines: dict[str, Engine]
         self.grains: dict[str, int]
         self.fills: dict[str, int]
@@ -109,15 +110,17 @@ class ScheduleDraft:
         """The draft for a group; it adds calls to the same schedule.
 
         `loops` maps the name of a tiled loop to its loop over tiles, outermost first; the first `spatial` are no reductions; `inner` has
-        those of single blocks inside of them. `engines` are those of the blocks, `near` the names of buffers on chip, `memories` those on
-        chip that can hold the result of a block, `grains` the iterations of a loop that engines process at once, `fills` those whose
-        multiples leave no cell of a matrix unit empty, `periods` those in which a factor of a product stays in its place: tiles do not
-        cross them. `grid` is the loop over blocks of threads, None without threads, `in_fragments` are the products on tensor cores in
-        fragments, `warp_tiles` those that are divided over warps. `main` is what the rules of the main block tell each other.
+        those of single blocks inside of them. `part` is the block that stores the results to their part of a buffer. `engines` are those of
+        the blocks, `near` the names of buffers on chip, `memories` those on chip that can hold the result of a block, `grains` the
+        iterations of a loop that engines process at once, `fills` those whose multiples leave no cell of a matrix unit empty, `periods`
+        those in which a factor of a product stays in its place: tiles do not cross them. `grid` is the loop over blocks of threads, None
+        without threads, `in_fragments` are the products on tensor cores in fragments, `warp_tiles` those that are divided over warps.
+        `main` is what the rules of the main block tell each other.
         """
         part = copy(self)
         part.group = group
         part.flow = part.flow_of_group()
+        part.part = None
         part.engines = {}
         part.grains = {}
         part.fills = {}

@@ -21,6 +21,8 @@ def choose_engines(draft: ScheduleDraft) -> None:
     `annotate(block, "engine", …)` where the machine would choose another engine by itself."""
     vector, matrix = _vector_unit(draft.machine), _matrix_unit(draft.machine)
     for name in draft.group.every:
+        if name == draft.part:
+            continue
         block, product = draft.block(name), product_of(draft.index, name)
         if product is not None and matrix is not None:
             on_matrix = _matrix_cycles(matrix, product)

@@ -26,7 +26,12 @@ def _is_inlined(draft: ScheduleDraft, name: str) -> bool:
     readers = index.consumers(name)
     if index.is_reduction(name) or not isinstance(body, BufferStore) or index.is_param(body.buffer):
         return False
-    if len(readers) != 1 or readers[0] not in draft.group.every or padded_load(body.value) is not None:
+    if (
+        len(readers) != 1
+        or readers[0] not in draft.group.every
+        or readers[0] == draft.part
+        or padded_load(body.value) is not None
+    ):
         return False
     (reader,) = readers
     if product_of(index, reader) is not None:

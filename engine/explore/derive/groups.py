@@ -66,7 +66,7 @@ def partitions(index: ProgramIndex) -> Iterator[Partition]:
     """Ways to divide the blocks: everything that leads to a result together; of several products, each with what it reads and what follows
     it; a single one with what it reads, its own loops to tile, and with what follows it after them."""
     names = index.block_names[1:]
-    ends = [n for n in names if not index.consumers(n)]
+    ends = [n for n in names if not _readers(index, n)]
     found = [_grouped(index, names, ends)]
     products = [n for n in names if product_of(index, n) is not None]
     if len(products) > 1:
@@ -77,11 +77,22 @@ def partitions(index: ProgramIndex) -> Iterator[Partition]:
     yield from dict.fromkeys(found)
 
 
+def _readers(index: ProgramIndex, block: str) -> list[str]:
+    """The later blocks that read what a block writes, without those that only write other elements of its buffer."""
+    return [n for n in index.consumers(block) if block in _sources(index, n)]
+
+
+def _sources(index: ProgramIndex, block: str) -> list[str]:
+    """The earlier blocks that write what a block reads."""
+    read = {r.buffer for r in index.block(block).reads}
+    return [n for n in index.producers(block) if any(w.buffer in read for w in index.block(n).writes)]
+
+
 def _tail(index: ProgramIndex, block: str) -> tuple[str, ...]:
     """The blocks that process the result of a block element by element, each the only reader of the one before."""
     found: list[str] = []
     while True:
-        readers = index.consumers(block)
+        readers = _readers(index, block)
         if len(readers) != 1 or index.is_reduction(readers[0]):
             return tuple(found)
         (block,) = readers
@@ -106,10 +117,10 @@ def _grouped(
             if name not in taken:
                 taken.add(name)
                 members.add(name)
-                waiting += index.producers(name)
+                waiting += _sources(index, name)
         after: list[str] = []
         for name in _tail(index, last) if last in products else ():
-            if not {*index.producers(name)} <= taken:
+            if not {*_sources(index, name)} <= taken:
                 break
             after.append(name)
             taken.add(name)

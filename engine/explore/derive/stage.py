@@ -12,7 +12,8 @@ from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, Schedule
 from ...ir import dtype as dt
 from ...schedule import gathered_places
 from ..space.schedule_builder import ScheduleBuilder
-from .draft import ScheduleDraft
+from .draft import Group, ScheduleDraft
+from .lanes import is_summed
 
 SMALL = 64
 """A buffer of at most this part of a memory, and of the largest operand of the group, is copied there whole, once."""
@@ -52,9 +53,11 @@ def _decomposed(draft: ScheduleDraft, name: str, depth: int) -> bool:
 def stage_operands(draft: ScheduleDraft) -> None:
     """Requires a buffer in the far memory that an engine of the group cannot read there. Lines: `cache_read` along the shortest path of
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
-    that depends on none, and a small buffer, is copied once, before all loops. `reindex_cache_read` copies every second element alone where
-    its only reader skips the others, as a 1 x 1 convolution with a stride of two. In a memory whose blocks have ports of their own,
-    `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the other."""
+    that depends on none, and a small buffer, is copied once, before all loops. `reindex_cache_read` copies every second element alone
+    where its only reader skips the others, as a 1 x 1 convolution with a stride of two. A buffer that the engine could read in the far
+    memory is copied if it is read again and again and the memory on chip is faster, or if neighbours come from different rows. In a
+    memory whose blocks have ports of their own, `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the
+    other."""
     banked = 0
     for (buffer, at, memory), readers in _operands(draft).items():
         consumers: Mapping[str, Sequence[str]] = consumers_argument(draft, buffer, readers)
@@ -150,10 +153,14 @@ def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], l
                 continue
             near = draft.on_chip(engine.reads)
             if home.name in engine.reads:
-                is_worth = (draft.is_far(home) and _is_scattered(draft, name, region)) or (
-                    draft.binds_threads and _is_reread(draft, name, buffer)
-                )
-                near = [m for m in near if _is_filled(draft, home, m) and is_worth]
+                is_scattered = draft.is_far(home) and _is_scattered(draft, name, region)
+                is_reread = _is_reread(draft, name, buffer)
+                near = [
+                    m
+                    for m in near
+                    if _is_filled(draft, home, m)
+                    and (is_scattered or (is_reread and (draft.binds_threads or _is_slower(home, m))))
+                ]
             if not near:
                 continue
             small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
@@ -169,6 +176,11 @@ def _is_filled(draft: ScheduleDraft, home: Memory, memory: Memory) -> bool:
     """Whether a DMA copies from one memory to the other."""
     engines = draft.machine.engines
     return any(isinstance(e, DmaEngine) and home.name in e.reads and memory.name in e.writes for e in engines)
+
+
+def _is_slower(home: Memory, near: Memory) -> bool:
+    """Whether an engine reads a memory on chip faster than another one."""
+    return home.read_bytes_per_cycle < near.read_bytes_per_cycle
 
 
 def _is_scattered(draft: ScheduleDraft, name: str, region: BufferRegion) -> bool:
@@ -197,6 +209,31 @@ def _overlaps(loads: Sequence[BufferLoad]) -> bool:
 
 def _bytes_of(buffer: Buffer) -> int:
     return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
+
+
+def store_part(draft: ScheduleDraft) -> None:
+    """Requires a result of the group that blocks of other groups write, too, as the halves of a concatenation. Line: `reindex`: the block
+    writes a buffer of its own, and a DMA copies that to its part of the result, tile by tile in place of the block."""
+    index, group = draft.index, draft.group
+    buffer = draft.block(group.result).writes[0].buffer
+    writers, home = index.writers(buffer), draft.memory_of(buffer)
+    engines = (e for e in draft.machine.engines if isinstance(e, DmaEngine))
+    copier = next((e for e in engines if home is not None and home.name in e.writes), None)
+    if len(writers) == 1 or copier is None:
+        return
+    spatial = [f.loop_var.name for f in draft.loops_of(group.last) if not is_summed(index.realize(group.last), f)]
+    into = f"{group.result}_out"
+    made = draft.builder.attempt(lambda: draft.builder.call("reindex", group.result, ("write", 0), into=[into]))
+    if made is None:
+        draft.leave_out(f"{group.result} tile by tile", f"blocks {', '.join(writers)} write {buffer.name}")
+        return
+    (copy,) = made
+    own = dict(zip(spatial, (f.loop_var.name for f in draft.loops_of(copy)), strict=False))
+    tiled = tuple(own[name] for name in group.tiled if name in own)
+    draft.group, draft.part = Group((*group.every, copy), tiled), copy
+    draft.flow = draft.flow_of_group()
+    draft.engines[copy] = copier
+    draft.decide(f"{group.result} leaves as a part of {buffer.name}")
 
 
 def store_result(draft: ScheduleDraft) -> None:
@@ -244,5 +281,6 @@ __all__ = [
     "neighbours_first",
     "spread_rows",
     "stage_operands",
+    "store_part",
     "store_result",
 ]

@@ -18,7 +18,7 @@ from .inner import tile_inside
 from .lanes import sum_in_lanes, vectorize_blocks
 from .main_block import bring_operands, follow_main, keep_sums, lay_out_copies, tile_main
 from .overlap import pipeline_tiles
-from .stage import decompose_padding, stage_operands, store_result
+from .stage import decompose_padding, stage_operands, store_part, store_result
 from .tiles import tile_last
 
 Apply = Callable[[ScheduleDraft], object]
@@ -40,6 +40,7 @@ class ScheduleRule(msgspec.Struct, frozen=True, eq=False):
 
 
 SCHEDULE_RULES: tuple[ScheduleRule, ...] = (
+    ScheduleRule("part", "Parts of a result", store_part),
     ScheduleRule("inline", "Elementwise work in its reader", inline_producers),
     ScheduleRule("lanes", "Sums along rows", sum_in_lanes),
     ScheduleRule("engine", "The engine of each block", choose_engines),

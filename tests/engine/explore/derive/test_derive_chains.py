@@ -65,6 +65,19 @@ def cast(X: T.Buffer((16, 16), "float16"), W: T.Buffer((16, 16), "float16"), Y: 
             Y[vi, vj] = Y[vi, vj] + wide[vi, vk] * T.Cast("float32", W[vk, vj])
 """
 
+HALVES = """
+@T.prim_func(s_tir=True)
+def halves(X: T.Buffer((64, 128), "float16"), W: T.Buffer((64, 128), "float16"), Y: T.Buffer((64, 256), "float16")):
+    for i, j in T.grid(64, 128):
+        with T.sblock("low"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.max(X[vi, vj], T.float16(0))
+    for i, j in T.grid(64, 128):
+        with T.sblock("high"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj + 128] = W[vi, vj] * T.float16(2)
+"""
+
 
 @cache
 def derived(text: str) -> DerivedSpace:
@@ -112,3 +125,12 @@ def test_gpu_transpose_has_no_bank_conflicts() -> None:
     outcome = Evaluator(found.space, notebook.machine, ("cycles",)).tried(EvaluationRequest(0, found.space.default))
     assert outcome.fits and outcome.figures is not None
     assert outcome.figures.cycles <= tilewright.simulate(notebook.schedule, notebook.machine).cycles
+
+
+@pytest.mark.slow
+def test_blocks_that_write_parts_of_one_result_compute_them_on_chip() -> None:
+    found = derived(HALVES)
+    report = tilewright.simulate(found.space.schedule_at(found.space.default).schedule, NPU)
+    assert found.text.count("sch.reindex(") == 2
+    assert report.engines["scalar"].busy == 0
+    assert report.cycles < 2 * report.bounds[0].cycles

@@ -257,6 +257,11 @@ def test_program_remains_if_nothing_derived_fits() -> None:
 
 
 @pytest.mark.slow
+def test_operands_that_are_read_again_are_copied_from_a_slower_memory() -> None:
+    found = draft("conv2d", ("h",), "engine tile grid stage", "hexagon-hvx")
+    assert 'cache_read("conv", "pad", "global.vtcm")' in lines(found)
+
+
 @pytest.mark.parametrize("name", ["rows", pytest.param("conv2d", marks=pytest.mark.slow)])
 def test_each_step_has_a_faster_space(name: str) -> None:
     machine = load_machine(NPU)
