@@ -38,8 +38,9 @@ from ..script.subset.bindings import (
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
 from .functions.dependencies import own_parts
-from .functions.needs import missing_values, named_need
+from .functions.needs import MissingValuesError, missing_values, named_need
 from .functions.nested import NestedProgram, makes_program, nested_programs, schedules_given
+from .functions.proposals import proposed
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 from .schedule_counts import MANY, schedules_in
@@ -252,11 +253,21 @@ def asks(program: PostProgram, error: TilewrightError | None, given: Mapping[str
 def read_nested_program(
     program: PostProgram, filename: str, given: Mapping[str, int | str], home: Path | None = None
 ) -> tuple[Snippet, frozenset[str]]:
-    """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used."""
-    assert program.nested is not None
-    source = Source(program.text, filename, home=home)
-    (wanted,) = nested_programs(source.tree, program.nested.place)
-    return read_nested(source, wanted, given, program.chosen)
+    """Return a program that functions of the text make, with values for their parameters, and the names of the values that were used.
+
+    Raises "missing-values" with examples with which it opens, if a few tries find them."""
+    nested = program.nested
+    assert nested is not None
+
+    def read(values: Mapping[str, int | str]) -> tuple[Snippet, frozenset[str]]:
+        source = Source(program.text, filename, home=home)
+        (wanted,) = nested_programs(source.tree, nested.place)
+        return read_nested(source, wanted, values, program.chosen)
+
+    try:
+        return read(given)
+    except MissingValuesError as error:
+        raise proposed(error, given, read) from error
 
 
 def unread_lines(parts: Sequence[PostPart]) -> Iterator[tuple[int, str]]:

@@ -88,6 +88,8 @@ def uses_tile_language(nodes: Iterable[ast.AST]) -> bool:
                 return True
             case ast.Constant(value="tilelang_root"):
                 return True
+            case ast.With() if _launches(node):
+                return True
             case _:
                 pass
     return False

@@ -17,7 +17,7 @@ from ...script.subset.calls import called, function_of
 from ...script.subset.core import Evaluator
 from ...script.subset.scope import Scope, Unknown, Value
 from ...script.subset.statements import RAISES, evaluator
-from ...script.subset.values import Attributes, Bound, Class, Function, Instance, Module
+from ...script.subset.values import Attributes, Bound, Class, Function, Instance, Module, dotted
 from ...te.model import Compute, Placeholder, Tensor
 from ...te.prim_func import needed
 from ...te.program import made_program
@@ -185,6 +185,9 @@ class _Caller:
             given,
             symbolic=not self.wanted.is_script and not self.wanted.is_eager,
         )
+        for need in self.wanted.needs:
+            if need.kind == "function" and isinstance(written := self.values.get(need.name), str):
+                self.values[need.name] = run.value(_name_in(run, written))
 
     @property
     def note(self) -> Note:
@@ -417,6 +420,22 @@ class _Caller:
         result = made_program(reader, parameters)
         found = translate(reader, result)
         return Snippet(result.func, found.schedule, found.names, (*reader.notes, *self.notes), found.sources)
+
+
+def _name_in(run: Evaluator, written: str) -> ast.expr:
+    """Return the name of a function, `T.exp`, as a name of the text. Raises ParseError "wrong-arguments" for other text."""
+    try:
+        found = ast.parse(written.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        found = None
+    if not dotted(found or run.source.tree):
+        raise run.error(
+            run.source.tree, "wrong-arguments", f"{written!r} is no function", expected="the name of a function: T.exp"
+        )
+    assert found is not None
+    for part in ast.walk(found):
+        ast.copy_location(part, run.source.tree.body[0])
+    return found
 
 
 def _axes_of(tree: ast.AST, shape: ast.Attribute) -> int:

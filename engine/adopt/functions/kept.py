@@ -66,6 +66,8 @@ def _value(kind: str, value: Any) -> str:
     """Return a given value as Python writes it."""
     if kind == "flag":
         return str(bool(value))
+    if kind == "function":
+        return str(value)
     if kind == "list":
         return "[" + ", ".join(part for part in str(value).split("x") if part) + "]"
     return repr(value)

@@ -28,11 +28,12 @@ Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
 class MissingValuesError(ParseError):
-    """Parameters without a value, which the program `needs`."""
+    """Parameters without a value, which the program `needs`, and why, "" if their definition tells."""
 
-    def __init__(self, refusal: Refusal, needs: tuple[Need, ...] = ()) -> None:
+    def __init__(self, refusal: Refusal, needs: tuple[Need, ...] = (), cause: str = "") -> None:
         super().__init__(refusal)
         self.needs = needs
+        self.cause = cause
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -68,6 +69,8 @@ class Need(msgspec.Struct, frozen=True):
             return "x".join([small or "16"] * self.rank)
         if self.kind == "target":
             return target_word(self.choices)
+        if self.kind == "function":
+            return _FUNCTIONS.get(self.rank, "T.exp")
         if self.kind == "dtype" and self.dtype != "float32":
             return self.dtype
         if self.kind == "dtype" and "layout" in self.name.lower():
@@ -88,6 +91,8 @@ _OPTIONS: Mapping[Kind, tuple[str, ...]] = {
 }  # fmt: skip
 """Usual values of kinds that have few."""
 _EXAMPLES: Mapping[Kind, str] = {"size": "128", "dict": "{}", "dtype": "float16", "flag": "1", "scope": "shared"}
+_FUNCTIONS: Mapping[int, str] = {1: "T.exp", 2: "T.max", 3: "T.if_then_else"}
+"""Examples of functions by their number of arguments."""
 _DTYPES: Mapping[str, str] = {"storage": "uint32", "quantize": "int8"}
 """Examples of types of packed or quantized numbers, by a word of their names."""
 _INTEGERS = re.compile(r"ind(ex|exes|ices|ptr|s)?$|idx|_pos$|offsets?$|counts?$|lengths?$|ranks?$|_map$", re.IGNORECASE)
@@ -392,13 +397,13 @@ def values_of(
     return found, missing
 
 
-def missing_values(name: str, place: Place | None, missing: Sequence[Need], cause: str = "") -> ParseError:
+def missing_values(name: str, place: Place | None, missing: Sequence[Need], cause: str = "") -> MissingValuesError:
     """Create the error that asks for values, with the options of the command line."""
     message = f"{name} needs values for {', '.join(need.shown for need in missing)}" + (f": {cause}" if cause else "")
     options = " ".join(f"--size {quote(f'{need.name}={need.example}')}" for need in missing)
     found = parse_error("missing-values", message, place, found=name,
                         expected="a value for each parameter of the functions around the program", fix=(options,))  # fmt: skip
-    return MissingValuesError(found.refusal, tuple(missing))
+    return MissingValuesError(found.refusal, tuple(missing), cause)
 
 
 def _typed(need: Need, value: Any) -> Any:

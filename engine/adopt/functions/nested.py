@@ -14,6 +14,7 @@ from ..schedule_counts import schedules_of
 from .call_sites import CallSites
 from .dependencies import own_parts
 from .needs import Definition, Need, needs_of, parameters_of, title_of
+from .reaching import leading
 
 _WRAPPING = ("isinstance", "list", "tuple", "IRModule", "from_expr", "deepcopy")
 _MODULES = ("tvm", "te", "tir", "tirx", "s_tir")
@@ -78,7 +79,11 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
         return []
     sites = CallSites(tree)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return [NestedProgram(around, node, needs_of(around, node, sites.values_for, functions)) for around, node in found]
+    made: list[NestedProgram] = []
+    for outer, node in found:
+        needs = needs_of(outer, node, sites.values_for, functions)
+        made.append(NestedProgram(outer, node, tuple(leading(outer, node, needs))))
+    return made
 
 
 def has_nested(tree: ast.Module) -> bool:

@@ -15,6 +15,15 @@ def reaching(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need])
     return _with_values(needs, dict(pair for function in around for pair in _conditions(function, node)))
 
 
+def leading(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need]) -> Iterator[Need]:
+    """Yield the needs, those without a value with an example that leads to a definition, if a flag or a word decides it."""
+    wanted = dict(pair for function in around for pair in _conditions(function, node))
+    for need in needs:
+        value = wanted.get(need.name)
+        is_decided = isinstance(value, str) or (isinstance(value, bool) and (need.kind == "flag" or not value))
+        yield _sampled(need, value) if is_decided and not need.value and value is not None else need
+
+
 def holding(asserted: Sequence[ast.Assert], needs: Sequence[Need]) -> list[Need]:
     """Return the needs with whose known value an assertion does not hold, without that value, and with an example with which it does."""
     return _with_values(needs, dict(pair for node in asserted for pair in _values(node.test, holds=True)))
@@ -25,18 +34,44 @@ def _with_values(needs: Sequence[Need], wanted: Mapping[str, bool | int | str]) 
     for need in needs:
         value = wanted.get(need.name)
         if need.value and value is not None and repr(value) != need.value:
-            sample = str(int(value)) if isinstance(value, bool) else str(value)
-            found.append(replace(need, value="", sample=sample))
+            found.append(_sampled(need, value))
     return found
 
 
+def _sampled(need: Need, value: bool | int | str) -> Need:
+    return replace(need, value="", sample=str(int(value)) if isinstance(value, bool) else str(value))
+
+
 def _conditions(function: ast.AST, node: ast.AST) -> Iterator[tuple[str, bool | int | str]]:
-    """Yield the parameters that the conditions around a definition ask for, each with the value that leads to it."""
+    """Yield the parameters that the conditions around a definition, and those in front of it that leave the function, ask for, each with
+    the value that leads to it. Another name of a parameter, `is_varlen = IS_VARLEN`, counts as the parameter."""
+    names = dict(pair for part in ast.walk(function) for pair in _renamed(part))
     for part in ast.walk(function):
         if isinstance(part, ast.If):
             for body, holds in ((part.body, True), (part.orelse, False)):
-                if any(inner is node for statement in body for inner in ast.walk(statement)):
-                    yield from _values(part.test, holds=holds)
+                is_around = any(inner is node for statement in body for inner in ast.walk(statement))
+                leaves = (
+                    bool(body)
+                    and isinstance(body[-1], ast.Return | ast.Raise)
+                    and body[-1].lineno < getattr(node, "lineno", 0)
+                )
+                if is_around or (leaves and part in getattr(function, "body", ())):
+                    for name, value in _values(part.test, holds=holds is is_around):
+                        yield names.get(name, name), value
+
+
+def _renamed(part: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names that an assignment gives to other names."""
+    match part:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            pairs = zip(targets, values, strict=False)
+        case ast.Assign(targets=[target], value=value):
+            pairs = [(target, value)]
+        case _:
+            return
+    for target, value in pairs:
+        if isinstance(target, ast.Name) and isinstance(value, ast.Name):
+            yield target.id, value.id
 
 
 def _values(test: ast.expr, *, holds: bool) -> Iterator[tuple[str, bool | int | str]]:
@@ -48,6 +83,17 @@ def _values(test: ast.expr, *, holds: bool) -> Iterator[tuple[str, bool | int | 
         case ast.BoolOp(op=ast.And(), values=values) if holds:
             for value in values:
                 yield from _values(value, holds=True)
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.In() | ast.NotIn() as op],
+            comparators=[ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]) | ast.Set(elts=[first, *_])],
+        ):
+            if (
+                isinstance(first, ast.Constant)
+                and isinstance(first.value, int | str)
+                and holds == isinstance(op, ast.In)
+            ):
+                yield name, first.value
         case ast.Compare(
             left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=bool() | int() | str() as known)]
         ):
@@ -68,4 +114,4 @@ _STEPS: Mapping[tuple[type[ast.cmpop], bool], int] = {
 }  # fmt: skip
 """What is added to the constant of a comparison for a value with which it holds or not."""
 
-__all__ = ["holding", "reaching"]
+__all__ = ["holding", "leading", "reaching"]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from ...script.language import called_name
+from ...script.language import called_name, is_script
 from ...script.subset.values import hole_name
 
-Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "dict", "tensor", "target"]
+Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "dict", "tensor", "target", "function"]
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
 TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
@@ -39,6 +39,9 @@ class Uses:
             if arguments is None
             else {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         )
+        self._in_scripts = {
+            n for part in ast.walk(function) if part is not function and is_script(part) for n in ast.walk(part)
+        }
         self._members: dict[str, set[str]] = {}
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
         self.entries: set[str] = set()  # dicts, of which entries are used
@@ -58,7 +61,7 @@ class Uses:
         """Return the kind of a parameter and its rank: the number of axes of a tensor or items of a list; `kind` is the guess by its
         name."""
         found = "tensor" if kind == "tensor" else self._kinds.get(name, kind)
-        found = kind if kind == "dtype" and found == "list" else found
+        found = kind if kind == "dtype" and found in ("list", "flag") else found
         name = self._alike.get(name, name)
         least = max(self._axes.get(name, 0), 2)
         if found == "tensor" and name in self._single:
@@ -118,6 +121,8 @@ class Uses:
                     self._mark(name, "tensor")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):
                 self._mark(name, "tensor", len(indices))
+            case ast.Call(func=ast.Name(id=name), args=values) if part in self._in_scripts:
+                self._mark(name, "function", len(values))
             case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
                 many = any(isinstance(index, ast.Starred) for index in indices)
                 self._mark(name, "tensor", 0 if many else len(indices))
@@ -152,12 +157,17 @@ class Uses:
     def _read_condition(self, part: ast.AST) -> None:
         """Read code that decides by a value, or goes over its items."""
         match part:
-            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test) if (
-                name := hole_name(test)
+            case (
+                ast.If(test=test)
+                | ast.IfExp(test=test)
+                | ast.UnaryOp(op=ast.Not(), operand=test)
+                | ast.Assert(test=test)
             ):
-                self._kinds.setdefault(name, "flag")
+                for name in filter(None, map(hole_name, _tested(test))):
+                    self._kinds.setdefault(name, "flag")
             case ast.BoolOp(values=values):
-                for name in filter(None, map(hole_name, values)):
+                # The last one may be a value, as in `out_dtype or dtype`.
+                for name in filter(None, map(hole_name, values[:-1])):
                     self._kinds.setdefault(name, "flag")
             case ast.Compare(
                 left=ast.Constant(value=str(key)), ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]
@@ -310,6 +320,14 @@ def entry_name(node: ast.AST) -> str | None:
             return f"{name}.{key}"
         case _:
             return None
+
+
+def _tested(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the conditions that are combined by `and` and `or`."""
+    for part in node.values if isinstance(node, ast.BoolOp) else ():
+        yield from _tested(part)
+    if not isinstance(node, ast.BoolOp):
+        yield node
 
 
 def _tensor_of_rank(node: ast.expr) -> str:

@@ -26,6 +26,7 @@ from ..device import Device
 from ..errors import ParseError, UnknownValueError
 from ..subset.scope import Scope, Unknown, Value
 from ..subset.values import Module, unknown_error
+from ..tilelang.names import is_of_language, own_name
 from .source import PositionTable, Source
 
 _ALIASES = {"int": "int32", "uint": "uint32", "float": "float32", "boolean": "bool"}
@@ -68,8 +69,11 @@ class Reader(ABC):
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or not parts:
+        if not isinstance(node, ast.Name):
             return None
+        if not parts:
+            known = self.scope.peek(node.id)  # another name of a function of TileLang
+            return f"T.{own_name(known.name)}" if isinstance(known, Module) and is_of_language(known.name) else None
         if node.id in self.scope and not isinstance(self.scope.get(node.id), Module):
             return None
         root = node.id

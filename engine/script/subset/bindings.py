@@ -121,11 +121,14 @@ def free_names(node: ast.AST) -> set[str]:
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
             found.add(part.id)
         if isinstance(part, ast.Lambda | ast.FunctionDef):
-            inside = {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
+            bound = bound | {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
             if isinstance(part, ast.FunctionDef):
-                inside |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                inside = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
                 inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
-            bound = bound | inside
+                pending += [(child, bound | inside) for child in part.body]
+                outer = [part.args, *part.decorator_list, *([] if part.returns is None else [part.returns])]
+                pending += [(child, bound) for child in outer]  # read in the scope around the function
+                continue
         pending += [(child, bound) for child in ast.iter_child_nodes(part)]
     return found
 

@@ -80,9 +80,9 @@ def _number(kind: type[int] | type[float] | type[bool]) -> ReadCall:
         if isinstance(value, str) and len(value) <= 20:
             with suppress(ValueError):
                 value = kind(value)
-        if kind is float and isinstance(value, float) and math.isinf(value):
+        if kind is float and isinstance(value, float) and not math.isfinite(value):
             return value
-        if (isinstance(value, float) and value != value) or not isinstance(value, int | float) or abs(value) > 2**63:
+        if not isinstance(value, int | float) or not abs(value) <= 2**63:
             raise run.error(node, "wrong-type", "only constants can be converted to numbers", expected="a number")
         return kind(value)
 

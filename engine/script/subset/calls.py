@@ -14,7 +14,7 @@ from .libraries.enums import member_of
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items
-from .values import Array, Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule
+from .values import Array, Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule, unknown_error
 
 _RARE = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -322,7 +322,7 @@ def attribute_of(run: Evaluator, owner: Value, name: str, node: ast.Attribute) -
             return _from_class(run, owner, None, name, node)
         case Attributes(values=values, title=title):
             if name not in values:
-                raise run.error(node, "unsupported", f".{name} is not supported here", expected=f"an entry of {title}")
+                raise unknown_error(run.source, Unknown("it is not given", f"{title}.{name}"), node)
             return values[name]
         case TextModule():
             return submodule(run, owner, name, node)

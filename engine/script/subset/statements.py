@@ -25,7 +25,7 @@ from .values import Array, Class, Function, Module
 _KNOWN_ROOTS = ("tvm", "te", "tir", "tirx", "s_tir", "relax", "topi", "T", "I", "R", "pytest", "autotvm", "auto_scheduler", "tilewright",
                 "typing", "abc", "tilelang", "bitblas", "mlc_llm")  # fmt: skip
 """Modules whose decorators register a function or mark it, and leave what it computes."""
-_MARKS = ("pytest.", "typing.", "abc.", "tvm.testing.")
+_MARKS = ("pytest.", "typing.", "abc.", "tvm.testing.", "tilelang.")
 """Modules whose decorators only mark a function: none of them keeps it for other code, nor does `te.tag_scope`."""
 _VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
 """The package around a copy of TVM, as in `from bitblas import tvm`."""

@@ -47,7 +47,10 @@ _DESCRIPTORS = (
     "alloc_tcgen05_instr_desc",
     "alloc_wgmma_desc",
     "alloc_tcgen05_smem_desc",
+    "Fragment",
+    "Layout",
 )
+"""Objects that instructions and layouts take: no values are computed from them."""
 
 
 class DeclarationReader(PersistentReader):
@@ -356,13 +359,21 @@ class DeclarationReader(PersistentReader):
         raise NotImplementedError
 
     def _augmented(self, node: ast.AugAssign) -> Item | None:
-        known = self.exprs.scope.get(node.target.id) if isinstance(node.target, ast.Name) else None
-        if isinstance(node.target, ast.Name) and isinstance(known, Buffer) and known.scope == "local.var":
-            sum_ = ast.copy_location(
-                ast.BinOp(ast.copy_location(ast.Name(node.target.id, ast.Load()), node), node.op, node.value), node
-            )
-            return self._bind(node.target, sum_)
-        return super()._augmented(node)
+        """Read `x += value` of a variable; another name gets the sum as its next value."""
+        target = node.target
+        known = self.exprs.scope.get(target.id) if isinstance(target, ast.Name) else None
+        if not isinstance(target, ast.Name) or (isinstance(known, Buffer) and known.scope != "local.var"):
+            return super()._augmented(node)
+        name = ast.copy_location(ast.Name(target.id, ast.Load()), node)
+        sum_ = ast.copy_location(ast.BinOp(name, node.op, node.value), node)
+        if isinstance(known, int | float):
+            value = self.exprs.value(sum_)
+            if isinstance(value, int | float):
+                self.exprs.scope.forget(
+                    (target.id,), value
+                )  # a number of Python: its value is kept behind a loop or branch
+                return None
+        return self._bind(target, sum_)
 
     def threads_of(self, node: ast.expr | None) -> Annotations:
         """Return the number of threads along each axis as an annotation."""
@@ -418,20 +429,30 @@ def _roots(node: ast.AST) -> set[str]:
 
 
 def tensor(reader: TileExpressions, name: str, node: ast.expr) -> Buffer | None:
-    """Read the type of a tensor, `T.Tensor((M, K), "float16")` or `T.Tensor[[M, K], T.float16]`; None for other types."""
+    """Read the type of a tensor, `T.Tensor((M, K), "float16")`, `T.Tensor[[M, K], T.float16]` or, with strides,
+    `T.StridedTensor[[M, K], [s, 1], T.float16]`; None for other types."""
     match node:
-        case ast.Call(func=func, args=[shape, *rest]):
-            dtype = next((k.value for k in node.keywords if k.arg == "dtype"), rest[-1] if rest else None)
-        case ast.Subscript(value=func, slice=ast.Tuple(elts=[shape, dtype])):
-            pass
+        case ast.Call(func=func, args=[shape, *rest]) | ast.Subscript(value=func, slice=ast.Tuple(elts=[shape, *rest])):
+            known = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
         case _:
             return None
-    if reader.script_name(func) not in TENSORS:
+    proxy = reader.script_name(func)
+    if proxy not in TENSORS:
         return None
-    value = reader.require_known(reader.value(shape), shape)
-    items = value if isinstance(value, tuple | list) else (value,)
+    strides = known.get("strides", rest[0] if proxy == "T.StridedTensor" and rest else None)
+    dtype = known.get("dtype", rest[-1] if rest and rest[-1] is not strides else None)
     kind = "float32" if dtype is None else reader.dtype(dtype)
-    return Buffer(name, tuple(reader.as_expr(item, shape) for item in items), kind)
+    extents = _extents(reader, shape)
+    found = Buffer(name, extents, kind, strides=() if strides is None else _extents(reader, strides))
+    if found.strides and len(found.strides) != len(extents):
+        message = f"{len(extents)} extents and {len(found.strides)} strides"
+        raise reader.error(node, "wrong-arguments", message, expected="one stride for each extent")
+    return replace(found, strides=()) if found.strides and _is_row_major(found) else found
+
+
+def _extents(reader: TileExpressions, node: ast.expr) -> tuple[Expr, ...]:
+    value = reader.require_known(reader.value(node), node)
+    return tuple(reader.as_expr(item, node) for item in (value if isinstance(value, tuple | list) else (value,)))
 
 
 TENSORS = ("T.Tensor", "T.Buffer", "T.StridedTensor", "T.FragmentBuffer", "T.SharedBuffer", "T.LocalBuffer")

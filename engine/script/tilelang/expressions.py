@@ -204,6 +204,23 @@ def _unary(op: str) -> ReadFunction:
     return read
 
 
+def _rounded(make: Callable[[Expr, Expr], Expr], *names: str) -> ReadFunction:
+    """`T.ieee_add(x, y, "rn")`: an operation that the compiler does not fuse with others, rounded to the nearest."""
+
+    def read(reader: Reader, node: ast.Call) -> Value:
+        *values, mode = parameters(reader, node, (*names, "rounding_mode"), len(names))
+        if mode is not None and reader.string(mode) != "rn":
+            raise reader.error(mode, "unsupported", "this rounding is not supported", expected='"rn"')
+        found = [reader.expr(value) for value in values if value is not None]
+        return make(found[0], found[-1])
+
+    return read
+
+
+def _inverse(x: Expr, _: Expr) -> Expr:
+    return build.div(build.const(1, x.dtype), x)
+
+
 def _next_power(reader: Reader, node: ast.Call) -> Value:
     """`tilelang.math.next_power_of_2(n)`."""
     return 1 << max(reader.constant_int(node.args[0]) - 1, 0).bit_length()
@@ -379,6 +396,12 @@ FUNCTIONS: Mapping[str, ReadFunction] = {
     "max": _many(build.maximum),
     "min": _many(build.minimum),
     **{f"__{op}": _unary(op) for op in ("exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "pow")},
+    "ieee_add": _rounded(build.add, "x", "y"),
+    "ieee_sub": _rounded(build.sub, "x", "y"),
+    "ieee_mul": _rounded(build.mul, "x", "y"),
+    "ieee_fdiv": _rounded(build.div, "x", "y"),
+    "ieee_frcp": _rounded(_inverse, "x"),
+    "ieee_fsqrt": _rounded(lambda x, _: Call("sqrt", (x,), x.dtype), "x"),
     "ceildiv": _quotient,
     "use_swizzle": swizzled,
     "Cast": _cast,

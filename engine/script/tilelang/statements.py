@@ -150,7 +150,7 @@ class TileReader(CoreReader):
                 self.lanes,
                 self.enter_core(node, call, units) if is_core else self.units_of(node.body, self.threads_of(threads)),
             )
-            body = self.nested_body(node.body)
+            body = self.nested_body(_returned(node.body))
             wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
             slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else self._options(node)))
             body = self.leave_core(body) if is_core else body
@@ -517,6 +517,28 @@ class TileReader(CoreReader):
             return [header(build.const(0, end.dtype), end, kind, None, notes)], step
         low, end = build.match_dtypes(low, end)
         return [header(low, difference(end, low), kind, None, notes)], step
+
+
+def _returned(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a kernel without `if x: T.thread_return()`: those behind it are its other branch."""
+    for number, node in enumerate(body):
+        if _returns(node):
+            return body[:number]
+        if isinstance(node, ast.If) and not node.orelse and node.body and _returns(node.body[-1]):
+            rest = _returned(body[number + 1 :])
+            if not rest:
+                return [
+                    *body[:number],
+                    *([ast.copy_location(ast.If(node.test, node.body[:-1], []), node)] if node.body[1:] else []),
+                ]
+            taken = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
+            made = ast.If(node.test, node.body[:-1], rest) if node.body[1:] else ast.If(taken, rest, [])
+            return [*body[:number], ast.copy_location(made, node)]
+    return body
+
+
+def _returns(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and ast.unparse(node.value).endswith(".thread_return()")
 
 
 def _several(stmt: Stmt) -> tuple[Stmt, ...]:

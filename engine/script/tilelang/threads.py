@@ -237,6 +237,8 @@ class ThreadReader(TileBase):
                 extent = BufferLoad(kept, (IntImm(0),))
             of_all = self.of_units(extent) if largest is None else None
             if largest is None and of_all is None:
+                of_all = self._longest(found.extent, extent)
+            if largest is None and of_all is None:
                 raise self.source.error(node.iter, "unsupported", "a loop whose length differs between threads is not supported",
                                         expected="a length with a known largest value")  # fmt: skip
             count = build.const(max(largest or 0, 0), extent.dtype) if of_all is None else reduce(build.maximum, of_all)
@@ -259,6 +261,17 @@ class ThreadReader(TileBase):
         del self.loops[var]
         loop = For(var, made.min, made.extent, made.kind, body, made.thread_tag, made.annotations)
         return build.seq([*first, self.mark(loop, place)])
+
+    def _longest(self, length: Expr, count: Expr) -> list[Expr] | None:
+        """Return the number of iterations in the threads with the largest `length` of a loop, if that changes by a constant from thread to
+        thread; `count` is the number of iterations, larger for a larger length."""
+        assert self.lanes is not None
+        for var, threads in zip(self.lanes.vars, self.lanes.extents, strict=True):
+            step = simplify(build.sub(substitute(length, {var: build.add(var, 1)}), length))
+            if not isinstance(step, IntImm) or any(isinstance(part, BufferLoad) for part in walk(length)):
+                return None
+            count = substitute(count, {var: build.sub(threads, 1) if step.value > 0 else build.const(0, var.dtype)})
+        return [simplify(count)]
 
     def of_units(self, value: Expr) -> list[Expr] | None:
         """Return a value that each unit has for itself for all units, None for many units."""

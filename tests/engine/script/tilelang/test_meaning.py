@@ -153,3 +153,14 @@ def test_updates_in_each_thread() -> None:
     a = np.arange(32, dtype="float32")
     found = run(kernel("exchange", "repeated"), {"A": a, "B": np.zeros(3, "float32")})["B"]
     np.testing.assert_array_equal(found, [32, a.sum(), 6])
+
+
+@pytest.mark.parametrize("used", [1, 2, 3])
+def test_threads_that_return_and_loops_up_to_a_size(used: int) -> None:
+    x = numbers(53, 6, dtype="float32")
+    program = kernel("returning", width=6, stride=9, op="T.exp", last=False)
+    found = run(program, {"used": np.array([used], "int32"), "X": x})["Y"]
+    wanted = np.where(np.arange(6) % 2 == 0, np.exp(x * 2), np.nan)
+    wanted[np.arange(53) // 8 % 3 >= used] = 0
+    wanted[0, 5] = 1  # a number of Python changes once, while the kernel is traced
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
