@@ -158,7 +158,7 @@ def test_updates_in_each_thread() -> None:
 @pytest.mark.parametrize("used", [1, 2, 3])
 def test_threads_that_return_and_loops_up_to_a_size(used: int) -> None:
     x = numbers(53, 6, dtype="float32")
-    program = kernel("returning", width=6, stride=9, op="T.exp", last=False)
+    program = kernel("threads", "returning", width=6, stride=9, op="T.exp", last=False)
     found = run(program, {"used": np.array([used], "int32"), "X": x})["Y"]
     wanted = np.where(np.arange(6) % 2 == 0, np.exp(x * 2), np.nan)
     wanted[np.arange(53) // 8 % 3 >= used] = 0
