@@ -20,6 +20,7 @@ from ...engine.adopt import (
     has_fences,
     has_nested,
     has_prose,
+    line_in_the_way,
     programs_in,
     programs_of,
     read_as_far_as_possible,
@@ -31,9 +32,9 @@ from ...engine.adopt import (
 )
 from ...engine.adopt.slices import MAX_CHARACTERS, asks
 from ...engine.ir import Place, Refusal, TilewrightError
-from ...engine.script import Note
+from ...engine.script import Note, ParseError
 from ...engine.script.language import is_script, makes_schedule
-from ...engine.script.syntax import find_tree
+from ...engine.script.syntax import find_tree, python_tree
 from ...engine.te import has_graph, is_te
 from .cells import Cell
 from .files.read_write import DocumentError
@@ -181,7 +182,26 @@ def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
         raise DocumentError(Refusal("not-a-program", "the code of this text makes no tensor program",
                                     expected="@T.prim_func, te.compute, or a schedule with its program"))  # fmt: skip
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
-    return sliced if sliced.programs and (is_in_parts or sliced.is_python) else None
+    wrong = None if is_in_parts or sliced.is_python else line_in_the_way(sliced.parts)
+    if not sliced.programs or (wrong is not None and not _is_mended(text, sliced)):
+        return None
+    if wrong is not None:
+        number, line = wrong
+        place = Place(number, 1, number, len(line) + 1, filename)
+        raise ParseError(Refusal("syntax", "this line is not Python", line[:80], place=place))
+    return sliced
+
+
+def _is_mended(text: str, sliced: Sliced) -> bool:
+    """Whether the first line that Python does not read is code: it has a prompt, a line number or a typographic character."""
+    try:
+        python_tree(text)
+    except SyntaxError as error:
+        number = error.lineno or 0
+        return any(p.kind == "code" and p.first <= number < p.first + len(p.lines) for p in sliced.parts)
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    return False
 
 
 def numbered(wanted: int | str, names: Sequence[str], first: int = 1) -> int:

@@ -29,6 +29,8 @@ _CELL = re.compile(r"# ?%%")
 """The first line of a notebook's cell, such as `# %% [markdown]`."""
 
 WORDS_OF_A_SENTENCE = 4
+MOST_QUOTED = 4
+"""Maximum number of times that a mail is quoted in others."""
 
 _MENDED = str.maketrans(
     {
@@ -45,7 +47,8 @@ _FENCE = re.compile(r"[ \t]*(?:[-*+>]|\d+[.)])?[ \t]*(?P<fence>`{3,}|~{3,})[ \t]
 _PYTHON = frozenset(("", "python", "py", "python3", "ipython", "pycon", "tvm", "tir", "tvmscript", "te"))
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|(?:In )?\[\d+\]:)(?: |$)")
 _QUOTED = re.compile(r"[ \t]*>(?!>>) ?")
-_NUMBER = re.compile(r"[ \t]*(\d{1,9})(?:[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
+_NUMBER = re.compile(r"[ \t]*(\d{1,9})(?: ?[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
+_MARGIN = re.compile(r"[ \t\u00a0]+")
 _ENTITY = re.compile(r"&(?:quot|apos|lt|gt|amp|nbsp|#\d+|#x[0-9a-fA-F]+);")
 _STRING = re.compile(r"\\[\\\"']|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|'[^'\\]*(?:\\.[^'\\]*)*'|#.*")
 """Strings and comments. An escaped quote begins no string, so that at most one search for the end of each kind of string fails."""
@@ -188,7 +191,7 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
             kinds.append("comment" if line else "blank")
             continue
         end = _end_of_statement(code, depths, number)
-        found = _as_code(code[number:end])
+        found = _as_code(code[number:end], _PROMPT.match(lines[number]) is not None)
         if found is not None:
             code[number:end] = found
             kinds += cast("list[_Kind]", ["code"] * (end - number))
@@ -200,13 +203,19 @@ def _kinds(lines: Sequence[str]) -> tuple[list[_Kind], list[str]]:
 
 def _bare(lines: Sequence[str]) -> list[str]:
     """Return the lines without prompts, without the mark of quoted mail, and without the numbers of a listing."""
-    found = list(lines)
-    for pattern, least in ((_QUOTED, 2), (_NUMBER, 3)):
+    found = [_plain_margin(line) for line in lines]
+    for pattern, least in (*((_QUOTED, 2),) * MOST_QUOTED, (_NUMBER, 3)):
         for run in _runs(found, pattern):
             if len(run) >= least:
                 for number in run:
                     found[number] = pattern.sub("", found[number], count=1)
     return [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in found]
+
+
+def _plain_margin(line: str) -> str:
+    """The line with spaces for the no-break spaces before its first word."""
+    margin = _MARGIN.match(line)
+    return line if margin is None else margin[0].replace("\u00a0", " ") + line[margin.end() :]
 
 
 def _runs(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[list[int]]:
@@ -255,8 +264,9 @@ def _end_of_statement(code: Sequence[str], depths: Sequence[int], number: int) -
     return number + 1
 
 
-def _as_code(lines: Sequence[str]) -> list[str] | None:
-    """Return the lines, with their quotes mended if needed, if they are a statement of a program; else None."""
+def _as_code(lines: Sequence[str], prompted: bool = False) -> list[str] | None:
+    """Return the lines, with their quotes mended if needed, if they are a statement of a program; else None. After a prompt any Python
+    is."""
     for candidate in _mended(lines):
         text = "\n".join(candidate).strip()
         if _CLAUSE.match(text):
@@ -269,7 +279,7 @@ def _as_code(lines: Sequence[str]) -> list[str] | None:
         elif bare.endswith(":"):
             text = bare + " pass"
         tree = find_tree(text)
-        if tree is not None and tree.body and all(_is_statement(node) for node in tree.body):
+        if tree is not None and tree.body and (prompted or all(map(_is_statement, tree.body))):
             return candidate
     return None
 

@@ -19,22 +19,10 @@ from ..cancellation import checkpoint
 from ..ir import Place, TilewrightError
 from ..script import Note, ParseError
 from ..script.errors import UnknownValueError
-from ..script.language import is_script
 from ..script.reading.indent import shifted
 from ..script.reading.source import Source
 from ..script.subset.beside import find_module
-from ..script.subset.bindings import (
-    EVERY_NAME,
-    bound_names,
-    changed_names,
-    changed_roots,
-    free_names,
-    global_names,
-    is_certain,
-    is_quiet,
-    makes_items,
-    root_name,
-)
+from ..script.subset.bindings import root_name
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
 from .functions.dependencies import own_parts
@@ -44,6 +32,7 @@ from .functions.proposals import proposed
 from .pasted import Snippet, read_as_far_as_possible
 from .posts import PostPart, is_sentence, split_post
 from .schedule_counts import MANY, schedules_in
+from .value_flow import Unit, ValueFlow
 
 MAX_CHARACTERS = 400_000
 """Maximum length of a text that is split into programs."""
@@ -56,9 +45,11 @@ MAX_LEFT_OUT = 16
 """Maximum number of schedule lines that are left out of a program."""
 
 _LIKE_CODE = re.compile(r"[ \t]*[A-Za-z_]\w*(?:[.\[(][^ ]|(?:, *\w+)* *=[^=])")
+_HEADING = re.compile(r"\s*$|[^\W\d_][^\W_]*(?: [^\W_]+){0,8}\s*$|[=~#-]{3,}\s*$")
 _SCRIPT_MAKER = "Schedule"
 _TE_MAKER = "create_schedule"
 _BUILDERS = ("build", "lower")
+_MAIN_GUARD = ["'__main__'", "__name__"]
 
 
 class PostProgram(msgspec.Struct, frozen=True):
@@ -96,41 +87,6 @@ class PostProgram(msgspec.Struct, frozen=True):
         """Yield the program with each of its schedules."""
         for number in range(1, count + 1):
             yield self if count == 1 else replace_fields(self, schedule=(number, count))
-
-
-class _Unit(msgspec.Struct, frozen=True, eq=False):
-    """A top-level statement with its first and last line in the post, the names that it defines, and those that it uses."""
-
-    node: ast.stmt
-    first: int
-    last: int
-    defines: frozenset[str]
-    uses: frozenset[str]
-
-    @property
-    def is_script(self) -> bool:
-        """Whether the statement is a TVMScript program."""
-        return is_script(self.node)
-
-    @property
-    def makes_script(self) -> bool:
-        """Whether the statement is a function or class that makes TVMScript programs."""
-        return isinstance(self.node, ast.FunctionDef | ast.ClassDef) and any(map(is_script, ast.walk(self.node)))
-
-    @property
-    def computes(self) -> bool:
-        """Whether the statement computes a program, and is no function or class."""
-        return not isinstance(self.node, ast.FunctionDef | ast.ClassDef) and self.calls(
-            "compute", "create_prim_func", "extern"
-        )
-
-    def calls(self, *methods: str) -> bool:
-        """Whether the statement calls a function or method of one of these names."""
-        return any(
-            isinstance(node, ast.Call)
-            and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in methods
-            for node in ast.walk(self.node)
-        )
 
 
 class Sliced(msgspec.Struct, frozen=True):
@@ -283,18 +239,23 @@ def has_prose(parts: Sequence[PostPart]) -> bool:
     return any(part.kind == "output" or (part.kind == "prose" and any(map(is_sentence, part.lines))) for part in parts)
 
 
+def line_in_the_way(parts: Sequence[PostPart]) -> tuple[int, str] | None:
+    """The first line that is neither code, once prompts, numbers of lines and typographic characters are mended, nor a heading of plain
+    words, with its number: it may be code with an error, which is not passed over."""
+    lines = ((n, line) for part in parts if part.kind == "prose" for n, line in enumerate(part.lines, part.first))
+    return next(((number, line.strip()) for number, line in lines if not _HEADING.match(line)), None)
+
+
 class _Slicer:
     def __init__(self, filename: str, home: Path | None) -> None:
         self.filename = filename
         self.home = home
-        self.units: list[_Unit] = []
+        self.flow = ValueFlow()
+        self.units = self.flow.units
         self.lines: dict[int, str] = {}  # lines of code by number, with their indentation restored
         self.code: dict[int, str] = {}  # the same lines as they are in the text
         self.notes: list[Note] = []
-        self.at: dict[str, list[int]] = {}  # the units that may define a name
-        self.changing: dict[str, list[int]] = {}  # the units that may change the list or dict of a name
-        self.hidden: Set[str] = frozenset()  # names that functions may define
-        self.busy: list[int] = []  # the units that may call these functions
+        self.indents: dict[int, int] = {}  # the columns that are cut off from a line
         self.stored: set[str] = set()  # names that any statement assigns, at the top or in a function
 
     def add(self, part: PostPart) -> None:
@@ -305,18 +266,13 @@ class _Slicer:
             self.lines[part.first + number] = self.code[part.first + number] = shifted(line, shift)
         for node in _statements(source.tree.body):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            unit = _Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1, *_names(node))
-            for number in range(unit.first, unit.last + 1 if node.col_offset else 0):
-                self.lines[number] = self.lines[number][node.col_offset :]
-            for name in unit.defines:
-                self.at.setdefault(name, []).append(len(self.units))
-            for name in changed_names(node):
-                self.changing.setdefault(name, []).append(len(self.units))
-            hidden = global_names(ast.walk(node))
-            if not is_quiet(node) or hidden:
-                self.busy.append(len(self.units))
-            self.hidden |= hidden
-            self.units.append(unit)
+            unit = Unit(node, first + part.first - 1, (node.end_lineno or first) + part.first - 1)
+            indent = self.indents.get(unit.first, node.col_offset)
+            for number in range(unit.first, unit.last + 1):
+                if number not in self.indents:
+                    self.indents[number] = indent
+                    self.lines[number] = self.lines[number][indent:]
+            self.flow.add(unit)
             if not unit.is_script:
                 self.stored |= {
                     n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -369,7 +325,7 @@ class _Slicer:
             return False
         if not isinstance(unit.node, ast.Expr) and _creates(unit):
             return True
-        functions = [self._definition(name, number) for name in unit.uses - self._passed(unit)]
+        functions = [self.flow.definition(name, number) for name in unit.uses - self._passed(unit)]
         found = [f for f in functions if f is not None]
         if not isinstance(unit.node, ast.For) and any(_schedules(self.units[f]) for f in found):
             return not self._measures(number)
@@ -383,27 +339,27 @@ class _Slicer:
         seen.add(number)
         parts = own_parts(unit.node, lambda part: isinstance(part, ast.Lambda))
         called = {part.func.id for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
-        others = {n for name in called for n in self.at.get(name, ())}
+        others = {n for name in called for n in self.flow.at.get(name, ())}
         makes = _schedules(unit) and not schedules_given(unit.node)
         return makes or any(self._schedules(other, seen) for other in others)
 
     def _goes_on(self, number: int) -> bool:
         """Whether a statement gives a schedule to functions of the text that make none."""
-        functions = [self._definition(name, number) for name in self.units[number].uses]
+        functions = [self.flow.definition(name, number) for name in self.units[number].uses]
         called = [self.units[n] for n in functions if n is not None]
         makers = (unit for unit in called if isinstance(unit.node, ast.FunctionDef))
         return not any(map(_creates, (self.units[number], *makers)))
 
-    def _passed(self, unit: _Unit) -> frozenset[str]:
+    def _passed(self, unit: Unit) -> frozenset[str]:
         """The functions of the text that a statement only passes to functions of other code, such as a measurement."""
         calls = [part for part in ast.walk(unit.node) if isinstance(part, ast.Call)]
         roots = {root.id for call in calls if (root := root_name(call.func)) is not None}
-        if any(name in self.at and not self._is_import(name) for name in roots):
+        if any(name in self.flow.at and not self._is_import(name) for name in roots):
             return frozenset()
         return unit.uses - roots
 
     def _is_import(self, name: str) -> bool:
-        return all(isinstance(self.units[n].node, ast.Import | ast.ImportFrom) for n in self.at.get(name, ()))
+        return all(isinstance(self.units[n].node, ast.Import | ast.ImportFrom) for n in self.flow.at.get(name, ()))
 
     def _calls_of(self, maker: int) -> set[int]:
         """The statement that makes a schedule and those with its calls; functions of the text that build and measure it are left out."""
@@ -433,7 +389,7 @@ class _Slicer:
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
         ):
             return False
-        function = self._definition(node.value.func.id, number)
+        function = self.flow.definition(node.value.func.id, number)
         return function is not None and self.units[function].calls(*_BUILDERS)
 
     def _with_program(self, number: int, kept: set[int]) -> bool:
@@ -467,16 +423,16 @@ class _Slicer:
         return any(find_module(self.home, module, level) is not None for module, level in modules)
 
     def _backward(self, kept: set[int], others: Set[int] = frozenset()) -> set[int]:
-        """The statements and all definitions that they use; `others` are statements of other schedules."""
-        found, pending = set(kept), list(kept)
+        """The statements and all that decide the values that they use; `others` are statements of other schedules."""
+        found, pending, end = set(kept), list(kept), max(kept, default=0)
         elsewhere = self._dependents(others - kept) - kept if others else others
         while pending:
-            number = pending.pop()
-            for name in self.units[number].uses:
-                definitions = self._definitions(name, number, others - kept) - found
-                definitions -= {n for n in definitions if n in elsewhere and name not in self.units[n].defines}
-                found |= definitions
-                pending += definitions
+            deciding = self.flow.deciding(pending.pop(), end, others - kept)
+            new = {n for n, names in deciding.items() if n not in elsewhere or names & self.units[n].defines}
+            new |= {n for kept_one in new for n in self.flow.beside(kept_one)} - others
+            new -= found
+            found |= new
+            pending += new
         return found
 
     def _dependents(self, others: Set[int]) -> Set[int]:
@@ -489,34 +445,6 @@ class _Slicer:
                 found.add(number)
             last |= dict.fromkeys(unit.defines, number)
         return found
-
-    def _definition(self, name: str, number: int) -> int | None:
-        """The last statement before `number` that may define the name."""
-        return max(self._definitions(name, number), default=None)
-
-    def _definitions(self, name: str, number: int, others: Set[int] = frozenset()) -> set[int]:
-        """The statements before `number` that may decide the value of a name and are not among `others`: the last one that defines it for
-        certain, and those after it that may define or change it."""
-        found: set[int] = set()
-        is_hidden = not self.hidden.isdisjoint((name, EVERY_NAME))
-        possible = (*self.at.get(name, ()), *self.at.get(EVERY_NAME, ()), *(self.busy if is_hidden else ()))
-        for n in sorted(possible, reverse=True):
-            if n >= number or n in others or (self.units[n].is_script and name not in self.units[n].defines):
-                continue
-            found.add(n)
-            if name in self.units[n].defines and is_certain(self.units[n].node):
-                if makes_items(self.units[n].node):
-                    found |= {c for c in self._changes(name, n, number) if c not in others}
-                break
-        return found
-
-    def _changes(self, name: str, first: int, last: int) -> Iterator[int]:
-        """The statements between two others that may change a list or dict, also under names that are made of it."""
-        names = {name}
-        for unit in self.units[first + 1 : last]:
-            if not unit.uses.isdisjoint(names):
-                names |= unit.defines
-        return (n for known in names for n in self.changing.get(known, ()) if first < n < last)
 
     def _program(self, kept: set[int], called: set[int]) -> PostProgram:
         numbers = {line for n in kept for line in range(self.units[n].first, self.units[n].last + 1)}
@@ -564,13 +492,15 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a text; those below `if __name__ == "__main__":` count too."""
     for node in body:
         match node:
-            case ast.If(test=ast.Compare(left=ast.Name("__name__")), orelse=[]):
+            case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]), orelse=[]) if (
+                sorted(map(ast.unparse, (left, right))) == _MAIN_GUARD
+            ):
                 yield from node.body
             case _:
                 yield node
 
 
-def _creates(unit: _Unit) -> bool:
+def _creates(unit: Unit) -> bool:
     """Whether a statement calls a function that creates a schedule."""
     return unit.calls(_TE_MAKER, _SCRIPT_MAKER) or any(
         isinstance(node, ast.Attribute) and node.attr.startswith("schedule_") and "topi." in ast.unparse(node)
@@ -578,7 +508,7 @@ def _creates(unit: _Unit) -> bool:
     )
 
 
-def _schedules(unit: _Unit) -> bool:
+def _schedules(unit: Unit) -> bool:
     """Whether a function creates a schedule, or applies calls to one that it takes: the text of a trace."""
     if not isinstance(unit.node, ast.FunctionDef) or unit.is_script or unit.makes_script:
         return False
@@ -586,17 +516,9 @@ def _schedules(unit: _Unit) -> bool:
     return _creates(unit) or any(ast.unparse(hint).rpartition(".")[2] == _SCRIPT_MAKER for hint in taken)
 
 
-def _is_script_schedule(unit: _Unit) -> bool:
+def _is_script_schedule(unit: Unit) -> bool:
     """Whether a statement schedules a TVMScript program, also as a function that takes the schedule."""
     return unit.calls(_SCRIPT_MAKER) or (isinstance(unit.node, ast.FunctionDef) and not unit.calls(_TE_MAKER))
-
-
-def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a top-level statement defines, and those that it uses."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return frozenset((node.name,)), frozenset(free_names(node))
-    updated = {root.id for root in changed_roots(node)}
-    return bound_names(node), frozenset(free_names(node) | updated)
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
@@ -615,6 +537,7 @@ __all__ = [
     "PostProgram",
     "Sliced",
     "has_prose",
+    "line_in_the_way",
     "programs_in",
     "programs_of",
     "read_nested_program",

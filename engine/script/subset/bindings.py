@@ -85,31 +85,11 @@ def changed_roots(node: ast.AST) -> Iterator[ast.Name]:
             yield part.target
 
 
-def changed_names(node: ast.stmt) -> frozenset[str]:
-    """Return the names of lists and dicts that a statement may change: it sets their items, or a call gets them."""
-    found = {root.id for root in changed_roots(node)}
-    for call in calls_in(node):
-        if not (isinstance(call.func, ast.Name) and call.func.id == "print"):
-            roots = map(root_name, (call.func, *call.args, *(keyword.value for keyword in call.keywords)))
-            found |= {root.id for root in roots if root is not None}
-    return frozenset(found)
-
-
 def root_name(node: ast.expr) -> ast.Name | None:
     """Return the name in front of an expression: `s` of `s[C].split`."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node if isinstance(node, ast.Name) else None
-
-
-def makes_items(node: ast.stmt) -> bool:
-    """Whether a statement assigns a list or dict, or defines a class, which later statements may change."""
-    if isinstance(node, ast.ClassDef):
-        return True
-    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    return isinstance(value, ast.List | ast.Dict | ast.ListComp | ast.BinOp | ast.Name | ast.Subscript) or (
-        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "dict")
-    )
 
 
 def free_names(node: ast.AST) -> set[str]:
@@ -121,16 +101,30 @@ def free_names(node: ast.AST) -> set[str]:
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound:
             found.add(part.id)
         if isinstance(part, ast.Lambda | ast.FunctionDef):
-            bound = bound | {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
-            if isinstance(part, ast.FunctionDef):
-                inside = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-                inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
-                pending += [(child, bound | inside) for child in part.body]
-                outer = [part.args, *part.decorator_list, *([] if part.returns is None else [part.returns])]
-                pending += [(child, bound) for child in outer]  # read in the scope around the function
-                continue
-        pending += [(child, bound) for child in ast.iter_child_nodes(part)]
+            taken = bound | {a.arg for a in ast.walk(part.args) if isinstance(a, ast.arg)}
+            inside = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            inside |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
+            pending += [(outside, bound) for outside in around_body(part)]
+            pending += [(hint, taken) for hint in _annotations(part)]
+            body = part.body if isinstance(part, ast.FunctionDef) else [part.body]
+            pending += [(inner, taken | inside) for inner in body]
+        else:
+            pending += [(child, bound) for child in ast.iter_child_nodes(part)]
     return found
+
+
+def around_body(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.expr]:
+    """Yield the parts of a function that are evaluated where it is defined: decorators and defaults."""
+    yield from node.args.defaults
+    yield from (default for default in node.args.kw_defaults if default is not None)
+    yield from node.decorator_list if isinstance(node, ast.FunctionDef) else ()
+
+
+def _annotations(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.expr]:
+    """Yield the types of a function, which in programs may use its parameters."""
+    yield from (a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation is not None)
+    if isinstance(node, ast.FunctionDef) and node.returns is not None:
+        yield node.returns
 
 
 def leaves(node: ast.stmt) -> bool:
@@ -185,16 +179,15 @@ def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 __all__ = [
     "EVERY_NAME",
+    "around_body",
     "bound_names",
     "calls_in",
-    "changed_names",
     "changed_roots",
     "free_names",
     "global_names",
     "is_certain",
     "is_quiet",
     "leaves",
-    "makes_items",
     "root_name",
     "suppresses",
 ]

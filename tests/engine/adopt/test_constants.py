@@ -41,6 +41,8 @@ KNOWN = {
     "a dict": ('sizes = {"m": 4, 1: 5}\nM = sizes["m"] + sizes[1]', 9),
     "a class of constants": ("class Sizes:\n    M = 4\nM = Sizes.M", 4),
     "two empty lists": ("a = []\nb = []\na.append(1)\nM = len(b) + 4", 4),
+    "the main guard, the other way round": ('M = 8\nif "__main__" == __name__: M = 4', 4),
+    "the guard of an import": ('M = 4\nif __name__ != "__main__": M = 8', 4),
     "the main guard": ('M = 8\nif __name__ == "__main__": M = 4', 4),
     "a name that a lambda binds": ("M = 8\nf = lambda M: 3", 8),
     "a program's names that others may change": (
@@ -58,6 +60,45 @@ KNOWN = {
     "a list in another": ("a = [8]\nb = (a,)\nb[0].append(4)\nM = a[-1]", 4),
     "an item": ('a = {"m": 8}\na["m"] = 4\nM = a["m"]', 4),
     "an attribute": ("class Sizes: M = 8\nSizes.M = 4\nM = Sizes.M", 4),
+    "a list that is changed under another name": ("a = [8]\nb = a\na.append(4)\nM = b[-1]", 4),
+    "an update in place of another name": ("a = b = [8]\nb += [4]\nM = a[-1]", 4),
+    "a list in a tuple": ("a = [8]\nb = (a, 3)\na.append(4)\nM = b[0][-1]", 4),
+    "a list that a function without arguments changes": (
+        "a = [8]\ndef grow(): a.append(4)\nf = grow\nf()\nM = a[-1]",
+        4,
+    ),
+    "an object that is set": ("class Sizes: M = 8\nsizes = Sizes()\nsizes.M = 4\nM = sizes.M", 4),
+    "an object that a method changes": (
+        "class Sizes:\n    M = 8\n    def shrink(self): self.M = 4\nsizes = Sizes()\nsizes.shrink()\nM = sizes.M",
+        4,
+    ),
+    "an object of a class that is set": ("class Sizes: M = 8\nsizes = Sizes()\nSizes.M = 4\nM = sizes.M", 4),
+    "a list of an object": (
+        "class Sizes:\n    def __init__(self, items): self.items = items\n"
+        "a = [8]\nsizes = Sizes(a)\nsizes.items.append(4)\nM = a[-1]",
+        4,
+    ),
+    "a closure with a state": (
+        "def make():\n    n = 0\n    def up():\n        nonlocal n\n        n += 2\n        return n\n    return up\n"
+        "up = make()\nup()\nM = up()",
+        4,
+    ),
+    "a default that a function changes": ("def f(a=[]):\n    a.append(2)\n    return sum(a)\nf()\nM = f()", 4),
+    "a default of the same name": ("M = 4\ndef f(M=M): return M\nM = 8\nM = f()", 4),
+    "a name that is set after the function": ("N = 8\ndef f(): return N\nN = 4\nM = f()", 4),
+    "a name that is set after a function of a function": (
+        "N = 8\ndef f(): return N\ndef g(): return f()\nN = 4\nM = g()",
+        4,
+    ),
+    "a name that is set after the lambda": ("N = 8\nf = lambda: N\nN = 4\nM = f()", 4),
+    "a name that is set after the class": (
+        "N = 8\nclass Sizes:\n    def get(self): return N\nsizes = Sizes()\nN = 4\nM = sizes.get()",
+        4,
+    ),
+    "a name that is set after the generator": ("N = 8\nitems = (N for n in range(2))\nN = 4\nM = list(items)[0]", 4),
+    "statements on one line": ("M = 2; N = M * 2; M = N", 4),
+    "statements after the main guard": ("if __name__ == '__main__': M = 3; M += 1", 4),
+    "statements on the lines of others": ("a = [1,\n  2]; b = [\n  3, 4]; M = b[1]", 4),
     "a list that its loop changes": ("a = [1, 2]\nfor n in a:\n    if n < 5: a.append(n + 3)\nM = a[-1]", 7),
 }
 UNKNOWN = {

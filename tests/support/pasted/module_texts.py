@@ -121,6 +121,17 @@ SIMPLE = st.one_of(
             "M = getattr(outside, 'number')",
             "for K in outside.items: pass",
             "M, N = outside.pair",
+            "other = (items, 2); other[0].append(M)",
+            "N = K; M = N",
+            "M = later()",
+            "last = lambda: M + len(items); N = last()",
+            "M = K; N += M; K = 2",
+            "again = count; again(); M = len(seen)",
+            "thing.n = N",
+            "same_thing = thing; same_thing.n += 1",
+            "lazy = (x + M for x in items if isinstance(x, int))",
+            "N = sum(lazy)",
+            "M = count()",
         ]
     ),
 )
@@ -247,6 +258,13 @@ def cached(n):
     global K
     K = n
     return n + 1
+def later():
+    return N + len(items)
+def count(seen=[]):
+    seen.append(1)
+    return len(seen) + len(items)
+lazy = (x for x in items)
+seen = [3]
 def early(n):
     if n > 2:
         return n
