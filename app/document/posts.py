@@ -33,7 +33,7 @@ from ...engine.adopt import (
 from ...engine.adopt.slices import MAX_CHARACTERS, asks
 from ...engine.ir import Place, Refusal, TilewrightError
 from ...engine.script import Note, ParseError
-from ...engine.script.language import is_script, makes_schedule
+from ...engine.script.language import is_script, makes_schedule, tree_of
 from ...engine.script.syntax import find_tree, python_tree
 from ...engine.te import has_graph, is_te
 from .cells import Cell
@@ -182,8 +182,10 @@ def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
         raise DocumentError(Refusal("not-a-program", "the code of this text makes no tensor program",
                                     expected="@T.prim_func, te.compute, or a schedule with its program"))  # fmt: skip
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
-    wrong = None if is_in_parts or sliced.is_python else line_in_the_way(sliced.parts)
-    if not sliced.programs or (wrong is not None and not _is_mended(text, sliced)):
+    is_read = is_in_parts or sliced.is_python
+    wrong = None if is_read else line_in_the_way(sliced.parts)
+    is_other = not is_read and tree_of(text) is not None  # a text that lost its indentation
+    if not sliced.programs or is_other or (wrong is not None and not _is_mended(text, sliced)):
         return None
     if wrong is not None:
         number, line = wrong
