@@ -79,6 +79,8 @@ class TargetWord(msgspec.Struct, frozen=True):
 
 TARGETS = (
     TargetWord(re.compile(r"\bis_npu ?= ?True\b"), "ascend-910b"),
+    TargetWord(re.compile(r"\bT\.(?:ws\b|set_max_nreg|(?:tma|wgmma|mbarrier|barrier|tcgen05)_\w+|wait_wgmma|alloc_(?:cluster_)?barrier|alloc_tmem)"),
+               "sm90"),
     TargetWord(re.compile(r"\btilelang\b"), "sm80"),
     TargetWord(re.compile(r"\bvta\.(?:get_env|environment|build|lower)\b|\benv\.(?:BATCH|BLOCK_IN|BLOCK_OUT|dma_copy)\b"), "vta"),
     TargetWord(re.compile(r"\bvtcm\b|_vtcm\b|\bvtcm_|[\"']hexagon\b", re.IGNORECASE), "dual-bank-npu"),

@@ -69,7 +69,7 @@ def converted(
     if not target or target == machine or used != target:
         return made
     note = Note(
-        f"the text has the target {sign!r}: the machine is {target} unless another is chosen",
+        f"the text has {sign!r}: the machine is {target} unless another is chosen",
         Place(1, 1, 1, 1, document.path or ""),
     )
     return replace_fields(made, notes=(*made.notes, note))
@@ -166,7 +166,8 @@ def _kept(text: str, post: PostRead) -> str | None:
     wanted, tree = post.program.nested, find_tree(text)
     if wanted is None or tree is None or not uses_tile_language(ast.walk(tree)):
         return None
-    kept = kept_text(text, tree, wanted, {name: value for name, value in post.given.items() if name in post.used})
+    given = {name: value for name, value in post.given.items() if name in post.used}
+    kept = kept_text(text, tree, wanted, {**post.found.values, **given})
     try:
         return kept if kept is not None and structural_equal(parse(kept).program, post.found.program) else None
     except TilewrightError:

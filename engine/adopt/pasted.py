@@ -28,7 +28,8 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
 
     `names` are the text's variables for loops and blocks, `sources` the places of the lines that created the steps of the trace. `stopped`
     is the error of the first schedule line that is not applied; `rest` are the places of that line and of the lines after it.
-    `schedules` is the number of schedules that the text makes, of which this is the chosen one.
+    `schedules` is the number of schedules that the text makes, of which this is the chosen one. `values` are those of the parameters with
+    which the text itself makes the program.
     """
 
     program: IRModule | PrimFunc
@@ -39,6 +40,7 @@ class Snippet(msgspec.Struct, frozen=True, eq=False):
     stopped: TilewrightError | None = None
     rest: tuple[Place, ...] = ()
     schedules: int = 0
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
 def is_post(text: str) -> bool:

@@ -52,6 +52,7 @@ class _Seeker(ScheduleDialect):
             str, int
         ] = {}  # sizes that code uses as tensors, with their number of axes, 0 if it is not known
         self.result: Parsed | TilewrightError | None = None
+        self.of_result: dict[str, Any] = {}  # the values of the parameters with which the functions made it
         self.scopes: dict[ast.AST, Scope] = {}  # those of the definitions around the program
 
     def definition(self, run: Evaluator, node: ast.FunctionDef | ast.ClassDef) -> Value:
@@ -66,7 +67,13 @@ class _Seeker(ScheduleDialect):
         except TilewrightError as error:
             self.result = self.result or error
             raise
-        self.result = self.parsed.get(node.name)
+        made = self.parsed.get(node.name)
+        if made is not None and not isinstance(self.result, Parsed):
+            scope = run.scope
+            known = {need.name: scope[need.name] for need in self.wanted.needs if need.name in scope}
+            self.of_result = {name: value for name, value in known.items() if _is_literal(value)}
+        if not isinstance(self.result, Parsed):
+            self.result = made
         return found
 
     def entered(self, scope: Scope) -> None:
@@ -142,7 +149,7 @@ def read_nested(
     for node in source.tree.body:
         _leniently(run, node)
         if isinstance(dialect.result, Parsed) and not is_given:
-            return _of_parsed(dialect.result), frozenset()
+            return replace(_of_parsed(dialect.result), values=dialect.of_result), frozenset()
     dialect.result = None
     caller = _Caller(run, dialect, given)
     try:
@@ -155,6 +162,13 @@ def read_nested(
             wanted.name, source.place(wanted.node), [named_need(error.name, source.trees)], error.refusal.message
         ) from error
     return found, frozenset(given) & {*caller.values, *reader.used}
+
+
+def _is_literal(value: Value) -> bool:
+    """Whether Python can write a value as a constant."""
+    if isinstance(value, tuple | list):
+        return all(map(_is_literal, value))
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _of_parsed(parsed: Parsed, *notes: Note) -> Snippet:

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ...script.subset.bindings import bound_names, free_names
+from ...script.subset.bindings import EVERY_NAME, bound_names, free_names
 from .needs import defaults_of, parameters_of
 from .nested import NestedProgram
 
 
 def kept_text(text: str, tree: ast.Module, wanted: NestedProgram, given: Mapping[str, Any]) -> str | None:
-    """Return the statements of a text that a kernel depends on, with their comments, and the call that makes the kernel; None if it is not
-    made by a single function of the text."""
+    """Return the statements of a text that a kernel depends on, with their comments, and the call that makes the kernel; None if no
+    function of the text makes it."""
     made = wanted.called[0] if wanted.called else wanted.node
     outer = next((node for node in tree.body if node.lineno == made.lineno), None)
-    if not isinstance(outer, ast.FunctionDef) or len(wanted.called) > 1:
+    if not isinstance(outer, ast.FunctionDef):
         return None
     kept: set[ast.stmt] = {outer}
     names = set(_used(outer))
@@ -24,7 +24,7 @@ def kept_text(text: str, tree: ast.Module, wanted: NestedProgram, given: Mapping
     while size != len(names):
         size = len(names)
         for node in tree.body:
-            if node not in kept and bound_names(node) & names:
+            if node not in kept and bound_names(node) & (names | {EVERY_NAME}):
                 kept.add(node)
                 names |= _used(node)
     lines = text.split("\n")
@@ -53,8 +53,8 @@ def _call(outer: ast.FunctionDef, wanted: NestedProgram, given: Mapping[str, Any
     needs = {need.name: need for need in wanted.needs}
     names = [a.arg for a in parameters_of(outer)]
     usual = {name: ast.unparse(value) for name, value in defaults_of(outer).items()}
-    defaults = {name for name, need in needs.items() if name not in given and usual.get(name) == need.value}
     shown = {name: _value(need.kind, given[name]) if name in given else need.value for name, need in needs.items()}
+    defaults = {name for name, value in shown.items() if usual.get(name) == value}
     values = ", ".join(
         f"{n}={shown[n]}" for n in needs if shown[n] and n not in defaults and (n in names or wanted.is_eager)
     )
@@ -68,7 +68,7 @@ def _value(kind: str, value: Any) -> str:
         return str(bool(value))
     if kind == "function":
         return str(value)
-    if kind == "list":
+    if kind == "list" and isinstance(value, int | str):
         return "[" + ", ".join(part for part in str(value).split("x") if part) + "]"
     return repr(value)
 

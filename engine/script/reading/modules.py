@@ -69,9 +69,10 @@ def parse(text: str, filename: str = "") -> Parsed:
             dialect = _ModuleDialect(reader)
             run = dialect.run = evaluator(source, dialect)
             run.run(source.tree.body)
-            if len(dialect.found) != 1:
+            all_found = dialect.found if len(dialect.found) == 1 else dialect.with_names()
+            if len(all_found) != 1:
                 reader.fail_count([program.program for program in dialect.found])
-            (found,) = dialect.found
+            (found,) = all_found
             return replace(found, notes=(*found.notes, *passed_notes(source, run.passed)))
         except RecursionError:
             raise source.too_deep(source.place(source.tree)) from None
@@ -98,7 +99,12 @@ class _ModuleDialect(ScriptDialect):
         parsed = self.programs.read(node, run)
         if parsed is not None:
             self.found.append(parsed)
-        return Made()
+        return Made(parsed if run.functions else None)
+
+    def with_names(self) -> list[Parsed]:
+        """The programs without those of functions that the text gives no name: a function may define several and return one."""
+        named = [value.parsed for _, value in self.run.scope.items() if isinstance(value, Made)]
+        return [parsed for parsed in self.found if parsed in named] if any(named) else self.found
 
     def apply(self, run: Evaluator, callee: Value, node: ast.Call) -> Value:
         return run.passed_call(node) if isinstance(callee, Made | EagerKernel) else super().apply(run, callee, node)
@@ -132,9 +138,12 @@ class _ModuleDialect(ScriptDialect):
 
 
 class Made(Foreign):
-    """What is made of a program, which code that is not read may use."""
+    """What is made of a program, which code that is not read may use. `parsed` is one that a function of the text defines."""
 
-    __slots__ = ()
+    __slots__ = ("parsed",)
+
+    def __init__(self, parsed: Parsed | None = None) -> None:
+        self.parsed = parsed
 
 
 class ModuleReader:

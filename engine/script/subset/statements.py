@@ -23,9 +23,9 @@ from .targets import assign
 from .values import Array, Class, Function, Module
 
 _KNOWN_ROOTS = ("tvm", "te", "tir", "tirx", "s_tir", "relax", "topi", "T", "I", "R", "pytest", "autotvm", "auto_scheduler", "tilewright",
-                "typing", "abc", "tilelang", "bitblas", "mlc_llm")  # fmt: skip
-"""Modules whose decorators register a function or mark it, and leave what it computes."""
-_MARKS = ("pytest.", "typing.", "abc.", "tvm.testing.", "tilelang.")
+                "typing", "abc", "tilelang", "autotune", "bitblas", "mlc_llm")  # fmt: skip
+"""Modules whose decorators register a function or mark it, and leave what it computes, and one such decorator that is imported by `*`."""
+_MARKS = ("pytest.", "typing.", "abc.", "tvm.testing.", "tilelang.", "autotune")
 """Modules whose decorators only mark a function: none of them keeps it for other code, nor does `te.tag_scope`."""
 _VENDORED = re.compile(r"^.*\.(?=tvm(?:\.|$))")
 """The package around a copy of TVM, as in `from bitblas import tvm`."""

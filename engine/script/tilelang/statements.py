@@ -169,8 +169,17 @@ class TileReader(CoreReader):
         return made
 
     def _options(self, node: ast.With) -> Annotations:
-        """Return what options of the text say of a kernel for a GPU."""
-        lines = self.source.owner(node).lines
+        """Return what options of the text say of a kernel for a GPU: those of its function, and those outside of functions."""
+        source = self.source.owner(node)
+        of_others = {
+            number
+            for part in source.tree.body
+            if isinstance(part, ast.FunctionDef) and not part.lineno <= node.lineno <= (part.end_lineno or 0)
+            for number in range(
+                min([part.lineno, *(d.lineno for d in part.decorator_list)]), (part.end_lineno or 0) + 1
+            )
+        }
+        lines = (line for number, line in enumerate(source.lines, 1) if number not in of_others)
         return ((NO_PRODUCERS, IntImm(1)),) if any(map(_NO_PRODUCERS.search, lines)) else ()
 
     def printed_thread(self, target: ast.expr, call: ast.Call) -> None:

@@ -6,6 +6,7 @@ import pytest
 from support.tile_kernels import KERNELS, kernel
 
 from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.document.machine import target_of
 from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.ir import structural_equal
 
@@ -60,3 +61,67 @@ def test_stages_overlap_copies_with_products(machine: str) -> None:
         cycles[stages] = report.cycles
         assert report.engines["tensor"].busy > 0
     assert max(cycles[2], cycles[3]) < 0.9 * cycles[0]
+
+
+ROWS = """\
+import tilelang
+import tilelang.language as T
+from tilelang.autotuner import *
+
+
+def get_configs():
+    return [dict(block=32), dict(block=16)]
+
+
+@autotune(configs=get_configs(), warmup=10)
+@tilelang.jit(out_idx=[1])
+def scaled(n, factor, block=16, wide=False):
+    @T.prim_func
+    def narrow_rows(A: T.Tensor((n, 64), T.float16), B: T.Tensor((n, 64), T.float16)):
+        with T.Kernel(T.ceildiv(n, block), threads=64) as bx:
+            rows = T.alloc_shared((block, 64), T.float16)
+            T.copy(A[bx * block, 0], rows)
+            for i, j in T.Parallel(block, 64):
+                rows[i, j] = rows[i, j] * factor
+            T.copy(rows, B[bx * block, 0])
+
+    @T.prim_func
+    def wide_rows(A: T.Tensor((n, 64), T.float16), B: T.Tensor((n, 64), T.float16)):
+        with T.Kernel(1, threads=64) as bx:
+            T.copy(A, B)
+
+    return wide_rows if wide else narrow_rows
+
+
+@tilelang.jit(pass_configs={tilelang.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED: True})
+def other(n):
+    @T.prim_func
+    def main(A: T.Tensor((n,), T.float16)):
+        with T.Kernel(1, threads=64) as bx:
+            T.clear(A)
+
+    return main
+
+
+for n, factor in [(64, 2), (128, 3)]:
+    kernel = scaled(n, factor, block=8 * 2)
+"""
+"""A text as people write it: an imported decorator, several kernels of a function, calls in a loop, and a kernel with other options."""
+
+
+def test_the_text_is_kept_with_the_values_of_its_first_call() -> None:
+    made = converted(read_document(ROWS), "dual-bank-npu")
+    (cell,) = made.document.of_kind("workload")
+    assert cell.body.rstrip().endswith("narrow_rows = scaled(n=64, factor=2)")
+    func = evaluate(made.document).schedule.func
+    assert func.name == "narrow_rows"
+    assert dict(func.buffer_map)[func.params[0]].shape[0].value == 64  # type: ignore[attr-defined]
+    assert "tl.no_producers" not in str(func.body)
+
+
+@pytest.mark.parametrize(
+    ("line", "machine"),
+    [("T.mbarrier_arrive(ready)", "sm90"), ("with T.ws(0):", "sm90"), ("T.copy(A, B)", "sm80")],
+)
+def test_machine_has_the_operations_of_the_text(line: str, machine: str) -> None:
+    assert target_of(f"import tilelang.language as T\n{line}\n")[1] == machine
