@@ -17,17 +17,19 @@ from .instances import Decision, runs_once
 from .joins import joined_splits
 from .opaque import lowering_refusal, opaque_refusal
 from .reducers import Update, find_identities, find_update, is_associative_update
-from .regions import accessed_regions, hull, hull_over, realized
-from .repeats import is_once, is_update, order_fault, reduction_loops, starts_with_init, stores_once
+from .regions import Guard, accessed_regions, branches, hull, hull_over, loads_of, realized
+from .repeats import is_once, is_update, order_fault, reads_own_results, reduction_loops, starts_with_init, stores_once
 from .separation import is_injective, separated_loops, writes_distinct
 from .signatures import honest_signatures
 
 __all__ = [
     "Decision",
     "DependenceConflict",
+    "Guard",
     "ProgramIndex",
     "Update",
     "accessed_regions",
+    "branches",
     "contains_box",
     "find_carried",
     "find_conflicts",
@@ -45,11 +47,13 @@ __all__ = [
     "iterations_apart",
     "joined_splits",
     "keeps_domains",
+    "loads_of",
     "lowering_refusal",
     "only_guards_domain",
     "opaque_refusal",
     "order_fault",
     "provably_runs",
+    "reads_own_results",
     "realized",
     "reduction_loops",
     "runs_at",

@@ -55,6 +55,8 @@ class Decision(msgspec.Struct, frozen=True):
 
 HOLDS = Decision(True)
 
+UNKNOWN = Decision(None)
+
 TOO_MANY_STEPS = Decision(None, "undecided: the decision needs too many steps")
 
 
@@ -159,6 +161,30 @@ def _contains(
     return Decision(
         False, f"{buffer}[{element}] is not written by {written.instances.block!r}{space.sizes_text(point)}"
     )
+
+
+def reads_written(written: Elements, reads: Sequence[Elements]) -> Decision:
+    """Whether an earlier instance of the same block wrote each element that an instance reads. All parts have the same loops, which run in
+    order, and regions of one element."""
+    return _decided(partial(_reads_written, written, reads))
+
+
+def _reads_written(written: Elements, reads: Sequence[Elements], context: isl.Context, size: int | None) -> Decision:
+    parts = (written, *reads)
+    space = _Space(context, size, [part.instances for part in parts], _bounds(*parts))
+    (region,) = written.regions
+    writers = space.region(written.instances, region).reverse()
+    for part in reads:
+        read = space.region(part.instances, part.regions[0])
+        sources = read.apply_range(writers)
+        late = read.domain().subtract(sources.intersect(_earlier(sources).reverse()).domain())
+        if not late.is_empty():
+            point = late.lexmin().sample_point()
+            where = space.loops_text(part.instances.loops, point, 0)
+            return Decision(
+                False, f"iteration {where} reads an element that no earlier one wrote{space.sizes_text(point)}"
+            )
+    return HOLDS
 
 
 def never_meet(first: Elements, second: Elements, same: int, moving: Sequence[int]) -> Decision:

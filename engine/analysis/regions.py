@@ -34,6 +34,7 @@ from ..ir import (
     Node,
     Not,
     Range,
+    Select,
     Stmt,
     Var,
     build,
@@ -47,6 +48,9 @@ from ..ir import dtype as dt
 
 N = TypeVar("N", bound=Node)
 Regions = tuple[BufferRegion, ...]
+
+Guard = tuple[Expr, bool]
+"""A condition, and whether it holds where the access happens."""
 
 
 def accessed_regions(stmt: Stmt) -> tuple[Regions, Regions]:
@@ -353,3 +357,35 @@ def _in_source(region: BufferRegion, sources: Mapping[Buffer, BufferRegion]) -> 
         for outer, axis in zip(source.region[before:], region.region, strict=True)
     ]
     return BufferRegion(source.buffer, (*source.region[:before], *shifted))
+
+
+def loads_of(value: Expr) -> list[tuple[BufferLoad, tuple[Guard, ...]]]:
+    """The loads of a value, each with the conditions under which it happens."""
+    found: list[tuple[BufferLoad, tuple[Guard, ...]]] = []
+    _collect(value, (), found)
+    return found
+
+
+def _collect(value: Expr, guards: tuple[Guard, ...], found: list[tuple[BufferLoad, tuple[Guard, ...]]]) -> None:
+    if isinstance(value, BufferLoad):
+        found.append((value, guards))
+    choice = branches(value)
+    if choice is None:
+        for child in children(value):
+            if isinstance(child, Expr):
+                _collect(child, guards, found)
+        return
+    condition, then, other = choice
+    _collect(condition, guards, found)
+    _collect(then, (*guards, (condition, True)), found)
+    _collect(other, (*guards, (condition, False)), found)
+
+
+def branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """The condition of a choice and its two values; None for another value."""
+    if isinstance(value, Select):
+        return value.condition, value.true_value, value.false_value
+    if isinstance(value, Call) and value.op == "if_then_else":
+        condition, then, other = value.args
+        return condition, then, other
+    return None

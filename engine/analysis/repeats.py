@@ -14,6 +14,7 @@ from ..ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
+    BufferRegion,
     BufferStore,
     Expr,
     FloorDiv,
@@ -27,13 +28,15 @@ from ..ir import (
     build,
     children,
     free_vars,
+    structural_equal,
     substitute,
     uses_var,
     walk,
 )
 from .cover import has_iterations, only_guards_domain
-from .instances import begins_with_init, runs_once
+from .instances import UNKNOWN, Decision, Elements, Instances, begins_with_init, reads_written, runs_once
 from .joins import joined_splits
+from .regions import Guard, loads_of
 from .separation import is_injective, without_outer
 
 Ranges = Mapping[Var, Range]
@@ -45,6 +48,33 @@ def is_update(block: Block) -> bool:
     views = {m.buffer for m in block.match_buffers if m.source.buffer in written}
     loaded = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
     return block.init is not None or bool(loaded & (written | views)) or any(r.buffer in written for r in block.reads)
+
+
+def reads_own_results(
+    realize: BlockRealize, buffer: Buffer, loops: Sequence[For], outer: Sequence[For] = ()
+) -> Decision:
+    """Whether each element of `buffer` that the block reads, its output, was written by an earlier iteration of `loops`, as in a scan; in
+    one iteration of the loops `outer`."""
+    block = realize.block
+    body = block.body
+    if not isinstance(body, BufferStore) or body.buffer is not buffer or block.init is not None:
+        return UNKNOWN
+    own = [(load, guards) for load, guards in loads_of(body.value) if load.buffer is buffer]
+    if not own or any(loop.kind not in ("serial", "unrolled") for loop in loops):
+        return UNKNOWN
+    if any(not guards and all(map(structural_equal, load.indices, body.indices)) for load, guards in own):
+        return Decision(False, f"{block.name!r} updates elements of {buffer.name!r}")
+    bound = dict(zip((iv.var for iv in block.iter_vars), realize.iter_values, strict=True))
+    ranges, around = ({f.loop_var: Range(f.min, f.extent) for f in some} for some in (loops, outer))
+    every = Instances.of(realize, ranges, around)
+
+    def at(indices: Sequence[Expr], guards: Sequence[Guard] = ()) -> Elements:
+        holds = (substitute(g if wanted else build.logical_not(g), bound) for g, wanted in guards)
+        conditions = (*every.conditions, *(c for g in holds for c in build.conjuncts(g)))
+        region = tuple(Range(substitute(i, bound), build.const(1, i.dtype)) for i in indices)
+        return Elements(replace_fields(every, conditions=conditions), (BufferRegion(buffer, region),))
+
+    return reads_written(at(body.indices), [at(load.indices, guards) for load, guards in own])
 
 
 def stores_once(block: Block) -> bool:

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
+from ...analysis import Guard, branches
 from ...hwsim import operation_name
 from ...ir import Block, BufferLoad, Cast, Expr, Var, children, walk
-from .touched import Guard, branches, iterations
+from .touched import iterations
 
 
 class LastingOperation(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from math import prod
 
 import msgspec
 
-from ...analysis import ProgramIndex
+from ...analysis import Guard, ProgramIndex, loads_of
 from ...hwsim import (
     DmaEngine,
     Engine,
@@ -53,7 +53,7 @@ from ...lower import with_sizes
 from ...schedule import Schedule
 from .operations import LastingOperation, lasting_operations
 from .product import ProductIterators, product_of
-from .touched import Box, Guard, box_of, inside, loads_of, touched, touched_by
+from .touched import Box, box_of, inside, touched, touched_by
 
 WEIGHTS = (0, 1, 4, 16, 64)
 """Weights of the engines, before they are divided by their sum."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...analysis import Guard
 from ...ir import (
     EQ,
     GE,
@@ -19,7 +20,6 @@ from ...ir import (
     And,
     Block,
     BufferLoad,
-    Call,
     Expr,
     FloorDiv,
     FloorMod,
@@ -27,7 +27,6 @@ from ...ir import (
     Mul,
     Node,
     Or,
-    Select,
     Sub,
     Var,
     build,
@@ -48,9 +47,6 @@ _OPERATIONS: Mapping[type[Node], Callable[[Values, Values], Values]] = {
     LT: np.less, LE: np.less_equal, GT: np.greater, GE: np.greater_equal, EQ: np.equal, NE: np.not_equal,
     And: np.logical_and, Or: np.logical_or,
 }  # fmt: skip
-
-Guard = tuple[Expr, bool]
-"""A condition, and whether it holds where the access happens."""
 
 
 def touched(block: Block, load: BufferLoad, guards: Sequence[Guard] = ()) -> int:
@@ -103,14 +99,20 @@ Box = tuple[tuple[int, int], ...]
 
 
 def box_of(block: Block, accesses: Sequence[tuple[BufferLoad, Sequence[Guard]]], count: int) -> Box | None:
-    """The `count` elements that loads of the block reach as a box of which none is missing; None if that is not known."""
-    boxes = [_hull(block, load) for load, guards in accesses if not guards]
-    known = [box for box in boxes if box is not None]
-    if len(known) < len(accesses):
+    """A box of elements that loads of the block reach, none of them missing: that of all `count` elements, else the largest of one load;
+    None if there is none."""
+    loads = [(load, box) for load, guards in accesses if not guards and (box := _hull(block, load)) is not None]
+    if not loads:
         return None
-    axes = zip(*known, strict=True)
-    box = tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in axes)
-    return box if prod(high - low + 1 for low, high in box) == count else None
+    axes = zip(*(box for _, box in loads), strict=True)
+    whole = tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in axes)
+    if len(loads) == len(accesses) and _size(whole) == count:
+        return whole
+    return max((box for load, box in loads if touched(block, load) == _size(box)), key=_size, default=None)
+
+
+def _size(box: Box) -> int:
+    return prod(high - low + 1 for low, high in box)
 
 
 def _hull(block: Block, load: BufferLoad) -> Box | None:
@@ -139,38 +141,6 @@ def inside(block: Block, indices: Sequence[Expr], box: Box) -> tuple[Guard, ...]
             dtype = index.dtype
             guards += [(GE(index, IntImm(low, dtype)), True), (LE(index, IntImm(high, dtype)), True)]
     return tuple(guards)
-
-
-def loads_of(value: Expr) -> list[tuple[BufferLoad, tuple[Guard, ...]]]:
-    """The loads of a value, each with the conditions under which it happens."""
-    found: list[tuple[BufferLoad, tuple[Guard, ...]]] = []
-    _collect(value, (), found)
-    return found
-
-
-def _collect(value: Expr, guards: tuple[Guard, ...], found: list[tuple[BufferLoad, tuple[Guard, ...]]]) -> None:
-    if isinstance(value, BufferLoad):
-        found.append((value, guards))
-    choice = branches(value)
-    if choice is None:
-        for child in children(value):
-            if isinstance(child, Expr):
-                _collect(child, guards, found)
-        return
-    condition, then, other = choice
-    _collect(condition, guards, found)
-    _collect(then, (*guards, (condition, True)), found)
-    _collect(other, (*guards, (condition, False)), found)
-
-
-def branches(value: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """The condition of a choice and its two values; None for another value."""
-    if isinstance(value, Select):
-        return value.condition, value.true_value, value.false_value
-    if isinstance(value, Call) and value.op == "if_then_else":
-        condition, then, other = value.args
-        return condition, then, other
-    return None
 
 
 def _distinct(indices: Sequence[Expr], extents: Mapping[Var, int], guards: Sequence[Guard] = ()) -> int:
@@ -236,10 +206,8 @@ __all__ = [
     "MOST_VALUES",
     "Box",
     "box_of",
-    "branches",
     "inside",
     "iterations",
-    "loads_of",
     "touched",
     "touched_by",
     "values_on",

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from msgspec.structs import replace as replace_fields
 
-from ...analysis import ProgramIndex, is_covered, unique_block_names
+from ...analysis import ProgramIndex, is_covered, reads_own_results, unique_block_names
 from ...cancellation import checkpoint
 from ...ir import (
     Block,
@@ -193,10 +193,19 @@ def _is_filled_anew(index: ProgramIndex, site: Site, buffer: Buffer) -> bool:
         reads = any(r.buffer is buffer for r in block.reads)
         starts_itself = writes and block.init is not None
         if reads and not starts_itself and not any(is_covered(index, w, realize, buffer) for w in writers):
-            return False
-        if writes and not (reads and block.init is None):
+            if not writes or not _is_scan(index, site, realize, buffer):
+                return False
+            writers.append(realize)
+        elif writes and not (reads and block.init is None):
             writers.append(realize)
     return True
+
+
+def _is_scan(index: ProgramIndex, site: Site, realize: BlockRealize, buffer: Buffer) -> bool:
+    """Whether a block reads only those elements of its output that it wrote before in the same run of `site`."""
+    loops = index.loops_above(realize)
+    inside = [loop for loop in loops if loop is not site and index.is_inside(loop, site)]
+    return bool(reads_own_results(realize, buffer, inside, [loop for loop in loops if loop not in inside]))
 
 
 class _Placer:

@@ -12,10 +12,11 @@ from support.profile import IS_DEEP
 from support.programs.sources import ROWS
 
 import tilewright
+from tilewright.engine.analysis import loads_of
 from tilewright.engine.explore import DerivedSpace, EvaluationRequest, Evaluator, derive_space
 from tilewright.engine.explore.bounds.operations import lasting_operations
 from tilewright.engine.explore.bounds.program_bound import program_bound
-from tilewright.engine.explore.bounds.touched import loads_of, touched
+from tilewright.engine.explore.bounds.touched import touched
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.ir import BufferLoad, BufferStore, PrimFunc
 from tilewright.engine.schedule import Schedule

@@ -34,7 +34,7 @@ from .staging_checks import (
     is_within,
     require_content_of,
     require_filled,
-    require_fresh,
+    require_fresh_or_scan,
     require_needed,
     require_not_written,
     require_one_writer,
@@ -108,10 +108,10 @@ def cache_write(
             B[i] = f(A[i])           =>        B_local[i] = f(A[i])
                                            for ax0 in range(n):
                                                B[ax0] = B_local[ax0]        # block "B_local"
-    Requires: `block` is the only writer of the buffer in the scope.
+    Requires: `block` is the only writer of the buffer in the scope, and reads only those of its elements that it wrote before.
     Returns: the block that copies, named `<buffer>_<scope>`. It is placed after `block` and before the readers of the buffer;
     `consumer_blocks` read the cache directly.
-    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, opaque-access, in-init.
+    Errors: bad-buffer-index, unknown-buffer, bad-scope, not-the-only-writer, not-a-consumer, reads-own-output, opaque-access, in-init.
     Source: TVM src/s_tir/schedule/primitive/cache_read_write.cc, CacheWrite.
     """
     target = ctx.buffer_region(block, write_buffer_index, side="write").buffer
@@ -120,7 +120,7 @@ def cache_write(
     scope = ctx.index.scope_of(realize)
     require_only_writer(ctx, scope, block, target)
     direct = _consumers(ctx, scope, target, consumer_blocks, default_to_all=False)
-    require_fresh(ctx, realize, target)
+    require_fresh_or_scan(ctx, realize, target)
 
     others = [
         r for r in ctx.index.siblings(block) if r is not realize and r not in direct and does_read(r.block, target)

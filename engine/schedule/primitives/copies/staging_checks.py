@@ -11,6 +11,7 @@ from ....analysis import (
     is_update,
     only_guards_domain,
     provably_runs,
+    reads_own_results,
     starts_with_init,
     stays_inside,
     touched_box,
@@ -62,6 +63,12 @@ def require_fresh(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
             expected="a block that only writes it, or a reduction that begins with its init",
         )  # fmt: skip
     require_updates_own_element(ctx, realize, "cache")
+
+
+# A cache of the whole buffer has the values that a block reads of its own output, if it wrote them before.
+def require_fresh_or_scan(ctx: Context, realize: BlockRealize, buffer: Buffer) -> None:
+    if not reads_own_results(realize, buffer, ctx.index.loops_above(realize)):
+        require_fresh(ctx, realize, buffer)
 
 
 def starts_from_init(index: ProgramIndex, realize: BlockRealize) -> bool:

@@ -78,6 +78,17 @@ def halves(X: T.Buffer((64, 128), "float16"), W: T.Buffer((64, 128), "float16"),
             Y[vi, vj + 128] = W[vi, vj] * T.float16(2)
 """
 
+SCAN = """
+@T.prim_func(s_tir=True)
+def scan(X: T.Buffer((32, 128), "float32"), Y: T.Buffer((32, 128), "float32")):
+    for i, j in T.grid(32, 128):
+        with T.sblock("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi, vj], Y[T.max(vi - 1, 0), vj])
+            T.writes(Y[vi, vj])
+            Y[vi, vj] = T.if_then_else(vi >= 1, Y[vi - 1, vj] + X[vi, vj], X[vi, vj])
+"""
+
 
 @cache
 def derived(text: str) -> DerivedSpace:
@@ -132,5 +143,13 @@ def test_blocks_that_write_parts_of_one_result_compute_them_on_chip() -> None:
     found = derived(HALVES)
     report = tilewright.simulate(found.space.schedule_at(found.space.default).schedule, NPU)
     assert found.text.count("sch.reindex(") == 2
+    assert report.engines["scalar"].busy == 0
+    assert report.cycles < 2 * report.bounds[0].cycles
+
+
+@pytest.mark.slow
+def test_a_scan_of_columns_is_computed_on_chip() -> None:
+    found = derived(SCAN)
+    report = tilewright.simulate(found.space.schedule_at(found.space.default).schedule, NPU)
     assert report.engines["scalar"].busy == 0
     assert report.cycles < 2 * report.bounds[0].cycles

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.programs.sources import ELEMENTWISE_CHAIN, MATMUL, MATMUL_RELU
 
+from tilewright.engine.ir import For
+from tilewright.engine.lower.storage.allocation import find_sites
 from tilewright.engine.schedule import Schedule, ScheduleError
 from tilewright.engine.script import parse, to_script
 
@@ -186,6 +188,49 @@ def test_cache_write_without_an_executed_init_is_refused():
     sch = schedule(SUM_WITHOUT_START)
     with pytest.raises(ScheduleError) as refused:
         sch.cache_write("outer", 0, "local")
+    assert refused.value.code == "reads-own-output"
+
+
+SCAN = """
+@T.prim_func(s_tir=True)
+def scan(X: T.Buffer((16, 8), "float32"), Y: T.Buffer((16, 8), "float32")):
+    for i, j in T.grid(16, 8):
+        with T.sblock("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi, vj], Y[T.max(vi - 1, 0), vj])
+            T.writes(Y[vi, vj])
+            Y[vi, vj] = T.if_then_else(vi >= 1, Y[vi - 1, vj] + X[vi, vj], X[vi, vj])
+"""
+
+
+def test_cache_write_of_a_scan_serves_its_own_reads():
+    sch = schedule(SCAN)
+    i, j = sch.get_loops("Y")
+    j_o, j_i = sch.split(j, [None, 4])
+    sch.reorder(j_o, i, j_i)
+    copy = sch.cache_write("Y", 0, "local")
+    sch.reverse_compute_at(copy, j_o)
+    assert sch.check().status == "proved"
+    (site,) = find_sites(sch.func).values()
+    assert isinstance(site, For) and site.loop_var is j_o, "no value leaves a tile of columns"
+
+
+def test_a_scan_across_tiles_keeps_its_cache_outside_of_them():
+    sch = schedule(SCAN)
+    i_o, _ = sch.split(sch.get_loops("Y")[0], [None, 4])
+    sch.reverse_compute_at(sch.cache_write("Y", 0, "local"), i_o)
+    assert sch.check().status == "proved"
+    (site,) = find_sites(sch.func).values()
+    assert not isinstance(site, For)
+
+
+@pytest.mark.parametrize(
+    "read", ["vi >= 0, Y[T.max(vi - 1, 0), vj]", "vi < 15, Y[vi + 1, vj]", "vi >= 2, Y[vi, 7 - vj]"]
+)
+def test_cache_write_of_a_block_that_reads_old_contents_is_refused(read: str):
+    sch = schedule(SCAN.replace("Y[T.max(vi - 1, 0), vj])", "Y[0:16, 0:8])").replace("vi >= 1, Y[vi - 1, vj]", read))
+    with pytest.raises(ScheduleError) as refused:
+        sch.cache_write("Y", 0, "local")
     assert refused.value.code == "reads-own-output"
 
 
