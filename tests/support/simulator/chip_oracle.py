@@ -82,8 +82,12 @@ class Task:
         self.reads = [c + cells for c in variant.reads]
         self.writes = [c + cells for c in variant.writes]
         self.early = {c + cells: n for c, n in variant.preloads}
-        # (task, cycles behind its end, whether the end or the result counts)
-        self.needs: list[tuple[Task, int]] = []
+        # (task, cycles behind its end, what it holds up: "data" or "slot")
+        self.needs: list[tuple[Task, int, str]] = []
+        self.issued = 0
+        # The task of the same engine before, and what the task waited for, in cycles.
+        self.before: Task | None = None
+        self.stalls: Counter[str] = Counter()
         self.start = self.end = NEVER
         self.owed: dict[Where, int] = {}
         # The task of another core whose requests this one waits for, and whether its own transfer has begun.
@@ -91,6 +95,17 @@ class Task:
         self.is_held = key is not None
         self.late = 0  # how much later the transfer begins than the task would alone
         self.shared: frozenset[Where] = frozenset()
+
+    def begin(self, now: int) -> None:
+        """Starts the task; of what it waited for last, the first in this order is the cause."""
+        self.start = now
+        since = self.before.end if self.before is not None else 0
+        if now > since:
+            clear = {"issue": self.issued}
+            for task, cycles, cause in self.needs:
+                clear[cause] = max(clear.get(cause, 0), task.end + cycles)
+            cause = next(cause for cause in ("issue", "data", "slot") if clear.get(cause) == now)
+            self.stalls[cause] += now - since
 
     @property
     def asks_outside(self) -> bool:
@@ -110,6 +125,7 @@ class Core:
         self.todo: list[Task] = []
         self.queues: dict[int, list[Task]] = defaultdict(list)
         self.running: dict[int, Task] = {}
+        self.last: dict[int, Task] = {}
         self.writer: dict[int, Task] = {}
         self.readers: dict[int, list[Task]] = defaultdict(list)
         # The tasks of the present wave, and when the next one begins.
@@ -181,18 +197,20 @@ class Core:
             return False
         for c in task.reads:
             if c in self.writer:
-                task.needs.append((self.writer[c], self.writer[c].latency))
+                task.needs.append((self.writer[c], self.writer[c].latency, "data"))
                 if c in task.early:
-                    task.needs.append((self.writer[c], self.writer[c].latency + task.early[c]))
+                    task.needs.append((self.writer[c], self.writer[c].latency + task.early[c], "data"))
         for c in task.writes:
-            task.needs += [(t, 0) for t in self.readers[c]]
+            task.needs += [(t, 0, "slot") for t in self.readers[c]]
             if c in self.writer and self.writer[c].variant.engine != task.variant.engine:
-                task.needs.append((self.writer[c], self.writer[c].latency))
+                task.needs.append((self.writer[c], self.writer[c].latency, "slot"))
         for c in task.writes:
             self.writer[c], self.readers[c] = task, []
         for c in task.reads:
             self.readers[c].append(task)
         queue.append(self.todo.pop(0))
+        task.issued, task.before = self.chip.now, self.last.get(task.variant.engine)
+        self.last[task.variant.engine] = task
         self.tasks.append(task)
         return True
 
@@ -214,7 +232,8 @@ class Chip:
         # By port and instance: the task that holds it, until when, and the engine and the core that were granted last.
         self.holder: dict[Where, tuple[Task, int] | None] = {}
         self.last: dict[Where, tuple[int, int]] = defaultdict(lambda: (-1, -1))
-        self.granted: Counter[int] = Counter()
+        # The cycles that each port and each segment of a link was granted for.
+        self.granted: Counter[Where] = Counter()
 
     def run(self, take: Callable[[Core, int], Sequence[Block]], cells: int, *, waits: bool) -> int:
         """Runs until no core has work; `take` gives a core its next wave of blocks. Returns the makespan."""
@@ -234,7 +253,7 @@ class Chip:
                 found += [task.start + task.late + task.variant.duration, task.start + task.variant.setup]
             found += [t.there for t in core.wave if t.end < NEVER]
             for queue in core.queues.values():
-                found += [t.end + n for t, n in queue[0].needs if t.end < NEVER] if queue else []
+                found += [t.end + n for t, n, _ in queue[0].needs if t.end < NEVER] if queue else []
         return found
 
     def _settle(self, take: Callable[[Core, int], Sequence[Block]], cells: int, *, waits: bool) -> None:
@@ -254,6 +273,7 @@ class Chip:
                     over = task.start + task.late + task.variant.duration
                     if now >= over and not task.owed and not is_waiting:
                         task.end = now
+                        task.stalls["port"] += now - task.start - task.variant.duration
                         del core.running[engine]
                         going = True
                 if core.takes(now, waits=waits):
@@ -267,9 +287,9 @@ class Chip:
                 while core.issue():
                     going = True
                 for engine, queue in core.queues.items():
-                    if queue and engine not in core.running and all(t.end + n <= now for t, n in queue[0].needs):
+                    if queue and engine not in core.running and all(t.end + n <= now for t, n, _ in queue[0].needs):
                         task = queue.pop(0)
-                        task.start = now
+                        task.begin(now)
                         task.owed = core.requests(task)
                         task.shared = self._outside(task)
                         core.running[engine] = task
@@ -312,5 +332,5 @@ class Chip:
             assert isinstance(port, int)
             granted = min(self.bursts[port], task.owed[key])
             task.owed[key] -= granted
-            self.granted[port] += granted
+            self.granted[key] += granted
             self.holder[key] = task, self.now + granted

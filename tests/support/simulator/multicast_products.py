@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from support.simulator.chip_oracle import Block, Chip, Core, Key, PlainLink
+from support.simulator.chips import other_stalls, other_traffic
 
 from tilewright.engine.hwsim import Machine, read_machine, tasks_of
 from tilewright.engine.hwsim.replay.clocks import Variant
@@ -252,6 +253,7 @@ def differences(case: Case) -> tuple[str, ...]:
     times = [t.start for t in first], [t.end for t in first]
     if not run.simulated.repeats and (clocks.starts, clocks.ends) != times:
         found.append("the tasks of the first core")
+    found += [*other_stalls(chip, run), *other_traffic(chip, run)]
     bounded = folded(case, 0)
     if not bounded.least <= cycles <= bounded.most:
         found.append(f"{cycles} cycles are not between {bounded.least} and {bounded.most}")

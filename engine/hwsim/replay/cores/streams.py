@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 from msgspec.structs import replace
@@ -58,6 +59,8 @@ class StreamClocks(SharedClocks):
         each = [tasks for tasks in queues for _ in range(streams)]
         super().__init__(every, each, cells * streams, long, mine, preload, folded)
         self._nows = [0] * streams
+        # The tasks of each stream before each of its blocks.
+        self._begun: list[list[int]] = [[] for _ in range(streams)]
         self._blockers = [NOBODY] * streams
         self.tasks: list[list[int]] = [[] for _ in range(streams)]
         # How many tasks of each stream are known to be complete, and when.
@@ -154,6 +157,7 @@ class StreamClocks(SharedClocks):
     def begin_of(self, stream: int, at: int) -> None:
         """Issues no further task of a stream before a moment."""
         self._nows[stream], self._blockers[stream] = at, NOBODY
+        self._begun[stream].append(len(self.tasks[stream]))
         self._room = {
             (engine, port): left for (engine, port), left in self._room.items() if engine % self._streams != stream
         }
@@ -203,6 +207,24 @@ class StreamClocks(SharedClocks):
                 if asked in names and self.is_requested(number, asked):
                     port, segment = names[asked]
                     found[port][segment] = found[port].get(segment, 0) + cycles * times
+        for asked, cycles in self._saved().items():
+            if asked in names:
+                port, segment = names[asked]
+                found[port][segment] -= cycles
+        return found
+
+    def _saved(self) -> Counter[int]:
+        """Returns the cycles of ports for which tasks found room that earlier ones of the engine had left in the same block."""
+        found: Counter[int] = Counter()
+        for stream, tasks in enumerate(self.tasks):
+            edges = [*dict.fromkeys((0, *self._begun[stream], len(tasks)))]
+            for first, last in pairwise(edges):
+                room: Counter[tuple[int, int, int]] = Counter()
+                for number in (self.numbers[task] for task in tasks[first:last]):
+                    for port, left, width in self.table[number].spare:
+                        room[self.table[number].engine, port, width] += left
+                for (_, port, width), left in room.items():
+                    found[port] += left // width
         return found
 
     def is_requested(self, number: int, port: int) -> bool:

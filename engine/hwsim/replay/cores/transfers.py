@@ -99,7 +99,29 @@ class Transfers:
                 path, instance = routes.path(cores), cores[0] // routes.around
                 for segment, parts in path.parts.items():
                     found[instance, segment] += over(cycles * parts, path.of) * per_block * times
+        for cores, times in self._groups(None).items():
+            path, instance = routes.path(cores), cores[0] // routes.around
+            whole = [segment for segment, parts in path.parts.items() if parts == path.of]
+            saved = self._saved(port, times) if whole else 0
+            found.update(dict.fromkeys(((instance, segment) for segment in whole), -saved) if saved else {})
         return found
+
+    def _saved(self, port: int, blocks: int) -> int:
+        """Returns the cycles of a port for which tasks of a core find room that earlier ones of the engine have left: in its wave, or, if
+        blocks follow each other like iterations, in all of them.
+        """
+        room: Counter[tuple[int, int]] = Counter()
+        for number, per_block in self._per_block.items():
+            kind = self._program.variants[number]
+            if not self._casts or kind.template not in self._casts:
+                for asked, left, width in kind.replay.spare:
+                    room[kind.replay.engine, width] += left * per_block * (asked == port)
+        core = self._program.machine.core
+        assert core is not None
+        if core.dispatch == "persistent":
+            return sum(left * blocks // width for (_, width), left in room.items())
+        waves, rest = divmod(blocks, self._residents)
+        return sum(left * self._residents // width * waves + left * rest // width for (_, width), left in room.items())
 
     def _groups(self, cast: Multicast | None) -> Counter[tuple[int, ...]]:
         """Returns the groups of cores whose blocks make one transfer together, with the number of such transfers for one task."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,13 +13,15 @@ from msgspec.structs import replace
 from support.profile import samples
 from support.simulator import multicast_products
 from support.simulator.chip_machines import chip_of, narrow, staged_copy
-from support.simulator.chips import case_of, differences, folded
+from support.simulator.chips import Case, case_of, differences, folded
 from support.simulator.machines import roomy
 
 from tilewright.app.document import evaluate, load_document
 from tilewright.engine.explore import program_bound
 from tilewright.engine.hwsim import Report, lower_bound_of, simulate, tasks_of
+from tilewright.engine.hwsim.replay.cores.all_cores import AllCores, CoreTask
 from tilewright.engine.hwsim.replay.cores.waves import Wave, blocks_of_core, waves_of
+from tilewright.engine.hwsim.replay.steady import clocks_of
 
 EXAMPLES = Path(__file__).parents[4] / "static" / "examples"
 
@@ -53,6 +57,48 @@ def test_law_copies_to_several_cores_are_one_transfer_for_which_all_of_them_wait
 def test_the_random_cases_wait_at_shared_ports_and_fold():
     runs = [folded(case, most_of_all=0) for seed in range(60) if (case := case_of(seed, lawful=True)) is not None]
     assert sum(not run.reasons and bool(run.simulated.clocks.users) for run in runs) >= 8
+
+
+class Permuted(AllCores):
+    """A replay in which core n runs the blocks of core `order[n]`."""
+
+    order: Sequence[int] = ()
+
+    def _waves_of(self, core: int) -> list[list[CoreTask]]:
+        return super()._waves_of(self.order[core])
+
+
+def every_core(case: Case, order: Sequence[int]) -> tuple[int, list[tuple[list[int], list[int]]]]:
+    """The cycles, and the starts and ends of the tasks of each core."""
+    kind = type("Ordered", (Permuted,), {"order": order})
+    found = kind(case.program, case.residents, clocks_of(case.program, [], residents=case.residents).users)
+    cycles = found.run()
+    each = [found.result(n)[0] for n in range(len(found.streams))]
+    return cycles, [(core.starts, core.ends) for core in each]
+
+
+@pytest.mark.parametrize("seed", samples(list(range(200)), *range(10)))
+def test_law_permuting_equal_cores_changes_nothing(seed: int):
+    """Cores with equal blocks at ports that they share, and cores with different blocks at ports of their own."""
+    case, rng = case_of(seed, lawful=seed % 2 != 0), Random(seed)
+    if case is None or case.level.dispatch == "first_free":
+        return
+    each = [blocks_of_core(c, case.blocks, case.cores, case.level.dispatch) for c in range(case.cores)]
+    working = [c for c, blocks in enumerate(each) if blocks]
+    if seed % 2 == 0:
+        for port in case.program.ports:
+            port.level = "core"
+        groups = [working]
+    else:
+        groups = [[c for c in working if len(each[c]) == n] for n in {len(each[c]) for c in working}]
+    order = [*working]
+    for group in groups:
+        for place, core in zip(group, rng.sample(group, len(group)), strict=True):
+            order[place] = core
+    cycles, tasks = every_core(case, working)
+    there, moved = every_core(case, order)
+    assert there == cycles
+    assert moved == (tasks if seed % 2 else [tasks[core] for core in order])
 
 
 @pytest.mark.parametrize("name", samples(sorted(f.stem for f in EXAMPLES.glob("*.py")), "tilelang_gemm", "vta_gemm"))
