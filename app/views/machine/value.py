@@ -102,6 +102,7 @@ FIXED = frozenset(
         "memory",
         "engines",
         "activations",
+        "atomics",
         "level",
         "within",
         "origin",

@@ -9,6 +9,7 @@ from itertools import product
 import msgspec
 
 from ...cancellation import checkpoint
+from ...ir import Buffer
 from ..machine.links import attached_nodes, is_routed, outer_memory
 from ..machine.model import Machine
 from ..machine.parts import Bus, DmaEngine, Engine, Link, Memory
@@ -18,7 +19,8 @@ from ..replay.clocks import Variant
 class PortSpec(msgspec.Struct, frozen=True):
     """A port of a memory, a bus, or a segment of a link. It is granted for `burst_cycles` at a time, the duration of a whole burst. Each
     instance of `level` has one, and as many segments as the `link` with this name has. A transfer goes over one of its segments at least
-    for the part `ways` of its cycles; one of all segments is busy at least for the part `spread` of the cycles of all transfers.
+    for the part `ways` of its cycles; one of all segments is busy at least for the part `spread` of the cycles of all transfers. With
+    `elements` each element of a buffer that tasks update atomically has one.
     """
 
     name: str
@@ -28,6 +30,7 @@ class PortSpec(msgspec.Struct, frozen=True):
     link: str = ""
     ways: int = 1
     spread: int = 1
+    elements: bool = False
 
 
 class PortUser(msgspec.Struct, frozen=True, eq=False):
@@ -75,13 +78,13 @@ def holding_up(
     routed: Collection[int] = (),
 ) -> dict[int, frozenset[int]]:
     """Returns the ports that can delay tasks of these kinds, each with the engines that request it. `crowds` has the ports that several
-    cores share, with their number; `routed` are links, of which each core uses segments of its own.
+    cores share, with their number; `routed` are those of which tasks use different instances: links and ports of elements.
 
     Before each burst of a task every other engine has at most one burst; if cores share a port, each core has one for each of its engines.
     A port is left out if each task's requests still complete within its duration. Of several ports with equal requests only the last is
     kept.
     """
-    found: dict[tuple[int, int, int, tuple[int, ...]], tuple[int, frozenset[int]]] = {}
+    found: dict[tuple[object, ...], tuple[int, frozenset[int]]] = {}
     for port, burst in enumerate(bursts):
         asked = [dict(kind.demands).get(port, 0) for kind in kinds]
         longest: dict[int, int] = {}
@@ -95,7 +98,8 @@ def holding_up(
             for kind, cycles in zip(kinds, asked, strict=True)
             if cycles
         ):
-            found[port if port in routed else -1, burst, cores, tuple(asked)] = port, frozenset(longest)
+            room = tuple(spare[1:] for kind in kinds for spare in kind.spare if spare[0] == port)
+            found[port if port in routed else -1, burst, cores, tuple(asked), room] = port, frozenset(longest)
     return dict(found.values())
 
 
@@ -115,6 +119,15 @@ def _port(memory: Memory, name: str, parts: int, *, written: bool) -> PortSpec:
     side = "port" if shared else "write port" if written else "read port"
     burst = memory.interleave_bytes if parts > 1 and memory.has_bank_ports else memory.burst_bytes
     return PortSpec(f"{name} {side}", width, over(burst, width), memory.level)
+
+
+def atomic_ports(memory: Memory, buffer: Buffer) -> tuple[PortSpec, ...]:
+    """Returns the port for atomic updates of a memory, and that of the updated element of a buffer."""
+    rate = memory.atomic_bytes_per_cycle
+    every = PortSpec(f"{memory.scope} atomics", rate, over(memory.burst_bytes, rate), memory.level)
+    if not memory.atomic_cycles:
+        return (every,)
+    return every, PortSpec(f"elements of {buffer.name}", 1, memory.atomic_cycles, memory.level, elements=True)
 
 
 def bus_port(bus: Bus) -> PortSpec:

@@ -146,7 +146,7 @@ def _by_buffer(work: Work, layouts: Sequence[Layout]) -> dict[tuple[Buffer, bool
     """Groups the accesses of the work by buffer and direction; an accumulator has both."""
     paired = _paired(work, layouts)
     sides = [LaneAccess(a, x, n >= len(work.reads)) for n, (a, x) in enumerate(paired)]
-    if work.updates:
+    if work.loads_target:
         sides += [LaneAccess(a, x, written=False) for a, x in paired[len(work.reads) :]]
     found: dict[tuple[Buffer, bool], list[LaneAccess]] = {}
     for side in sides:
@@ -188,7 +188,7 @@ def accessed_at_once(
     if row_of(work, layouts, where, vector_width(engine, work)) is not None:
         sides = sides[: len(work.reads)]
     groups = groups_of(engine, work, sides)
-    if engine.operands == "in_turn" and work.updates:
+    if engine.operands == "in_turn" and work.loads_target:
         groups += [[LaneAccess(s.access, s.layout, written=False)] for s in sides[len(work.reads) :]]
     return groups
 

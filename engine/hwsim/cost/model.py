@@ -14,8 +14,25 @@ from ...ir import Buffer, IntImm, Var, build, free_vars, substitute
 from ...ir import dtype as dt
 from ..access.descriptors import Descriptor, describe
 from ..access.placement import Places
-from ..access.ports import PortSpec, cycles_of_ports, least_cycles, link_latency, memory_port, over, port_bytes
-from ..access.vectors import BankConflict, Spread, vector_conflicts, vector_operations, vector_spreads
+from ..access.ports import (
+    PortSpec,
+    atomic_ports,
+    cycles_of_ports,
+    least_cycles,
+    link_latency,
+    memory_port,
+    over,
+    port_bytes,
+)
+from ..access.vectors import (
+    BankConflict,
+    Spread,
+    row_of,
+    vector_conflicts,
+    vector_operations,
+    vector_spreads,
+    vector_width,
+)
 from ..caches.shared.results import Behind
 from ..machine.parts import DmaEngine, Engine, MatrixEngine, Memory, ScalarEngine, SystolicEngine, VectorEngine
 from ..tasks.geometry import AffineProgression, Layout, TaskDomain, layout
@@ -202,9 +219,16 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     def memory_of(touched: Touched) -> Memory:
         return places.by_buffer[touched.buffer].memory
 
-    moved = [a for t, s in zip(touches, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
+    sent = [
+        [t for t in touched if t.written or not m.work.atomic or t.buffer is not m.work.writes[0].buffer]
+        for touched, (m, _) in zip(touches, live, strict=True)
+    ]
+    moved = [a for t, s in zip(sent, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
     machine = places.machine
     sizes = port_bytes(engine, machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
+    for m, d in live:
+        for port, asked in atomic_requests(engine, m, d, places).items() if m.work.atomic else ():
+            sizes[port] = sizes.get(port, 0) + asked
     for c in conflicts if loads else ():
         port = memory_port(machine.memory(c.memory), written=False)
         sizes[port] = sizes.get(port, 0) + c.cycles * port.bytes_per_cycle
@@ -227,6 +251,22 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
         else (),
         is_bound=any(d.is_bound or (d.inside is not None and d.inside.is_bound) for _, d in live),
     )
+
+
+def atomic_requests(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> dict[PortSpec, int]:
+    """Returns the bytes of atomic updates, and the cycles of one of the updated elements. Lanes update an element one after the other; a
+    vector engine sums a row before its update.
+    """
+    work, target = measured.work, measured.accesses[-1]
+    placed = places.by_buffer[target.buffer]
+    elements = _elements(target.buffer, [(target, measured.progressions[-1])], measured, where, places)
+    is_row = isinstance(engine, VectorEngine) and row_of(
+        work, measured.layouts, where, vector_width(engine, work)
+    ) is not None  # fmt: skip
+    updates = elements if is_row else where.iterations
+    every, *own = atomic_ports(placed.memory, target.buffer)
+    each = {port: over(updates, max(elements, 1)) * placed.memory.atomic_cycles for port in own}
+    return {every: updates * element_bytes(target), **each}
 
 
 def _operations(engine: Engine, work: Work) -> int:
@@ -416,10 +456,11 @@ def _moved(
 
 def _latency(engine: Engine, measured: Measured, places: Places) -> int:
     """Latency of the engine, for a copy plus that of the slower memory and of links; other engines' latencies include their memory."""
+    memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]
+    atomic = memories[-1].atomic_latency_cycles if measured.work.atomic else 0
     if isinstance(engine, SystolicEngine):
         return engine.latency_cycles + drain_cycles(engine)
     if not isinstance(engine, DmaEngine):
-        return engine.latency_cycles
-    memories = [places.by_buffer[a.buffer].memory for a in measured.accesses]
-    own = engine.latency_cycles + link_latency([m.name for m in memories], places.machine)
+        return engine.latency_cycles + atomic
+    own = engine.latency_cycles + atomic + link_latency([m.name for m in memories], places.machine)
     return own + max(m.latency_cycles for m in memories)

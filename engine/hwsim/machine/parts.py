@@ -131,6 +131,19 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         described("Smallest transfer: transfers are rounded up to whole bursts, the unit of arbitration on a port."),
     ] = 1
     energy_pj_per_byte: Annotated[Energy, described("Energy per byte read or written.")] = 0.0
+    atomic_bytes_per_cycle: Annotated[
+        Natural,
+        described(
+            "Rate of atomic updates, of all cores together: an engine sends the operands, and the memory reads, updates and writes the "
+            "elements. 0: engines read, update and write them."
+        ),
+    ] = 0
+    atomic_cycles: Annotated[
+        Natural, described("Cycles between two atomic updates of one element. 0: they do not delay each other.")
+    ] = 0
+    atomic_latency_cycles: Annotated[
+        Natural, described("Delay of the result of atomic updates, beside the latency of the engine.")
+    ] = 0
     block_scopes: Annotated[
         tuple[str, ...], described("Scopes of single physical blocks: the i-th scope is the i-th block.")
     ] = ()
@@ -201,6 +214,7 @@ class AnyEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     source: Sources = ()
 
 
+Atomic = Literal["add", "max", "min"]
 Activation = Literal["bias", "cast", "channel_scale", "clip", "offset", "relu", "scale"]
 
 
@@ -247,6 +261,12 @@ class DmaEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field="k
             "Functions that it applies to elements on their way: cast (rounding included), clip, offset, relu and scale, by constants; "
             "bias and channel_scale, a sum and a product with an element of another operand, which it reads too. An elementwise block "
             "of only these is one copy."
+        ),
+    ] = ()
+    atomics: Annotated[
+        tuple[Atomic, ...],
+        described(
+            "Updates that a copy may make in place of writes, of elements of a memory with `atomic_bytes_per_cycle`: add, max and min."
         ),
     ] = ()
     zero_padding: Annotated[

@@ -105,6 +105,8 @@ class Clocks:
         self._writer = [NOBODY] * cell_count
         self._released = [0] * cell_count
         self._reader = [NOBODY] * cell_count
+        self.since = 0
+        """No block begins before this moment."""
         # Completion time of the first n tasks, as far as requested.
         self._over: list[int] = [0]
 
@@ -233,11 +235,12 @@ class Clocks:
 
     def begin(self, cycles: int) -> None:
         """Begins a block: the next task is issued as many cycles after all tasks are complete, with their results."""
-        self.now, self._blocker = self.finish() + cycles, NOBODY
+        self.now, self._blocker = max(self.finish(), self.since) + cycles, NOBODY
 
     def begin_launch(self, cycles: int) -> None:
-        """Begins the first block of a launch."""
-        self.begin(cycles)
+        """Begins a launch as many cycles after all tasks are complete: no block begins before."""
+        self.since = self.finish() + cycles
+        self.begin(0)
 
     # Open times: where a law of ports comes in.
 

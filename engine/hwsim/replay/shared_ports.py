@@ -470,9 +470,11 @@ class SharedClocks(Clocks):
         self._room = {}
 
     def begin_launch(self, cycles: int) -> None:
-        """Begins the first block of a launch, with the first engine and core at each port of several cores."""
-        self.begin(cycles)
+        """Begins a launch, with the first engine and core at each port of several cores."""
+        super().begin_launch(cycles)
         for port in self._crowds.values():
+            # Its last grants may not be counted yet.
+            port.advance(self.now)
             port.last = IDLE
 
     def extend(self, numbers: Sequence[int], starts: Sequence[int], ends: Sequence[int], stalls: Sequence[TaskStall],

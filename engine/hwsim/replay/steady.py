@@ -71,7 +71,8 @@ def clocks_of(program: TaskProgram, kinds: list[Variant], max_tasks: int = MAX_T
         return Clocks(*known, preload)
     every = [program.variants[number].replay for number in counts_of(program, max_tasks)]
     crowds = crowds_of(program)
-    late = holding_up(every, bursts, crowds, links_of(program))
+    routed = [n for n, port in enumerate(program.ports) if port.link or port.elements]
+    late = holding_up(every, bursts, crowds, routed)
     if is_apart:
         late = {port: engines for port, engines in late.items() if port not in crowds}
     return SharedClocks(*known, bursts, late, preload, crowds) if late else Clocks(*known, preload)

@@ -14,6 +14,7 @@ from ..machine.links import Segment, outer_memory, routes_of
 from ..machine.model import Machine
 from ..machine.parts import Level
 from ..replay.cores.chip import ChipRun
+from ..replay.cores.elements import elements_of
 from ..replay.cores.residency import Residency, residency
 from ..replay.cores.waves import Launch, has_equal_blocks
 from ..tasks.tree import TaskLoop, TaskNode, TaskProgram
@@ -52,7 +53,8 @@ class LaunchReport(msgspec.Struct, frozen=True):
 
 
 class SharedPort(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A port, bus or link of several cores: the bytes of all cores (0 for a bus), the busy cycles of one of its instances (their mean), and
+    """A port, bus or link of several cores: the bytes of all cores (0 for a bus, or for elements that are updated atomically), the busy
+    cycles of one of its instances (their mean), and
     the cycles that the first core waited there for others, by engine; and the core that waited longest, if all were replayed, with its
     cycles.
 
@@ -206,16 +208,19 @@ def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str,
         moved[program.behind.read_port.name] += program.behind.contents.missed_bytes
         moved[program.behind.write_port.name] += program.behind.contents.returned_bytes
     links = {link.name for link in program.machine.links}
+    atomics = {f"{m.scope} atomics" for m in program.machine.memories}
     for port, cycles, left, count in work:
-        moved[port.name] += (cycles * port.bytes_per_cycle - left) * count if port.name in links else 0
+        moved[port.name] += (cycles * port.bytes_per_cycle - left) * count if port.name in links | atomics else 0
+    elements = elements_of(base)
     numbers = {port.name: number for number, port in enumerate(base.ports)}
     found_ports: list[SharedPort] = []
     for port, busy in found.items():
         number = numbers.get(port.name, -1)
         instances = cores // program.machine.cores_around(port.level)
         longest = _longest(run.waited.get(number, ()))
+        each = elements[number].different if number in elements else port.spread * instances
         own = SharedPort(
-            port.name, moved[port.name], over(busy, port.spread * instances), dict(waited.get(port.name, {})), longest
+            port.name, moved[port.name], over(busy, each or instances), dict(waited.get(port.name, {})), longest
         )
         found_ports.append(_link(own, port, run.segments.get(number, {}), program.machine))
     return tuple(found_ports)

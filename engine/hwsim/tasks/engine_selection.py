@@ -14,7 +14,7 @@ from ...ir import Buffer, BufferLoad
 from ..access.placement import Places, writers_of
 from ..errors import refuse
 from ..machine.model import Machine, engine_of_channel
-from ..machine.parts import KINDS, DmaEngine, Engine, EngineKind, Memory
+from ..machine.parts import KINDS, Atomic, DmaEngine, Engine, EngineKind, Memory
 from .nest import ComputeBlock, Nest, leaves_of
 from .work import Activations, Kind, Work
 
@@ -22,12 +22,13 @@ PREFERENCE: dict[Kind, tuple[EngineKind, ...]] = {
     "copy": ("dma", "vector", "scalar"),
     "pad": ("dma", "vector", "scalar"),
     "mac": ("matrix", "vector", "scalar"),
-    "reduce": ("vector", "scalar"),
+    "reduce": ("vector", "dma", "scalar"),
     "elementwise": ("dma", "vector", "scalar"),
     "fill": ("vector", "matrix", "scalar"),
     "other": ("scalar",),
 }
-"""The kinds of engine for each kind of work, best first. A DMA does elementwise work if it has all of its functions."""
+"""The kinds of engine for each kind of work, best first. A DMA does elementwise work if it has all of its functions, and those
+atomic updates that it knows."""
 
 IN_LANES: tuple[EngineKind, ...] = ("vector", "matrix", "scalar")
 """Engines for multiplications in loops that are bound to threads: each thread computes one element."""
@@ -119,8 +120,12 @@ def is_named(engine: Engine, wanted: str | None) -> bool:
     return wanted in (engine.name, engine_of_channel(engine.name), KINDS[type(engine)])
 
 
-def supports(engine: Engine, kind: Kind, activations: Activations | None) -> bool:
-    """Returns whether an engine does this kind of work, elementwise work with these functions; a DMA pads if it has zero padding."""
+def supports(engine: Engine, kind: Kind, activations: Activations | None, update: Atomic | None = None) -> bool:
+    """Returns whether an engine does this kind of work, elementwise work with these functions; a DMA pads if it has zero padding. A DMA
+    makes an atomic `update` that it knows.
+    """
+    if kind == "reduce" and isinstance(engine, DmaEngine):
+        return update in engine.atomics
     if kind == "pad" and isinstance(engine, DmaEngine) and not engine.zero_padding:
         return False
     if kind == "elementwise" and isinstance(engine, DmaEngine):
@@ -143,7 +148,7 @@ def _able(machine: Machine, works: Sequence[Work]) -> list[int]:
     able = [
         number
         for number, engine in enumerate(machine.engines)
-        if all(supports(engine, w.kind, w.activations) for w in works)
+        if all(supports(engine, w.kind, w.activations, w.update if w.atomic else None) for w in works)
         and (len(works) == 1 or not isinstance(engine, DmaEngine))  # a descriptor is one copy
     ]
     return sorted(able, key=lambda n: order.index(KINDS[type(machine.engines[n])]))

@@ -17,7 +17,8 @@ import numpy as np
 
 from ...arith import Analyzer
 from ...cancellation import checkpoint
-from ...ir import Block, PrimFunc, Var
+from ...ir import Block, PrimFunc, Var, free_vars
+from ...script.tilelang.names import ATOMIC
 from ..access.placement import Places
 from ..access.ports import PortSpec, contended
 from ..caches.report import CacheResults, Waits
@@ -30,7 +31,7 @@ from .nest import ComputeBlock, Loop, LoopNode, Nest, NestNode, leaves_of
 from .periodicity import IterationClass, Run, runs_of, together
 from .triangles import SHORT, TriangleLevel, growing
 from .variants import TaskVariant, Tokens, Variants, part_of, pieces_of
-from .work import Access, read_pieces
+from .work import Access, Work, read_pieces
 
 MAX_KINDS = 1 << 12
 """Limit on the iterations of a loop that differ in the conditions inside, for a loop that would stay outside of tasks only for these."""
@@ -210,6 +211,12 @@ class _Builder:
         self.shared: list[dict[PortSpec, int]] = []
         self.choices: dict[ComputeBlock, Choice] = {}
         self.allocating = {loop.var for s in nest.sites for loop in (*s.loops, *s.threads)}
+        # The loops over several blocks around each leaf.
+        self.grids = {
+            leaf: [loop for loop in path if loop.grid and loop.extent > 1]
+            for node in nest.children
+            for leaf, path in _paths(node)
+        }
         self.turning = {s.slot_loop.var for s in nest.sites if s.slot_loop is not None}
 
     def nodes(self, nodes: Iterable[NestNode], outer: tuple[Loop, ...]) -> list[TaskNode]:
@@ -302,9 +309,21 @@ class _Builder:
     def _choice(self, leaf: ComputeBlock) -> Choice:
         found = self.choices.get(leaf)
         if found is None:
-            works = read_pieces(leaf.pieces, self.nest.analyzer)
+            works = tuple(self._read(leaf, work) for work in read_pieces(leaf.pieces, self.nest.analyzer))
             found = self.choices[leaf] = choose(leaf, works, self.nest, self.places)
         return found
+
+    def _read(self, leaf: ComputeBlock, work: Work) -> Work:
+        """Returns the work of a leaf; its updates are atomic if the text says so, or if several blocks of the grid make them."""
+        target = self.places.by_buffer[work.writes[0].buffer] if work.updates else None
+        core = self.places.machine.core
+        level = core.name if core is not None else ""
+        if target is None or not target.memory.atomic_bytes_per_cycle or (level and target.memory.level == level):
+            return work
+        used = {v for index in work.writes[0].indices for v in free_vars(index)}
+        is_common = any(loop.var not in used for loop in self.grids.get(leaf, ()))
+        is_atomic = is_common or any(key == ATOMIC for key, _ in leaf.block.annotations)
+        return msgspec.structs.replace(work, atomic=is_atomic)
 
     def _picks_block(self, node: LoopNode, choices: Sequence[Choice]) -> bool:
         """Returns whether each step of the loop (or of the only loop in it, if it runs once) moves to another block."""

@@ -18,7 +18,7 @@ from ...ir import Buffer, Expr, Var, build, free_vars
 from ..access.alignment import deciding_places, is_aligned_by
 from ..access.bank_rows import banks_of_rows, first_row
 from ..access.placement import Placement, Places
-from ..access.ports import PortSpec, PortUser, block_demands, ports_of
+from ..access.ports import PortSpec, PortUser, atomic_ports, block_demands, ports_of
 from ..caches.shared.results import Behind
 from ..cost.model import Cost, Measured, cost, measure
 from ..machine.parts import Engine, Memory
@@ -255,6 +255,8 @@ class Variants:
         sides = [(s.placement.memory, s.placement.banks, s.written) for s in self._sides]
         sides += [(s.placement.memory, s.placement.banks, False) for s in self._sides if s.updated]
         ports = ports_of(machine.engines[self._engine], machine, sides)
+        updated = (p.measured.work.writes[0].buffer for p in self._pieces if p.measured.work.atomic)
+        ports = (*ports, *(port for b in updated for port in atomic_ports(self._places.by_buffer[b].memory, b)))
         behind = self._behind
         if behind is not None and self._template in behind.misses:
             ports = (*ports, *behind.ports)

@@ -40,7 +40,7 @@ from ...ir import (
     walk,
 )
 from ...ir import dtype as dt
-from ..machine.parts import Activation
+from ..machine.parts import Activation, Atomic
 from .nest import Piece
 
 Kind = Literal["copy", "pad", "mac", "reduce", "elementwise", "fill", "other"]
@@ -76,7 +76,8 @@ class Work(msgspec.Struct, frozen=True, eq=False):
 
     `updates` says that its writes depend on the old value: an accumulator is not among `reads`. `rated` are the names of those operations
     that a machine can have rates for. `activations` are the functions of an elementwise piece that a DMA may apply to its first operand;
-    the other operands are elements of biases and scales. A padded copy reads where all of `inside` hold.
+    the other operands are elements of biases and scales. A padded copy reads where all of `inside` hold. An `atomic` update is made by the
+    memory; `update` names the function of an update of an element with one of another buffer, in its type.
     """
 
     piece: Piece
@@ -88,6 +89,13 @@ class Work(msgspec.Struct, frozen=True, eq=False):
     rated: tuple[str, ...] = ()
     activations: Activations | None = None
     inside: tuple[Expr, ...] = ()
+    atomic: bool = False
+    update: Atomic | None = None
+
+    @property
+    def loads_target(self) -> bool:
+        """Whether the engine loads the elements that it updates."""
+        return self.updates and not self.atomic
 
     def steps(self, rates: Mapping[str, int]) -> int:
         """Returns the duration of the operations of an iteration, at these rates; an operation without a rate takes 1."""
@@ -213,7 +221,9 @@ class _Reader:
         if padded is not None:
             kind, inside = "pad", tuple(self._analyzer.simplify(c) for c in build.conjuncts(padded[0]))
         operations, activations = max(seen.operations, 1), applied and applied[0]
-        return Work(piece, kind, tuple(loads), (target,), bool(old), operations, tuple(seen.rated), activations, inside)
+        update = _update(store.value, old) if kind == "reduce" and len(loads) == 1 else None
+        return Work(piece, kind, tuple(loads), (target,), bool(old), operations, tuple(seen.rated), activations, inside,
+                    update=update)  # fmt: skip
 
     def _access(self, node: BufferLoad | BufferStore) -> Access:
         buffer = node.buffer
@@ -311,6 +321,18 @@ def filled_load(value: Expr) -> tuple[Expr, BufferLoad, Expr] | None:
         return None
     depends = any(isinstance(n, BufferLoad | Call) for n in walk(condition))
     return None if depends else (condition, a, b)
+
+
+_UPDATES: dict[type[Node], Atomic] = {Add: "add", Max: "max", Min: "min"}
+
+
+def _update(value: Expr, old: list[BufferLoad]) -> Atomic | None:
+    """Returns the function of `C[…] + S[…]` in either order, whose `old` element has the type of the other one."""
+    if not isinstance(value, BinaryOp) or type(value) not in _UPDATES:
+        return None
+    sides = (value.a, value.b)
+    is_plain = all(isinstance(side, BufferLoad) for side in sides) and sum(side in old for side in sides) == 1
+    return _UPDATES[type(value)] if is_plain else None
 
 
 def _is_mac(value: Expr, old: list[BufferLoad]) -> bool:

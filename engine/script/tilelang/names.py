@@ -19,6 +19,8 @@ COPY = "tl.copy"
 decides."""
 LAYOUTS = "tl.layouts"
 """The annotation of a loop of the grid with the layouts that the text gives: pairs of a buffer's name and a layout's."""
+ATOMIC = "tl.atomic"
+"""The annotation of a block that updates elements atomically."""
 AWAITS, SIGNALS = "tl.awaits", "tl.signals"
 """The annotations of a block with the tokens of flags and barriers that it waits for, and those that it gives when it ends: pairs of a
 name and a number."""
@@ -98,6 +100,7 @@ def own_name(name: str) -> str:
 
 __all__ = [
     "ASYNC",
+    "ATOMIC",
     "AWAITS",
     "COPY",
     "GEMM",

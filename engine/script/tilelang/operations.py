@@ -16,7 +16,7 @@ from ...ir import dtype as dt
 from ..reading.intrinsics import absolute, parameters
 from ..reading.operators import bitwise
 from .blocks import Axis, axes_of, axis, outside, ranges_of
-from .names import COPY, GEMM
+from .names import ATOMIC, COPY, GEMM
 from .regions import Tile, paired, read_tile
 
 if TYPE_CHECKING:
@@ -210,14 +210,25 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
         ):
             kept = outside(target.buffer, target.start, ranges_of(reader.loops))
             return _stored(
-                reader, name, target.buffer, target.start, reader.exprs.as_expr(value, second), (), combine, kept
+                reader,
+                name,
+                target.buffer,
+                target.start,
+                reader.exprs.as_expr(value, second),
+                (),
+                combine,
+                kept,
+                ATOMICALLY,
             )
         source, target = paired(reader.exprs, node, read_tile(reader.exprs, second), target)
-        return _moved(reader, node, source, target, name, combine, _in_bulk(reader, node, target, default=False))
+        return _moved(reader, node, source, target, name, combine,
+                      (*ATOMICALLY, *_in_bulk(reader, node, target, default=False)))  # fmt: skip
 
     return read
 
 
+ATOMICALLY: Annotations = ((ATOMIC, IntImm(1)),)
+"""The annotation of an atomic update."""
 _UPDATES: Mapping[str, Combine] = {"add": build.add, "max": build.maximum, "min": build.minimum}
 
 
@@ -544,6 +555,7 @@ OPERATIONS: Mapping[str, ReadOperation] = {
 """Readers of tile operations by name."""
 
 __all__ = [
+    "ATOMICALLY",
     "KINDS",
     "OPERATIONS",
     "ReadOperation",

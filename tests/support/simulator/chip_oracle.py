@@ -8,7 +8,7 @@ way, and copies of one transfer to several cores wait for each other.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise, zip_longest
 
 from tilewright.engine.hwsim.machine.parts import Link
@@ -20,6 +20,8 @@ Block = Sequence[Variant]
 Key = tuple[object, ...]
 Where = tuple[object, ...]
 """An instance of a port, or a segment of a link."""
+Tagged = tuple[Variant, Key | None, object]
+"""A task, the transfer to several cores that it is a part of, and the element that it updates atomically."""
 
 NEVER = 10**15
 
@@ -77,8 +79,10 @@ class PlainLink:
 
 
 class Task:
-    def __init__(self, variant: Variant, cells: int, latency: int, key: Key | None = None) -> None:
-        self.variant, self.latency, self.key = variant, latency, key
+    def __init__(
+        self, variant: Variant, cells: int, latency: int, key: Key | None = None, element: object = None
+    ) -> None:
+        self.variant, self.latency, self.key, self.element = variant, latency, key, element
         self.reads = [c + cells for c in variant.reads]
         self.writes = [c + cells for c in variant.writes]
         self.early = {c + cells: n for c, n in variant.preloads}
@@ -147,14 +151,14 @@ class Core:
     def add(self, wave: Sequence[Block], cells: int) -> None:
         """The tasks of blocks that are held at the same time: each task for one block after the other."""
         held = [
-            [self._task(variant, place, cells, key) for variant, key in self.chip.keyed(block)]
+            [self._task(variant, place, cells, key, element) for variant, key, element in self.chip.keyed(block)]
             for place, block in enumerate(wave)
         ]
         self.waves += 1
         tasks = [task for tasks in zip_longest(*held) for task in tasks if task is not None]
         self.wave, self.begins, self.todo = tasks, None, list(tasks)
 
-    def _task(self, variant: Variant, place: int, cells: int, key: Key | None) -> Task:
+    def _task(self, variant: Variant, place: int, cells: int, key: Key | None, element: object) -> Task:
         chip = self.chip
         cast = None if key is None else (self.waves, place, *key)
         group = chip.groups.get(cast, []) if cast is not None else []
@@ -162,7 +166,7 @@ class Core:
         delay = max(
             (chip.links[port].delay(cores, self.number) for port, _ in variant.demands if port in chip.links), default=0
         )
-        return Task(variant, place * cells, variant.latency + delay, cast if len(group) > 1 else None)
+        return Task(variant, place * cells, variant.latency + delay, cast if len(group) > 1 else None, element)
 
     def requests(self, task: Task) -> dict[Where, int]:
         """The cycles of each port: all bytes of an engine in a block, or in blocks held together, take whole cycles only in sum."""
@@ -175,7 +179,8 @@ class Core:
                 parts, of = chip.links[port].parts(group)
                 places = {(port, self.number // chip.shared[port], segment): (n, of) for segment, n in parts.items()}
             else:
-                places = {(port, self.number // chip.shared.get(port, 1)): (1, 1)}
+                which = (task.element,) if port in chip.elements else ()
+                places = {(port, self.number // chip.shared.get(port, 1), *which): (1, 1)}
             is_outside = port in chip.links or chip.shared.get(port, 1) > 1
             if is_outside and self.number != group[0]:
                 continue
@@ -220,10 +225,10 @@ class Chip:
 
     def __init__(self, cores: int, queues: Sequence[int], bursts: Sequence[int], shared: Mapping[int, int], *,
                  start_cycles: int = 0, links: Mapping[int, PlainLink] | None = None,
-                 keyed: Callable[[Block], Sequence[tuple[Variant, Key | None]]] | None = None,
-                 groups: Mapping[Key, Sequence[int]] | None = None) -> None:  # fmt: skip
-        self.links = links or {}
-        self.keyed = keyed or (lambda block: [(variant, None) for variant in block])
+                 keyed: Callable[[Block], Sequence[Tagged]] | None = None,
+                 groups: Mapping[Key, Sequence[int]] | None = None, elements: Collection[int] = ()) -> None:  # fmt: skip
+        self.links, self.elements = links or {}, elements
+        self.keyed = keyed or (lambda block: [(variant, None, None) for variant in block])
         # The cores of the transfers to several, by wave, place and key.
         self.groups: Mapping[Key | None, Sequence[int]] = {**(groups or {})}
         self.queues, self.bursts, self.shared, self.start_cycles = queues, bursts, shared, start_cycles
@@ -244,6 +249,15 @@ class Chip:
                 break
             self.now = min(later)
         return max((t.there for core in self.cores for t in core.tasks), default=0)
+
+    def begin_launch(self) -> None:
+        """Begins another loop over blocks when all cores have ended, with the first engine and core at each port outside of the cores."""
+        self.now = max((t.there for core in self.cores for t in core.tasks), default=0)
+        for core in self.cores:
+            core.wave, core.begins, core.is_over = [], self.now + self.start_cycles, False
+            core.moved.clear()
+        for where in [w for w in self.last if w[0] in self.links or self.shared.get(w[0], 1) > 1]:  # type: ignore[call-overload]
+            del self.last[where]
 
     def _moments(self) -> list[int]:
         found = [held[1] for held in self.holder.values() if held is not None]

@@ -155,7 +155,13 @@ def case_of(seed: int, *, lawful: bool, linked: bool = False) -> Case | None:
     levels = rng.choice([[""], [""], ["cluster"], ["", "cluster"]])
     program.ports = [
         SimpleNamespace(
-            name=f"p{n}", burst_cycles=b, level=rng.choice(levels) if shared else "core", link="", ways=1, spread=1
+            name=f"p{n}",
+            burst_cycles=b,
+            level=rng.choice(levels) if shared else "core",
+            link="",
+            ways=1,
+            spread=1,
+            elements=False,
         )
         for n, (b, shared) in enumerate(zip(bursts, is_shared, strict=True))
     ]
@@ -172,7 +178,7 @@ def case_of(seed: int, *, lawful: bool, linked: bool = False) -> Case | None:
             is_split = link.access == "interleaved" and is_routed(link)
             program.ports[number] = SimpleNamespace(
                 name=link.name, burst_cycles=spec.burst_cycles, level=outer, link=link.name if is_routed(link) else "",
-                ways=len(link.attached) if is_split else 1, spread=len(link.attached) if is_routed(link) else 1,
+                ways=len(link.attached) if is_split else 1, spread=len(link.attached) if is_routed(link) else 1, elements=False,
             )  # fmt: skip
     every = Counter(
         next(n for n, k in enumerate(program.variants) if k.replay is v) for v in walk(program, program.tree, {})

@@ -12,11 +12,10 @@ from random import Random
 from typing import Any
 
 import msgspec
-from support.simulator.chip_oracle import Block, Chip, Core, Key, PlainLink
+from support.simulator.chip_oracle import Block, Chip, Core, Key, PlainLink, Tagged
 from support.simulator.chips import other_stalls, other_traffic
 
 from tilewright.engine.hwsim import Machine, read_machine, tasks_of
-from tilewright.engine.hwsim.replay.clocks import Variant
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip
 from tilewright.engine.hwsim.replay.cores.residency import residency_of
 from tilewright.engine.hwsim.tasks.tree import TaskLoop, TaskNode, TaskProgram
@@ -159,9 +158,6 @@ def case_of(seed: int) -> Case:
     return Case(func, read_machine(text), grid, edge)
 
 
-Tagged = tuple[Variant, Key | None]
-
-
 def in_full(case: Case) -> tuple[Chip, int]:
     """Every task of every core."""
     program, machine = case.program, case.machine
@@ -173,12 +169,12 @@ def in_full(case: Case) -> tuple[Chip, int]:
     every = [_tagged(program, node, *divmod(n, case.grid[1])) for n in range(case.grid[0] * case.grid[1])]
     if case.edge and case.grid[0] > 1 and core.blocks > 1:
         # Cores that hold several blocks, which differ, would meet in different orders.
-        every = [[(variant, None) for variant, _ in block] for block in every]
+        every = [[(variant, None, None) for variant, *_ in block] for block in every]
     own = _dispatched(len(every), cores, core.dispatch)
     groups: dict[Key, list[int]] = {}
     for c, blocks in enumerate(own):
         for n, block in enumerate(blocks):
-            for key in (key for _, key in every[block] if key is not None):
+            for key in (key for _, key, _ in every[block] if key is not None):
                 groups.setdefault((*divmod(n, residents), *key), []).append(c)
     links = {link.name: link for link in machine.links}
     plain = {
@@ -225,7 +221,7 @@ def _tagged(program: TaskProgram, node: TaskLoop, row: int, column: int) -> list
             copies[name] += 1
             tile = row if name.startswith("A_") else column if name.startswith("B_") else None
             key = None if tile is None else (name, copies[name], tile)
-            found.append((program.variants[number].replay, key))
+            found.append((program.variants[number].replay, key, None))
 
     blocks: Any = [node]
     place = [row, column]

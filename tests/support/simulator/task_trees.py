@@ -91,7 +91,7 @@ class TreeMaker:
             ),
             places=SimpleNamespace(of_cell=[None] * sum(s for _, s in self.buffers)),
             ports=[
-                SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16]), level="", link="")
+                SimpleNamespace(burst_cycles=self.rng.choice([1, 2, 5, 16]), level="", link="", elements=False)
                 for _ in range(self.ports)
             ],
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from math import prod
 
 import msgspec
@@ -16,11 +16,13 @@ import msgspec
 from ....ir import Var
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
 from ...tasks.variants import NOTHING
+from ..clocks import Pairs
 from ..repeats import Place
 from ..steady import crowds_of, links_of
+from .elements import elements_of
 from .streams import CoreResult, of_block
 from .transfers import Group, GroupClocks, index_of, multicasts
-from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, waves_of
+from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, has_grid, waves_of
 
 BEGIN, TAKE = -1, -2
 
@@ -39,22 +41,35 @@ class CoreTask(msgspec.Struct, frozen=True):
     key: tuple[object, ...] | None = None
 
 
+class _Blocks(msgspec.Struct):
+    """The blocks of a loop over blocks, or of other work (one block): the tasks of each, and the waves of each core."""
+
+    extents: tuple[int, ...]
+    blocks: list[list[tuple[int, Place]]]
+    streams: list[list[list[CoreTask]]] = []
+
+
 class AllCores:
-    """A replay of all cores of a program with one loop over blocks."""
+    """A replay of all cores of a program."""
 
     def __init__(self, program: TaskProgram, residents: int, users: Mapping[int, Collection[int]]) -> None:
         core, machine = program.machine.core, program.machine
         assert core is not None
         self._program, self._core, self._residents = program, core, residents
-        self._node: TaskNode | None = next((n for n in program.tree if isinstance(n, TaskLoop) and n.grid), None)
         self._cells = len(program.places.of_cell)
-        self._extents = grid_of(self._node) if self._node is not None else ()
-        self._blocks = [list(self._block(b)) for b in range(prod(self._extents))]
-        # The next block, if cores take blocks as they become free.
-        self._next = 0 if core.dispatch == "first_free" and residents == 1 else None
-        working = busy_cores(len(self._blocks), machine.cores, core.dispatch)
+        self._launches = [
+            _Blocks(extents, [list(walk_block(nodes, at, path, index_of(b, extents))) for b in range(prod(extents))])
+            for extents, nodes, at, path in launches_of(program.tree, {}, ())
+        ]
+        # The next block of the present launch, and when it began.
+        self._next = self._since = 0
+        self._present = self._launches[0]
+        # Whether cores take blocks as they become free.
+        self._takes = core.dispatch == "first_free" and residents == 1
+        working = max(busy_cores(len(each.blocks), machine.cores, core.dispatch) for each in self._launches)
         self._casts = multicasts(program)
-        self.streams = [self._waves_of(c) for c in range(working)]
+        for each in self._launches:
+            each.streams = [self._waves_of(each, c) for c in range(working)]
         self._together = self._transfers()
         self._groups: dict[tuple[object, ...], Group] = {}
         links = links_of(program)
@@ -62,24 +77,43 @@ class AllCores:
             # All tasks of a transfer wait for it.
             cast = frozenset(kind.replay.engine for kind in program.variants if port in dict(kind.replay.demands))
             users = {**users, port: cast} if routes.link.multicast and self._together else users
+        self._elements = elements_of(program)
+        self._known: dict[int, dict[tuple[int, ...], int]] = {port: {} for port in self._elements}
+        counts = {port: self._count(port, working) for port in self._elements}
         kinds = [of_block(v.replay, n * self._cells) for v in program.variants for n in range(residents)]
         bursts = [port.burst_cycles for port in program.ports]
         queues = [residents * tasks for tasks in machine.queues]
         self.clocks = GroupClocks(kinds, queues, residents * self._cells, bursts, crowds_of(program), users,
-                                  [1] * working, machine.longest_preload, links=links)  # fmt: skip
+                                  [1] * working, machine.longest_preload, links=links, elements=counts)  # fmt: skip
 
-    def _waves_of(self, core: int) -> list[list[CoreTask]]:
+    def _count(self, port: int, working: int) -> int:
+        """Numbers the elements that all tasks update; returns how many there are."""
+        for each in self._launches:
+            for core in range(0, working, self._program.machine.cores_around(self._program.ports[port].level)):
+                for number, place in (task for block in each.blocks for task in block):
+                    self._element(port, core, number, place)
+        return max(len(self._known[port]), 1)
+
+    def _element(self, port: int, core: int, number: int, place: Place) -> int | None:
+        """Returns the number of the element that a task updates; None if it updates none."""
+        elements = self._elements[port].of_template.get(self._program.variants[number].template)
+        if elements is None:
+            return None
+        known, around = self._known[port], self._program.machine.cores_around(self._program.ports[port].level)
+        return known.setdefault((core // around, *elements.at(place)), len(known))
+
+    def _waves_of(self, launch: _Blocks, core: int) -> list[list[CoreTask]]:
         """Returns the waves of blocks of a core, in which it issues the tasks of its blocks in turn."""
-        if self._next is not None:
+        if self._takes:
             return []
-        blocks = blocks_of_core(core, len(self._blocks), self._program.machine.cores, self._core.dispatch)
+        blocks = blocks_of_core(core, len(launch.blocks), self._program.machine.cores, self._core.dispatch)
         size = self._residents
-        return [self._wave(blocks[first : first + size], core, first) for first in range(0, len(blocks), size)]
+        return [self._wave(launch, blocks[first : first + size], core, first) for first in range(0, len(blocks), size)]
 
     def _transfers(self) -> dict[tuple[object, ...], tuple[int, ...]]:
         """Returns the cores of each transfer to several."""
         found: dict[tuple[object, ...], list[int]] = {}
-        for s, waves in enumerate(self.streams):
+        for s, waves in ((s, waves) for each in self._launches for s, waves in enumerate(each.streams)):
             for task in (task for wave in waves for task in wave if task.key is not None):
                 found.setdefault(task.key or (), []).append(s)
         return {key: tuple(streams) for key, streams in found.items() if len(streams) > 1}
@@ -93,21 +127,31 @@ class AllCores:
         same = tuple(i for n, (i, loop) in enumerate(zip(at, loops, strict=True)) if not loop.grid or n in cast.grid)
         return core // cast.around, wave, resident, number, same
 
-    def _wave(self, blocks: Iterable[int], core: int, wave: int) -> list[CoreTask]:
+    def _wave(self, launch: _Blocks, blocks: Iterable[int], core: int, wave: int) -> list[CoreTask]:
         held = [
-            [CoreTask(n, place, at, self._key(n, at, core, wave, place)) for n, at in self._blocks[block]]
+            [CoreTask(n, place, at, self._key(n, at, core, wave, place)) for n, at in launch.blocks[block]]
             for place, block in enumerate(blocks)
         ]
         return [task for tasks in zip_longest(*held) for task in tasks if task is not None]
 
-    def _block(self, block: int) -> Iterator[tuple[int, Place]]:
-        nodes = self._program.tree if self._node is None else (self._node,)
-        return walk_block(nodes, {}, (), index_of(block, self._extents))
-
     def run(self) -> int:
         """Replays all tasks; returns the makespan."""
+        for each in self._launches:
+            self._next, self._present = 0, each
+            self.clocks.begin_turns(self._since)
+            self._launch()
+            self.clocks.finish_all()
+            self._since = max(self._over(s) or 0 for s in range(len(each.streams)))
+        return self._since
+
+    def _over(self, stream: int) -> int | None:
+        """Returns when a core has completed its tasks, but not before the present launch; None if it is unknown."""
+        over = self.clocks.over_of(stream)
+        return None if over is None else max(over, self._since)
+
+    def _launch(self) -> None:
         clocks = self.clocks
-        actions = [self._actions(s) for s in range(len(self.streams))]
+        actions = [self._actions(s) for s in range(len(self._present.streams))]
         waiting = {s: next(stream, None) for s, stream in enumerate(actions)}
         while any(action is not None for action in waiting.values()):
             moved = False
@@ -118,33 +162,32 @@ class AllCores:
             if moved:
                 continue
             free = min(((over, s) for s, action in waiting.items() if action == TAKE
-                        and (over := clocks.over_of(s)) is not None), default=None)  # fmt: skip
+                        and (over := self._over(s)) is not None), default=None)  # fmt: skip
             # A block that begins now requests ports before they grant anything now.
             if free is not None and (free[0] <= clocks.moment or free[0] < clocks.next_event()):
                 self._take(free[1])
                 waiting[free[1]] = next(actions[free[1]], None)
             else:
                 clocks.step()
-        clocks.finish()
-        return max((clocks.over_of(s) or 0 for s in range(len(self.streams)) if self.streams[s]), default=0)
 
     def _take(self, stream: int) -> None:
         """Gives the next block to a core that is free."""
-        if self._next is not None and self._next < len(self._blocks):
-            self.streams[stream].append(self._wave([self._next], stream, self._next))
+        launch = self._present
+        if self._next < len(launch.blocks):
+            launch.streams[stream].append(self._wave(launch, [self._next], stream, self._next))
             self._next += 1
 
     def _actions(self, stream: int) -> Iterator[CoreTask | int]:
         """Yields what a stream does: the tasks that it issues, and BEGIN or TAKE before a block."""
-        n = 0
+        n, waves = 0, self._present.streams[stream]
         while True:
-            if self._next is not None:
+            if self._takes:
                 yield TAKE
-            if n == len(self.streams[stream]):
+            if n == len(waves):
                 return
             if self._core.dispatch != "persistent" or n == 0:
                 yield BEGIN
-            yield from self.streams[stream][n]
+            yield from waves[n]
             n += 1
 
     def _does(self, stream: int, action: CoreTask | int) -> bool:
@@ -154,29 +197,43 @@ class AllCores:
             if not self.clocks.has_room(stream, number):
                 return False
             streams = self._together.get(action.key or ())
-            if streams is None:
+            updated = self._updated(stream, action)
+            if updated:
+                self.clocks.issue_at(stream, number, updated)
+            elif streams is None:
                 self.clocks.issue_of(stream, number)
             else:
                 group = self._groups.get(action.key or ())
                 self._groups[action.key or ()] = self.clocks.join(stream, number, streams, group)
             return True
-        over = self.clocks.over_of(stream)
+        over = self._over(stream)
         if action == TAKE or over is None:
             return False
         self.clocks.begin_of(stream, over + self._core.start_cycles)
         return True
 
+    def _updated(self, core: int, task: CoreTask) -> Pairs:
+        """Returns the elements that a task updates, by port."""
+        every = ((port, self._element(port, core, task.number, task.place)) for port in self._elements)
+        return tuple((port, element) for port, element in every if element is not None)
+
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """The blocks, and the waves of the first core."""
-        core = self._core
-        waves = waves_of(len(self._blocks), self._program.machine.cores, self._residents, core.dispatch)
-        return (Launch(self._extents, waves if self._node is not None else (Wave(0, 1, (1,)),)),)
+        """The loops over blocks, and the waves of the first core."""
+        cores, dispatch = self._program.machine.cores, self._core.dispatch
+        return tuple(
+            Launch(
+                each.extents,
+                waves_of(len(each.blocks), cores, self._residents, dispatch) if each.extents else (Wave(0, 1, (1,)),),
+            )
+            for each in self._launches
+        )
 
     @property
     def transfers(self) -> Counter[int]:
         """The transfers of each variant: those of several cores count once."""
-        found = Counter(task.number for waves in self.streams for wave in waves for task in wave)
+        every = (waves for each in self._launches for waves in each.streams)
+        found = Counter(task.number for waves in every for wave in waves for task in wave)
         for key, streams in self._together.items():
             number = key[3]
             assert isinstance(number, int)
@@ -185,7 +242,35 @@ class AllCores:
 
     def result(self, stream: int = 0) -> tuple[CoreResult, list[Place]]:
         """Returns the tasks of one core."""
-        return self.clocks.result(stream), [task.place for wave in self.streams[stream] for task in wave]
+        every = (wave for each in self._launches for wave in each.streams[stream])
+        return self.clocks.result(stream), [task.place for wave in every for task in wave]
+
+
+def launches_of(
+    nodes: Sequence[TaskNode], at: Mapping[Var, int], path: Place
+) -> Iterator[tuple[tuple[int, ...], Sequence[TaskNode], Mapping[Var, int], Place]]:
+    """Yields the loops over blocks in program order, and the work between them: extents, nodes, and the iterations of loops around."""
+    for is_grid, group in groupby(nodes, has_grid):
+        rest = list(group)
+        if not is_grid:
+            yield (), rest, at, path
+        for node in rest if is_grid else ():
+            if not isinstance(node, TaskLoop) or node.grid:
+                yield grid_of(node), (node,), at, path
+                continue
+            for i in range(node.extent):
+                digits = _digits(node, i)
+                here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
+                yield from launches_of(node.children, {**at, **here}, (*path, *digits))
+
+
+def _digits(node: TaskLoop, i: int) -> list[int]:
+    """Returns the iterations of the nested loops of a node at one of its iterations."""
+    found: list[int] = []
+    for loop in reversed(node.loops):
+        i, digit = divmod(i, loop.extent)
+        found.insert(0, digit)
+    return found
 
 
 def walk_block(
@@ -203,11 +288,7 @@ def walk_block(
             yield from walk_block(node.children, {**at, **here}, (*path, *own), rest)
             continue
         for i in range(node.extent):
-            digits: list[int] = []
-            left = i
-            for loop in reversed(node.loops):
-                left, digit = divmod(left, loop.extent)
-                digits.insert(0, digit)
+            digits = _digits(node, i)
             here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
             yield from walk_block(node.children, {**at, **here}, (*path, *digits), index)
 

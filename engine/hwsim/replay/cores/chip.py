@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ....ir import Var
 from ...access.placement import Placement
+from ...access.ports import over
 from ...machine.links import Segment
 from ...tasks.counting import block_counts, counts_of
 from ...tasks.tree import TaskLoop, TaskNode, TaskProgram
@@ -21,6 +22,7 @@ from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, links_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
 from .apart import ApartCores
+from .elements import elements_of
 from .residency import Residency, residency_of
 from .streams import of_block, of_blocks, on_core
 from .transfers import Transfers
@@ -113,13 +115,26 @@ class _ChipReplay:
         node = program.tree[0] if len(program.tree) == 1 else None
         blocks = prod(grid_of(node)) if isinstance(node, TaskLoop) and node.grid else 0
         working = busy_cores(blocks, program.machine.cores, self._core.dispatch) if blocks else 0
-        is_small = 0 < working * sum(self._counts.values()) <= most_of_all
+        busiest = max(map(_most_blocks, program.tree), default=0)
+        cores = working or min(busiest, program.machine.cores)
+        elements = elements_of(program)
+        unknown = [program.ports[n].name for n, updated in elements.items() if not updated.is_known]
+        if unknown:
+            reasons = (*reasons, f"which of the {', '.join(unknown)} tasks update depends on data")
+        is_small = 0 < cores * sum(self._counts.values()) <= most_of_all and not unknown
         of_links = self._of_links(working or program.machine.cores)
         if not reasons and not burst and of_links and not of_links.keys() - {DISTANCES} and working:
             at_distances = self._by_distance(blocks, working)
             if at_distances is not None:
                 return at_distances
-        if self._is_apart and not is_equal and not of_links and isinstance(node, TaskLoop) and node.grid:
+        if (
+            self._is_apart
+            and not is_equal
+            and not of_links
+            and not unknown
+            and isinstance(node, TaskLoop)
+            and node.grid
+        ):
             found = ApartCores(program, node, self._residents, self._max_tasks).run()
             if found is not None:
                 last, shown, launch = found
@@ -321,6 +336,10 @@ def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> PortLaw:
     )
     if cut:
         reasons.append(f"requests are no whole bursts: {', '.join(cut)}")
+    updated = elements_of(program)
+    several = [ports[port].name for port in shared if port in updated and not updated[port].is_one]
+    if several:
+        reasons.append(f"cores update some of the {', '.join(several)} at the same time")
     own = [ports[port].name for port in clocks.users if port not in crowds]
     if own:
         reasons.append(f"engines of a core wait for each other at its own ports: {', '.join(own)}")
@@ -331,6 +350,13 @@ def law_of(program: TaskProgram, clocks: Clocks, max_tasks: int) -> PortLaw:
         # With fewer cores in a last wave, the order of engines at a port may be worse for the others.
         reasons.append("several engines of a core use a port of a group of cores")
     return PortLaw(max(bursts), max(around), tuple(reasons))
+
+
+def _most_blocks(node: TaskNode) -> int:
+    """Returns the most blocks of a loop over blocks."""
+    if not isinstance(node, TaskLoop) or not has_grid(node):
+        return 1
+    return prod(grid_of(node)) if node.grid else max(map(_most_blocks, node.children))
 
 
 def _are_equal(node: TaskNode) -> bool:
@@ -385,7 +411,14 @@ def _busiest_port(program: TaskProgram, counts: Mapping[int, int], transfers: Ma
             room[port, width] += left * transfers.get(number, count)
     for (port, width), left in room.items():
         ports[port] -= left // width
-    every = [-(-cycles // program.ports[port].spread) for port, cycles in ports.items()]
+    elements = elements_of(program)
+    every = [
+        over(cycles, elements[port].different or cycles)
+        if port in elements
+        else over(cycles, program.ports[port].spread)
+        for port, cycles in ports.items()
+        if cycles
+    ]
     return max([0, *every])
 
 

@@ -48,7 +48,6 @@ class LaterCore:
     def run(self, repeats: Sequence[Repeat], first: int, last: int) -> int:
         """Replays the rows from `first` to `last`, exclusive; returns when the core has completed them, in real time."""
         inside = [r for r in repeats if first <= r.first and r.last <= last]
-        self._first = first
         self._part(RowTree(inside, last).root, first)
         return self.clocks.finish() + self.skipped
 
@@ -83,7 +82,7 @@ class LaterCore:
     def _rows(self, row: int, last: int) -> None:
         clocks = self.clocks
         for n in range(row, last):
-            if n in self._begins and n != self._first:
+            if n in self._begins:
                 clocks.begin(self._begins[n])
             clocks.done = self._dones[n] + self._ahead + self._later if n in self._dones else 0
             clocks.issue(self._numbers[n])

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...access.ports import over
 from ...machine.links import Routes, Segment
+from ..arbiter import IDLE
 from ..clocks import NEVER, NOBODY, Clocks, Pairs, TaskStall, Variant
 from ..shared_ports import SharedClocks
 
@@ -33,16 +34,18 @@ class StreamClocks(SharedClocks):
     own: variant n of core s is n * streams + s, and so for engines: a port is granted engine by engine, each on one core after the other.
 
     `crowds` are the cores around each port. If it `folds`, core s stands for `weights[s]` equal ones, and all ports are common to all.
+    `elements` are the ports that each element of a buffer has, with the number of elements.
     """
 
     def __init__(self, kinds: Sequence[Variant], queues: Sequence[int], cells: int, bursts: Sequence[int], crowds: Mapping[int, int],
                  users: Mapping[int, Collection[int]], weights: Sequence[int], preload: int, *, folds: bool = False,
-                 links: Mapping[int, Routes] | None = None) -> None:  # fmt: skip
+                 links: Mapping[int, Routes] | None = None, elements: Mapping[int, int] | None = None) -> None:  # fmt: skip
         streams = self._streams = len(weights)
         self._cells, self._weights = cells, weights
         # The streams in one instance of a port.
         self._around = dict.fromkeys(crowds, streams) if folds else crowds
-        self._links = links or {}
+        self._links, self._elements = links or {}, elements or {}
+        self._rows_of_elements: dict[tuple[int, int, Pairs], int] = {}
         # The numbers of segments, behind those of all other ports, and the port of each.
         self._segments: dict[tuple[int, int, Segment], int] = {}
         self._port_of = [port for port in range(len(bursts)) for _ in range(streams)]
@@ -69,11 +72,15 @@ class StreamClocks(SharedClocks):
     def _port(self, port: int, stream: int) -> int:
         return port * self._streams + stream // self._around.get(port, 1)
 
-    def _numbers(self, port: int, stream: int, others: Sequence[int] = ()) -> dict[int, tuple[int, int]]:
+    def _numbers(
+        self, port: int, stream: int, others: Sequence[int] = (), elements: Mapping[int, int] | None = None
+    ) -> dict[int, tuple[int, int]]:
         """Returns the ports of a stream that its requests at a port concern, with the part of the cycles of each: (parts, of how many). A
         transfer of several streams concerns a tree of segments.
         """
         routes = self._links.get(port)
+        if port in self._elements:
+            return {self._segment(port, (elements or {}).get(port, 0), ELEMENT): (1, 1)}
         if routes is None:
             return {self._port(port, stream): (1, 1)}
         path, instance = routes.path([stream, *others]), stream // routes.around
@@ -82,17 +89,25 @@ class StreamClocks(SharedClocks):
     def _near(self, port: int, stream: int) -> Iterable[int]:
         """Returns the ports that requests of a stream at a port may concern."""
         routes = self._links.get(port)
+        if port in self._elements:
+            return [self._segment(port, n, ELEMENT) for n in range(self._elements[port])]
         if routes is None or not routes.link.multicast:
             return self._numbers(port, stream)
         every = {segment for ways in routes.ways for way in ways for segment in way}
         return [self._segment(port, stream // routes.around, segment) for segment in sorted(every)]
 
-    def _requests(self, asked: Iterable[tuple[int, int]], stream: int, others: Sequence[int] = ()) -> Pairs:
+    def _requests(
+        self,
+        asked: Iterable[tuple[int, int]],
+        stream: int,
+        others: Sequence[int] = (),
+        elements: Mapping[int, int] | None = None,
+    ) -> Pairs:
         """Returns the requests of a stream for cycles of these ports."""
         return tuple(
             (number, over(cycles * parts, of))
             for port, cycles in asked
-            for number, (parts, of) in self._numbers(port, stream, others).items()
+            for number, (parts, of) in self._numbers(port, stream, others, elements).items()
         )
 
     def is_outside(self, port: int) -> bool:
@@ -112,8 +127,8 @@ class StreamClocks(SharedClocks):
             self._port_of.append(port)
         return self._segments[key]
 
-    def _of_stream(self, kind: Variant, s: int) -> Variant:
-        demands = self._requests(kind.demands, s)
+    def _of_stream(self, kind: Variant, s: int, elements: Mapping[int, int] | None = None) -> Variant:
+        demands = self._requests(kind.demands, s, elements=elements)
         spare = tuple(
             (number, left, width)
             for port, left, width in kind.spare
@@ -136,6 +151,14 @@ class StreamClocks(SharedClocks):
     def issue_of(self, stream: int, number: int) -> None:
         """Issues a task of a stream."""
         self.issue_row(stream, number * self._streams + stream)
+
+    def issue_at(self, stream: int, number: int, elements: Pairs) -> None:
+        """Issues a task of a stream that updates these elements, by port."""
+        key = stream, number, elements
+        if key not in self._rows_of_elements:
+            kind = self._of_stream(self.kinds[number], stream, dict(elements))
+            self._rows_of_elements[key] = self.add_row(kind, number)
+        self.issue_row(stream, self._rows_of_elements[key])
 
     def issue_row(self, stream: int, row: int) -> None:
         """Issues a task of a stream, of the variant at this place in the table."""
@@ -162,6 +185,13 @@ class StreamClocks(SharedClocks):
             (engine, port): left for (engine, port), left in self._room.items() if engine % self._streams != stream
         }
 
+    def begin_turns(self, now: int) -> None:
+        """Begins with the first engine and core at each port outside of the cores, where all tasks are complete."""
+        for number, port in self.ports.items():
+            if self.is_outside(self._port_of[number]):
+                port.advance(now)
+                port.last = IDLE
+
     def continue_idle(self, clocks: Clocks) -> None:
         """Begins the first stream where clocks, whose tasks are complete, stand."""
         for engine, free in enumerate(clocks.free):
@@ -180,6 +210,11 @@ class StreamClocks(SharedClocks):
     def step(self) -> None:
         """Advances the ports to their next event."""
         self._step()
+
+    def finish_all(self) -> None:
+        """Advances the ports until all issued tasks are complete."""
+        while any(self.over_of(stream) is None for stream in range(self._streams)):
+            self._step()
 
     def result(self, stream: int) -> CoreResult:
         """Returns the tasks of one core."""
@@ -200,7 +235,11 @@ class StreamClocks(SharedClocks):
 
     def segments(self) -> dict[int, dict[tuple[int, Segment], int]]:
         """Returns the cycles that tasks requested of each segment of the links, by port."""
-        names = {number: (port, (instance, segment)) for (port, instance, segment), number in self._segments.items()}
+        names = {
+            number: (port, (instance, segment))
+            for (port, instance, segment), number in self._segments.items()
+            if segment is not ELEMENT
+        }
         found: dict[int, dict[tuple[int, Segment], int]] = {port: {} for port in self._links}
         for number, times in Counter(self.numbers).items():
             for asked, cycles in self.table[number].demands if self._links else ():
@@ -242,6 +281,10 @@ class StreamClocks(SharedClocks):
 
     def _issued(self, engine: int) -> int:
         return self._nows[engine % self._streams]
+
+
+ELEMENT: Segment = (-1, -1)
+"""In place of a segment of a link: the port of an element."""
 
 
 def delay_of(kind: Variant, links: Mapping[int, Routes], core: int) -> int:

@@ -180,6 +180,7 @@ class WaveReplay(Replay):
     def _launch(self, launch: Launch, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int],
                 node: TaskLoop | None) -> None:  # fmt: skip
         found = self.recording
+        found.clocks.finish()
         found.clocks.begin_launch(self.later if self.launches else 0)
         self._first, self._since = len(found.places), found.clocks.now
         self.launches.append(launch)
@@ -307,7 +308,7 @@ class WaveReplay(Replay):
             self.program.machine.longest_preload,
             frozenset(clocks.users),
         )
-        other.now = self._since
+        other.since = self._since
         core = LaterCore(other, numbers, dones, self.begins, later)
         return core.run([r for r in self.recording.repeats if r.first >= first], first, until)
 

@@ -16,7 +16,7 @@ from ....ir import (
     build,
 )
 from ..blocks import axes_of, outside, ranges_of
-from ..operations import ReadOperation, arguments, flag, moved_by, product, whole
+from ..operations import ATOMICALLY, ReadOperation, arguments, flag, moved_by, product, whole
 from ..regions import Tile, paired, read_tile
 from .runs import count_of, element, moving, require_contiguous
 
@@ -140,8 +140,9 @@ def _atomic_add(reader: TileBase, node: ast.Call) -> Stmt:
     kept = outside(target.buffer, written, ranges_of(reader.loops, axes))
     total = build.add(BufferLoad(target.buffer, written), build.cast(value, target.buffer.dtype))
     return reader.block(
-        f"{target.buffer.name}_update", axes, BufferStore(target.buffer, total, written), conditions=kept, sums=True
-    )
+        f"{target.buffer.name}_update", axes, BufferStore(target.buffer, total, written), conditions=kept, sums=True,
+        notes=ATOMICALLY,
+    )  # fmt: skip
 
 
 COPIES: Mapping[str, ReadOperation] = {

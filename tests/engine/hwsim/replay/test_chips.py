@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.profile import samples
-from support.simulator import multicast_products
+from support.simulator import atomic_sums, multicast_products
 from support.simulator.chip_machines import chip_of, narrow, staged_copy
 from support.simulator.chips import Case, case_of, differences, folded
 from support.simulator.machines import roomy
@@ -34,7 +34,7 @@ def figures(report: Report) -> dict[str, Any]:
     return json.loads(json.dumps(found, default=str))
 
 
-@pytest.mark.parametrize("seed", samples(list(range(400)), *range(12), 92, 103, 179))
+@pytest.mark.parametrize("seed", samples(list(range(400)), *range(12), 92, 103, 179, 81599))
 def test_law_a_folded_replay_is_that_of_every_core(seed: int):
     """Equal in each task of the first core and in the makespan where it says so, else within its bounds."""
     case = case_of(seed, lawful=seed % 3 != 0)
@@ -54,6 +54,12 @@ def test_law_copies_to_several_cores_are_one_transfer_for_which_all_of_them_wait
     assert multicast_products.differences(multicast_products.case_of(seed)) == ()
 
 
+@pytest.mark.parametrize("seed", samples(list(range(400)), *range(12), 18, 19, 28, 30, 34, 47))
+def test_law_sums_of_several_blocks_are_one_update_of_an_element_after_the_other(seed: int):
+    """In one or two loops over blocks; the second begins when all cores have ended the first."""
+    assert atomic_sums.differences(atomic_sums.case_of(seed)) == ()
+
+
 def test_the_random_cases_wait_at_shared_ports_and_fold():
     runs = [folded(case, most_of_all=0) for seed in range(60) if (case := case_of(seed, lawful=True)) is not None]
     assert sum(not run.reasons and bool(run.simulated.clocks.users) for run in runs) >= 8
@@ -64,8 +70,8 @@ class Permuted(AllCores):
 
     order: Sequence[int] = ()
 
-    def _waves_of(self, core: int) -> list[list[CoreTask]]:
-        return super()._waves_of(self.order[core])
+    def _waves_of(self, launch: Any, core: int) -> list[list[CoreTask]]:
+        return super()._waves_of(launch, self.order[core])
 
 
 def every_core(case: Case, order: Sequence[int]) -> tuple[int, list[tuple[list[int], list[int]]]]:
@@ -73,7 +79,7 @@ def every_core(case: Case, order: Sequence[int]) -> tuple[int, list[tuple[list[i
     kind = type("Ordered", (Permuted,), {"order": order})
     found = kind(case.program, case.residents, clocks_of(case.program, [], residents=case.residents).users)
     cycles = found.run()
-    each = [found.result(n)[0] for n in range(len(found.streams))]
+    each = [found.result(n)[0] for n in range(len(found.clocks.tasks))]
     return cycles, [(core.starts, core.ends) for core in each]
 
 
