@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.simulator.chip_machines import chip_of, narrow
+from support.simulator.chips.machines import chip_of, narrow
 
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.lint import LintFinding, lint

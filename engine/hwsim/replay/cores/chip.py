@@ -108,38 +108,22 @@ class _ChipReplay:
     def run(self, most_of_all: int) -> ChipRun:
         program = self._program
         law = law_of(program, self._clocks, self._max_tasks)
-        burst, reasons = law.burst, law.reasons
-        is_equal = all(map(_are_equal, program.tree))
-        if not is_equal:
-            reasons = (*reasons, "blocks differ")
+        is_equal, unknown = all(map(_are_equal, program.tree)), self._unknown()
+        reasons = (*law.reasons, *(() if is_equal else ("blocks differ",)), *unknown)
         node = program.tree[0] if len(program.tree) == 1 else None
         blocks = prod(grid_of(node)) if isinstance(node, TaskLoop) and node.grid else 0
         working = busy_cores(blocks, program.machine.cores, self._core.dispatch) if blocks else 0
-        busiest = max(map(_most_blocks, program.tree), default=0)
-        cores = working or min(busiest, program.machine.cores)
-        elements = elements_of(program)
-        unknown = [program.ports[n].name for n, updated in elements.items() if not updated.is_known]
-        if unknown:
-            reasons = (*reasons, f"which of the {', '.join(unknown)} tasks update depends on data")
+        cores = working or min(max(map(_most_blocks, program.tree), default=0), program.machine.cores)
         is_small = 0 < cores * sum(self._counts.values()) <= most_of_all and not unknown
         of_links = self._of_links(working or program.machine.cores)
-        if not reasons and not burst and of_links and not of_links.keys() - {DISTANCES} and working:
+        if not reasons and not law.burst and of_links and not of_links.keys() - {DISTANCES} and working:
             at_distances = self._by_distance(blocks, working)
             if at_distances is not None:
                 return at_distances
-        if (
-            self._is_apart
-            and not is_equal
-            and not of_links
-            and not unknown
-            and isinstance(node, TaskLoop)
-            and node.grid
-        ):
-            found = ApartCores(program, node, self._residents, self._max_tasks).run()
-            if found is not None:
-                last, shown, launch = found
-                busiest = _busiest_port(program, self._counts, self._transfers)
-                return self._result(shown, (launch,), max(last, busiest))
+        if self._is_apart and not is_equal and not of_links and not unknown:
+            each = self._of_each_kind(node)
+            if each is not None:
+                return each
         reasons = (*reasons, *of_links.values())
         if reasons and is_small:
             return self._all_cores()
@@ -149,17 +133,7 @@ class _ChipReplay:
         is_alone = not of_links and not self._is_apart
         if is_equal and is_alone and all(cores == 1 for wave in waves for cores in wave.cores):
             return self._result(simulated, launches, simulated.cycles)
-        if any(r.more for r in simulated.repeats) and burst:
-            reasons = (*reasons, "triangular loops")
-        if not replay.is_split:
-            reasons = (*reasons, "the cores of the last wave hold different numbers of blocks")
-        if self._core.dispatch == "first_free" and self._residents == 1 and burst:
-            if (law.together - 1) * burst > replay.shortest:
-                reasons = (*reasons, "blocks are too short for a fixed order of the cores")
-            elif law.together < program.machine.cores and any(
-                launch.blocks % program.machine.cores for launch in launches
-            ):
-                reasons = (*reasons, "groups of cores take a number of blocks that depends on time")
+        reasons = (*reasons, *self._of_replay(replay, simulated, law))
         if not reasons:
             busiest = _busiest_port(program, self._counts, self._transfers) if self._is_apart else 0
             return self._result(simulated, launches, max(simulated.cycles + replay.later, busiest))
@@ -167,6 +141,34 @@ class _ChipReplay:
             return self._all_cores()
         least, most = self._bounds(launches, is_equal=is_equal)
         return self._result(simulated, launches, min(max(simulated.cycles, least), most), (least, most), reasons)
+
+    def _unknown(self) -> tuple[str, ...]:
+        """Returns why it is not known which tasks update the same elements."""
+        found = [self._program.ports[n].name for n, each in elements_of(self._program).items() if not each.is_known]
+        return (f"which of the {', '.join(found)} tasks update depends on data",) if found else ()
+
+    def _of_each_kind(self, node: TaskNode | None) -> ChipRun | None:
+        """Replays a wave of each kind of blocks, on cores that do not delay each other."""
+        if not isinstance(node, TaskLoop) or not node.grid:
+            return None
+        found = ApartCores(self._program, node, self._residents, self._max_tasks).run()
+        if found is None:
+            return None
+        last, shown, launch = found
+        return self._result(shown, (launch,), max(last, _busiest_port(self._program, self._counts, self._transfers)))
+
+    def _of_replay(self, replay: WaveReplay, simulated: Simulated, law: PortLaw) -> Iterator[str]:
+        """Yields why the law does not hold for a replay."""
+        cores, burst = self._program.machine.cores, law.burst
+        if any(r.more for r in simulated.repeats) and burst:
+            yield "triangular loops"
+        if not replay.is_split:
+            yield "the cores of the last wave hold different numbers of blocks"
+        if self._core.dispatch == "first_free" and self._residents == 1 and burst:
+            if (law.together - 1) * burst > replay.shortest:
+                yield "blocks are too short for a fixed order of the cores"
+            elif law.together < cores and any(launch.blocks % cores for launch in replay.launches):
+                yield "groups of cores take a number of blocks that depends on time"
 
     def _result(self, simulated: Simulated, launches: tuple[Launch, ...], cycles: int, bounds: tuple[int, int] | None = None,
                 reasons: tuple[str, ...] = (), waited: Mapping[int, Sequence[int]] | None = None) -> ChipRun:  # fmt: skip

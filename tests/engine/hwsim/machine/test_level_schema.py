@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.simulator.chip_machines import on_cores
+from support.simulator.chips.machines import on_cores
 from support.simulator.machines import PLAIN
 
 from tilewright.engine.hwsim import MachineError, read_machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.simulator.chip_machines import on_cores, staged_copy
+from support.simulator.chips.machines import on_cores, staged_copy
 from support.simulator.machines import PLAIN
 
 from tilewright.engine.hwsim import Machine, MachineError, read_machine, simulate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.simulator.chip_machines import chip_of, narrow, staged_copy
+from support.simulator.chips.machines import chip_of, narrow, staged_copy
 from support.simulator.machines import roomy
 
 from tilewright.app.document import evaluate, load_document

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.profile import samples
-from support.simulator import atomic_sums, multicast_products
-from support.simulator.chip_machines import chip_of, narrow, staged_copy
-from support.simulator.chips import Case, case_of, differences, folded
+from support.simulator.chips import atomic_sums, multicast_products
+from support.simulator.chips.machines import chip_of, narrow, staged_copy
+from support.simulator.chips.trees import Case, case_of, differences, folded
 from support.simulator.machines import roomy
 
 from tilewright.app.document import evaluate, load_document

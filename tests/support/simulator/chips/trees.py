@@ -1,6 +1,6 @@
 """Random programs on random chips, folded and in full.
 
-PYTHONPATH=tests python -m support.simulator.chips --first 0 --count 3000
+PYTHONPATH=tests python -m support.simulator.chips.trees --first 0 --count 3000
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-from support.simulator.chip_oracle import Block, Chip, Core, PlainLink
+from support.simulator.chips.oracle import Block, Chip, Core, PlainLink
 from support.simulator.task_trees import Loop, Task, TreeMaker
 
 from tilewright.engine.hwsim.machine.links import is_routed, outer_memory

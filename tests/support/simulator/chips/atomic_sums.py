@@ -1,6 +1,6 @@
 """Random sums that blocks of a grid add to the same elements, in one or two loops over blocks, folded and in full.
 
-PYTHONPATH=tests python -m support.simulator.atomic_sums --first 0 --count 1000
+PYTHONPATH=tests python -m support.simulator.chips.atomic_sums --first 0 --count 1000
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 import msgspec
-from support.simulator.chip_oracle import Block, Chip, Core, Tagged
-from support.simulator.chips import other_stalls, other_traffic
+from support.simulator.chips.oracle import Block, Chip, Core, Tagged
+from support.simulator.chips.trees import other_stalls, other_traffic
 
 from tilewright.engine.hwsim import Machine, read_machine, tasks_of
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip

@@ -1,6 +1,6 @@
 """Random products on chips whose link serves several cores with one transfer, folded and in full.
 
-PYTHONPATH=tests python -m support.simulator.multicast_products --first 0 --count 300
+PYTHONPATH=tests python -m support.simulator.chips.multicast_products --first 0 --count 300
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 import msgspec
-from support.simulator.chip_oracle import Block, Chip, Core, Key, PlainLink, Tagged
-from support.simulator.chips import other_stalls, other_traffic
+from support.simulator.chips.oracle import Block, Chip, Core, Key, PlainLink, Tagged
+from support.simulator.chips.trees import other_stalls, other_traffic
 
 from tilewright.engine.hwsim import Machine, read_machine, tasks_of
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip
