@@ -44,7 +44,7 @@ def target_word(words: Sequence[str]) -> str:
 
 
 def target_part(target: TargetName, name: str) -> Value:
-    """Return `target.kind`, `target.keys`, or an attribute of the kind; None for others."""
+    """Return `target.kind`, `target.keys`, or an attribute of the kind, also of older TVM; None for others."""
     keys, attributes = KINDS.get(target, ((), {}))
     match name:
         case "kind":
@@ -53,6 +53,14 @@ def target_part(target: TargetName, name: str) -> Value:
             return keys
         case "attrs" if keys:
             return {**attributes}
+        case "target_name":
+            return str(target)
+        case "device_name" | "mcpu":
+            return ""
+        case "model":
+            return "unknown"
+        case "libs" | "mattr":
+            return ()
         case _:
             return attributes.get(name)
 

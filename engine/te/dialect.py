@@ -29,7 +29,7 @@ from ..script.tilelang.names import is_of_language, type_code, type_named, type_
 from . import functions, reductions, stage_calls, stages
 from .arithmetic.index_maps import MapObject, map_attribute, map_call, map_maker
 from .arithmetic.simplification import SIMPLIFYING, Analyzer, helper_named, simplified
-from .model import Axis, Operation, Reducer, Reduction, Tensor
+from .model import Axis, Compute, Fixed, Operation, Placeholder, Reducer, Reduction, Scan, Tensor
 from .operators import topi
 from .reader import TEReader, expected_attributes
 from .tuning import TunedAnnotation, TunedOrder, TunedSplit, TuningConfig, apply_choice, config_call, config_item
@@ -52,6 +52,22 @@ _MAKING = ("placeholder", "compute", "create_schedule", "create_prim_func", "ext
 """Functions that make a program or schedule."""
 
 
+_UNREAD_PARTS = (
+    "body",
+    "attrs",
+    "tag",
+    "source",
+    "iter_type",
+    "thread_tag",
+    "value_index",
+    "num_outputs",
+    "handle",
+    "same_as",
+    "__hash__",
+)
+"""Attributes of TVM's tensors, operations and axes that texts print and compare."""
+_OPERATIONS = ("PlaceholderOp", "ComputeOp", "ScanOp", "ExternOp")
+"""TVM's types of operations."""
 _GRADIENTS = ("gradient", "grad_op")
 """Functions of TVM's forks and older versions that differentiate a tensor."""
 
@@ -151,12 +167,14 @@ class TEDialect(ScriptDialect):
         helper = helper_named(name)
         if helper is not None:
             return helper(self.reader, node)
+        if topi.is_on_arrays(name):
+            return run.passed_call(node, keeps=True)
         if topi.is_topi(name):
             if topi.is_schedule(name):
                 return functions.create_schedule(self.reader, topi.read_schedule(self.reader, node), node)
             return topi.read_topi(self.reader, node)
         is_unread = name.startswith("tvm.") and not is_intrinsic(script_name or "")
-        if name.endswith(".target.Target.current") or name == "Target.current":
+        if name.endswith((".target.Target.current", ".current_target")) or name == "Target.current":
             return self._current_target(run, node)
         if name.endswith(".target.Target") and len(node.args) == 1 and not node.keywords:
             kind = run.value(node.args[0])
@@ -178,6 +196,8 @@ class TEDialect(ScriptDialect):
     def _run(self, run: Evaluator, name: str, node: ast.Call) -> Value:
         """Pass over code that runs. A task of a tuner, `SearchTask(func=matmul, args=(128, "float32"))`, calls a function of the text."""
         keywords = {k.arg: k.value for k in node.keywords}
+        if name.endswith("task.create") and node.args:
+            keywords["func"] = node.args[0]
         if {"func", "args"} <= keywords.keys():
             function, args = run.value(keywords["func"]), run.value(keywords["args"])
             if isinstance(function, Function) and isinstance(args, tuple | list):
@@ -219,6 +239,8 @@ class TEDialect(ScriptDialect):
                 return topi.operator_result(self.reader, "cast", [owner, self.reader.dtype(node.args[0])], {}, node)
             case _ if name == "astype" and len(node.args) == 1 and not node.keywords:
                 return build.cast(self.reader.as_expr(owner, node), self.reader.dtype(node.args[0]))
+            case Tensor() | Operation() | Axis() if name in _UNREAD_PARTS:
+                return run.passed_call(node, keeps=True)
             case _:
                 raise run.error(node.func, "unsupported", f".{name}() is not part of the supported subset of TE",
                                 expected="te.… functions, methods of a schedule and its stages, .astype")  # fmt: skip
@@ -248,6 +270,8 @@ class TEDialect(ScriptDialect):
                 )
         elif found is None and isinstance(owner, str):
             found = type_part(owner, name)
+        if found is None and isinstance(owner, Tensor | Operation | Axis) and name in _UNREAD_PARTS:
+            return Unknown(f"line {run.line(node)} asks for .{name}, which is not read")
         if found is None:
             raise run.error(node, "unsupported", f".{name} is not supported here", expected=expected_attributes(owner))
         return found
@@ -294,6 +318,8 @@ class TEDialect(ScriptDialect):
     def is_of(self, value: Value, name: str) -> bool | None:
         if name.rpartition(".")[2] == "Tensor":
             return isinstance(value, Tensor)
+        if name.rpartition(".")[2] in _OPERATIONS:
+            return _is_operation(value, name.rpartition(".")[2])
         if name.rpartition(".")[2] == "Any":  # the unknown size of older TVM, which no text gives
             return False
         return super().is_of(value, name)
@@ -311,8 +337,11 @@ class TEDialect(ScriptDialect):
     def is_alike(self, source: Source) -> bool:
         return any(map(calls_old_te, source.nodes)) <= self.reader.old
 
+    def note(self, run: Evaluator, text: str, node: ast.AST) -> None:
+        self.reader.notes.append(Note(text, run.source.place(node)))
+
     def read_beside(self, run: Evaluator, path: Path, node: ast.AST) -> None:
-        self.reader.notes.append(Note(f"names are read from {path.name} beside the text", run.source.place(node)))
+        self.note(run, f"names are read from {path.name} beside the text", node)
 
     # --- what must be read
 
@@ -350,6 +379,19 @@ class TEDialect(ScriptDialect):
             self._concerned[id(function)] = False  # for recursive functions
             known = self._concerned[id(function)] = self._concerns(function.node, function.scope)
         return known
+
+
+def _is_operation(value: Value, kind: str) -> bool | None:
+    """Whether a value is an operation of one of TVM's types; None for one of the operator library whose type is not known."""
+    match value:
+        case Scan():
+            return kind == "ScanOp"
+        case Fixed(tag=None):
+            return None
+        case Compute():
+            return kind == "ComputeOp"
+        case _:
+            return isinstance(value, Placeholder) and kind == "PlaceholderOp"
 
 
 def te_reader(

@@ -28,7 +28,7 @@ from .reader import TEReader
 from .sizes import require_small
 from .tensors import identifier, outputs_of, read_dtype, read_shape
 from .tuning import TuningConfig
-from .vta import ENVIRONMENT
+from .vta import environment
 
 Read: TypeAlias = Callable[[TEReader, ast.Call], Value]
 
@@ -59,12 +59,12 @@ def _placeholder(reader: TEReader, node: ast.Call) -> Value:
     assert shape is not None
     title = reader.string(name) if name is not None else "placeholder"
     buffer = Buffer(identifier(title), read_shape(reader, shape), read_dtype(reader, dtype))
-    return outputs_of(reader, Placeholder(title, (buffer,), node))[0]
+    return outputs_of(reader, Placeholder(title, (buffer,), node, tag=""))[0]
 
 
 def _compute(reader: TEReader, node: ast.Call) -> Value:
     names = ("shape", "fcompute", "name", "tag", "attrs", "varargs_names", "requires_grad")
-    shape_node, body_node, name, _, attrs, varargs, _ = parameters(reader, node, names, 2)
+    shape_node, body_node, name, tag_node, attrs, varargs, _ = parameters(reader, node, names, 2)
     assert shape_node is not None and body_node is not None
     if varargs is not None:
         raise reader.error(node, "unsupported", "varargs_names= of te.compute is not supported",
@@ -79,7 +79,9 @@ def _compute(reader: TEReader, node: ast.Call) -> Value:
     axes = _axes(reader, function, shape, body_node)
     value = reader.call(function, [axis.var for axis in axes], body_node)
     title = reader.string(name) if name is not None else "compute"
-    made = outputs_of(reader, _compute_op(reader, title, shape, axes, value, node))
+    tag = reader.value(tag_node) if tag_node is not None else ""
+    tag = tag if isinstance(tag, str) else None
+    made = outputs_of(reader, _compute_op(reader, title, shape, axes, value, tag, node))
     return made[0] if len(made) == 1 else made
 
 
@@ -99,13 +101,13 @@ def _axes(reader: TEReader, function: Function, shape: tuple[Expr, ...], node: a
 
 
 def _compute_op(
-    reader: TEReader, name: str, shape: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, node: ast.Call
-) -> Compute:
+    reader: TEReader, name: str, shape: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, tag: str | None, node: ast.Call,
+) -> Compute:  # fmt: skip
     if isinstance(value, tuple | list) and len(value) == 1 and isinstance(value[0], Reduction):
         value = value[0]
     if isinstance(value, Reduction):
         buffers = _outputs(name, shape, [source.dtype for source in value.sources])
-        return Compute(name, buffers, node, axes, value.axes, (), value)
+        return Compute(name, buffers, node, axes, value.axes, tag, (), value)
     at = node.args[1] if len(node.args) > 1 else node
     values = tuple(reader.as_expr(v, at) for v in several(value))
     require_small(reader, values, at)
@@ -113,7 +115,7 @@ def _compute_op(
         raise reader.error(
             node, "wrong-type", "the function does not return a number", expected="an expression of the axes"
         )
-    return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), values)
+    return Compute(name, _outputs(name, shape, [v.dtype for v in values]), node, axes, (), tag, values)
 
 
 def _outputs(name: str, shape: tuple[Expr, ...], dtypes: list[str]) -> tuple[Buffer, ...]:
@@ -226,7 +228,7 @@ def _tensor_intrin(reader: TEReader, node: ast.Call) -> Value:
 
 
 def _environment(reader: TEReader, node: ast.Call) -> Value:
-    return Attributes(dict(ENVIRONMENT), "VTA's environment")
+    return environment()
 
 
 def _config(reader: TEReader, node: ast.Call) -> Value:

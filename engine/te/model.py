@@ -25,13 +25,15 @@ class Axis(msgspec.Struct, Foreign, frozen=True, eq=False):
 
 
 class Operation(msgspec.Struct, Foreign, frozen=True, eq=False):
-    """A producer of tensors, with one buffer for each. `node` is its definition in the text."""
+    """A producer of tensors, with one buffer for each. `node` is its definition in the text, `tag` its kind in TVM's operator library,
+    None if that is not known."""
 
     name: str
     buffers: tuple[Buffer, ...]
     node: ast.AST
     axes: tuple[Axis, ...] = ()
     reduce_axes: tuple[Axis, ...] = ()
+    tag: str | None = None
 
 
 class Placeholder(Operation, frozen=True, eq=False):

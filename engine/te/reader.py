@@ -19,12 +19,12 @@ from ..script.subset.calls import called
 from ..script.subset.core import Evaluator
 from ..script.subset.scope import Foreign, Unknown, Value
 from ..script.subset.targets import items
-from ..script.subset.values import Attributes, Function, Module, several
+from ..script.subset.values import Function, Module, several
 from . import stages
 from .model import Axis, CacheOperation, Operation, Reduction, Slice, Tensor
 from .prim_func import inputs
 from .sizes import typed_variable
-from .vta import ENVIRONMENT
+from .vta import environment
 
 _MODULES = (
     "tvm.te.",
@@ -152,7 +152,7 @@ class TEReader(ExpressionReader):
     def _assumed(self, node: ast.Name) -> Value:
         """Define a name that the text uses and does not define."""
         if node.id == "env":
-            what, value = "VTA's environment", Attributes(dict(ENVIRONMENT), "VTA's environment")
+            what, value = "VTA's environment", environment()
         else:
             size = self.sizes.get(node.id)
             what, value = "a size", Var(node.id, "int32") if size is None else build.const(size, "int32")
@@ -252,6 +252,8 @@ def _attribute_of(owner: Value, name: str) -> Value:
             return len(owner.buffer.shape)
         case stages.Stage(), "op":
             return owner.op
+        case Operation(tag=str() as tag), "tag":
+            return tag
         case Operation(), "axis":
             return owner.axes
         case Operation(), "reduce_axis":
@@ -271,7 +273,7 @@ def expected_attributes(owner: Value) -> str:
         case Tensor():
             return ".op, .shape, .dtype"
         case Operation():
-            return ".axis, .reduce_axis, .input_tensors"
+            return ".axis, .reduce_axis, .input_tensors, .tag"
         case _:
             return "an expression"
 

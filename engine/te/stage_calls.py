@@ -92,7 +92,7 @@ def _cached(
     axes = tuple(Axis(Var(n, e.dtype), None, "spatial") for n, e in zip(names, shape, strict=True))
     buffer = Buffer(f"{tensor.buffer.name}_{scope}", shape, tensor.buffer.dtype, scope)
     return CacheOperation(
-        f"{tensor.op.name}.{scope}", (buffer,), node, axes, reduce_axes, tuple(old.index(axis) for axis in order)
+        f"{tensor.op.name}.{scope}", (buffer,), node, axes, reduce_axes, order=tuple(old.index(axis) for axis in order)
     )
 
 
@@ -143,7 +143,7 @@ def _rfactor(reader: TEReader, schedule: TESchedule, node: ast.Call) -> Value:
 
 def _renew(schedule: TESchedule, stage: Stage, reduce_axes: tuple[Axis, ...]) -> None:
     """Reset the stage's loop requests; its operation now reduces over `reduce_axes`."""
-    op = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, reduce_axes)
+    op = Operation(stage.op.name, stage.op.buffers, stage.op.node, stage.axes, reduce_axes, stage.op.tag)
     stage.op, stage.reduce_axes, stage.leaves, stage.events = op, reduce_axes, [*stage.axes, *reduce_axes], []
     schedule.stages[op] = stage
 
@@ -241,6 +241,7 @@ def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
         raise reader.error(node, "unsupported", "no axes are fused", expected="two axes at least")
     if len(axes) == 1:
         return axes[0]
+    axes = _outer_first(stage, axes)
     first = stage.leaves.index(axes[0])
     if stage.leaves[first : first + len(axes)] != axes:
         raise reader.error(node, "wrong-arguments", "the fused axes are not adjacent",
@@ -256,6 +257,15 @@ def _fuse(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     stage.replace(axes, [fused])
     stage.events.append(StageRequest("fuse", node, tuple(axes), (fused,)))
     return fused
+
+
+def _outer_first(stage: Stage, axes: list[Axis]) -> list[Axis]:
+    """Return axes in the order of their loops: TE fuses one after the other, and swaps an axis with the loop directly around it."""
+    ordered = axes[:1]
+    for axis in axes[1:]:
+        is_around = stage.leaves.index(axis) + 1 == stage.leaves.index(ordered[0])
+        ordered = [axis, *ordered] if is_around else [*ordered, axis]
+    return ordered
 
 
 def _kind(method: str) -> StageRead:
@@ -284,7 +294,7 @@ def _tensorize(reader: TEReader, stage: Stage, node: ast.Call) -> Value:
     """Read a tensorize: the loops from the axis inward become one block, which an intrinsic can implement."""
     var, intrin = parameters(reader, node, ("var", "tensor_intrin"))
     assert var is not None and intrin is not None
-    if not isinstance(reader.value(intrin), Intrinsic):
+    if not isinstance(reader.value(intrin), Intrinsic | Unknown):
         raise reader.error(intrin, "wrong-type", "tensorize needs an intrinsic", expected="te.decl_tensor_intrin(…)")
     stage.events.append(StageRequest("tensorize", node, (stage.require_leaf(reader, reader.value(var), var),)))
     text = "tensorize makes a block of these loops; the instructions of its intrinsic are not part of the program"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..ir import IntImm, Range
 from ..script import Note
+from ..script.errors import UnknownValueError
 from ..script.subset.scope import Foreign, Value
 from ..script.subset.targets import items
 from ..script.subset.values import Attributes, Function
@@ -225,10 +226,28 @@ def config_item(reader: TEReader, config: TuningConfig, node: ast.Subscript) -> 
     """Read `cfg["tile"]`."""
     name = reader.string(node.slice)
     if name not in config.values:
-        raise reader.error(
+        error = reader.error(
             node, "unknown-name", f"the template does not define {name}", expected=", ".join(config.values)
         )
+        condition = _condition_around(reader, name)
+        raise error if condition is None else UnknownValueError(error.refusal, reader.python.origin_of(condition))
     return config.values[name]
+
+
+def _condition_around(reader: TEReader, name: str) -> ast.expr | None:
+    """Return the condition, not known, that decides whether a parameter is defined."""
+    for node in reader.python.passed:
+        if isinstance(node, ast.If) and any(_defines(part, name) for part in ast.walk(node)):
+            return node.test
+    return None
+
+
+def _defines(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(defined)), *_]):
+            return method.startswith("define_") and defined == name
+        case _:
+            return False
 
 
 def apply_choice(reader: TEReader, choice: Value, node: ast.Call) -> Value:

@@ -5,7 +5,12 @@ Source: apache/tvm-vta config/pynq_sample.json, python/vta/environment.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
+
+from ..script.subset.scope import Value
+from ..script.subset.values import Attributes
+from .model import Intrinsic
 
 ENVIRONMENT: Final[dict[str, int | float | str]] = {
     "TARGET": "pynq",
@@ -26,4 +31,11 @@ ENVIRONMENT: Final[dict[str, int | float | str]] = {
     "dma_copy": "dma_copy",
     "alu": "alu",
 }
-"""Default values; `env.gemm` and similar instructions are tensor intrinsics without text, and `tensorize` with them is refused by name."""
+"""Default values."""
+
+
+def environment(values: Mapping[str, Value] | None = None) -> Attributes:
+    """Return the environment, with other `values`; its instruction for matrices has no text."""
+    real = {**ENVIRONMENT, "gemm": Intrinsic()}
+    mock = Attributes({**real, "dma_copy": "skip_dma_copy", "alu": "skip_alu"}, "VTA's environment")
+    return Attributes({**real, "mock": mock, **(values or {})}, "VTA's environment")

@@ -27,6 +27,7 @@ from ...te.stages import Record
 from ...te.tensors import identifier, outputs_of
 from ...te.translate import translate
 from ...te.tuning import TuningConfig
+from ...te.vta import ENVIRONMENT, environment
 from ..pasted import Snippet, snippet_of
 from ..schedule_reader import BlockSchedule, ReadProgram, ScheduleDialect
 from .dependencies import changed_later
@@ -387,6 +388,8 @@ class _Caller:
                 found[name] = self._tensor(name, self.values[name], function.node) if needed else self.values[name]
             elif attributes and name in uses_of(function.node).entries:
                 found[name] = self.run.new({**attributes}, function.node)
+            elif attributes.keys() & ENVIRONMENT.keys():
+                found[name] = environment(attributes)
             elif attributes:
                 found[name] = Attributes(attributes, name)
             elif needed and any(need.name == name and need.kind == "size" for need in self.open):

@@ -234,10 +234,22 @@ def _of_object(node: ast.ClassDef, method: ast.FunctionDef, wanted: Dependencies
                 yield from _of_parameter(argument, defaults_of(made), made, inside.parts, {})
     elif any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         yield from (_need(f, p.annotation, p.value) for f, p in fields.items() if f in attributes)
-    own = {p.name for p in node.body if isinstance(p, ast.FunctionDef)} | fields.keys() | _set_in(node)
+    own = (
+        {p.name for p in node.body if isinstance(p, ast.FunctionDef)}
+        | fields.keys()
+        | _set_in(node)
+        | _only_called(node)
+    )
     for attribute in sorted(attributes - own):
         if node.bases:
             yield _need(f"{name}.{attribute}", None, None)
+
+
+def _only_called(node: ast.ClassDef) -> set[str]:
+    """Return the attributes that a class only calls: methods of its bases, such as `assertEqual`."""
+    functions = [p.func for p in ast.walk(node) if isinstance(p, ast.Call)]
+    valued = {p.attr for p in ast.walk(node) if isinstance(p, ast.Attribute) and p not in functions}
+    return {func.attr for func in functions if isinstance(func, ast.Attribute)} - valued
 
 
 def _set_in(node: ast.ClassDef) -> set[str]:
@@ -256,8 +268,10 @@ def _of_parameter(
     parts: Sequence[ast.AST],
     functions: Mapping[str, ast.FunctionDef],
 ) -> Iterator[Need]:
-    """Yield the need of a parameter, or those of the attributes that the code uses of it."""
+    """Yield the need of a parameter, or those of the attributes that the code uses of it; none of an object that has only methods."""
     uses, name, default = uses_of(function), argument.arg, given.get(argument.arg)
+    if default is None and uses.is_object(name):
+        return
     need = _need(name, argument.annotation or _documented(function, name), default)
     if need.value:
         yield need

@@ -14,6 +14,7 @@ Kind: TypeAlias = Literal["size", "dtype", "flag", "scope", "list", "dict", "ten
 _OF_BITS = ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
 _TENSOR_METHODS = ("astype", "name", "op", "value_index", "ty", "reshape", "output")
 TENSOR_PARTS = frozenset(("shape", "ndim", "dtype", "op"))
+_KNOWN_METHODS = frozenset((*_TENSOR_METHODS, *(name for kind in (str, list, dict, int, float) for name in dir(kind))))
 
 
 class Uses:
@@ -27,6 +28,7 @@ class Uses:
         self.numbers: dict[str, int] = {}  # the first number that a name is compared with
         self._required: dict[str, int] = {}  # the number of axes of tensors that the code compares
         self.typed_as: dict[str, str] = {}  # tensors with the type that another parameter gives
+        self._made: dict[str, str] = {}  # the tensor that has a name as its shape
         self._alike: dict[str, str] = {}  # tensors with as many axes as another one
         self._single: dict[str, int] = {}  # the number of brackets after a name, as in `a[i][j]`
         self._axes: dict[str, int] = {}  # the least number of axes of tensors, by the axes that code asks for
@@ -43,14 +45,24 @@ class Uses:
             n for part in ast.walk(function) if part is not function and is_script(part) for n in ast.walk(part)
         }
         self._members: dict[str, set[str]] = {}
+        self._owners: set[str] = set()  # names of which methods are called
+        self._plain: set[str] = set()  # names that are used in other ways than for a method
         self._axis_names = frozenset(_axis_names(function))  # parameters of functions of axes
         self.entries: set[str] = set()  # dicts, of which entries are used
         self.whole: set[str] = set()  # names that calls get, so that other functions may use any entry
         self.optional: set[str] = set()  # entries of dicts that the code does not need: it asks whether they are there
         self._passed: dict[str, list[tuple[str, int]]] = {}  # the functions that get a name, and at which place
+        owners: set[ast.AST] = set()
         for part in ast.walk(function):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
                 self._members.setdefault(part.value.id, set()).add(part.attr)
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+                owners.add(part.func.value)
+                if part.func.attr == "tensorize":
+                    owners.update(part.args[1:])
+            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part not in owners:
+                self._plain.add(part.id)
+        self._owners = {part.id for part in owners if isinstance(part, ast.Name)}
         for part in ast.walk(function):
             self._read_guard(part)
             self._read_condition(part)
@@ -63,6 +75,7 @@ class Uses:
         found = "tensor" if kind == "tensor" else self._kinds.get(name, kind)
         found = kind if kind == "dtype" and found in ("list", "flag") else found
         name = self._alike.get(name, name)
+        name = self._made.get(name, name) if name not in self._ranks else name
         least = max(self._axes.get(name, 0), 2)
         if found == "tensor" and name in self._single:
             least = max(self._axes.get(name, 0), self._single[name])
@@ -85,6 +98,11 @@ class Uses:
         else:
             return self.of(name, kind)
         return uses.of(known, kind)
+
+    def is_object(self, name: str) -> bool:
+        """Whether the code uses a name only for methods that tensors and Python's own values do not have, or as an intrinsic: an object of
+        other code."""
+        return name in self._owners and name not in self._plain and not self._members.get(name, set()) & _KNOWN_METHODS
 
     def attributes_in(self, name: str, parts: Sequence[ast.AST]) -> set[str]:
         """Return the attributes that code uses of a name, `config.rope.theta`; those that it calls are not values."""
@@ -109,6 +127,11 @@ class Uses:
             ):
                 for target, value in zip(targets, values, strict=True):
                     self._unpacked(target, value)
+            case ast.Assign(
+                targets=[ast.Name(id=made)],
+                value=ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]),
+            ):
+                self._made[name] = made
             case ast.Assign(targets=[target], value=value):
                 self._unpacked(target, value)
             case ast.Subscript(
@@ -204,6 +227,11 @@ class Uses:
                 self._kinds.setdefault(name, "dtype")
             case ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]):
                 self._mark(name, "list")
+            case ast.Call(func=ast.Attribute(attr="compute"), args=[ast.Name(id=name), ast.Lambda(args=axes), *_]):
+                self._mark(name, "list", 0 if axes.vararg else len(axes.args))
+            case ast.Call(func=ast.Attribute(attr="pragma"), args=[_, ast.Name(id=name), *_]):
+                self._kinds.setdefault(name, "dtype")
+                self._compare(name, ast.Constant("unroll"))
             case ast.Call(
                 func=ast.Attribute(attr="dilate" | "pad"), args=[ast.Name(id=name), ast.List(elts=sizes), *_]
             ):

@@ -10,6 +10,8 @@ from .scope import Value
 
 MAX_STEPS = 100_000
 """Maximum number of evaluated expressions and statements, also in calls."""
+MAX_LOOP_STEPS = 20_000
+"""Maximum number of steps in a loop that concerns no program."""
 MAX_ITEMS = 4096
 """Maximum number of items in a list."""
 MAX_TEXT = 10_000
@@ -23,13 +25,13 @@ class Budget:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._steps = 0
+        self.steps = 0
         self._sizes: dict[int, tuple[Value, int]] = {}  # by id: tuples, and the number of values in them at all levels
 
     def step(self, node: ast.AST) -> None:
         """Count a step of reading."""
-        self._steps += 1
-        if self._steps > MAX_STEPS:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
             raise self._error(
                 node, "reading the text needs too many steps", f"{MAX_STEPS} expressions and statements, also in calls"
             )
@@ -79,4 +81,4 @@ class Budget:
         return self.source.error(node, "too-large", message, expected=f"at most {most}")
 
 
-__all__ = ["MAX_CALLS", "MAX_ITEMS", "MAX_STEPS", "MAX_TEXT", "Budget"]
+__all__ = ["MAX_CALLS", "MAX_ITEMS", "MAX_LOOP_STEPS", "MAX_STEPS", "MAX_TEXT", "Budget"]

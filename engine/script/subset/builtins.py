@@ -10,6 +10,7 @@ from contextlib import suppress
 from ...ir import IntImm
 from .calls import called
 from .core import Evaluator, ReadCall
+from .libraries.options import count_of_arguments
 from .methods import ordered
 from .operators import key
 from .scope import Unknown, Value
@@ -55,6 +56,8 @@ def collected(run: Evaluator, value: Value, node: ast.AST) -> list[Value]:
 
 
 def _length(run: Evaluator, node: ast.Call) -> Value:
+    if len(node.args) == 1 and run.dotted(node.args[0]) == "sys.argv":
+        return count_of_arguments(run)
     args = _args(run, node)
     if args is None:
         return run.runs(node)

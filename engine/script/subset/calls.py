@@ -11,10 +11,25 @@ from .budget import MAX_CALLS
 from .core import Evaluator, Returned
 from .libraries.arrays import array_attribute, array_method
 from .libraries.enums import member_of
+from .libraries.options import OptionParser, option_call
 from .methods import METHODS
 from .scope import Unknown, Value
 from .targets import items
-from .values import Array, Attributes, Bound, Class, Field, Function, Instance, Parent, TextModule, unknown_error
+from .values import (
+    Array,
+    Attributes,
+    Bound,
+    Class,
+    Field,
+    Function,
+    Instance,
+    Options,
+    Parent,
+    Record,
+    RecordType,
+    TextModule,
+    unknown_error,
+)
 
 _RARE = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -61,6 +76,8 @@ def apply(run: Evaluator, callee: Value, node: ast.Call) -> Value:
             args = items(run, node.args)
             named = _keywords(run, node)
             return called(run, callee, args, node, named)
+        case RecordType():
+            return _record(run, callee, items(run, node.args), node, _keywords(run, node))
         case Instance(of=of) if (method := _found(of, "__call__")) is not None:
             return apply(run, Bound(method, callee) if isinstance(method, Function) else method, node)
         case _:
@@ -220,6 +237,19 @@ def _made(run: Evaluator, of: Class, args: Sequence[Value], node: ast.AST, named
     return made
 
 
+def _record(run: Evaluator, of: RecordType, args: Sequence[Value], node: ast.AST, named: Mapping[str, Value]) -> Record:
+    """Return a new object of a named tuple."""
+    given = {**dict(zip(of.fields, args, strict=False)), **named}
+    if given.keys() != {*of.fields} or len(args) + len(named) != len(of.fields):
+        raise run.error(
+            node, "wrong-arguments", f"{of.name} has the fields {', '.join(of.fields)}", expected=f"{of.name}(…)"
+        )
+    found = Record(given[name] for name in of.fields)
+    found.fields = of.fields
+    run.new(found, node)
+    return found
+
+
 def _set_fields(
     run: Evaluator, made: Instance, args: Sequence[Value], node: ast.AST, named: Mapping[str, Value]
 ) -> None:
@@ -287,6 +317,8 @@ def _method(run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
             return apply(run, attribute_of(run, owner, name, node.func), node)
         case Array():
             return array_method(run, owner, name, node)
+        case OptionParser():
+            return option_call(run, owner, name, node)
         case _:
             read = METHODS.get((type(owner), name))
             if read is None:
@@ -314,12 +346,16 @@ def attribute_of(run: Evaluator, owner: Value, name: str, node: ast.Attribute) -
     match owner:
         case Unknown(origin=origin):
             return owner if run.dialect.is_whole(origin) else run.runs(node)
+        case Record() if name in owner.fields:
+            return owner[owner.fields.index(name)]
         case Instance(values=values) if name in values and not _is_property(owner.of, name):
             return values[name]
         case Instance(of=of):
             return _from_class(run, of, owner, name, node)
         case Class():
             return _from_class(run, owner, None, name, node)
+        case Options(values=values):
+            return values[name] if name in values else run.runs(node)
         case Attributes(values=values, title=title):
             if name not in values:
                 raise unknown_error(run.source, Unknown("it is not given", f"{title}.{name}"), node)

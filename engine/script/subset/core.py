@@ -20,10 +20,23 @@ from ..errors import ParseError, UnknownValueError, undefined_error
 from ..reading.source import Source
 from . import constants
 from .bindings import leaves, root_name
-from .budget import Budget
+from .budget import MAX_LOOP_STEPS, Budget
 from .memory import Memory
 from .scope import Scope, Unknown, Value
-from .values import Array, Class, Function, Instance, Lazy, Module, View, dotted, hole_name, is_mutable, unknown_error
+from .values import (
+    Array,
+    Class,
+    Function,
+    Instance,
+    Lazy,
+    Module,
+    Options,
+    View,
+    dotted,
+    hole_name,
+    is_mutable,
+    unknown_error,
+)
 
 _CONVERTING = ("int", "float", "str", "bool", "len", "list", "tuple", "dict", "range", "enumerate", "zip", "map", "reversed", "all", "any",
                "sum", "min", "max", "abs", "round", "pow", "divmod", "sorted")  # fmt: skip
@@ -192,6 +205,9 @@ class Dialect:
         """Whether another file has the dialect of the text, so that its functions mean the same here."""
         return True
 
+    def note(self, run: Evaluator, text: str, node: ast.AST) -> None:
+        """Record what users should know of how `node` is read."""
+
     def read_beside(self, run: Evaluator, path: Path, node: ast.AST) -> None:
         """Record that a file beside the text is read, which `node` imports."""
 
@@ -295,7 +311,7 @@ class Evaluator:
         owner = self.scope.peek(root.id) if root.id in self.scope else self.dialect.module(root.id)
         if not (
             owner is None
-            or isinstance(owner, Unknown | Instance)
+            or isinstance(owner, Unknown | Instance | Options)
             or (isinstance(owner, Module) and self._is_foreign(owner.name))
         ):
             return ""
@@ -474,12 +490,9 @@ class Evaluator:
 
     def _pass_unread(self, node: ast.stmt, error: TilewrightError) -> None:
         """Pass over a statement that cannot be read. Raises its error if the statement matters."""
-        if (
-            not isinstance(error, ParseError)
-            or error.code in _FINAL
-            or leaves(node)
-            or self.dialect.concerns(self, node)
-        ):
+        if not isinstance(error, ParseError) or error.code in _FINAL:
+            raise error
+        if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
             raise error
         self.pass_over(node, error.refusal.message, error.name if isinstance(error, UnknownValueError) else "")
 
@@ -489,6 +502,14 @@ class Evaluator:
         line = self.line(node)
         self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""), origin)
         self.dialect.forgot(self, node)
+
+    def require_short(self, node: ast.stmt, first: int) -> None:
+        """Require that a loop that concerns no program, such as one over data, leaves steps for the rest of the text; it began at the step
+        `first`. Raises "long-loop"."""
+        if self.budget.steps - first > MAX_LOOP_STEPS and not (leaves(node) or self.dialect.concerns(self, node)):
+            raise self.error(
+                node, "long-loop", "this loop needs too many steps of reading", expected=f"at most {MAX_LOOP_STEPS}"
+            )
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""

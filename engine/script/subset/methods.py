@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
 from typing import Any, TypeAlias, cast
 
 from .core import Evaluator
@@ -191,7 +193,21 @@ def _join(run: Evaluator, owner: str, node: ast.Call, items: Value) -> Value:
 
 
 def _format(run: Evaluator, owner: str, args: Sequence[Value], named: Mapping[str, Value], node: ast.Call) -> Value:
-    return run.runs(node)  # a string for printing
+    """Read `"{}_{}".format(name, 3)` of constants; other forms are for printing."""
+    try:
+        fields = [(name, spec, kind) for _, name, spec, kind in Formatter().parse(owner) if name is not None]
+    except ValueError:
+        return run.runs(node)
+    is_plain = all(spec in ("", "d") and not kind and re.fullmatch(r"\w*", name) for name, spec, kind in fields)
+    if not is_plain or not all(isinstance(value, bool | int | str) for value in (*args, *named.values())):
+        return run.runs(node)
+    run.budget.require_text(
+        len(owner) + len(fields) * max((len(str(v)) for v in (*args, *named.values())), default=0), node
+    )
+    try:
+        return owner.format(*args, **named)
+    except (ValueError, IndexError, KeyError):
+        return run.runs(node)
 
 
 def _bit_length(run: Evaluator, owner: int, node: ast.Call) -> Value:

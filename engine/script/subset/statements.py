@@ -15,7 +15,7 @@ from .builtins import BUILTINS
 from .calls import function_of
 from .core import Dialect, Evaluator, Jump, Outcome, ReadStatement, Returned, Tables
 from .expressions import EXPRESSIONS
-from .libraries import arrays, standard
+from .libraries import arrays, options, standard
 from .libraries.enums import ENUMS, with_members
 from .operators import operate
 from .scope import Unknown, Value
@@ -186,7 +186,9 @@ def _loop(run: Evaluator, node: ast.For) -> Outcome:
     if items is None:
         run.undecided(node)
         return None
+    first = run.budget.steps
     for item in items:
+        run.require_short(node, first)
         assign(run, node.target, item)
         outcome = run.block(node.body)
         if isinstance(outcome, Returned):
@@ -198,8 +200,10 @@ def _loop(run: Evaluator, node: ast.For) -> Outcome:
 
 def _while(run: Evaluator, node: ast.While) -> Outcome:
     """Read a loop whose condition is known each time; the steps of reading limit it."""
+    first = run.budget.steps
     while True:
         run.budget.step(node)
+        run.require_short(node, first)
         test = run.truth(node.test)
         if test is None:
             run.undecided(node)
@@ -425,7 +429,10 @@ STATEMENTS: Mapping[type[ast.stmt], ReadStatement] = {
 def evaluator(source: Source, dialect: Dialect, around: Evaluator | None = None) -> Evaluator:
     """Return an evaluator of a text in a language, also inside another one; its `run` reads the statements."""
     return Evaluator(
-        source, dialect, Tables(EXPRESSIONS, STATEMENTS, BUILTINS, {**standard.FUNCTIONS, **arrays.FUNCTIONS}), around
+        source,
+        dialect,
+        Tables(EXPRESSIONS, STATEMENTS, BUILTINS, {**standard.FUNCTIONS, **arrays.FUNCTIONS, **options.FUNCTIONS}),
+        around,
     )
 
 

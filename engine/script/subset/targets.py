@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .core import Evaluator
 from .operators import key
 from .scope import Unknown, Value
-from .values import Class, Instance, unknown_error
+from .values import Class, Instance, Options, unknown_error
 
 
 def items(run: Evaluator, nodes: Sequence[ast.expr]) -> list[Value]:
@@ -70,7 +70,7 @@ def _set_attribute(run: Evaluator, target: ast.Attribute, value: Value) -> None:
     match owner:
         case Instance(of=of) if of.owner_of("__setattr__") is None and not _is_property(of, target.attr):
             owner.values[target.attr] = value
-        case Class():
+        case Class() | Options():
             owner.values[target.attr] = value
         case Unknown() | None:
             run.runs(target, (value,))

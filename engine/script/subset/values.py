@@ -80,6 +80,19 @@ class Instance(msgspec.Struct, Foreign, frozen=True, eq=False):
     values: dict[str, Value]
 
 
+class RecordType(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """A `namedtuple("Point", ["x", "y"])`."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+class Record(tuple[Any, ...]):
+    """An object of a named tuple of the text."""
+
+    fields: tuple[str, ...] = ()
+
+
 class Bound(msgspec.Struct, Foreign, frozen=True, eq=False):
     """A method of an object or class."""
 
@@ -134,7 +147,7 @@ class Lazy(Foreign):
 
 
 class Array(Foreign):
-    """A small NumPy array of numbers; `base` is the one whose memory it shares, itself for others."""
+    """A small NumPy array of numbers, or of other values with one axis; `base` is the one whose memory it shares, itself for others."""
 
     __slots__ = ("base", "data")
 
@@ -143,6 +156,8 @@ class Array(Foreign):
         self.base: Array = self if base is None else base.base
 
     def items(self) -> Iterator[Value]:
+        if self.data.dtype.kind == "O":
+            return iter(self.data)
         return (item.item() if not item.ndim else Array(item, self) for item in self.data)
 
 
@@ -152,6 +167,12 @@ class ReadItem(ast.expr):
     def __init__(self, item: Value = None) -> None:
         super().__init__()
         self.item = item
+
+
+class Options(msgspec.Struct, Foreign, frozen=True, eq=False):
+    """The options of a command line by name."""
+
+    values: dict[str, Value]
 
 
 class Attributes(msgspec.Struct, Foreign, frozen=True, eq=False):
@@ -219,7 +240,7 @@ def is_mutable(value: object) -> bool:
     """Whether code can change the value in place."""
     if isinstance(value, Class | Instance):
         return not (value if isinstance(value, Class) else value.of).members
-    return isinstance(value, list | dict | Lazy | Array)
+    return isinstance(value, list | dict | Lazy | Array | Options)
 
 
 def parts(value: Value) -> Iterator[Value]:
@@ -229,7 +250,7 @@ def parts(value: Value) -> Iterator[Value]:
             yield from value
         case dict():
             yield from value.values()
-        case Instance(values=values) | Class(values=values) | Attributes(values=values):
+        case Instance(values=values) | Class(values=values) | Attributes(values=values) | Options(values=values):
             yield from values.values()
         case Bound(function=function, owner=owner):
             yield function
@@ -267,8 +288,11 @@ __all__ = [
     "Instance",
     "Lazy",
     "Module",
+    "Options",
     "Parent",
     "ReadItem",
+    "Record",
+    "RecordType",
     "TextModule",
     "TypeVariable",
     "Unknown",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from importlib import import_module
+from inspect import signature
 from typing import Any, cast
 
 from ...ir import (
@@ -26,6 +27,7 @@ from ...ir import (
     walk,
 )
 from ...script import Note, parse
+from ...script.errors import UnknownValueError
 from ...script.subset.scope import Unknown, Value
 from ...script.subset.values import unknown_error
 from ..model import Axis, Fixed, Placeholder, Tensor
@@ -46,6 +48,11 @@ _WORKLOAD_MODULE = "tvm.s_tir.meta_schedule.testing.te_workload"
 def is_topi(name: str | None) -> bool:
     """Whether a dotted name is one of the operator library or of its workloads."""
     return name is not None and (name.removeprefix("tvm.").startswith("topi.") or _WORKLOADS.match(name) is not None)
+
+
+def is_on_arrays(name: str) -> bool:
+    """Whether a name of the library is that of a function on arrays, which tests compare results with."""
+    return name.removeprefix("tvm.").startswith("topi.testing.")
 
 
 def is_schedule(name: str) -> bool:
@@ -85,6 +92,7 @@ def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict
     if function is None:
         raise reader.error(node, "unsupported", f"TVM {tvm.__version__} has no {shown}", expected="an operator of tvm.topi",
                            fix=("write the computation with te.compute",))  # fmt: skip
+    named = _current(function, named)
     try:
         found = function(*(made.tvm(tvm, v) for v in given), **{key: made.tvm(tvm, v) for key, v in named.items()})
         sizes = _numbers(tvm, found)
@@ -98,8 +106,22 @@ def operator_result(reader: TEReader, name: str, args: list[Value], kwargs: dict
                            expected="the operator's arguments") from error  # fmt: skip
     func = parse(text).program
     assert isinstance(func, PrimFunc)
-    results = _operations(reader, func, made, node)
+    results = _operations(reader, func, made, _tags(tvm, outputs), node)
     return results[0] if len(results) == 1 else results
+
+
+_RENAMED = {"layout": "data_layout", "input": "data", "filter": "weight"}
+"""Parameters of operators that have another name in TVM 0.27."""
+
+
+def _current(function: Any, named: dict[str, Value]) -> dict[str, Value]:
+    """Return keyword arguments with today's names."""
+    try:
+        taken = signature(function).parameters
+    except (TypeError, ValueError):
+        return named
+    renamed = {old: new for old, new in _RENAMED.items() if old not in taken and new in taken}
+    return {renamed.get(name, name): value for name, value in named.items()}
 
 
 def _numbers(tvm: Any, found: Any) -> Value:
@@ -153,8 +175,9 @@ class _Converted:
             case Unknown():
                 raise unknown_error(reader.source, value, node)
             case _:
-                raise reader.error(node, "unsupported", "an operator of topi takes tensors and constants here",
-                                   expected="a tensor, a number, a string, or a list of them")  # fmt: skip
+                error = reader.error(node, "unsupported", "an operator of topi takes tensors and constants here",
+                                     expected="a tensor, a number, a string, or a list of them")  # fmt: skip
+                raise UnknownValueError(error.refusal, value.name) if isinstance(value, Var) else error
 
     def tvm(self, tvm: Any, value: Value) -> Any:
         if isinstance(value, tuple | list):
@@ -174,7 +197,27 @@ class _Converted:
         raise ValueError("a size of a tensor is neither a number nor a variable")
 
 
-def _operations(reader: TEReader, func: PrimFunc, made: _Converted, node: ast.AST) -> tuple[Tensor, ...]:
+def _tags(tvm: Any, outputs: list[Any]) -> dict[str, str]:
+    """Return the tags of TVM's operations by name, of those whose name is not used twice."""
+    found: dict[str, str] = {}
+    pending = [tensor.op for tensor in outputs]
+    seen: list[Any] = []
+    names: list[str] = []
+    while pending:
+        op = pending.pop()
+        if any(op.same_as(known) for known in seen):
+            continue
+        seen.append(op)
+        if isinstance(op, tvm.te.ComputeOp):
+            names.append(op.name)
+            found[op.name] = op.tag
+            pending += [tensor.op for tensor in op.input_tensors]
+    return {name: tag for name, tag in found.items() if names.count(name) == 1}
+
+
+def _operations(
+    reader: TEReader, func: PrimFunc, made: _Converted, tags: dict[str, str], node: ast.AST
+) -> tuple[Tensor, ...]:
     """Add an operation for each loop nest of TVM's program, and return the outputs."""
     buffers: dict[Buffer, Buffer] = {}
     sizes: dict[Var, Expr] = {}
@@ -187,21 +230,22 @@ def _operations(reader: TEReader, func: PrimFunc, made: _Converted, node: ast.AS
     body = substitute(replace_buffers(root.block.body, buffers), sizes)
     outputs: dict[str, Tensor] = {}
     written = {region.buffer for part in walk(body) if isinstance(part, BlockRealize) for region in part.block.writes}
-    inputs = [Placeholder(b.name, (b,), node) for b in func.buffers[len(given) :] if b not in written]
+    inputs = [Placeholder(b.name, (b,), node, tag="") for b in func.buffers[len(given) :] if b not in written]
     parts = body.seq if isinstance(body, SeqStmt) else (body,)
-    for operation in (*inputs, *(_operation(stmt, node) for stmt in parts)):
+    for operation in (*inputs, *(_operation(stmt, tags, node) for stmt in parts)):
         outputs |= {tensor.buffer.name: tensor for tensor in outputs_of(reader, operation)}
     return tuple(outputs[b.name] for b in func.buffers[len(given) :])
 
 
-def _operation(stmt: Stmt, node: ast.AST) -> Fixed:
+def _operation(stmt: Stmt, tags: dict[str, str], node: ast.AST) -> Fixed:
     blocks = [n.block for n in walk(stmt) if isinstance(n, BlockRealize)]
     written = tuple(dict.fromkeys(r.buffer for block in blocks for r in block.writes))
     read = tuple(dict.fromkeys(r.buffer for block in blocks for r in block.reads if r.buffer not in written))
     axes = [Axis(Var(v.var.name.removeprefix("v_"), v.var.dtype), v.dom, _kind(v)) for v in blocks[0].iter_vars]
     spatial = tuple(a for a in axes if a.kind == "spatial")
     reduced = tuple(a for a in axes if a.kind == "reduce")
-    return Fixed(written[0].name, written, node, spatial, reduced, stmt=stmt, reads=read)
+    name = written[0].name
+    return Fixed(name, written, node, spatial, reduced, tags.get(name), stmt=stmt, reads=read)
 
 
 def _kind(iter_var: IterVar) -> Any:
@@ -218,4 +262,4 @@ def read_schedule(reader: TEReader, node: ast.Call) -> Value:
     return lists[-1] if lists else tuple(value for value in found if isinstance(value, Tensor))
 
 
-__all__ = ["is_schedule", "is_topi", "operator_result", "read_schedule", "read_topi", "tensor_operator"]
+__all__ = ["is_on_arrays", "is_schedule", "is_topi", "operator_result", "read_schedule", "read_topi", "tensor_operator"]

@@ -181,3 +181,69 @@ def test_function_of_another_language_is_refused_with_its_place() -> None:
     with pytest.raises(TilewrightError) as caught:
         opened(text, n=8)
     assert caught.value.code != "internal-error"
+
+
+STRATEGY = """\
+def dense(ctx, n):
+    A = te.placeholder((n, n), name="A")
+    def combine(shape, part):
+        X = te.placeholder(part, name="X")
+        return te.compute(shape, lambda i, j, k: X[i, j, k] * 2.0, name="Y")
+    ctx.set_info({"function": combine})
+    return te.compute((n, n), lambda i, j: A[i, j] + 1.0, name="B")
+"""
+
+
+def test_object_that_only_has_methods_is_not_asked_for() -> None:
+    first, inner = programs_in(HEAD + STRATEGY).programs
+    assert first.label == "dense with n (size)"
+    assert size_of(opened(STRATEGY, n=8)) == "8"
+    assert inner.nested is not None
+    assert [(need.name, need.example) for need in inner.nested.needs] == [("shape", "16x16x16"), ("part", "16x16x16")]
+
+
+def test_function_in_a_function_is_reached_without_the_values_of_lines_that_it_does_not_need() -> None:
+    assert size_of(opened(STRATEGY, 2, shape="4x4x4", part="4x4x4")) == "4"
+
+
+def test_object_whose_attribute_is_a_value_is_asked_for() -> None:
+    text = STRATEGY.replace("ctx.set_info(", "n = n * ctx.scale\n    ctx.set_info(")
+    assert [need for need, *_ in asked(text, n=8)] == ["ctx.scale"]
+
+
+def test_method_of_a_test_class_is_not_asked_for() -> None:
+    text = (
+        "class TestAdd(Case):\n    def test_add(self):\n        A = te.placeholder((self.rows, 4), name='A')\n"
+        "        B = te.compute(A.shape, lambda i, j: A[i, j] + 1.0, name='B')\n        self.assertEqual(B.op.body, 3)\n"
+        "        return B\n"
+    )
+    (program,) = programs_in(HEAD + text).programs
+    assert program.label == "TestAdd.test_add with self.rows (size)"
+    assert size_of(opened(text, **{"self.rows": 8})) == "8"
+
+
+def test_parameter_of_a_schedule_whose_definition_depends_on_the_target_asks_for_the_target() -> None:
+    text = (
+        "@tvm.autotvm.template('add')\ndef add(n):\n    A = te.placeholder((n,), name='A')\n"
+        "    B = te.compute((n,), lambda i: A[i] + 1.0, name='B')\n    s = te.create_schedule(B.op)\n"
+        "    cfg = tvm.autotvm.get_config()\n"
+        "    target = tvm.target.Target.current()\n    if target.kind.name == 'rocm':\n        cfg.define_knob('wide', [4])\n"
+        "    else:\n        cfg.define_knob('wide', [2, 8])\n"
+        "    s[B].split(B.op.axis[0], cfg['wide'].val)\n    return s, [A, B]\n"
+    )
+    assert asked(text, n=64) == [("target", "target", "rocm")]
+    factors = [opened(text, n=64, target=t).schedule.trace.steps[-1].argument("factors") for t in ("rocm", "cuda")]
+    assert factors == [(None, 4), (None, 2)]
+    with pytest.raises(TilewrightError, match="the template does not define narrow"):
+        opened(text.replace("cfg['wide'].val", "cfg['narrow'].val"), n=64)
+
+
+def test_environment_of_vta_has_its_instruction() -> None:
+    text = (
+        "def add(env):\n    A = te.placeholder((8, 8), name='A', dtype=env.inp_dtype)\n"
+        "    B = te.compute((8, 8), lambda i, j: A[i, j] + A[i, j], name='B')\n    s = te.create_schedule(B.op)\n"
+        "    s[B].pragma(B.op.axis[0], env.mock.dma_copy)\n    s[B].tensorize(B.op.axis[1], env.gemm)\n    return s, [A, B]\n"
+    )
+    found = opened(text)
+    assert any("tensorize makes a block" in note.text for note in found.notes)
+    assert "pragma_skip_dma_copy" in to_script(found.schedule.mod)

@@ -109,7 +109,16 @@ def test_other_python_is_passed_over_and_listed() -> None:
     assert "the name logging is not defined here" in notes[3].text
 
 
-def test_reading_ends_at_its_budget() -> None:
-    with pytest.raises(ParseError) as caught:
+def test_long_loop_over_data_is_passed_over_and_its_values_are_not_certain() -> None:
+    loop = "total = 0\nfor i in range(4000):\n    for j in range(4000):\n        total += i * j\n"
+    notes = parse(f"from tvm.script import tir as T\nM = 4\n{loop}{PROGRAM}").notes
+    assert any("this loop needs too many steps of reading" in note.text for note in notes)
+    with pytest.raises(ParseError, match=r"the value of M is not known for certain: .*too many steps"):
         parse(f"from tvm.script import tir as T\nM = 4\nwhile True:\n    M = M + 0\n{PROGRAM}")
+
+
+def test_reading_ends_at_its_budget() -> None:
+    text = "def f(n):\n    return f(n - 1) + f(n - 1) if n else 1\nM = f(20)\n"
+    with pytest.raises(ParseError) as caught:
+        parse(f"from tvm.script import tir as T\n{text}{PROGRAM}")
     assert caught.value.code == "too-large"

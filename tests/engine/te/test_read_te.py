@@ -244,3 +244,25 @@ def test_positions_of_the_program_point_at_the_text() -> None:
 def test_verify_compares_with_the_program_of_the_text() -> None:
     found = read_te(TRANSPOSED)
     assert verify(found.schedule.func, found.program).status == "tested"
+
+
+FUSED = {"s[C].fuse(j, i)": "i_j_fused", "s[C].fuse(*reversed(C.op.axis))": "i_j_fused", "s[C].fuse(i, j)": "i_j_fused"}
+
+
+@pytest.mark.parametrize("line", FUSED)
+def test_fuse_of_loops_from_the_inside_fuses_them_in_the_order_of_the_loops(line: str) -> None:
+    text = (
+        'A = te.placeholder((4, 8), name="A")\nC = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="C")\n'
+        f"s = te.create_schedule(C.op)\ni, j = C.op.axis\nf = {line}\ns[C].unroll(f)\n"
+    )
+    assert f"for {FUSED[line]} in T.unroll(32):" in to_script(read_te(text).schedule.mod)
+
+
+def test_axes_of_a_program_in_an_array_are_put_in_another_order() -> None:
+    text = (
+        'import numpy as np\nA = te.placeholder((4, 8), name="A")\norder = [1, 0]\n'
+        'C = te.compute((8, 4), lambda i, j: A[tuple(np.array([i, j])[order])] + 1.0, name="C")\ns = te.create_schedule(C.op)\n'
+    )
+    assert "A[v_j, v_i] + T.float32(1" in to_script(read_te(text).schedule.mod)
+    with pytest.raises(ParseError):
+        read_te(text.replace("[order]", "[order > 0]"))

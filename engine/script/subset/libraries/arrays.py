@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Evaluator, ReadCall
-from ..scope import Value
+from ..scope import Unknown, Value
 from ..values import Array
 
 MAX_ITEMS = 4096
@@ -51,6 +51,20 @@ def _value(run: Evaluator, found: Any, node: ast.AST, base: Array | None = None)
     return Array(array, base)
 
 
+def _objects(run: Evaluator, items: Value, node: ast.AST) -> Array | None:
+    """Return an array of values that are no numbers, such as the axes of a program, which code puts in another order."""
+    if (
+        not isinstance(items, tuple | list)
+        or not items
+        or any(isinstance(item, tuple | list | Unknown) for item in items)
+    ):
+        return None
+    run.budget.require_new([*items], node)
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return Array(found)
+
+
 def _given(run: Evaluator, node: ast.Call) -> list[Any]:
     """Return the arguments as NumPy takes them, None for others; none for a call with keywords or stars."""
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
@@ -63,6 +77,8 @@ def _computed(name: str, compute: Callable[..., Any]) -> ReadCall:
 
     def read(run: Evaluator, node: ast.Call) -> Value:
         given = _given(run, node)
+        if name in ("array", "asarray") and given == [None] and (found := _objects(run, run.value(node.args[0]), node)):
+            return found
         if not given or any(value is None for value in given):
             return run.passed_call(node, keeps=True)
         if name in ("arange", "linspace") and not all(isinstance(v, int) and abs(v) <= MAX_ITEMS for v in given):
@@ -96,6 +112,11 @@ def array_item(run: Evaluator, array: Array, node: ast.Subscript) -> Value:
         ]
         return _value(run, array.data[slice(*ends)], node, array)
     at = run.value(node.slice)
+    if array.data.dtype.kind == "O":
+        places = at if isinstance(at, list) else [at]
+        if not all(isinstance(place, int) and -len(array.data) <= place < len(array.data) for place in places):
+            return run.runs(node)
+        return Array(array.data[places]) if isinstance(at, list) else array.data[at]
     indices = at if isinstance(at, tuple) else (at,)
     if not all(isinstance(index, int) for index in indices):
         return run.runs(node)

@@ -13,7 +13,7 @@ from ..calls import called
 from ..core import Evaluator, ReadCall
 from ..scope import Unknown, Value
 from ..targets import items
-from ..values import Field, Module, TypeVariable
+from ..values import Field, Module, RecordType, TypeVariable
 
 
 def _known(run: Evaluator, node: ast.Call) -> list[Value] | None:
@@ -97,6 +97,16 @@ def _field(run: Evaluator, node: ast.Call) -> Value:
     return Field(run.value(given["default"]), has_default=True) if "default" in given else Field()
 
 
+def _named_tuple(run: Evaluator, node: ast.Call) -> Value:
+    """Read `namedtuple("Point", ["x", "y"])` and `namedtuple("Point", "x y")`."""
+    found = _known(run, node)
+    if found is None or len(found) != 2 or not isinstance(found[0], str):
+        return run.passed_call(node, keeps=True)
+    names = found[1].replace(",", " ").split() if isinstance(found[1], str) else collected(run, found[1], node)
+    fields = tuple(name for name in names if isinstance(name, str) and name.isidentifier())
+    return RecordType(found[0], fields) if len(fields) == len(names) else run.passed_call(node, keeps=True)
+
+
 def type_variable(run: Evaluator, node: ast.Call) -> Value:
     """Read `TypeVar("n")`."""
     run.passed_call(node, keeps=True)
@@ -104,6 +114,7 @@ def type_variable(run: Evaluator, node: ast.Call) -> Value:
 
 
 FUNCTIONS: Mapping[str, ReadCall] = {
+    "collections.namedtuple": _named_tuple,
     "dataclasses.field": _field,
     "functools.reduce": _reduce,
     "itertools.product": _pairs,
