@@ -312,6 +312,8 @@ def _method(run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
             return run.passed_call(node)
         case Parent(of=of, owner=made):
             return _parents_method(run, of, made, name, node)
+        case Attributes(values=values) if name not in values:
+            return run.passed_call(node)  # an object of other code
         case Instance() | Class() | Attributes() | TextModule():
             assert isinstance(node.func, ast.Attribute)
             return apply(run, attribute_of(run, owner, name, node.func), node)
