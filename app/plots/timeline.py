@@ -41,6 +41,7 @@ def timeline(
     data = TimelineData(report)
     style = Style(theme)
     lanes = len(data.engines)
+    busy_of = {name: work.busy for name, work in zip(data.engines, data.work, strict=True)}
     drawn = style.figure(
         "timeline",
         height=height or 60 + 44 * lanes,
@@ -48,7 +49,7 @@ def timeline(
         x_range=x_range or time_range(report.cycles),
         y_range=Range1d(start=0, end=lanes),
     )
-    labels = [f"{name}, busy {percent_text(report.engines[name].busy / report.cycles)}" for name in data.engines]
+    labels = [f"{name}, busy {percent_text(busy / report.cycles)}" for name, busy in busy_of.items()]
     table_axis(drawn.yaxis[0], labels, [lanes - n - 0.5 for n in range(lanes)])
     drawn.ygrid.grid_line_color = None
     tasks, stalls = ColumnDataSource(name="tasks"), ColumnDataSource(name="stalls")
@@ -71,7 +72,7 @@ def timeline(
     add_hover(drawn, [waits], [("stalled on", "@cause"), *when])
     if needs_detail(report, MOST_RECTANGLES):
         axis.follow()
-    engines = ", ".join(f"{name} busy {grouped_exactly(report.engines[name].busy)}" for name in data.engines)
+    engines = ", ".join(f"{name} busy {grouped_exactly(busy)}" for name, busy in busy_of.items())
     return with_picture(drawn, f"Timeline: {grouped_exactly(report.cycles)} cycles; {engines}")
 
 
@@ -103,7 +104,7 @@ class _Engines:
             "bottom": bottoms,
             "top": tops,
             "color": [self._colours[r.number] for r in found],
-            "engine": [kind.engine for kind in kinds],
+            "engine": [data.engines[data.template_lanes[r.number]] for r in found],
             "block": [kind.block for kind in kinds],
             "at": [
                 ", ".join(f"{loop.name} = {n}" for loop, n in zip(kind.loops, r.place, strict=False))

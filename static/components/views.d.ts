@@ -498,9 +498,10 @@ export interface EditableParameter {
   gain: ParameterGain | null;
 }
 
-/** An engine with its busy cycles, its tasks, and its stalled cycles by cause. */
+/** An engine, or what it does for a group of warps, with its busy cycles, its tasks, and its stalled cycles by cause. */
 export interface EngineLane {
   name: string;
+  engine: string;
   kind: string;
   busy: number;
   tasks: number;

@@ -50,7 +50,7 @@ def overlay_value(a: TimelineData, b: TimelineData, colours: Colours, span: tupl
     longest = max(*cycles, 1)
     start, end = (0, longest) if span is None else (max(0, int(span[0])), min(longest, int(span[1]) + 1))
     end = max(end, start + 1)
-    names = [n for n in dict.fromkeys((*a.report.engines, *b.report.engines)) if n in a.engines or n in b.engines]
+    names = list(dict.fromkeys((*a.engines, *b.engines)))
     lanes_a, lanes_b = (lanes_of(data, colours, start, end) for data in (a, b))
     nothing = EngineWork([], [])
     return Overlay(

@@ -4,18 +4,21 @@ compressed: repeats once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy as np
 from propcache.api import cached_property
 
-from ....engine.hwsim import Density, Kind, Report, TimeMap, row_name
+from ....engine.hwsim import Density, EngineReport, Kind, Report, TimeMap, row_name
 from ....engine.hwsim.replay.clocks import CAUSES, NOBODY
 from ..labels.palette import Colours, colour_of_slots, colours_by_name
 from ..labels.values import Value
 from .causes import Cause
 from .cores import SCALE, Chip
+from .rows import engine_rows
 from .spans import Column, Spans, joined, spans
 
 
@@ -31,6 +34,14 @@ class BufferCell(msgspec.Struct, frozen=True):
     shared: bool
 
 
+class Work(NamedTuple):
+    """The tasks of an engine's row that begin in a range of cycles, its busy cycles there, and its stalled cycles by cause."""
+
+    tasks: int
+    busy: int
+    waits: dict[Cause, int]
+
+
 class WaitKind(Value, frozen=True):
     """A kind of wait of an engine (lane `lane`): `what` is a cell, a port, a queue or another engine; `block` holds it."""
 
@@ -42,7 +53,8 @@ class WaitKind(Value, frozen=True):
 
 
 class TimelineData:
-    """The tables of one report. Engines without tasks and memories without tiles are left out, and so is global memory."""
+    """The tables of one report. Engines without tasks and memories without tiles are left out, and so is global memory. `lanes` are the
+    rows of engines, `engines` their names."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -50,9 +62,6 @@ class TimelineData:
         self.line = line
         self.length = line.length
         self.time_map = line.time_map
-        names = list(report.engines)
-        self.engines = [name for name in names if report.engines[name].tasks]
-        self.lane_of = np.array([self.engines.index(n) if n in self.engines else -1 for n in names], np.int64)
         self.rows = [name for name, m in report.memory.items() if m.peak_bytes and m.scope != "global"]
         numbers, first = np.unique(line.numbers, return_inverse=True)
         self.kinds: list[Kind] = [report.segments.kind(n) for n in numbers.tolist()]
@@ -62,9 +71,11 @@ class TimelineData:
         self.places = [n % run.residents if run else 0 for n in numbers.tolist()]
         self.chip = Chip(report, self.kinds, self.kind_of, self.places) if run else None
         self.templates = list({k.template: k for k in self.kinds}.values())
-        self.template_lanes = [self.engines.index(k.engine) for k in self.templates]
+        self.lanes, self.template_lanes = engine_rows(report, self.templates)
+        self.engines = [lane.name for lane in self.lanes]
         place = {k.template: n for n, k in enumerate(self.templates)}
         self.template_of_kind = np.array([place[k.template] for k in self.kinds], np.int64)
+        self.lane_of_task: Column = np.array(self.template_lanes, np.int64)[self.template_of_kind[self.kind_of]]
         self.cells, self._cell_of = _cells(report, self.rows)
         self._first_of_chip = len(self.cells)
         self.cells += _cells_of_cores(self.chip, len(self.rows)) if self.chip else []
@@ -152,6 +163,29 @@ class TimelineData:
         by_lane = Spans(tasks.starts, tasks.ends, np.array(self.template_lanes, np.int64)[tasks.of])
         return _density((by_lane, self.overlaps), (len(self.engines), 1), self.time_map)
 
+    def work_between(self, start: int, end: int) -> list[Work]:
+        """What each lane does from `start` to `end`, exclusive. Counts are exact, also over repeats."""
+        busy, begun, cycles = (
+            density.before([start, end]) for density in (self.busy, self.begun_by_kind, self.real_time_density)
+        )
+        tasks, waits = Counter[int](), [Counter[Cause]() for _ in self.lanes]
+        for template, count in zip(self.template_of_kind.tolist(), (begun[1] - begun[0]).tolist(), strict=True):
+            tasks[self.template_lanes[template]] += count
+        for (what, number), amount in zip(self.bands, (cycles[1] - cycles[0]).tolist(), strict=True):
+            if what == "wait" and amount:
+                kind = self.waits[number]
+                waits[kind.lane][kind.cause] += amount
+        return [Work(tasks[n], int(busy[1, n] - busy[0, n]), dict(waits[n])) for n in range(len(self.lanes))]
+
+    @cached_property
+    def work(self) -> list[Work]:
+        """What each lane does in the whole run, on all cores of a chip; busy cycles are those without stalls on ports."""
+        if any(lane.threads for lane in self.lanes):
+            parts = self.work_between(0, max(1, self.report.cycles))
+            return [part._replace(busy=part.busy - part.waits.get("port", 0)) for part in parts]
+        engines = [self.report.engines[lane.engine] for lane in self.lanes]
+        return [Work(engine.tasks, engine.busy, _stalls(engine)) for engine in engines]
+
     def tasks_between(self, start: int, end: int, *, folded: bool) -> int:
         """How many tasks begin from `start` to `end`, exclusive, in compressed (`folded`) or real time."""
         starts = self.line.starts
@@ -176,6 +210,10 @@ class TimelineData:
         each = (self.task_spans, self.wait_spans, self.overlaps, *self.tile_spans)
         sizes = (len(self.templates), len(self.waits), 1, len(self.cells), len(self.cells))
         return _density(each, sizes, time_map)
+
+
+def _stalls(engine: EngineReport) -> dict[Cause, int]:
+    return cast("dict[Cause, int]", {cause: cycles for cause, cycles in engine.stall.items() if cycles})
 
 
 def _density(each: Sequence[Spans], sizes: Sequence[int], time_map: TimeMap) -> Density:
@@ -232,7 +270,7 @@ def _waits(data: TimelineData) -> tuple[list[WaitKind], Spans]:
     ends = np.where(is_port, line.ends[task], line.starts[task])
     templates = np.array([v.template for v in program.variants] + [-1], np.int64)
     blamed = np.where(cause == CAUSES.index("issue"), by, templates[np.where(by < 0, -1, by)])
-    key = np.stack([data.lane_of[line.engines[task]], cause, cell, blamed], axis=1)
+    key = np.stack([data.lane_of_task[task], cause, cell, blamed], axis=1)
     distinct, number = np.unique(key, axis=0, return_inverse=True)
     # Cells of one slot have one label.
     labelled = [_wait_kind(data, *row) for row in distinct.tolist()]
@@ -270,18 +308,18 @@ def _with_mates(data: TimelineData, kinds: list[WaitKind], found: Spans) -> tupl
     parts = [found]
     kinds = list(kinds)
     lanes = np.array([k.lane for k in kinds], np.int64)
-    for number, lane in enumerate(data.lane_of.tolist()):
-        if lane < 0:
-            continue
-        for mate, other in enumerate(data.lane_of.tolist()):
-            if mate != number and other >= 0 and machine.units[mate] == machine.units[number]:
-                its = line.engines == mate
+    names = [engine.name for engine in machine.engines]
+    units = [machine.units[names.index(lane.engine)] for lane in data.lanes]
+    for lane, unit in enumerate(units):
+        for other, name in enumerate(data.engines):
+            if other != lane and units[other] == unit:
+                its = data.lane_of_task == other
                 waiting = lanes[found.of] == other if len(kinds) and len(lanes) else np.zeros(0, bool)
                 starts = np.concatenate([line.starts[its], found.starts[waiting]])
                 ends = np.concatenate([line.ends[its], found.ends[waiting]])
                 parts.append(Spans(starts, ends, np.full(len(starts), len(kinds), np.int64)))
-                kinds.append(WaitKind(lane, "unit", machine.engines[mate].name))
-        last = int(line.free[machine.units[number]])
+                kinds.append(WaitKind(lane, "unit", name))
+        last = int(line.free[unit])
         if last < data.length:
             parts.append(spans([last], [data.length], [len(kinds)]))
             kinds.append(WaitKind(lane, "idle"))

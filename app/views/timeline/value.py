@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from msgspec.structs import asdict, replace
@@ -71,9 +71,10 @@ class TimelineRepeat(Value, frozen=True, kw_only=True):
 
 
 class EngineLane(Value, frozen=True):
-    """An engine with its busy cycles, its tasks, and its stalled cycles by cause."""
+    """An engine, or what it does for a group of warps, with its busy cycles, its tasks, and its stalled cycles by cause."""
 
     name: str
+    engine: str
     kind: str
     busy: int
     tasks: int
@@ -306,7 +307,10 @@ def value_of(report: Report, schedule: Schedule, store: Store) -> Timeline:
         cycles=report.cycles,
         length=data.length,
         repeats=list(_repeats(data)),
-        engines=[_engine(report, name) for name in data.engines],
+        engines=[
+            EngineLane(lane.name, lane.engine, report.engines[lane.engine].kind, work.busy, work.tasks, work.waits)
+            for lane, work in zip(data.lanes, data.work, strict=True)
+        ],
         rows=[
             *(_row(report, name, scale) for name, scale in zip(data.rows, scales, strict=True)),
             *_rows_of_chip(data),
@@ -356,10 +360,9 @@ def path_value(report: Report, store: Store, start: int, end: int, ticket: int =
     steps = list(islice(path.steps(start, end), MAX_EVENTS + 1))
     found = PathAnswer(ticket, id(report), start, end, path.parts, None, [])
     if len(steps) > MAX_EVENTS:
-        shares = path.shares(edges_of(start, end, BINS))
-        lanes = [packed(shares[:, n]) for n in np.argsort(data.lane_of) if data.lane_of[n] >= 0]
-        return replace(found, lanes=lanes)
-    lanes = [int(data.lane_of[data.line.engines[step.row]]) for step in steps]
+        shares = path.shares(edges_of(start, end, BINS), data.lane_of_task.tolist(), len(data.lanes))
+        return replace(found, lanes=[packed(column) for column in shares.T])
+    lanes = [int(data.lane_of_task[step.row]) for step in steps]
     lengths = [step.until - step.start for step in steps]
     return replace(found, steps=PathSteps(lanes, [step.start - start for step in steps], lengths))
 
@@ -386,12 +389,6 @@ def _repeats(data: TimelineData) -> Iterator[TimelineRepeat]:
             names=[loop.name for loop in loops], base=base, length=repeat.length.terms, more=repeat.more, runs=runs[number],
             moves=repeat.moves,
         )  # fmt: skip
-
-
-def _engine(report: Report, name: str) -> EngineLane:
-    engine = report.engines[name]
-    waits = cast("dict[Cause, int]", {cause: cycles for cause, cycles in engine.stall.items() if cycles})
-    return EngineLane(name, engine.kind, engine.busy, engine.tasks, waits)
 
 
 def _scale(memory: MemoryReport) -> int:

@@ -59,9 +59,12 @@ class CriticalPath:
         """Yields the steps at work from cycle `start` to `end`, exclusive, backward in time."""
         return steps_between(self._path, start, end)
 
-    def shares(self, edges: Sequence[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """Returns the fraction of the time between each edge and the next (a row) in which the path is on each engine (a column)."""
-        density = PathDensity(self._path, self._line.engines.tolist(), len(self._program.machine.engines))
+    def shares(
+        self, edges: Sequence[int], columns: Sequence[int], count: int
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """Returns the fraction of the time between each edge and the next (a row) in which the path is on tasks of each of `count` columns;
+        `columns` has the column of each task of the timeline, such as its engine."""
+        density = PathDensity(self._path, columns, count)
         after = density.after(np.asarray(edges, np.int64))
         return -np.diff(after, axis=0) / np.maximum(np.diff(np.asarray(edges, np.float64)), 1e-9)[:, None]
 

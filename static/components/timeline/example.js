@@ -42,8 +42,8 @@ export function timelineData(fields = {}) {
     length: 100,
     repeats: [repeat()],
     engines: [
-      { name: "dma", kind: "dma", busy: 160, tasks: 4, waits: { idle: 60 } },
-      { name: "matrix", kind: "matrix", busy: 200, tasks: 4, waits: { data: 160 } },
+      { name: "dma", engine: "dma", kind: "dma", busy: 160, tasks: 4, waits: { idle: 60 } },
+      { name: "matrix", engine: "matrix", kind: "matrix", busy: 200, tasks: 4, waits: { data: 160 } },
     ],
     rows: [
       {

@@ -49,7 +49,7 @@ test("cells are stacked from the bottom of their row", () => {
 });
 
 test("a run with repeats is dense if its tasks would be narrower than three pixels", () => {
-  const engine = { kind: "dma", busy: 0, waits: {} };
+  const engine = { engine: "dma", kind: "dma", busy: 0, waits: {} };
   const run = (/** @type {number} */ tasks, /** @type {number} */ repeats) => ({
     engines: [
       { ...engine, name: "a", tasks: 4 },

@@ -650,7 +650,7 @@ class TimelineView {
     this.card.openStall(x, data, wait, cycles);
     if (wait.cause === "idle") return;
     const { cause, buffer, row } = wait;
-    const engine = data.engines[wait.lane].name;
+    const { engine } = data.engines[wait.lane];
     this.send({ kind: "select_stall", engine, cause, buffer, block: wait.block || wait.what, row });
   }
 

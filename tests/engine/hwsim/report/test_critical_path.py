@@ -83,8 +83,8 @@ def test_shares_are_those_of_the_steps() -> None:
     assert found is not None
     path, cycles = found[0].critical_path, found[0].cycles
     edges = [cycles * n // 37 for n in range(38)]
-    shares = path.shares(edges)
     names = [engine.name for engine in found[0].program.machine.engines]
+    shares = path.shares(edges, found[0].timeline.engines.tolist(), len(names))
     for n, (low, high) in enumerate(itertools.pairwise(edges)):
         of: Counter[str] = Counter()
         for step in path.steps(low, high):
