@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,12 +17,87 @@ def reaching(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need])
 
 
 def leading(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need]) -> Iterator[Need]:
-    """Yield the needs, those without a value with an example that leads to a definition, if a flag or a word decides it."""
+    """Yield the needs, those without a value with an example that leads to a definition and with which assertions on numbers hold. A number
+    of threads that is too small for the groups of threads in the code has no value."""
     wanted = dict(pair for function in around for pair in _conditions(function, node))
+    asserted = [pair for function in around for part in ast.walk(function) for pair in _asserted(part)]
+    threads = threads_of_groups(around[-1] if around else node)  # the groups may be in a macro beside the kernel
     for need in needs:
         value = wanted.get(need.name)
         is_decided = isinstance(value, str) or (isinstance(value, bool) and (need.kind == "flag" or not value))
-        yield _sampled(need, value) if is_decided and not need.value and value is not None else need
+        number = int(shown) if (shown := need.value or need.example).isdecimal() else None
+        if "threads" in need.name and number is not None and number < threads:
+            yield replace(_sampled(need, threads), optional=False)
+        elif is_decided and not need.value and value is not None:
+            yield _sampled(need, value)
+        elif number is not None and not need.value and need.kind == "size":
+            yield _sampled(
+                need,
+                next((n for test, holds in asserted for n in _instead(test, need.name, number, holds=holds)), number),
+            )
+        else:
+            yield need
+
+
+def _asserted(part: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield a condition that a statement requires, and whether it must hold."""
+    match part:
+        case ast.Assert(test=test):
+            yield test, True
+        case ast.If(test=test, body=[*_, ast.Raise()]):
+            yield test, False
+        case _:
+            pass
+
+
+def _instead(test: ast.expr, name: str, number: int, *, holds: bool) -> Iterator[int]:
+    """Yield a number with which a condition on a name holds or not, if that is not so with `number`."""
+    match test:
+        case ast.Compare(left=ast.Name(id=found), ops=[op], comparators=[ast.Constant(value=int(known))]) if (
+            found == name
+        ):
+            compare = _COMPARED.get(type(op))
+            if compare is not None and compare(number, known) is not holds:
+                yield from (value for _, value in _values(test, holds=holds) if isinstance(value, int))
+        case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values) if holds is isinstance(op, ast.And):
+            for value in values:
+                yield from _instead(value, name, number, holds=holds)
+        case _:
+            pass
+
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+
+
+def threads_of_groups(node: ast.AST) -> int:
+    """Return how many threads the branches of a kernel ask for, `if tx < 128: … elif tx < 256: … else: …`; 0 without such branches."""
+    numbers = {name for part in ast.walk(node) for name in _thread_names(part)}
+    least = 0
+    for part in ast.walk(node):
+        if isinstance(part, ast.If):
+            for test in (n for n in ast.walk(part.test) if isinstance(n, ast.Compare)):
+                match test:
+                    case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=int(known))]):
+                        is_group = name in numbers and known > 0 and known % _GROUP == 0
+                        more = isinstance(op, ast.GtE) or (isinstance(op, ast.Lt) and bool(part.orelse))
+                        least = max(least, known + _GROUP * more) if is_group else least
+                    case _:
+                        pass
+    return least
+
+
+_GROUP = 128
+
+
+def _thread_names(part: ast.AST) -> Iterator[str]:
+    """Yield the name that gets the number of a thread."""
+    match part:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr="get_thread_binding"))):
+            yield name
+        case _:
+            pass
 
 
 def holding(asserted: Sequence[ast.Assert], needs: Sequence[Need]) -> list[Need]:
@@ -114,4 +190,4 @@ _STEPS: Mapping[tuple[type[ast.cmpop], bool], int] = {
 }  # fmt: skip
 """What is added to the constant of a comparison for a value with which it holds or not."""
 
-__all__ = ["holding", "leading", "reaching"]
+__all__ = ["holding", "leading", "reaching", "threads_of_groups"]

@@ -103,14 +103,15 @@ def with_own_tiles(body: Stmt) -> tuple[Stmt, list[Buffer]]:
 
 
 def with_tiles_in_branches(body: Stmt, used: dict[str, int]) -> tuple[Stmt, set[Buffer]]:
-    """Allocate a tile that a pipelined loop copies only under a condition in each iteration of the loop, whose condition its uses share:
-    so that no iteration needs the tile of another one. Return the new body and these tiles."""
+    """Allocate in each iteration of a pipelined loop a tile that it copies only under a condition, which its uses share, or in both
+    branches of a condition: no iteration needs the tile of another one. Return the new body and these tiles."""
     everywhere, moved = _accesses(body), set[Buffer]()
     for loop in [node for node in walk(body) if isinstance(node, For) and STAGE in dict(node.annotations)]:
-        if not isinstance(loop.body, SeqStmt) or not all(isinstance(part, IfThenElse) for part in loop.body.seq):
-            continue
+        parts = loop.body.seq if isinstance(loop.body, SeqStmt) else ()
+        shared = bool(parts) and all(isinstance(part, IfThenElse) and part.else_case is None for part in parts)
         inside = _accesses(loop)
-        own = tuple(sorted((b for b in _copied(loop) if inside[b] == everywhere[b]), key=lambda b: b.name))
+        tiles = [b for b in _copied(loop) if inside[b] == everywhere[b] and (shared or _in_both_branches(parts, b))]
+        own = tuple(sorted(tiles, key=lambda b: b.name))
         if own:
             reads, writes = accessed_regions(loop.body)
             name = unique_name(f"{loop.loop_var.name}_tiles", used)
@@ -119,6 +120,27 @@ def with_tiles_in_branches(body: Stmt, used: dict[str, int]) -> tuple[Stmt, set[
             body = rewrite(body, lambda node, loop=loop, wrapped=wrapped: wrapped if node is loop else node)
             moved |= set(own)
     return body, moved
+
+
+def _in_both_branches(parts: Sequence[Stmt], tile: Buffer) -> bool:
+    """Whether the first statement that accesses a tile has branches, and all overwrite it as a whole."""
+    first = next((part for part in parts if _accesses(part)[tile]), None)
+    return first is not None and any(isinstance(n, IfThenElse) for n in walk(first)) and _overwrites(first, tile)
+
+
+def _overwrites(stmt: Stmt | None, tile: Buffer) -> bool:
+    """Whether a statement begins with what overwrites a tile as a whole."""
+    match stmt:
+        case IfThenElse(then_case=then, else_case=other):
+            return _overwrites(then, tile) and _overwrites(other, tile)
+        case SeqStmt(seq=parts):
+            return _overwrites(next((part for part in parts if _accesses(part)[tile]), None), tile)
+        case For(body=inner):
+            return _overwrites(inner, tile)
+        case BlockRealize(block=Block(body=BufferStore() as store)):
+            return store.buffer is tile and _is_whole(stmt, store) and _accesses(store)[tile] == 1
+        case _:
+            return False
 
 
 def _without(regions: Sequence[BufferRegion], own: Sequence[Buffer]) -> tuple[BufferRegion, ...]:

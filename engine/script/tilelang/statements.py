@@ -37,6 +37,7 @@ from ..reading.intrinsics import parameters
 from ..reading.reader import Item
 from ..reading.statements.helpers import in_macro
 from ..reading.statements.loops import header
+from ..subset.bindings import bound_names
 from ..subset.values import Function, Module
 from .ascend.cores import CoreReader
 from .names import LAYOUTS, NO_PRODUCERS, PANELS, THREADS
@@ -169,18 +170,18 @@ class TileReader(CoreReader):
         return made
 
     def _options(self, node: ast.With) -> Annotations:
-        """Return what options of the text say of a kernel for a GPU: those of its function, and those outside of functions."""
+        """Return what options of the text say of a kernel for a GPU: those of the decorators around it, else those of its function and those
+        outside of functions."""
         source = self.source.owner(node)
-        of_others = {
-            number
-            for part in source.tree.body
-            if isinstance(part, ast.FunctionDef) and not part.lineno <= node.lineno <= (part.end_lineno or 0)
-            for number in range(
-                min([part.lineno, *(d.lineno for d in part.decorator_list)]), (part.end_lineno or 0) + 1
-            )
-        }
-        lines = (line for number, line in enumerate(source.lines, 1) if number not in of_others)
-        return ((NO_PRODUCERS, IntImm(1)),) if any(map(_NO_PRODUCERS.search, lines)) else ()
+        functions = [part for part in ast.walk(source.tree) if isinstance(part, ast.FunctionDef)]
+        own = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
+        decorators = [d for f in own for d in f.decorator_list if isinstance(d, ast.Call) and d.keywords]
+        names = {n.id for d in decorators for n in ast.walk(d) if isinstance(n, ast.Name)}
+        given = [part for part in source.tree.body if isinstance(part, ast.Assign) and bound_names(part) & names]
+        of_others = {number for f in functions if f not in own and f in source.tree.body for number in _lines(f)}
+        lines = [line for number, line in enumerate(source.lines, 1) if number not in of_others]
+        texts = [*map(ast.unparse, [*decorators, *given])] if decorators else lines
+        return ((NO_PRODUCERS, IntImm(1)),) if any(map(_NO_PRODUCERS.search, texts)) else ()
 
     def printed_thread(self, target: ast.expr, call: ast.Call) -> None:
         """Read `tx: T.int32 = T.launch_thread_idx(0)` of the printed IR, whose block has the number of threads."""
@@ -548,6 +549,12 @@ def _returned(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _returns(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and ast.unparse(node.value).endswith(".thread_return()")
+
+
+def _lines(function: ast.FunctionDef) -> range:
+    """Return the lines of a function with its decorators."""
+    first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    return range(first, (function.end_lineno or first) + 1)
 
 
 def _several(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -74,3 +74,30 @@ def test_a_function_is_given_by_its_name() -> None:
     found, used = read_nested_program(program, "", {"N": 64, "dtype": "int32", "op": "T.min"})
     assert "T.min(" in str(found.program)
     assert used == {"N", "dtype", "op"}
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("assert count == 3", "3"),
+        ("assert 0 < count and count <= 64", "64"),
+        ("if count != 96: raise ValueError(count)", "96"),
+        ("assert count % 32 == 0", "128"),
+    ],
+)
+def test_assertions_on_a_number_hold(line: str, wanted: str) -> None:
+    assert opens(made("N, dtype, count", f"    {line}\n", "X[bx * 64 + i] * count"))["count"] == wanted
+
+
+def test_threads_are_as_many_as_the_groups_in_the_code() -> None:
+    groups = """
+            tx = T.get_thread_binding()
+            if tx < 128:
+                Y[tx] = X[tx]
+            elif tx >= 128 and tx < 256:
+                Y[tx] = X[tx]
+            else:
+                Y[tx] = X[tx]"""
+    text = made("N, dtype, threads=128").replace("threads=64", "threads=threads")
+    text = text.replace("            for i in T.Parallel(64):\n                Y[bx * 64 + i] = X[bx * 64 + i]", groups[1:])
+    assert opens(text)["threads"] == "384"

@@ -7,6 +7,9 @@ import pytest
 from support.tile_kernels import kernel, numbers
 
 from tilewright.engine.execute import run
+from tilewright.engine.hwsim.tile_layouts import producer_threads
+from tilewright.engine.ir import build
+from tilewright.engine.lower import pipelined, planned
 
 
 @pytest.mark.parametrize("turned", [0, 1])
@@ -75,6 +78,19 @@ def test_branch_in_a_pipelined_loop() -> None:
     found = run(kernel("branch", M=40, N=64, K=96), {"A": a, "B": b, "mask": mask})["C"]
     kept = np.repeat(mask, 32)
     np.testing.assert_allclose(found, (a * kept).astype("float32") @ b.astype("float32"), rtol=1e-3, atol=1e-2)
+
+
+def test_tile_that_both_branches_copy() -> None:
+    """The tile has slots, as TileLang 0.1.15 gives it; the option of a decorator is that of its kernel alone."""
+    a, b, d = numbers(32, 128), numbers(128, 64, seed=1), numbers(128, 64, seed=2)
+    program = kernel("branch", "either", N=64, K=128)
+    found = run(program, {"A": a, "B": b, "D": d})["C"]
+    wanted = a.astype("float32") @ np.concatenate([b[:64], d[64:]]).astype("float32")
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-2)
+    versions = pipelined(planned(program).func).buffers.items()
+    assert {buffer.name: build.int_value(slotted.shape[0]) for buffer, slotted in versions} == {"a": 3, "b": 3}
+    assert producer_threads(program, "wgmma") == 0
+    assert producer_threads(kernel("branch", M=64, N=64, K=64), "wgmma") == 128
 
 
 def test_values_that_threads_exchange() -> None:

@@ -24,3 +24,33 @@ def sparse(M, N, K, block=32):
             T.copy(C_local, C[by * block, bx * block])
 
     return main
+
+
+_OPTIONS = {tilelang.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED: True}
+
+
+@tilelang.jit(out_idx=[3], pass_configs=_OPTIONS)
+def either(N, K, first=2, block=32, stages=3):
+    @T.prim_func
+    def main(
+        A: T.Tensor((block, K), "float16"),
+        B: T.Tensor((K, N), "float16"),
+        D: T.Tensor((K, N), "float16"),
+        C: T.Tensor((block, N), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(N, block), threads=128) as bx:
+            a = T.alloc_shared((block, block), "float16")
+            b = T.alloc_shared((block, block), "float16")
+            c = T.alloc_fragment((block, block), "float32")
+            T.clear(c)
+            for k in T.Pipelined(K // block, num_stages=stages):
+                T.copy(A[0, k * block], a)
+                if k < first:
+                    T.copy(B[k * block, bx * block], b)
+                else:
+                    for i, j in T.Parallel(block, block):
+                        b[i, j] = D[k * block + i, bx * block + j]
+                T.gemm(a, b, c)
+            T.copy(c, C[0, bx * block])
+
+    return main
