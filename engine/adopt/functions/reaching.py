@@ -30,13 +30,11 @@ def leading(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need]) 
             yield replace(_sampled(need, threads), optional=False)
         elif is_decided and not need.value and value is not None:
             yield _sampled(need, value)
-        elif number is not None and not need.value and need.kind == "size":
-            yield _sampled(
-                need,
-                next((n for test, holds in asserted for n in _instead(test, need.name, number, holds=holds)), number),
-            )
         else:
-            yield need
+            is_free = number is not None and not need.value and need.kind == "size"
+            found = (n for test, holds in asserted for n in _instead(test, need.name, number or 0, holds=holds))
+            instead = next(found, None) if is_free else None
+            yield need if instead is None else _sampled(need, instead)
 
 
 def _asserted(part: ast.AST) -> Iterator[tuple[ast.expr, bool]]:

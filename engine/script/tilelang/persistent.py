@@ -102,8 +102,8 @@ class PersistentReader(ThreadReader):
             (rows, number("num_n_tiles", 1)), workers, number("swizzle_size", 1), state, column_major=is_column_major
         )
 
-    def advanced(self, scheduler: Scheduler, call: ast.Call, method: str) -> Stmt:
-        """Read `sched.init(block)` or `sched.next_tile()`."""
+    def advanced(self, scheduler: Scheduler, call: ast.Call, method: str) -> Stmt | None:
+        """Read `sched.init(block)` or `sched.next_tile()`; None in front of a loop over all tiles."""
         place, zero = self.source.place(call), (IntImm(0),)
 
         def value(name: str) -> Expr:
@@ -112,6 +112,9 @@ class PersistentReader(ThreadReader):
         def store(name: str, found: Expr) -> Stmt:
             return self.store(scheduler.state[name], build.cast(found, "int32"), zero, place)
 
+        if method == "init" and self._loop_over_all(call) is not None:
+            scheduler.first = self.exprs.index(call.args[0])
+            return None
         if method == "init":
             first = [store("current_iter", IntImm(0)), store("linear_idx", self.exprs.index(call.args[0]))]
         else:
@@ -119,6 +122,51 @@ class PersistentReader(ThreadReader):
                      store("linear_idx", build.add(value("linear_idx"), scheduler.workers))]  # fmt: skip
         row, column = scheduler.coordinates(value("linear_idx"))
         return build.seq([*first, store("m_idx", row), store("n_idx", column)])
+
+    def _loop_over_all(self, call: ast.Call) -> ast.While | None:
+        """Return the loop behind `sched.init(block)` if that is `while sched.valid(): …; sched.next_tile()`, and nothing else uses the
+        scheduler: its number of iterations is known."""
+        assert isinstance(call.func, ast.Attribute)
+        name, rest = ast.unparse(call.func.value), self.following[-1]
+        behind = [node for node in rest[rest.index(self.at) + 1 :] if _uses(node, name)] if self.at in rest else []
+        match behind:
+            case [ast.While(body=[*inner, ast.Expr() as last], orelse=[]) as loop] if (
+                ast.unparse(loop.test) == f"{name}.valid()" and ast.unparse(last) == f"{name}.next_tile()"
+            ):
+                methods = {f"{name}.next_tile", f"{name}.init"}
+                calls = {ast.unparse(n.func) for node in inner for n in ast.walk(node) if isinstance(n, ast.Call)}
+                leaves = any(isinstance(n, ast.Break | ast.Continue) for node in inner for n in ast.walk(node))
+                return None if leaves or calls & methods else loop
+            case _:
+                return None
+
+    def _while(self, node: ast.While) -> Stmt:
+        match node.test:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="valid")):
+                scheduler = self.exprs.scope.get(name)
+                if isinstance(scheduler, Scheduler) and scheduler.first is not None:
+                    return self._over_all(node, scheduler)
+            case _:
+                pass
+        return super()._while(node)
+
+    def _over_all(self, node: ast.While, scheduler: Scheduler) -> Stmt:
+        """Read a loop over all tiles of a block as a loop with a number of iterations that is enough for all blocks."""
+        count = simplify(_ceildiv(scheduler.total, scheduler.workers))
+        loop, var = header(build.const(0, count.dtype), count, "serial"), Var("w", count.dtype)
+        self.loops[var] = loop
+        self.around.append(loop)
+        scheduler.now = scheduler.at(var)
+        body = IfThenElse(build.lt(scheduler.now["linear_idx"], scheduler.total), self.nested_body(node.body[:-1]))
+        scheduler.now, scheduler.first = {}, None
+        self.around.pop()
+        del self.loops[var]
+        made = For(var, loop.min, loop.extent, loop.kind, body, None, ())
+        return self.mark(made, self.source.header(node))
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def _ceildiv(a: Expr, b: Expr) -> Expr:

@@ -9,9 +9,10 @@ STATE = ("m_idx", "n_idx", "linear_idx", "current_iter")
 
 
 class Scheduler(Foreign):
-    """A scheduler of a kernel: the number of tiles along both axes, how many blocks take turns, and its variables."""
+    """A scheduler of a kernel: the number of tiles along both axes, how many blocks take turns, and its variables. In a loop over all tiles
+    of a block, which begins at the tile `first`, the variables have the values `now`."""
 
-    __slots__ = ("column_major", "primary", "secondary", "state", "swizzle", "total", "workers")
+    __slots__ = ("column_major", "first", "now", "primary", "secondary", "state", "swizzle", "total", "workers")
 
     def __init__(
         self, grid: tuple[Expr, Expr], workers: Expr, swizzle: Expr, state: dict[str, Buffer], *, column_major: bool
@@ -19,10 +20,19 @@ class Scheduler(Foreign):
         self.primary, self.secondary = grid if column_major else grid[::-1]
         self.total = build.mul(*grid)
         self.workers, self.swizzle, self.state, self.column_major = workers, swizzle, state, column_major
+        self.first: Expr | None = None
+        self.now: dict[str, Expr] = {}
 
     def part(self, name: str) -> Value:
         """Return a variable's value; None for other names."""
-        return BufferLoad(self.state[name], (IntImm(0),)) if name in self.state else None
+        return self.now.get(name, BufferLoad(self.state[name], (IntImm(0),))) if name in self.state else None
+
+    def at(self, iteration: Expr) -> dict[str, Expr]:
+        """Return the values of the variables in an iteration of the loop over all tiles of a block."""
+        assert self.first is not None
+        tile = build.add(self.first, build.mul(iteration, self.workers))
+        row, column = self.coordinates(tile)
+        return {"m_idx": row, "n_idx": column, "linear_idx": tile, "current_iter": iteration}
 
     def coordinates(self, tile: Expr) -> tuple[Expr, Expr]:
         """Return the row and column of a tile by its number."""

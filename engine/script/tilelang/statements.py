@@ -245,7 +245,8 @@ class TileReader(CoreReader):
             case ast.Call(func=ast.Attribute(value=ast.Name(id=root), attr="init" | "next_tile" as method)):
                 scheduler = self.exprs.scope.get(root)
                 if isinstance(scheduler, Scheduler):
-                    return self.placed(self.advanced(scheduler, node.value, method), self.source.place(node))
+                    state = self.advanced(scheduler, node.value, method)
+                    return None if state is None else self.placed(state, self.source.place(node))
             case _:
                 pass
         made = self._called_macro(node)

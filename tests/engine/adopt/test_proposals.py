@@ -99,5 +99,7 @@ def test_threads_are_as_many_as_the_groups_in_the_code() -> None:
             else:
                 Y[tx] = X[tx]"""
     text = made("N, dtype, threads=128").replace("threads=64", "threads=threads")
-    text = text.replace("            for i in T.Parallel(64):\n                Y[bx * 64 + i] = X[bx * 64 + i]", groups[1:])
+    text = text.replace(
+        "            for i in T.Parallel(64):\n                Y[bx * 64 + i] = X[bx * 64 + i]", groups[1:]
+    )
     assert opens(text)["threads"] == "384"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import lcm
 
-from ....ir import Block, BlockRealize, Call, Expr, NodeAttr, Stmt, StringImm, walk
+from ....ir import Block, BlockRealize, Call, Expr, NodeAttr, Stmt, StringImm, free_vars, walk
 from ...reading.source import PositionTable
 from ..names import WARP_GROUP
 from .barriers import ARRIVE, COMPLETE, COPIES, PRODUCTS, WAIT, Phases, agent_of
@@ -18,6 +18,8 @@ from .statement import ANY_SIDE, kind_of, names_of, number_of, side_of_sync, syn
 from .tokens import Sync, Token, Tokens
 
 MOST_SLOTS = 6
+ASSUMED_SIZE = 8192
+"""The value of each size that a kernel is read without, for a run of its barriers: several tiles for each block."""
 SOME = "some"
 """A group whose threads are not known."""
 AGENTS = ("", COPIES, PRODUCTS)
@@ -73,7 +75,14 @@ class WarpOrder(Merge):
         """Return the statements in one order. Raises UnknownOrderError."""
         if SOME in self.groups:
             raise UnknownOrderError("which threads take a branch is not known")
-        return self.in_order(body)
+        before, sizes = self.state.copy(), dict.fromkeys(free_vars(body), ASSUMED_SIZE)
+        try:
+            return self.in_order(body)
+        except UnknownOrderError:
+            if not sizes:
+                raise
+        self.state, self.events, self.known, self.at = before, 0, {}, {**self.at, **sizes}
+        return self.in_order(body)  # with values of the sizes
 
     def unit(self, stmt: Stmt) -> str | None:
         if isinstance(stmt, NodeAttr) and stmt.key == WARP_GROUP and isinstance(stmt.node, StringImm):

@@ -9,7 +9,7 @@ from support.tile_kernels import kernel, numbers
 from tilewright.engine.execute import ExecuteError, run
 from tilewright.engine.hwsim import Report, load_machine, simulate
 from tilewright.engine.hwsim.tile_layouts.products import products_of
-from tilewright.engine.ir import BlockRealize, walk
+from tilewright.engine.ir import BlockRealize, While, walk
 from tilewright.engine.script import expr_text
 
 MACHINE = load_machine("sm90")
@@ -41,6 +41,16 @@ def test_loops_of_three_groups_run_together(stages: int) -> None:
     x = numbers(96, 32, dtype="float32")
     found = run(kernel("threads", "branches", M=96, N=32, stages=stages), {"X": x})["Y"]
     np.testing.assert_array_equal(found, x - x.max(1, keepdims=True))
+
+
+@pytest.mark.parametrize("given", [{}, {"M": 100, "N": 70, "K": 96}])
+def test_groups_that_go_over_all_tiles_of_a_block(given: dict[str, int]) -> None:
+    """Also without values of the sizes: each loop over tiles has an iteration for each round of the blocks."""
+    a, b = numbers(100, 96), numbers(96, 70)
+    program = kernel("threads", "persistent", **given)
+    found = run(program, {"A": a, "B": b})["C"]
+    np.testing.assert_allclose(found, a.astype("float32") @ b.astype("float32"), rtol=2e-3, atol=2e-2)
+    assert not any(isinstance(node, While) for node in walk(program))
 
 
 def test_groups_that_wait_for_ever_are_not_run() -> None:

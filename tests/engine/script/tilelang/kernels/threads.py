@@ -142,3 +142,45 @@ def returning(width, stride, op, last=False):
                 n = 3  # a name of the kernel; its parameters mean the one above
 
         return main
+
+
+@tilelang.jit
+def persistent(A, B, block=32, depth=32, stages=2, workers=3):
+    """Each group goes over all tiles of its block."""
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float16)
+    steps = T.ceildiv(K, depth)
+    with T.Kernel(workers, threads=256) as bx:
+        A_shared = T.alloc_shared((stages, block, depth), T.float16)
+        B_shared = T.alloc_shared((stages, depth, block), T.float16)
+        C_local = T.alloc_fragment((block, block), T.float32)
+        full = T.alloc_barrier([128] * stages)
+        free = T.alloc_barrier([128] * stages)
+        tx = T.get_thread_binding()
+        if tx < 128:
+            tiles = T.PersistentTileScheduler(T.ceildiv(M, block), T.ceildiv(N, block), num_workers=workers)
+            tiles.init(bx)
+            while tiles.valid():
+                T.clear(C_local)
+                for k in T.serial(steps):
+                    slot = tiles.current_iter * steps + k
+                    T.mbarrier_wait_parity(full[slot % stages], (slot // stages) & 1)
+                    T.gemm(A_shared[slot % stages, :, :], B_shared[slot % stages, :, :], C_local)
+                    T.mbarrier_arrive(free[slot % stages])
+                T.copy(C_local, C[tiles.m_idx * block, tiles.n_idx * block])
+                tiles.next_tile()
+        else:
+            tiles = T.PersistentTileScheduler(T.ceildiv(M, block), T.ceildiv(N, block), num_workers=workers)
+            tiles.init(bx)
+            while tiles.valid():
+                i, j = tiles.m_idx, tiles.n_idx
+                for k in T.serial(steps):
+                    slot = tiles.current_iter * steps + k
+                    T.mbarrier_wait_parity(free[slot % stages], ((slot // stages) & 1) ^ 1)
+                    T.tma_copy(A[i * block, k * depth], A_shared[slot % stages, :, :], barrier=full[slot % stages])
+                    T.tma_copy(B[k * depth, j * block], B_shared[slot % stages, :, :], barrier=full[slot % stages])
+                    T.mbarrier_arrive(full[slot % stages])
+                tiles.next_tile()
+    return C
