@@ -170,7 +170,7 @@ class TileReader(CoreReader):
         return made
 
     def _options(self, node: ast.With) -> Annotations:
-        """Return what options of the text say of a kernel for a GPU: those of the decorators around it, else those of its function and those
+        """Return what options say of a kernel for a GPU: those of the decorators around it, else those of its function and of the lines
         outside of functions."""
         source = self.source.owner(node)
         functions = [part for part in ast.walk(source.tree) if isinstance(part, ast.FunctionDef)]
