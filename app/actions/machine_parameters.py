@@ -38,6 +38,8 @@ MEANINGS: dict[str, Meaning] = {
     "bank_ports": Meaning("ports per bank", "rows/cycle", by_one=True),
     "broadcast": Meaning("broadcast"),
     "phase_bytes": Meaning("phase size", "B"),
+    "thread_bytes": Meaning("access of a thread (0: any)", "B"),
+    "joined_phases": Meaning("joined phases"),
     "latency_cycles": Meaning("latency", "cycles"),
     "burst_bytes": Meaning("burst", "B"),
     "energy_pj_per_byte": Meaning("energy", "pJ/B"),
@@ -77,6 +79,7 @@ MEANINGS: dict[str, Meaning] = {
     "rates": Meaning("rates of operations"),
     "vector_bytes": Meaning("vector", "B"),
     "row_lanes": Meaning("lanes of a row", "lanes"),
+    "around_bytes_per_cycle": Meaning("loads from around (0: of the port)", "B/cycle"),
     "cycles_per_operation": Meaning("cycles per operation", "cycles"),
     "operands": Meaning("operands"),
     "lanes": Meaning("vector lanes"),
@@ -155,7 +158,7 @@ def figure_value(field: str, text: str) -> int | float | bool | str | tuple[tupl
         return text
     if field in TABLES:
         return _table(field, text)
-    if field in ("broadcast", "multicast", "zero_padding"):
+    if field in ("broadcast", "joined_phases", "multicast", "zero_padding"):
         return text == "yes"
     found = re.fullmatch(r"([\d_.\s]*[\d_.])\s*([A-Za-z]*)", text.strip())
     scale = meaning_of(field).scale

@@ -60,6 +60,9 @@ class Banking(msgspec.Struct, frozen=True):
     region_bytes: int = 0
     regions: int = 1
     counts_rows: bool = False
+    thread_bytes: int = 0
+    joins: bool = False
+    thread_lanes: int = 1
 
     def period_bytes(self, operands: Sequence[VectorOperand], extents: Sequence[tuple[int, ...]]) -> int:
         """Returns the distance of addresses that meet in the same group, and in the same bank if that makes a difference. Operands run over
@@ -127,6 +130,8 @@ def banking(memory: Memory) -> Banking | None:
         memory.phase_bytes,
         memory.capacity_bytes // regions if memory.bank_groups else 0,
         regions,
+        thread_bytes=memory.thread_bytes,
+        joins=memory.joined_phases,
     )
 
 
@@ -260,6 +265,14 @@ def _repeated(
     rule: Banking, operands: Sequence[VectorOperand], groups: Ints, starts: Ints, counts: Ints
 ) -> BankConflicts:
     """Returns the conflicts of groups of equally many lanes (group, lane, loop) at each of their starts, weighted by `counts`."""
+    if rule.joins and len(operands) == 1:
+        addresses = groups @ np.array(operands[0].lane_strides, np.int64)
+        joined = _are_joined(addresses, np.ones(addresses.shape, bool), rule)
+        if joined.any():
+            wider = msgspec.structs.replace(rule, phase_bytes=2 * rule.phase_bytes, joins=False)
+            apart = msgspec.structs.replace(rule, joins=False)
+            halves = ((wider, groups[joined]), (apart, groups[~joined]))
+            return sum((_repeated(r, operands, g, starts, counts) for r, g in halves if len(g)), BankConflicts())
     count, length = len(groups), len(groups[0])
     width, phases = _phases(rule, operands, length)
     kinds = count * len(starts)
@@ -290,9 +303,32 @@ def in_phases(rule: Banking, elements: Sequence[AccessedElements], lane: Ints) -
     access = elements[0].access
     if rule.phase_bytes:
         phase = lane // max(1, rule.phase_bytes // widest)
+        if rule.joins and len(elements) == 1:
+            phase //= np.where(_joined_accesses(rule, elements[0], lane), 2, 1)
         access = access * (int(phase.max(initial=0)) + 1) + phase
     kept, access = _each_number(access, int(access.max(initial=-1)) + 1)
     return len(kept), [msgspec.structs.replace(e, access=access) for e in elements]
+
+
+def _joined_accesses(rule: Banking, element: AccessedElements, lane: Ints) -> npt.NDArray[np.bool_]:
+    """Returns for each element whether the phases of its access are joined."""
+    kept, access = _each_number(element.access, int(element.access.max(initial=-1)) + 1)
+    shape = len(kept), int(lane.max(initial=0)) + 1
+    addresses, active = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    addresses[access, lane], active[access, lane] = element.address, True
+    return _are_joined(addresses, active, rule)[access]
+
+
+def _are_joined(addresses: Ints, active: npt.NDArray[np.bool_], rule: Banking) -> npt.NDArray[np.bool_]:
+    """Returns for each access (row) whether threads i and i xor 1, or i and i xor 2, access the same address wherever both are active."""
+    lanes: Ints = np.arange(addresses.shape[1], dtype=np.int64)
+    found = np.zeros(len(addresses), bool)
+    for step in (rule.thread_lanes, 2 * rule.thread_lanes):
+        other: Ints = np.bitwise_xor(lanes, np.int64(step))
+        here = lanes[other < len(lanes)]
+        same = (addresses[:, here] == addresses[:, other[here]]) | ~active[:, here] | ~active[:, other[here]]
+        found |= same.all(axis=1)
+    return found
 
 
 def _summed(lost: Ints, counts: Ints) -> BankConflicts:

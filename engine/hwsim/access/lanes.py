@@ -6,7 +6,7 @@ Where addresses are affine, one access of each kind is analysed (`bank_conflicts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import gcd, prod
 
 import msgspec
 import numpy as np
@@ -42,12 +42,15 @@ class LaneAccess(msgspec.Struct, frozen=True, eq=False):
 class Lanes(msgspec.Struct, frozen=True, eq=False):
     """The loops that number the lanes, the fastest first, and the lanes of an operation. Iterations that conditions leave out take no lane,
     unless the lanes are threads. Without loops each iteration is an operation, or lanes follow contiguous addresses (`by_address`).
+    The first loop is the vector of a thread if only some of its elements, `at_once`, are accessed at once: the next ones follow after all
+    threads.
     """
 
     loops: tuple[Var, ...]
     width: int
     are_threads: bool = False
     by_address: bool = False
+    at_once: int = 0
 
     def are_whole(self, where: TaskDomain) -> bool:
         """Returns whether the iterations are a box, and lanes without work are only the last ones."""
@@ -56,6 +59,8 @@ class Lanes(msgspec.Struct, frozen=True, eq=False):
 
     def of_an_operation(self, where: TaskDomain) -> Lanes:
         """Drops the loops that only advance at the end of an operation; lanes are whole."""
+        if self.at_once:
+            return self
         lanes = 1
         for n, var in enumerate(self.loops, 1):
             lanes *= where.active[var]
@@ -84,6 +89,8 @@ class PieceIterations:
         """Like `conflicts`, for these lanes."""
         where, places = self._where, self._places
         try:
+            if rule.thread_bytes:
+                rule, lanes = self._by_thread(rule, group, lanes)
             if not lanes.are_whole(where):
                 return _listed(rule, group, lanes, along, where, places)
             if along.strides is not None and all(s.layout.strides is not None for s in group):
@@ -104,6 +111,17 @@ class PieceIterations:
             return _listed(rule, group, lanes, along, where, places)
         except UnknownValueError:
             return None
+
+    def _by_thread(self, rule: Banking, group: Sequence[LaneAccess], lanes: Lanes) -> tuple[Banking, Lanes]:
+        """Returns the lanes of threads that access as many elements of their vector at once as are consecutive and not too long."""
+        if not lanes.are_threads or lanes.loops[0] not in self._work.piece.vectorized:
+            return replace_fields(rule, joins=False), lanes
+        size = max(element_bytes(s.access) for s in group)
+        is_whole = all(_is_consecutive(s, lanes.loops, self._where, self._places) for s in group)
+        at_once = gcd(self._where.extents[lanes.loops[0]], max(1, rule.thread_bytes // size)) if is_whole else 1
+        # Threads that access one row of a bank each are a single phase.
+        joins = rule.joins and at_once * size > rule.row_bytes
+        return replace_fields(rule, thread_lanes=at_once, joins=joins), replace_fields(lanes, at_once=at_once)
 
     def _box(self, lanes: Lanes) -> Inside | None:
         """Returns a box of the other loops in which no choice in the piece's accesses changes its side."""
@@ -129,8 +147,23 @@ def _affine(
         across, outer = (tuple(steps.get(v) or 0 for v in loops) for loops in (lanes.loops, others))
         base = int(byte_addresses(placement, origin(side.layout, where), where.outer))
         operands.append(VectorOperand(size, base, across, outer, side.written))
-    active = where.active
-    return rule, [active[v] for v in lanes.loops], [active[v] for v in others], operands, lanes.width
+    across, outer = [where.active[v] for v in lanes.loops], [where.active[v] for v in others]
+    if lanes.at_once:
+        outer.append(across[0] // lanes.at_once)
+        across[0] = lanes.at_once
+        operands = [replace_fields(o, strides=(*o.strides, o.lane_strides[0] * lanes.at_once)) for o in operands]
+    return rule, across, outer, operands, lanes.width
+
+
+def _is_consecutive(side: LaneAccess, loops: Sequence[Var], where: TaskDomain, places: Places) -> bool:
+    """Returns whether the elements along the first loop are consecutive in memory, for all iterations of the others. Raises
+    UnknownValueError.
+    """
+    at = np.meshgrid(*(np.arange(where.extents[v]) for v in loops), indexing="ij", sparse=True)
+    over: dict[Var, Values | int] = {**dict.fromkeys(where.extents, 0), **dict(zip(loops, at, strict=True))}
+    elements = np.broadcast_to(side.layout.values(over, where.outer), [where.extents[v] for v in loops])
+    addresses = byte_addresses(places.by_buffer[side.access.buffer], elements, where.outer)
+    return bool((np.diff(addresses, axis=0) == element_bytes(side.access)).all())
 
 
 def _listed(
@@ -174,6 +207,11 @@ def numbered(lanes: Lanes, where: TaskDomain) -> tuple[Values, Values]:
 
     def found(place: Mapping[Var, Values]) -> tuple[Values, Values]:
         position = number_of(place, {v: extents[v] for v in reversed(lanes.loops)})
+        if lanes.at_once:
+            thread, element = np.divmod(position, extents[lanes.loops[0]])
+            part, within = np.divmod(element, lanes.at_once)
+            threads = prod(extents[v] for v in lanes.loops[1:])
+            position = (part * threads + thread) * lanes.at_once + within
         outside = number_of(place, {v: n for v, n in extents.items() if v not in lanes.loops})
         return outside * groups + position // lanes.width, position % lanes.width
 

@@ -109,9 +109,17 @@ def vector_conflicts(
             continue
         for sides in accessed_at_once(engine, work, layouts, where):
             here = [s for s in sides if places.by_buffer[s.access.buffer].memory is memory]
-            conflicts = iterations.conflicts(rule, here, along, width) if here else None
+            if not here:
+                continue
+            # Loops that move neither the operands nor the lanes repeat the same accesses.
+            moving = set(threads_of(work, where)).union(
+                along.loops(where.extents), *(s.layout.loops(where.extents) for s in here)
+            )
+            still = [v for v in where.extents if v not in moving] if where.is_box else []
+            once = PieceIterations(work, layouts, without_loops(where, still), places) if still else iterations
+            conflicts = once.conflicts(rule, here, along, width)
             if conflicts is not None:
-                found.append(conflict_of(here, memory, conflicts))
+                found.append(conflict_of(here, memory, conflicts, times=prod(where.active[v] for v in still)))
     return tuple(found)
 
 

@@ -71,7 +71,8 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     Its causes: the `descriptor` of a copy, the `tiling` of matrix work, the `conflicts` of a vector engine's accesses, their `spreads` in
     memories with bursts, and `demands`, the cycles that the task's bytes occupy each port, `setup` cycles after the start; `spare` are the
     bytes that the last of these cycles has room for, on a machine with levels. `in_blocks` is the traffic of memories whose physical blocks
-    have ports of their own. `preloaded` are stationary operands of an array, each with the cycles by which it has to be ready before the
+    have ports of their own. In `waited` cycles of the duration it waits for its own loads, as do other blocks of its core at the same time.
+    `preloaded` are stationary operands of an array, each with the cycles by which it has to be ready before the
     task starts. `tokens` is the part of the duration in which the engine waits for tokens of other engines, and signals its own. A cost
     `is_bound`, an upper bound, if the iterations of a piece are too many to count.
     """
@@ -91,6 +92,7 @@ class Cost(msgspec.Struct, frozen=True, eq=False):
     tokens: int = 0
     spare: tuple[tuple[PortSpec, int], ...] = ()
     is_bound: bool = False
+    waited: int = 0
 
     @property
     def port_work(self) -> Iterator[tuple[PortSpec, int, int]]:
@@ -211,7 +213,8 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     waits = 0 if loads else sum(c.cycles for c in conflicts)
     work = sum(_work(engine, m, d, descriptor, places) for m, d in live) + waits
     served = [c.accesses + c.cycles for c in conflicts]
-    banks = sum(served) if loads else max(served, default=0)
+    in_turn = loads or (isinstance(engine, VectorEngine) and engine.operands == "in_turn")
+    banks = sum(served) if in_turn else max(served, default=0)
     if isinstance(engine, MatrixEngine) and engine.operand_loads == "before":
         work += banks
     setup = engine.setup_cycles * (descriptor.descriptors if descriptor else 1)
@@ -225,16 +228,17 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
     ]
     moved = [a for t, s in zip(sent, spreads, strict=True) for a in _moved(engine, t, descriptor, s, places)]
     machine = places.machine
+    waited = 0
+    if isinstance(engine, VectorEngine) and engine.around_bytes_per_cycle:
+        outside = sum(t.size_bytes for t in moved if memory_of(t).level != engine.level)
+        banks += over(outside, engine.around_bytes_per_cycle)
+        waited = _waits_inside(engine, live, places)
     sizes = port_bytes(engine, machine, [(memory_of(t), t.written, t.size_bytes) for t in moved])
-    for m, d in live:
-        for port, asked in atomic_requests(engine, m, d, places).items() if m.work.atomic else ():
-            sizes[port] = sizes.get(port, 0) + asked
-    for c in conflicts if loads else ():
-        port = memory_port(machine.memory(c.memory), written=False)
-        sizes[port] = sizes.get(port, 0) + c.cycles * port.bytes_per_cycle
+    for port, asked in _more_requests(engine, live, conflicts if loads else (), places):
+        sizes[port] = sizes.get(port, 0) + asked
     needed = cycles_of_ports(sizes)
     return Cost(
-        max(1, setup + max(work, banks, least_cycles(needed))),
+        max(1, setup + max(work, banks, least_cycles(needed))) + waited,
         _latency(engine, live[0][0], places),
         sum(d.iterations * _operations(engine, m.work) for m, d in live),
         tuple(t for touched in touches for t in touched),
@@ -250,7 +254,20 @@ def cost(engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], places: 
         if machine.levels
         else (),
         is_bound=any(d.is_bound or (d.inside is not None and d.inside.is_bound) for _, d in live),
+        waited=waited,
     )
+
+
+def _more_requests(
+    engine: Engine, pieces: Sequence[tuple[Measured, TaskDomain]], loads: Sequence[BankConflict], places: Places
+) -> Iterator[tuple[PortSpec, int]]:
+    """Yields bytes of ports beside those of the accesses: of atomic updates, and of the cycles that loads of operands lose."""
+    for measured, where in pieces:
+        if measured.work.atomic:
+            yield from atomic_requests(engine, measured, where, places).items()
+    for lost in loads:
+        port = memory_port(places.machine.memory(lost.memory), written=False)
+        yield port, lost.cycles * port.bytes_per_cycle
 
 
 def atomic_requests(engine: Engine, measured: Measured, where: TaskDomain, places: Places) -> dict[PortSpec, int]:
@@ -267,6 +284,28 @@ def atomic_requests(engine: Engine, measured: Measured, where: TaskDomain, place
     every, *own = atomic_ports(placed.memory, target.buffer)
     each = {port: over(updates, max(elements, 1)) * placed.memory.atomic_cycles for port in own}
     return {every: updates * element_bytes(target), **each}
+
+
+def _waits_inside(engine: VectorEngine, pieces: Sequence[tuple[Measured, TaskDomain]], places: Places) -> int:
+    """Cycles in which a task waits for elements that its pieces load from memories around the core and that others of its pieces read: one
+    latency for each iteration of the loops around both.
+    """
+    longest = 0
+    for n, (source, where) in enumerate(pieces):
+        latency = _latency_around(engine, source, places)
+        written = {a.buffer for a in source.work.writes}
+        for target, _ in pieces[n + 1 :]:
+            if latency and any(a.buffer in written for a in target.work.reads):
+                lanes = {*source.work.piece.lanes, *source.work.piece.vectorized}
+                rounds = [v for v in source.inner if v in target.inner and v not in lanes]
+                longest = max(longest, latency * joint_values(frozenset(rounds), where))
+    return longest
+
+
+def _latency_around(engine: VectorEngine, measured: Measured, places: Places) -> int:
+    """The latency of the slowest memory around the core that a piece reads."""
+    memories = [places.by_buffer[a.buffer].memory for a in measured.work.reads]
+    return max((m.latency_cycles for m in memories if m.level != engine.level), default=0)
 
 
 def _operations(engine: Engine, work: Work) -> int:
@@ -460,6 +499,8 @@ def _latency(engine: Engine, measured: Measured, places: Places) -> int:
     atomic = memories[-1].atomic_latency_cycles if measured.work.atomic else 0
     if isinstance(engine, SystolicEngine):
         return engine.latency_cycles + drain_cycles(engine)
+    if isinstance(engine, VectorEngine) and engine.around_bytes_per_cycle:
+        return engine.latency_cycles + atomic + _latency_around(engine, measured, places)
     if not isinstance(engine, DmaEngine):
         return engine.latency_cycles + atomic
     own = engine.latency_cycles + atomic + link_latency([m.name for m in memories], places.machine)

@@ -119,6 +119,20 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Natural,
         described("Bytes per phase: a longer vector is served in several phases, one after the other. 0: all at once."),
     ] = 0
+    thread_bytes: Annotated[
+        Natural,
+        described(
+            "Bytes that a thread accesses at once, if they are consecutive: a longer vector, or one whose elements lie apart, is accessed "
+            "part by part. 0: any vector at once."
+        ),
+    ] = 0
+    joined_phases: Annotated[
+        bool,
+        described(
+            "Whether two phases are served as one if threads i and i xor 1, or i and i xor 2, access the same address throughout, as "
+            "on NVIDIA's GPUs. Needs `phase_bytes` and `thread_bytes`."
+        ),
+    ] = False
     latency_cycles: Annotated[
         Natural,
         described(
@@ -406,6 +420,13 @@ class VectorEngine(AnyEngine, frozen=True, forbid_unknown_fields=True, tag_field
         ),
     ] = 0
     rates: Annotated[Table, described(RATES)] = ()
+    around_bytes_per_cycle: Annotated[
+        Natural,
+        described(
+            "Rate of its accesses to memories of the levels around its core, which take turns with its accesses to banks, and whose "
+            "latency is added to its own: loads of a GPU's threads. 0: that of their ports, with the latency included in its own."
+        ),
+    ] = 0
     lanes_by_type: Annotated[
         Table, described("Lanes of an operation by element type; other types have as many as fit into `vector_bytes`.")
     ] = ()

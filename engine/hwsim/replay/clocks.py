@@ -33,7 +33,8 @@ class Variant(msgspec.Struct, frozen=True):
     A cell that is updated in place is in `writes` only: the update waits for the writes of other engines all the same. `demands` are cycles
     of ports that other engines use too, requested `setup` cycles after the start; `duration` is the time without other requests. `preloads`
     are cells of `reads` that have to be ready some cycles before the start, unless they are ready from the beginning. `spare` has for ports
-    of `demands` the bytes that the last cycle has room for, of how many: an engine uses them for its next requests in the block.
+    of `demands` the bytes that the last cycle has room for, of how many: an engine uses them for its next requests in the block. `waited`
+    are cycles of the duration that blocks which run at once spend together.
     """
 
     engine: int
@@ -45,6 +46,7 @@ class Variant(msgspec.Struct, frozen=True):
     demands: tuple[tuple[int, int], ...] = ()
     preloads: tuple[tuple[int, int], ...] = ()
     spare: tuple[tuple[int, int, int], ...] = ()
+    waited: int = 0
 
 
 class TaskStall(msgspec.Struct, frozen=True):

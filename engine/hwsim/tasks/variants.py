@@ -371,7 +371,16 @@ class Variants:
         preloads = tuple((cell, ahead[b]) for cell in inputs if (b := self._places.of_cell[cell].buffer) in ahead)
         preloads = (*preloads, *((cell, 0) for cell in awaited))
         replayed = Variant(
-            self._unit, costs.duration, costs.latency, inputs, written, costs.setup, asked, preloads, spare
+            self._unit,
+            costs.duration,
+            costs.latency,
+            inputs,
+            written,
+            costs.setup,
+            asked,
+            preloads,
+            spare,
+            costs.waited,
         )
         return TaskVariant(self._template, self._engine, costs, replayed, tuple(updates), destroyed)
 

@@ -320,7 +320,7 @@ def of_blocks(variant: Variant, blocks: int, cells: int) -> Variant:
     asked = tuple((port, cycles if port in whole else cycles * blocks) for port, cycles in demands.items())
     return replace(
         of_block(variant, cells),
-        duration=variant.duration * blocks,
+        duration=(variant.duration - variant.waited) * blocks + variant.waited,
         setup=variant.setup * blocks,
         demands=asked,
         spare=tuple(spare),

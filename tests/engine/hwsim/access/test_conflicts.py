@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -210,3 +211,48 @@ def test_memories_of_blocks_or_one_bank_have_no_conflict_rule():
     assert banking(memory) == ASCEND
     assert banking(Memory("m", ("m",), 4096, 4, 4, banks=2)) is None
     assert banking(Memory("m", ("m",), 4096, 4, 4, mapping="interleave")) is None
+
+
+WARP = Banking(groups=32, row_bytes=4, phase_bytes=128, thread_bytes=16, joins=True)
+"""Shared memory of a GPU, whose phases are joined; `thread_lanes` follow from the width of an access."""
+
+
+def of_a_warp(width: int, places: dict[int, int]) -> BankConflicts:
+    """An access of threads to vectors of `width` words, given by the number of each thread's vector."""
+    threads = np.repeat(np.array([*places]), width)
+    words = np.tile(np.arange(width), len(places))
+    vectors = np.repeat(np.array([*places.values()]), width)
+    elements = AccessedElements(np.zeros(len(words), np.int64), (vectors * width + words) * 4, 4)
+    rule = msgspec.structs.replace(WARP, thread_lanes=width)
+    return listed_conflicts(rule, [elements], threads * width + words)
+
+
+# Transactions and conflicts of LDS.64 and LDS.128 that Nsight Compute counted on an A100 (zhuanlan.zhihu.com/p/690052715).
+@pytest.mark.parametrize(
+    ("width", "places", "transactions", "conflicts"),
+    [
+        (2, {t: t for t in range(32)}, 2, 0),
+        (2, {t: t // 2 for t in range(32)}, 1, 0),
+        (4, {15: 4, 16: 4}, 2, 0),
+        (4, {0: 4, 15: 4}, 1, 0),
+        (4, {t: t // 8 * 2 + t % 8 // 2 % 2 for t in range(32)}, 2, 0),
+        (4, {t: t // 8 * 2 + (t % 8 // 2 % 2 if t < 16 else t % 8 % 2) for t in range(32)}, 4, 0),
+        (4, {t: t // 16 * 4 + t % 16 // 8 + t % 8 // 4 * 8 for t in range(32)}, 4, 2),
+        (4, dict.fromkeys(range(32), 0), 2, 0),
+        (2, dict.fromkeys(range(32), 0), 1, 0),
+    ],
+)
+def test_phases_are_joined_as_counted_on_a_gpu(
+    width: int, places: dict[int, int], transactions: int, conflicts: int
+) -> None:
+    found = of_a_warp(width, places)
+    assert (found.accesses + found.cycles, found.cycles) == (transactions, conflicts)
+
+
+@given(st.sampled_from([2, 4]), st.lists(st.integers(0, 64), min_size=5, max_size=5))
+def test_law_joined_phases_of_affine_addresses_are_those_of_listed_ones(width: int, steps: list[int]) -> None:
+    lanes, strides = [width, 2, 2, 2, 2, 2], [4, *(step * width * 4 for step in steps)]
+    rule = msgspec.structs.replace(WARP, thread_lanes=width)
+    operand = VectorOperand(4, 0, tuple(strides))
+    vectors = {t: sum(step for n, step in enumerate(steps) if t >> n & 1) for t in range(32)}
+    assert affine_conflicts(rule, lanes, [], [operand], 32 * width) == of_a_warp(width, vectors)

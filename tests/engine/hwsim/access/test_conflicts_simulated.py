@@ -146,6 +146,52 @@ def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
     assert conflicts_of(parse(text.replace("PITCH", "36")).program, machine) == []
 
 
+# Each thread reads eight floats of its row. Two loads of 16 bytes have conflicts of degree 2; 32 bytes at once would have none.
+def test_a_thread_accesses_consecutive_elements_of_limited_length_at_once():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((32, 8), "float32"), B: T.Buffer((32, 8), "float32")):
+    S = T.alloc_buffer((32, 8), "float32", scope="local")
+    for i, j in T.grid(32, 8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = A[vi, vj]
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in T.vectorized(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, k])
+                T.block_attr({"engine": "vector"})
+                B[vi, vj] = S[vi, vj]
+"""
+    phases = "phase_bytes = 128\n"
+    assert conflicts_of(parse(text).program, banked(vector=1024, more=phases)) == []
+    machine = banked(vector=1024, more=f"{phases}thread_bytes = 16\n")
+    assert conflicts_of(parse(text).program, machine) == [(("S",), "read", 8, 2, 8)]
+    # Elements that lie apart are loads of their own: 8 times 32 words in 4 banks.
+    columns = text.replace("= S[vi, vj]", "= S[vi, 7 - vj]")
+    assert conflicts_of(parse(columns).program, machine) == [(("S",), "read", 8, 8, 8 * 7)]
+
+
+def test_loops_that_do_not_move_an_access_repeat_its_conflicts():
+    """The accesses of a large task whose addresses are no sum of loops are still counted: they were too many to list."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((4096, 1024), "float32")):
+    S = T.alloc_buffer((32, 32), "float32", scope="local")
+    for i, j in T.grid(32, 32):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            S[vi, vj] = A[vi, vj]
+    for r in range(4096):
+        for i in T.thread_binding(1024, thread="threadIdx.x"):
+            with T.block("B"):
+                vr, vi = T.axis.remap("SS", [r, i])
+                T.block_attr({"engine": "vector"})
+                B[vr, vi] = S[vi % 32, vi // 32]
+"""
+    assert conflicts_of(parse(text).program, banked()) == [(("S",), "read", 4096 * 32, 32, 4096 * 32 * 31)]
+
+
 # Columns of [r][c] int8 in a scratchpad of four banks with rows of 16: rows of 64 elements put a column into one bank.
 @pytest.mark.parametrize(("pitch", "degree"), [(64, 13), (16, 1), (80, 1), (32, 5)])
 def test_rows_of_a_column_conflict_in_an_interleaved_scratchpad(pitch: int, degree: int):

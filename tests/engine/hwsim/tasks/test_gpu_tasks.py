@@ -64,7 +64,8 @@ def of_tiles(virtual: bool) -> list[tuple[str, str, int, int]]:
         ("C_init", "lanes", 16, 16 * 16),
         ("A_shared", "copy", 16 * 8, 16 * 8 * 99),
         ("B_shared", "copy", 16 * 8, 16 * 8 * 99),
-        ("C", "lanes", 16 * 8, 16 * 8 * 256),
+        # 32 x 32 x 8 products of two loads each, of 32 lanes.
+        ("C", "lanes", 16 * 8, 16 * 8 * 2 * 256),
         ("C_local", "lanes", 16, 16 * (316 if virtual else 631)),
     ]
 

@@ -29,14 +29,32 @@ def rows_of(operand: Operand, index: int) -> range:
     return range(first // row, (first + operand.size - 1) // row + 1)
 
 
-def lost(memory: Memory, group: Sequence[Operand], operations: Operations) -> Lost:
-    """The loss of operations that access the operands of a group at once."""
+def lost(memory: Memory, group: Sequence[Operand], operations: Operations, thread_lanes: int = 0) -> Lost:
+    """The loss of operations that access the operands of a group at once. Each thread has so many consecutive lanes if vectors of threads
+    are longer than a row of a bank, else 0."""
     widest = max(o.size for o in group)
     lanes = max(1, memory.phase_bytes // widest) if memory.phase_bytes else 1 << 30
+    each = list(zip(operations.number.tolist(), operations.lane.tolist(), strict=True))
+    pairs = _in_pairs(each, group[0], thread_lanes) if memory.joined_phases and thread_lanes and len(group) == 1 else ()
     accesses: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for index, (number, lane) in enumerate(zip(operations.number.tolist(), operations.lane.tolist(), strict=True)):
-        accesses[number, lane // lanes].append(index)
+    for index, (number, lane) in enumerate(each):
+        accesses[number, lane // lanes // (2 if number in pairs else 1)].append(index)
     return Lost(len(accesses), sum(_loss(memory, group, members) for members in accesses.values()))
+
+
+def _in_pairs(each: Sequence[tuple[int, int]], operand: Operand, thread_lanes: int) -> set[int]:
+    """The operations in which threads i and i xor 1, or threads i and i xor 2, access the same address."""
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for index, (number, lane) in enumerate(each):
+        found[number][lane] = int(operand.address[index])
+    return {
+        number
+        for number, address in found.items()
+        if any(
+            all(address.get(lane ^ apart * thread_lanes, here) == here for lane, here in address.items())
+            for apart in (1, 2)
+        )
+    }
 
 
 def _loss(memory: Memory, group: Sequence[Operand], members: Sequence[int]) -> int:

@@ -26,7 +26,7 @@ class TaskCost(NamedTuple):
     touched: Counter[tuple[str, bool]]
     moved: list[Moved]
     lost: int
-    slowest_access: int
+    accesses: int
 
 
 def cost_of(engine: Engine, parts: Sequence[Part], machine: Machine) -> TaskCost:
@@ -37,6 +37,7 @@ def cost_of(engine: Engine, parts: Sequence[Part], machine: Machine) -> TaskCost
         for m in w.touched:
             touched[m.placement.buffer.name, m.written] += m.bytes
     lost: list[Lost] = [x for w in worked for x in w.lost]
+    in_turn = isinstance(engine, VectorEngine) and engine.operands == "in_turn"
     return TaskCost(
         sum(w.cycles for w in worked) + sum(x.cycles for x in lost),
         engine.setup_cycles * worked[0].descriptors,
@@ -44,8 +45,12 @@ def cost_of(engine: Engine, parts: Sequence[Part], machine: Machine) -> TaskCost
         touched,
         [m for w in worked for m in w.moved],
         sum(x.cycles for x in lost),
-        max((x.accesses + x.cycles for x in lost), default=0),
+        (sum if in_turn else _largest)([x.accesses + x.cycles for x in lost]),
     )
+
+
+def _largest(cycles: Sequence[int]) -> int:
+    return max(cycles, default=0)
 
 
 def _worked(engine: Engine, part: Part, machine: Machine) -> Worked:

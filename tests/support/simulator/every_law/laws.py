@@ -65,6 +65,8 @@ def _of_memory(memory: Memory) -> Iterator[str]:
         "interleaved banks": memory.mapping == "interleave",
         "bank groups": memory.bank_groups,
         "phases": memory.phase_bytes,
+        "vectors of threads in parts": memory.thread_bytes,
+        "joined phases": memory.joined_phases,
         "physical blocks": memory.blocks > 1,
         "ports of blocks or banks": memory.block_ports == "own" and memory.banks > 1,
         "one port for reads and writes": memory.ports == "shared",

@@ -91,7 +91,7 @@ def _iterations(node: TaskLoop, at: Mapping[Var, int], depth: int) -> Iterator[t
 def _timed(program: TaskProgram, template: Template, parts: Sequence[Part], cost: TaskCost, tokens: int) -> Timed:
     machine, engine = program.machine, program.machine.engines[template.engine]
     demands = demands_of(engine, machine, cost.moved)
-    work = max(cost.work, cost.slowest_access, *demands.values(), 0)
+    work = max(cost.work, cost.accesses, *demands.values(), 0)
     setup = cost.setup + tokens * engine.wait_cycles
     duration = max(1, cost.setup + work) + tokens * (engine.wait_cycles + engine.signal_cycles)
     reads, writes = _cells(parts, written=False), _cells(parts, written=True)

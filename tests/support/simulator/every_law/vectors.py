@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
-from tilewright.engine.hwsim import Machine, VectorEngine
+from tilewright.engine.hwsim import Machine, Memory, VectorEngine
 from tilewright.engine.ir import Max, Min, Var
 from tilewright.engine.ir import dtype as dt
 
 from .banks import Lost, is_interleaved, lost
 from .contiguous import Operations, Strides, chain, in_runs, numbered, strides_of
-from .elements import Operand, Part
+from .elements import Operand, Part, every_point
 from .values import steps
 from .work import Moved, Worked, by_buffer, elements_in_box
 
@@ -107,8 +107,31 @@ def _conflicts(lanes: _Lanes, operations: Operations, machine: Machine) -> list[
         for group in groups:
             here = [o for o in group if o.placement.memory is memory]
             if is_interleaved(memory) and here:
-                found.append(lost(memory, here, operations))
+                found.append(lost(memory, here, *_by_thread(lanes, here, operations, memory)))
     return found
+
+
+def _by_thread(lanes: _Lanes, group: list[Operand], operations: Operations, memory: Memory) -> tuple[Operations, int]:
+    """The lanes if a thread accesses only consecutive elements of its vector at once, and `lost`'s number of lanes of a thread."""
+    part = lanes.part
+    if not memory.thread_bytes or not part.lanes or part.lanes[0] not in part.piece.measured.work.piece.vectorized:
+        return operations, 0
+    vector, size = part.lanes[0], max(o.size for o in group)
+    points = every_point({v: part.extents[v] if v in part.lanes else 1 for v in part.extents})
+    there = {id(o.access): o for o in part.over(points).operands}
+    order = np.lexsort((points.loops[vector], *(points.loops[v] for v in part.lanes[1:])))
+    extent = part.extents[vector]
+    consecutive = all(
+        (np.diff(there[id(o.access)].address[order].reshape(-1, extent), axis=1) == o.size).all() for o in group
+    )
+    at_once = gcd(extent, max(1, memory.thread_bytes // size)) if consecutive else 1
+    threads = prod(part.extents[v] for v in part.lanes[1:])
+    groups = -(-threads * extent // lanes.width)
+    outside, position = operations.number // groups, operations.number % groups * lanes.width + operations.lane
+    thread, element = position // extent, position % extent
+    position = (element // at_once * threads + thread) * at_once + element % at_once
+    joins = at_once * size > memory.interleave_bytes
+    return Operations(outside * groups + position // lanes.width, position % lanes.width), at_once if joins else 0
 
 
 def _in_bursts(moved: Moved, lanes: _Lanes, machine: Machine) -> Moved:

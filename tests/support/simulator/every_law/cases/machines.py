@@ -70,6 +70,8 @@ def _pad(rng: Random) -> str:
         banks *= rng.choice([1, 2, 4])
     more += _maybe(rng, 0.3, f"bank_ports = {rng.choice([2, 3])}") + _maybe(rng, 0.3, "broadcast = false")
     more += _maybe(rng, 0.3, f"phase_bytes = {rng.choice([8, 16, 64])}")
+    if rng.random() < 0.4:
+        more += f"thread_bytes = {rng.choice([4, 8, 16])}\n" + _maybe(rng, 0.7, "joined_phases = true")
     return f"{head}{width}{burst}banks = {banks}\n{own}{more}"
 
 
