@@ -178,7 +178,8 @@ def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
     ):
         return None
     sliced = programs_in(text, filename, home)
-    if tree is None and not sliced.programs and not sliced.errors and has_fences(text):
+    is_prose = has_fences(text) or filename.endswith(_PROSE)
+    if tree is None and not sliced.programs and is_prose and not any(_is_of_program(e, sliced) for e in sliced.errors):
         raise DocumentError(Refusal("not-a-program", "the code of this text makes no tensor program",
                                     expected="@T.prim_func, te.compute, or a schedule with its program"))  # fmt: skip
     is_in_parts = len(sliced.programs) > 1 or has_prose(sliced.parts) or (tree is None and has_fences(text))
@@ -192,6 +193,18 @@ def _programs(text: str, filename: str, home: Path | None) -> Sliced | None:
         place = Place(number, 1, number, len(line) + 1, filename)
         raise ParseError(Refusal("syntax", "this line is not Python", line[:80], place=place))
     return sliced
+
+
+_PROSE = (".md", ".mdx", ".rst", ".txt")
+"""Endings of files that are not Python, whatever they contain."""
+_PROGRAM = re.compile(r"\b(prim_func|ir_module|create_prim_func|create_schedule|compute)\b")
+
+
+def _is_of_program(error: TilewrightError, sliced: Sliced) -> bool:
+    """Whether code that cannot be read names a program or its schedule."""
+    line = error.place.line if error.place is not None else 0
+    parts = (part for part in sliced.parts if part.kind == "code" and part.first <= line < part.first + len(part.lines))
+    return any(_PROGRAM.search("\n".join(part.lines)) for part in parts)
 
 
 def _is_mended(text: str, sliced: Sliced) -> bool:

@@ -315,6 +315,10 @@ class TEDialect(ScriptDialect):
                                "te.if_then_else(condition, a, b), in a computation"))  # fmt: skip
         raise UnknownValueError(found.refusal, value.name) if isinstance(value, Var) else found
 
+    def is_same(self, a: Value, b: Value) -> bool | None:
+        kinds = Tensor | Operation | Axis | stages.Stage
+        return a == b if isinstance(a, kinds) and isinstance(b, kinds) else None
+
     def is_of(self, value: Value, name: str) -> bool | None:
         if name.rpartition(".")[2] == "Tensor":
             return isinstance(value, Tensor)

@@ -11,7 +11,7 @@ from ..ir import dtype as dt
 from ..script import Note
 from ..script.reading.intrinsics import INTRINSICS, parameters
 from ..script.subset.scope import Unknown, Value
-from ..script.subset.values import Attributes, Function, several, unknown_error
+from ..script.subset.values import Attributes, Function, several
 from . import reductions, stages
 from .arithmetic.simplification import Analyzer, simplified
 from .model import (
@@ -167,8 +167,11 @@ def create_schedule(reader: TEReader, value: Value, node: ast.expr) -> Value:
     """Return the schedule of operations or tensors."""
     found = [v.op if isinstance(v, Tensor) else v for v in several(value)]
     outputs = tuple(v for v in found if isinstance(v, Compute))
-    if any(isinstance(v, Unknown) for v in found):
-        raise unknown_error(reader.source, next(v for v in found if isinstance(v, Unknown)), node)
+    unknown = next((v for v in found if isinstance(v, Unknown)), None)
+    if unknown is not None:
+        what = f"the computation of this schedule is not in the text: {unknown.why}"
+        raise reader.error(node, "unsupported", what, expected="te.compute in the text, or in a file beside it",
+                           fix=("put the folder of the package that computes it beside the file",))  # fmt: skip
     if len(outputs) != len(found) or not outputs:
         raise reader.error(
             node, "wrong-type", "te.create_schedule needs operations of te.compute", expected="te.create_schedule(C.op)"

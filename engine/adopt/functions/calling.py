@@ -116,6 +116,9 @@ class _Seeker(ScheduleDialect):
         has_schedule = self.schedule is not None or self.reader.record.schedule is not None
         return self._is_around(run) and not has_schedule and not any(part is self._next(run) for part in ast.walk(node))
 
+    def is_reached(self, run: Evaluator) -> bool:
+        return self._is_around(run) and self._next(run) in self.scopes
+
     def decided(self, run: Evaluator, node: ast.If) -> bool | None:
         """Return what an unknown condition is in a run that reaches the program: the branch with the program is read, and one without that
         leaves the function is not."""
@@ -301,7 +304,8 @@ class _Caller:
             return self._snippet(value)
         except TilewrightError as error:
             tensors = self.dialect.tensors.keys() & {need.name for need in self.open}
-            asks = isinstance(error, UnknownValueError) and error.name not in self.given and not tensors
+            own = {need.name for need in self.open}
+            asks = isinstance(error, UnknownValueError) and error.name not in {*self.given, *own} and not tensors
             if self.dialect.schedule is not None and not asks:
                 place = error.refusal.place or self.run.source.place(self.wanted.node)
                 return snippet_of(self.dialect, None, error, (place,), *self.notes)

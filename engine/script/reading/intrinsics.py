@@ -236,7 +236,7 @@ def _logic(kind: type[And | Or]) -> ReadIntrinsic:
 
     def read(reader: Reader, node: ast.Call) -> Expr:
         found = [reader.as_expr(value, node) for value in reader.items(node.args)]
-        if not found or any(term.dtype != "bool" for term in found) or node.keywords:
+        if not found or (len(found) > 1 and any(term.dtype != "bool" for term in found)) or node.keywords:
             raise reader.error(node, "wrong-type", "all and any need conditions", expected="T.all(i > 0, j > 0)")
         return reduce(kind, found)
 

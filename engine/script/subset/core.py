@@ -171,6 +171,10 @@ class Dialect:
         """Return `a and b` or `a or b` of which one is not plain."""
         raise run.error(node, "wrong-type", "these values have no truth here", expected="constants")
 
+    def is_same(self, a: Value, b: Value) -> bool | None:
+        """Return whether two values that Python compares as objects are the same one; None for other values."""
+        return None
+
     def is_of(self, value: Value, name: str) -> bool | None:
         """Return whether a value is of a type of TVM; None if that is not known."""
         return None
@@ -189,6 +193,10 @@ class Dialect:
 
     def goes_on(self, run: Evaluator, node: ast.stmt) -> bool:
         """Whether the runs that are read go on after a statement that may leave the function, and need nothing of it for certain."""
+        return False
+
+    def is_reached(self, run: Evaluator) -> bool:
+        """Whether the runs that are read have reached what is sought in the function."""
         return False
 
     def imported(self, run: Evaluator, name: str) -> None:
@@ -492,7 +500,8 @@ class Evaluator:
         """Pass over a statement that cannot be read. Raises its error if the statement matters."""
         if not isinstance(error, ParseError) or error.code in _FINAL:
             raise error
-        if not self.dialect.goes_on(self, node) and (leaves(node) or self.dialect.concerns(self, node)):
+        goes_on = self.dialect.goes_on(self, node) and not self.dialect.is_reached(self)
+        if not goes_on and (leaves(node) or self.dialect.concerns(self, node)):
             raise error
         self.pass_over(node, error.refusal.message, error.name if isinstance(error, UnknownValueError) else "")
 

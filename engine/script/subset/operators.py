@@ -176,6 +176,7 @@ def _has(run: Evaluator, node: ast.Compare, item: Value, owner: Value) -> bool |
     found = run.iterate(owner, node)
     for other in found if found is not None else ():
         same = item is other or equal(run, node, item, other)
+        same = run.dialect.is_same(item, other) if same is None else same
         if same is None:
             raise run.error(node, "wrong-type", "these values cannot be compared", expected="constants")
         if isinstance(same, Unknown):

@@ -20,11 +20,12 @@ from support.programs.te_sources import BOX_BLUR, BOX_BLUR_SCHEDULE, MATMUL_VTCM
 from tilewright.app.actions.opening import OpenProgram, OpenText
 from tilewright.app.actions.table import act
 from tilewright.app.cli import main
-from tilewright.app.document import converted, evaluate, read_document
+from tilewright.app.document import DEFAULT_MACHINE, converted, evaluate, read_document
 from tilewright.app.state.derived import Store
 from tilewright.app.state.model import State
 from tilewright.app.views.notebook.value import notebook_value
 from tilewright.app.views.problems.value import problems_value
+from tilewright.engine.ir import TilewrightError
 
 TWO = f"""\
 Memory in two blocks
@@ -92,6 +93,21 @@ def test_fences_separate_code_and_prose_as_in_markdown() -> None:
 def test_prose_without_a_program_opens_nothing() -> None:
     state = act(State(), OpenText("How do I tile this? It’s slow.\n\nI have tried everything that I know.\n"))
     assert state.notebook is None and state.notice is not None
+
+
+@pytest.mark.parametrize("code", ["", "```\nif (ok) {\n  run(module);\n}\n```\n"])
+def test_prose_in_another_script_without_a_program_has_none(code: str) -> None:
+    with pytest.raises(TilewrightError) as caught:
+        converted(
+            read_document(f"# 编译\n\n编译器包含了一系列优化，它们可提高性能。\n\n{code}", "notes.md"), DEFAULT_MACHINE
+        )
+    assert caught.value.code == "not-a-program"
+
+
+def test_code_of_a_program_that_cannot_be_read_is_named() -> None:
+    text = "# 编译\n\n```python\n@T.prim_func\ndef f(A: T.Buffer((4,)):\n    pass\n```\n"
+    error = evaluate(converted(read_document(text, "notes.md"), DEFAULT_MACHINE).document).error
+    assert error is not None and error.code == "syntax"
 
 
 @pytest.mark.sample(2)

@@ -245,6 +245,7 @@ HELPERS = {
     "a comparison of sizes": ("", "n, m = (x.shape[0], x.shape[1]) if x.shape[0] == 4 and x.shape[1] > 4 else (1, 1)"),
     "a type of several": ("", "n, m = x.shape if isinstance(x.shape[0], tir.IntImm | tir.FloatImm) else (1, 1)"),
     "a type of another package": ("import numpy as np", "n, m = (1, 1) if isinstance(x, np.ndarray) else x.shape"),
+    "a single condition": ("", "n, m = tir.any(x.shape[0]), x.shape[1]"),
     "a list before a shape": ("", "n, m = ([] + x.shape)[:2]"),
     "a function under a tag": (
         "def first(shape):\n    return later(shape)\n@te.tag_scope(tag='injective')\ndef later(shape):\n    return shape[0]",

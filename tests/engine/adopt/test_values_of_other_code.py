@@ -247,3 +247,12 @@ def test_environment_of_vta_has_its_instruction() -> None:
     found = opened(text)
     assert any("tensorize makes a block" in note.text for note in found.notes)
     assert "pragma_skip_dma_copy" in to_script(found.schedule.mod)
+
+
+def test_schedule_of_what_another_package_computes_names_its_line_and_asks_for_nothing() -> None:
+    text = (
+        "from blocks import conv\n\ndef tiled(n):\n    X, Y = conv(n)\n    s = te.create_schedule(Y.op)\n"
+        "    s[Y].parallel(Y.op.axis[0])\n    return s, [X, Y]\n"
+    )
+    with pytest.raises(TilewrightError, match="the computation of this schedule is not in the text: line 11 makes it"):
+        opened(text, n=8)

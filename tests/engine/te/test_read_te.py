@@ -266,3 +266,28 @@ def test_axes_of_a_program_in_an_array_are_put_in_another_order() -> None:
     assert "A[v_j, v_i] + T.float32(1" in to_script(read_te(text).schedule.mod)
     with pytest.raises(ParseError):
         read_te(text.replace("[order]", "[order > 0]"))
+
+
+def test_axes_and_tensors_are_found_in_lists() -> None:
+    text = (
+        'A = te.placeholder((4, 8), name="A")\nC = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="C")\n'
+        "s = te.create_schedule(C.op)\ni, j = s[C].op.axis\n"
+        "if j not in [i] and C in (A, C) and C.op not in [A.op]:\n    s[C].reorder(j, i)\n"
+    )
+    assert read_te(text).schedule.trace.steps[-1].method == "reorder"
+    with pytest.raises(ParseError, match="cannot be compared"):
+        read_te(text.replace("[i]", "[3]"))
+
+
+def test_operators_of_the_library_take_older_names_and_have_their_kinds() -> None:
+    pytest.importorskip("tvm")
+    text = (
+        'A = te.placeholder((1, 4, 8, 8), name="A")\nW = te.placeholder((4, 4, 3, 3), name="W")\n'
+        'C = topi.nn.conv2d(A, W, strides=1, padding=1, dilation=1, layout="NCHW")\nD = topi.nn.relu(C)\n'
+        "s = te.create_schedule(D.op)\n"
+        "if topi.tag.is_broadcast(D.op.tag) and C.op.tag == 'conv2d_nchw' and A.op.tag == '':\n"
+        "    s[D].parallel(D.op.axis[0])\n"
+    )
+    assert read_te(f"import tvm\nfrom tvm import te, topi\n{text}").schedule.trace.steps[-1].method == "parallel"
+    with pytest.raises(ParseError, match="unexpected keyword argument 'order'"):
+        read_te(f"import tvm\nfrom tvm import te, topi\n{text.replace('layout', 'order')}")
