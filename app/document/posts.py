@@ -202,7 +202,8 @@ _PROGRAM = re.compile(r"\b(prim_func|ir_module|create_prim_func|create_schedule|
 
 def _is_of_program(error: TilewrightError, sliced: Sliced) -> bool:
     """Whether code that cannot be read names a program or its schedule."""
-    line = error.place.line if error.place is not None else 0
+    place = error.refusal.place
+    line = 0 if place is None else place.line
     parts = (part for part in sliced.parts if part.kind == "code" and part.first <= line < part.first + len(part.lines))
     return any(_PROGRAM.search("\n".join(part.lines)) for part in parts)
 
