@@ -101,6 +101,7 @@ MEANINGS: dict[str, Meaning] = {
     "sharing": Meaning("blocks of a core"),
     "pace": Meaning("pace of cores"),
     "start_cycles": Meaning("start of a block", "cycles"),
+    "barrier_cycles": Meaning("barrier of all blocks", "cycles"),
     "blocks": Meaning("blocks held", "blocks", by_one=True),
     "threads": Meaning("threads held (0: any)", "threads"),
     "warp_threads": Meaning("threads per warp", "threads"),

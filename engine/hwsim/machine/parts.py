@@ -617,6 +617,9 @@ class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"wi
     start_cycles: Annotated[
         Natural, described("Cycles until the first task of a block is issued; if blocks are persistent, of the first.")
     ] = 0
+    barrier_cycles: Annotated[
+        Natural, described("Cycles from the last block that reaches a barrier of all blocks until they all go on.")
+    ] = 0
     blocks: Annotated[int, Meta(ge=1, le=MOST_RESIDENTS), described("Blocks that a core holds at most.")] = 1
     sharing: Annotated[
         Literal["in_turn", "together"],

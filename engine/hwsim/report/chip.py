@@ -41,7 +41,8 @@ class CoreClass(msgspec.Struct, frozen=True):
 
 class LaunchReport(msgspec.Struct, frozen=True):
     """The blocks of a loop over blocks: its extents, and the waves in which cores run them. `filled` is the part of the blocks that as many
-    waves have room for. `classes` are the cores by their number of blocks, the most first.
+    waves have room for. `classes` are the cores by their number of blocks, the most first. Behind a `barrier` the blocks of the loop before
+    go on.
     """
 
     extents: tuple[int, ...]
@@ -50,6 +51,7 @@ class LaunchReport(msgspec.Struct, frozen=True):
     last_blocks: int
     filled: float
     classes: tuple[CoreClass, ...]
+    barrier: bool = False
 
 
 class SharedPort(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -189,7 +191,7 @@ def _launch(launch: Launch, cores: int, residents: int, dispatch: str) -> Launch
     idle = cores - sum(c.count for c in classes)
     last = sum(launch.waves[-1].cores) if launch.waves else 0
     return LaunchReport(launch.extents, launch.blocks, waves, last, launch.blocks / (waves * residents * cores),
-                        (*classes, *([CoreClass(idle, 0)] if idle else [])))  # fmt: skip
+                        (*classes, *([CoreClass(idle, 0)] if idle else [])), launch.barrier)  # fmt: skip
 
 
 def _ports(program: TaskProgram, run: ChipRun, waited: Mapping[str, Mapping[str, int]]) -> tuple[SharedPort, ...]:
@@ -260,10 +262,17 @@ def chip_findings(chip: ChipReport, cycles: int) -> Iterator[Finding]:
     if not chip.occupancy.blocks:
         limits = ", ".join(chip.occupancy.limiters)
         yield Finding("block-too-large", "error", f"a core has no room for one block: {limits}")
+    places = chip.cores * max(chip.occupancy.blocks, 1)
+    if any(launch.barrier and launch.waves > 1 for launch in chip.launches):
+        most = max(launch.blocks for launch in chip.launches if launch.barrier)
+        yield Finding(
+            "barrier-too-many-blocks", "error",
+            f"a barrier of all blocks never ends: it waits for {most} blocks, of which the cores hold {places} at a time; launch at most "
+            f"{places}, each with several tiles",
+        )  # fmt: skip
     if chip.cores == 1:
         return
-    places = chip.cores * max(chip.occupancy.blocks, 1)
-    for launch in chip.launches:
+    for launch in (launch for launch in chip.launches if not launch.barrier):
         if launch.blocks < chip.cores and launch.extents:
             yield Finding(
                 "idle-cores", "warning",

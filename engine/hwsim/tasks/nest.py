@@ -53,7 +53,7 @@ from ...ir import (
 )
 from ...ir import dtype as dt
 from ...lower import Banks, banks_noted, is_fragment, is_shared_over, marked_buffers
-from ...script.tilelang.names import AWAITS, SIGNALS
+from ...script.tilelang.names import AWAITS, GRID_BARRIER, SIGNALS
 from ...script.tilelang.sync.slots import slot_axes
 from ..errors import MachineError, refuse
 from .grid import UnknownValueError, axes, values
@@ -69,7 +69,7 @@ VECTORIZED = "vectorized"
 
 class Loop(msgspec.Struct, frozen=True, eq=False):
     """`var` runs from 0 to `extent`, exclusive; `name` is its name in the program. Each iteration of a `grid` is a block of threads; `axis`
-    is the axis of the grid: "x", "y" or "z".
+    is the axis of the grid: "x", "y" or "z". A grid behind a `barrier` begins when all blocks of the one before have reached it.
     """
 
     var: Var
@@ -77,6 +77,7 @@ class Loop(msgspec.Struct, frozen=True, eq=False):
     name: str
     grid: bool = False
     axis: str = ""
+    barrier: bool = False
 
 
 class Piece(msgspec.Struct, frozen=True, eq=False):
@@ -316,7 +317,8 @@ class _Reader:
         self.values[stmt.loop_var] = build.add(start, var)
         self.ranges[var] = build.make_range(build.const(0, var.dtype), build.const(max(most, 1), var.dtype))
         condition = () if isinstance(extent, IntImm) else (build.lt(var, extent),)
-        return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt), grid_axis(stmt)), condition
+        barrier = any(key == GRID_BARRIER for key, _ in stmt.annotations)
+        return Loop(var, max(most, 0), stmt.loop_var.name, is_grid(stmt), grid_axis(stmt), barrier), condition
 
     def _unknown_count(self, stmt: For) -> MachineError:
         """Returns the error for a loop whose trip count is not known; it names the parameters that decide it."""

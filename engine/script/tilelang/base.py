@@ -58,6 +58,7 @@ class TileBase(StatementReader):
         self.outputs: list[Buffer] = []
         self.pending: list[Stmt] = []  # statements that an expression needs before the one that is read
         self.named_groups: list[str] = []  # groups of threads that the text names
+        self.grid_body: list[ast.stmt] = []  # the statements of the kernel outside of loops and branches
         self.group = ""  # the group whose statements are read
         self.agent = ""  # what runs the block that is read beside the threads
         self.barriers: dict[str, tuple[int | None, ...]] = {}  # the arrivals that each barrier expects

@@ -24,6 +24,8 @@ ATOMIC = "tl.atomic"
 AWAITS, SIGNALS = "tl.awaits", "tl.signals"
 """The annotations of a block with the tokens of flags and barriers that it waits for, and those that it gives when it ends: pairs of a
 name and a number."""
+GRID_BARRIER = "tl.grid_barrier"
+"""The annotation of the outer loop of a grid that begins when all blocks of the one before have reached a barrier (`T.sync_grid`)."""
 NO_PRODUCERS = "tl.no_producers"
 """The annotation of a loop of the grid of a kernel whose text forbids producer warps."""
 REUSE = "tl.reuse"
@@ -104,6 +106,7 @@ __all__ = [
     "AWAITS",
     "COPY",
     "GEMM",
+    "GRID_BARRIER",
     "LAYOUTS",
     "NO_PRODUCERS",
     "PANELS",

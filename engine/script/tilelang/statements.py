@@ -22,6 +22,7 @@ from ...ir import (
     ForKind,
     IfThenElse,
     IntImm,
+    NodeAttr,
     SeqStmt,
     Stmt,
     StringImm,
@@ -47,10 +48,11 @@ from .persistent import STAGES
 from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
 from .sync.barriers import BEGINS, COPIES, READ_BARRIERS, completed
+from .sync.grid import GRID_BARRIERS, in_phases, kept_across, phases, read_grid_barrier
 from .sync.slots import slots_noted
 from .sync.statement import sync_of
 from .sync.warps import has_groups
-from .threads import GRID, bound_axis
+from .threads import GRID, UNORDERED, bound_axis
 
 _LOOPS: dict[str, ForKind] = {
     "Pipelined": "serial", "serial": "serial", "Serial": "serial", "unroll": "unrolled", "Unroll": "unrolled",
@@ -151,10 +153,17 @@ class TileReader(CoreReader):
                 self.lanes,
                 self.enter_core(node, call, units) if is_core else self.units_of(node.body, self.threads_of(threads)),
             )
+            self.grid_body = node.body
             body = self.nested_body(_returned(node.body))
             wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
             slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else self._options(node)))
-            body = self.leave_core(body) if is_core else body
+            parts = phases(body)
+            kept = kept_across(parts) if len(parts) > 1 else []
+            if kept:
+                names = ", ".join(buffer.name for buffer in kept)
+                why = f"a barrier waits for all blocks, which keep {names} meanwhile"
+                parts = [NodeAttr(StringImm(why), UNORDERED, build.const(0, "int32"), build.seq(parts))]
+            parts = [self.leave_core(part) for part in parts] if is_core else parts
             self.lanes, self.exprs.threads = outer, ()
         if loops:
             notes = (*loops[-1].annotations, *self._taken_layouts(), *self.panels, *slots)
@@ -162,12 +171,12 @@ class TileReader(CoreReader):
             self.panels = ()
         for loop in loops:
             del self.loops[loop.loop_var]
-        made = build.nest(loops, body)
-        inner = made
-        for _ in loops:
-            assert isinstance(inner, For)
-            inner = self.mark(inner, place).body
-        return made
+        nests = in_phases(loops, parts, self.positions)
+        for inner in nests:
+            for _ in loops:
+                assert isinstance(inner, For)
+                inner = self.mark(inner, place).body
+        return build.seq(nests)
 
     def _options(self, node: ast.With) -> Annotations:
         """Return what options say of a kernel for a GPU: those of the decorators around it, else those of its function and of the lines
@@ -222,6 +231,8 @@ class TileReader(CoreReader):
             self.layouts.update((name.id, "") for name in names if isinstance(name, ast.Name))
             self.launch = self.threads_of(printed)
             return None
+        if function in GRID_BARRIERS and node in self.grid_body:
+            return read_grid_barrier(function)
         if self.on_core and isinstance(node.value, ast.Call):
             found, item = self.core_statement(function, node.value)
             if found:

@@ -22,7 +22,7 @@ from ..steady import crowds_of, links_of
 from .elements import elements_of
 from .streams import CoreResult, of_block
 from .transfers import Group, GroupClocks, index_of, multicasts
-from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, has_grid, waves_of
+from .waves import Launch, Wave, blocks_of_core, busy_cores, grid_of, has_grid, is_barrier, start_of, waves_of
 
 BEGIN, TAKE = -1, -2
 
@@ -44,7 +44,7 @@ class CoreTask(msgspec.Struct, frozen=True):
 class _Blocks(msgspec.Struct):
     """The blocks of a loop over blocks, or of other work (one block): the tasks of each, and the waves of each core."""
 
-    extents: tuple[int, ...]
+    launch: Launch
     blocks: list[list[tuple[int, Place]]]
     streams: list[list[list[CoreTask]]] = []
 
@@ -58,7 +58,16 @@ class AllCores:
         self._program, self._core, self._residents = program, core, residents
         self._cells = len(program.places.of_cell)
         self._launches = [
-            _Blocks(extents, [list(walk_block(nodes, at, path, index_of(b, extents))) for b in range(prod(extents))])
+            _Blocks(
+                Launch(
+                    extents,
+                    waves_of(prod(extents), machine.cores, residents, core.dispatch)
+                    if extents
+                    else (Wave(0, 1, (1,)),),
+                    is_barrier(nodes[0]),
+                ),
+                [list(walk_block(nodes, at, path, index_of(b, extents))) for b in range(prod(extents))],
+            )
             for extents, nodes, at, path in launches_of(program.tree, {}, ())
         ]
         # The next block of the present launch, and when it began.
@@ -209,7 +218,7 @@ class AllCores:
         over = self._over(stream)
         if action == TAKE or over is None:
             return False
-        self.clocks.begin_of(stream, over + self._core.start_cycles)
+        self.clocks.begin_of(stream, over + start_of(self._core, self._present.launch))
         return True
 
     def _updated(self, core: int, task: CoreTask) -> Pairs:
@@ -220,14 +229,7 @@ class AllCores:
     @property
     def launches(self) -> tuple[Launch, ...]:
         """The loops over blocks, and the waves of the first core."""
-        cores, dispatch = self._program.machine.cores, self._core.dispatch
-        return tuple(
-            Launch(
-                each.extents,
-                waves_of(len(each.blocks), cores, self._residents, dispatch) if each.extents else (Wave(0, 1, (1,)),),
-            )
-            for each in self._launches
-        )
+        return tuple(each.launch for each in self._launches)
 
     @property
     def transfers(self) -> Counter[int]:

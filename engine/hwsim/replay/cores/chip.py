@@ -21,7 +21,7 @@ from ...tasks.variants import TaskVariant
 from ..clocks import Clocks, Variant
 from ..steady import MAX_TASKS, WHOLE, Simulated, clocks_of, crowds_of, links_of, most_tasks, replay_tasks
 from .all_cores import MAX_OF_ALL, AllCores
-from .apart import ApartCores
+from .apart import replay_apart
 from .elements import elements_of
 from .residency import Residency, residency_of
 from .streams import of_block, of_blocks, on_core
@@ -121,7 +121,7 @@ class _ChipReplay:
             if at_distances is not None:
                 return at_distances
         if self._is_apart and not is_equal and not of_links and not unknown:
-            each = self._of_each_kind(node)
+            each = self._of_each_kind()
             if each is not None:
                 return each
         reasons = (*reasons, *of_links.values())
@@ -147,15 +147,13 @@ class _ChipReplay:
         found = [self._program.ports[n].name for n, each in elements_of(self._program).items() if not each.is_known]
         return (f"which of the {', '.join(found)} tasks update depends on data",) if found else ()
 
-    def _of_each_kind(self, node: TaskNode | None) -> ChipRun | None:
+    def _of_each_kind(self) -> ChipRun | None:
         """Replays a wave of each kind of blocks, on cores that do not delay each other."""
-        if not isinstance(node, TaskLoop) or not node.grid:
-            return None
-        found = ApartCores(self._program, node, self._residents, self._max_tasks).run()
+        found = replay_apart(self._program, self._residents, self._max_tasks)
         if found is None:
             return None
-        last, shown, launch = found
-        return self._result(shown, (launch,), max(last, _busiest_port(self._program, self._counts, self._transfers)))
+        last, shown, launches = found
+        return self._result(shown, launches, max(last, _busiest_port(self._program, self._counts, self._transfers)))
 
     def _of_replay(self, replay: WaveReplay, simulated: Simulated, law: PortLaw) -> Iterator[str]:
         """Yields why the law does not hold for a replay."""
@@ -249,7 +247,8 @@ class _ChipReplay:
             most = self._exclusive(crowded, least=False)
             more = max(most // max(sum(w.count for w in launch.waves), 1) for launch in launches)
             return max(busiest, self._exclusive(_alone, least=True)), most + free * more
-        serial = SerialWork(program, crowded, self._core.start_cycles, self._max_tasks)
+        start = max(self._core.start_cycles, self._core.barrier_cycles)
+        serial = SerialWork(program, crowded, start, self._max_tasks)
         if self._transfers:
             # A core may wait for transfers that any other core has to begin.
             return busiest, serial.most(program.tree, lambda blocks: blocks)

@@ -97,6 +97,11 @@ def grid_of(node: TaskNode) -> tuple[int, ...]:
     return tuple(loop.extent for loop in grid_loops(node))
 
 
+def is_barrier(node: TaskNode) -> bool:
+    """Returns whether a loop over blocks is behind a barrier of all blocks."""
+    return isinstance(node, TaskLoop) and node.loops[0].barrier
+
+
 def has_equal_blocks(node: TaskNode) -> bool:
     """Returns whether all blocks of a loop over blocks run the same tasks."""
     if not isinstance(node, TaskLoop) or not node.grid:
@@ -109,14 +114,22 @@ def has_equal_blocks(node: TaskNode) -> bool:
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """The blocks of a loop over blocks, or of other work (one block), and their waves."""
+    """The blocks of a loop over blocks, or of other work (one block), and their waves. One behind a `barrier` has the blocks of the one
+    before, which have to be on the cores at the same time.
+    """
 
     extents: tuple[int, ...]
     waves: tuple[Wave, ...]
+    barrier: bool = False
 
     @property
     def blocks(self) -> int:
         return prod(self.extents)
+
+
+def start_of(core: Level, launch: Launch) -> int:
+    """Returns the cycles until a block begins, or goes on behind a barrier."""
+    return core.barrier_cycles if launch.barrier else core.start_cycles
 
 
 class WaveReplay(Replay):
@@ -175,7 +188,7 @@ class WaveReplay(Replay):
         else:
             extents = grid_of(node)
             waves = waves_of(prod(extents), self.program.machine.cores, self._residents, self._core.dispatch)
-            self._launch(Launch(extents, waves), node.children, at, like, node)
+            self._launch(Launch(extents, waves, node.loops[0].barrier), node.children, at, like, node)
 
     def _launch(self, launch: Launch, nodes: tuple[TaskNode, ...], at: Mapping[Var, int], like: Mapping[Var, int],
                 node: TaskLoop | None) -> None:  # fmt: skip
@@ -213,7 +226,7 @@ class WaveReplay(Replay):
             if i >= run.stop:
                 break
             if core.dispatch != "persistent" or i == 0:
-                self._begin(core.start_cycles, between=i > 0)
+                self._begin(start_of(core, self.launches[-1]), between=i > 0)
             block = i * step
             for n, loop in zip(range(len(path) - 1, depth - 1, -1), reversed(node.loops if node else ()), strict=True):
                 block, path[n] = divmod(block, loop.extent)

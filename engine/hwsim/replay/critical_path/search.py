@@ -139,7 +139,13 @@ class _Search:
         if stall.cause == "issue":
             found = self._first(task, self._rows("unit", stall.by), self._starts, start) if stall.by >= 0 else None
             if stall.by < 0 and start > self._lead:
-                found = self._first(task, range(len(self._numbers)), self._there, start - self._lead)
+                every = range(len(self._numbers))
+                found = self._first(task, every, self._there, start - self._lead)
+                before = next(self._tree.before(task, every), None)
+                if found is None and before is not None:
+                    # Other cores end the loop over blocks before it later, or a barrier takes its time.
+                    over = self._latest[before.row] + self._tree.later(before)
+                    found = self._first(task, every, self._there, over)
         elif stall.cause in ("data", "flag"):
             early = dict(self._variants[self._numbers[task.row]].preloads).get(stall.cell, 0)
             found = next(self._tree.before(task, self._rows("writer", stall.cell)), None)

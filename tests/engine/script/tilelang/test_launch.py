@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tilewright.engine.execute import run
+from tilewright.engine.hwsim import load_machine, simulate
 from tilewright.engine.hwsim.tile_layouts import merged_shared, producer_threads, stored_layouts, threads_of_kernel
 from tilewright.engine.hwsim.tile_layouts.merged import Interval, packed
 from tilewright.engine.hwsim.tile_layouts.products import Unit
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.ir import For, PrimFunc, TilewrightError, walk
 from tilewright.engine.lower import planned
 from tilewright.engine.script import parse
 
@@ -92,3 +95,45 @@ main = main()
     assert producer_threads(func, "wgmma") == 256
     single = parse(text.replace("T.Pipelined(n, num_stages=2)", "T.serial(n)")).program
     assert isinstance(single, PrimFunc) and producer_threads(single, "wgmma") == 0
+
+
+PARTS = """import tilelang.language as T
+
+@T.prim_func
+def main(A: T.Tensor((4, 64), "float32"), P: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32")):
+    with T.Kernel(4, threads=32) as b:
+        row = T.alloc_fragment((64,), "float32")
+        total = T.alloc_fragment((1,), "float32")
+        T.copy(A[b, 0], row)
+        T.reduce_sum(row, total)
+        T.copy(total, P[b])
+        T.sync_grid()
+        FILL
+        for n in T.serial(4):
+            total[0] = total[0] + P[n]
+        B[b] = total[0]
+"""
+
+
+def test_statements_behind_a_barrier_of_all_blocks_are_a_second_loop_over_them() -> None:
+    program = parse(PARTS.replace("FILL", "T.clear(total)")).program
+    assert isinstance(program, PrimFunc)
+    loops = [node for node in walk(program.body) if isinstance(node, For) and node.thread_tag]
+    assert len({loop.loop_var for loop in loops}) == len(loops) == 2
+    rows = np.arange(256, dtype=np.float32).reshape(4, 64)
+    found = run(program, {"A": rows, "P": np.zeros(4, np.float32), "B": np.zeros(4, np.float32)})
+    assert np.array_equal(found["B"], np.full(4, rows.sum()))
+    machine = load_machine("a100").replace("levels.sm.barrier_cycles", 5_000)
+    report = simulate(program, machine)
+    assert report.chip is not None and [launch.barrier for launch in report.chip.launches] == [False, True]
+    assert report.cycles > 5_000 and report.unknown is None
+    assert not {f.code for f in report.findings} & {"barrier-too-many-blocks"}
+    full = simulate(program, machine.replace("levels.sm.count", 1).replace("levels.sm.blocks", 2))
+    assert "barrier-too-many-blocks" in {f.code for f in full.findings}
+
+
+def test_a_tile_that_a_block_keeps_across_a_barrier_is_only_read() -> None:
+    program = parse(PARTS.replace("FILL", "pass")).program
+    assert isinstance(program, PrimFunc)
+    with pytest.raises(TilewrightError, match="only read and printed"):
+        simulate(program, load_machine("a100"))

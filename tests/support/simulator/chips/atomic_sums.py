@@ -72,11 +72,12 @@ cycles_per_operation = {compute}
 count = {cores}
 dispatch = "{dispatch}"
 start_cycles = {start}
+barrier_cycles = {barrier}
 blocks = {blocks}
 """
 
 LAUNCH = """
-    for x in T.thread_binding({rows}, thread="blockIdx.y"):
+    for x in T.thread_binding({rows}, thread="blockIdx.y"{notes}):
         for y in T.thread_binding({columns}, thread="blockIdx.x"):
             for k in range({depth}):
                 for i in range({tile}):
@@ -99,6 +100,7 @@ class Sums(msgspec.Struct):
     depth: int
     element: str
     engine: str
+    barrier: bool = False
 
     def of(self, x: int, y: int, k: int) -> int:
         """The tile that a task updates."""
@@ -123,8 +125,11 @@ def case_of(seed: int) -> Case:
         Sums(rng.randint(1, 5), rng.randint(1, 5), rng.randint(1, 5), rng.choice([*ELEMENTS]), engine)
         for _ in range(rng.choice([1, 1, 2]))
     ]
+    if len(launches) > 1 and seed % 2:
+        launches[1].barrier = True
     text = "".join(
-        LAUNCH.format(rows=each.rows, columns=each.columns, depth=each.depth, n=n, tile=TILE, engine=engine, kinds="SSSS",
+        LAUNCH.format(notes=', annotations={"tl.grid_barrier": 1}' if each.barrier else "",
+                      rows=each.rows, columns=each.columns, depth=each.depth, n=n, tile=TILE, engine=engine, kinds="SSSS",
                       element=re.sub("([xyk])", r"v\1", ELEMENTS[each.element].format(columns=each.columns)))
         for n, each in enumerate(launches)
     )  # fmt: skip
@@ -137,7 +142,7 @@ def case_of(seed: int) -> Case:
         rate=rng.choice([4, 8, 32, 1 << 20]), atomic=rng.choice([0, 1, 4, 20, 60]), late=rng.choice([0, 9]), setup=rng.choice([0, 3]),
         atomics='["add"]', compute=rng.choice([1, 5]), cores=cores,
         dispatch=rng.choice(["persistent", "round_robin", "static", "first_free"]),
-        start=rng.choice([0, 12]), blocks=rng.choice([1, 1, 2, 3]),
+        start=rng.choice([0, 12]), barrier=rng.choice([0, 30]), blocks=rng.choice([1, 1, 2, 3]),
     ))  # fmt: skip
     return Case(launches, func, machine)
 
@@ -194,6 +199,7 @@ def in_full(case: Case) -> tuple[Chip, int]:
             del own[:residents]
             return taken
 
+        chip.start_cycles = core.barrier_cycles if launch.barrier else core.start_cycles
         if n:
             chip.begin_launch()
         cycles = chip.run(take, len(program.places.of_cell), waits=core.dispatch != "persistent")

@@ -116,7 +116,7 @@ def case_of(seed: int, *, lawful: bool, linked: bool = False) -> Case | None:
     program = maker.program(depth=2, outer=[(var, blocks)] if differs else [])
     engines = tuple(range(maker.engines))
     cells = tuple(range(len(program.places.of_cell)))
-    loop = SimpleNamespace(var=var, extent=blocks, grid=True, name="b")
+    loop = SimpleNamespace(var=var, extent=blocks, grid=True, name="b", barrier=False)
     program.tree = (Loop((loop,), program.tree, engines, cells, None, (), None, {}),)  # type: ignore[arg-type]
     try:
         tasks = walk(program, program.tree, {})
