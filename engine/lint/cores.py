@@ -18,6 +18,11 @@ def find_block_too_large(subject: Subject) -> Iterator[LintFinding]:
     return map(lint_finding, subject.findings("block-too-large"))
 
 
+def find_endless_barriers(subject: Subject) -> Iterator[LintFinding]:
+    """A barrier of all blocks of a grid waits for blocks that begin only when others have ended: it never ends."""
+    return map(lint_finding, subject.findings("barrier-too-many-blocks"))
+
+
 def find_idle_cores(subject: Subject) -> Iterator[LintFinding]:
     """There are fewer blocks than cores, or work outside of loops over blocks, which runs on one core."""
     return map(lint_finding, subject.findings("idle-cores"))

@@ -341,11 +341,39 @@ def _with_flags(subject: Subject, flags: Flags, group: Sequence[Stmt]) -> Subjec
     return made if is_ordered else None
 
 
+CROSS = ("cube to vector", "vector to cube")
+"""The tokens of flags between the cube core and the vector cores."""
+WAITING, WORKING = 0.25, 0.5
+"""Cores take turns if an engine waits for flags of the other core for this part of the cycles, and none works for that part."""
+
+
+def find_serial_flags(subject: Subject) -> Iterator[LintFinding]:
+    """Flags between the cube core and the vector cores let one of them wait while the other works, so nothing overlaps. The first products
+    of the next tile may run before the wait for this one, if buffers in global memory have two slots with flags of their own."""
+    report = subject.report
+    if report is None or not report.cycles:
+        return
+    waits = {
+        name: sum(w.cycles for w in engine.waits if w.cause == "flag" and w.buffer in CROSS)
+        for name, engine in report.engines.items()
+    }
+    name = max(waits, key=lambda n: waits[n])
+    busy = max(engine.busy for engine in report.engines.values()) / report.cycles
+    if waits[name] >= WAITING * report.cycles and busy < WORKING:
+        yield LintFinding(
+            "serial-flags", "warning",
+            f"flags let the cube core and the vector cores take turns: {name} waits for {waits[name]:,} of {report.cycles:,} cycles for "
+            f"the other core, and no engine works for more than {100 * busy:.0f} % of them",
+            place="flags between cores",
+        )  # fmt: skip
+
+
 __all__ = [
     "Race",
     "find_needless_flags",
     "find_races",
     "find_serial_barriers",
+    "find_serial_flags",
     "find_unset_flags",
     "needless_fixes",
     "race_fixes",

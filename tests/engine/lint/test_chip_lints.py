@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.simulator.chips.machines import chip_of, narrow
 
+from tilewright.app.document import evaluate, load_document
 from tilewright.engine.hwsim import load_machine
 from tilewright.engine.lint import LintFinding, lint
 from tilewright.engine.schedule import Schedule
 from tilewright.engine.script import parse
 
+EXAMPLES = Path(__file__).parents[3] / "static" / "examples"
 COPY = """
 from tvm.script import tirx as T
 
@@ -69,3 +73,10 @@ def test_a_schedule_for_a_gpu_without_threads_is_a_finding() -> None:
     assert "no-threads" not in {f.code for f in lint(sch, load_machine("ascend-910b"))}
     sch.bind(j, "threadIdx.x")
     assert "no-threads" not in {f.code for f in lint(sch, gpu)}
+
+
+def test_flags_that_let_the_cores_of_an_ai_core_take_turns() -> None:
+    notebook = evaluate(load_document(EXAMPLES / "ascend_attention.py"))
+    assert notebook.schedule is not None and notebook.machine is not None
+    (finding,) = [f for f in lint(notebook.schedule, notebook.machine) if f.code == "serial-flags"]
+    assert "take turns" in finding.message
