@@ -9,7 +9,18 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ..ir import AXIS_SEPARATOR, IndexMap, IRModule, Place, PrimFunc, RegionMap, TilewrightError, Var
+from ..ir import (
+    AXIS_SEPARATOR,
+    BufferRegion,
+    IndexMap,
+    IRModule,
+    IterVar,
+    Place,
+    PrimFunc,
+    RegionMap,
+    TilewrightError,
+    Var,
+)
 from ..schedule import Schedule
 from ..script import Note, Parsed
 from ..script.errors import ParseError
@@ -30,6 +41,7 @@ from .instructions import MAX_INSTRUCTIONS, Instruction
 from .methods import SAMPLES, LineError, call_of
 from .older_calls import current_name
 from .trace import Replay, do_one
+from .tvm_intrinsics import INTRINSIC_SUFFIX, registered_name
 
 SHOWN = ("print", "show")
 _PARTS = frozenset(
@@ -39,6 +51,10 @@ _PARTS = frozenset(
 SEED = 1
 """The seed of random decisions that a text leaves open, so that it opens as the same schedule each time."""
 _WRAPPERS = ("IRModule", "from_expr")
+_INTRINSICS = "tensor_intrin"
+_KINDS = {"spatial": 0, "reduce": 2, "scan": 3, "opaque": 4}
+"""TVM's numbers of the kinds of iterators."""
+_KIND_NAMES = {"DataPar": 0, "CommReduce": 2, "Ordered": 3, "Opaque": 4}
 
 
 class BlockHandle(str):
@@ -162,9 +178,6 @@ class ScheduleDialect(TEDialect):
         super().named(value, name)
         if isinstance(value, Var | BlockHandle):
             self.handles[name] = value
-
-    def name(self, run: Evaluator, node: ast.Name) -> Value:
-        return Dialect.name(self, run, node) if self.parsed else super().name(run, node)
 
     def attribute(self, run: Evaluator, owner: Value, name: str, node: ast.Attribute) -> Value:
         if isinstance(owner, ReadProgram | BlockSchedule):
@@ -313,6 +326,21 @@ class ScheduleDialect(TEDialect):
             value = next(iter(value.values()))
         return value if isinstance(value, ReadProgram) else run.runs(node)
 
+    def global_value(self, run: Evaluator, name: str, node: ast.expr) -> Value:
+        kind = name.rpartition("IterVar.")[2] if "IterVar." in name else ""
+        return _KIND_NAMES[kind] if kind in _KIND_NAMES else super().global_value(run, name, node)
+
+    def name(self, run: Evaluator, node: ast.Name) -> Value:
+        """Return the value of a name that the text does not define: one of TVM's intrinsics may come from `import *`."""
+        if node.id.endswith(INTRINSIC_SUFFIX) and _INTRINSICS in self._star_imports:
+            return Module(f"tvm.{_INTRINSICS}.{node.id}")
+        return Dialect.name(self, run, node) if self.parsed else super().name(run, node)
+
+    @property
+    def _star_imports(self) -> str:
+        nodes = (node for node in self.run.source.tree.body if isinstance(node, ast.ImportFrom))
+        return " ".join(node.module or "" for node in nodes if any(alias.name == "*" for alias in node.names))
+
     def method(self, run: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
         if isinstance(owner, ReadProgram):
             return owner if name in ("with_attr", "with_attrs", "without_attr") else run.passed_call(node)
@@ -398,9 +426,9 @@ class ScheduleDialect(TEDialect):
             return Attributes({"extent": loop.extent, "min": loop.min, "loop_var": handle}, "the loop")
         if isinstance(handle, str) and schedule.index.has_block(handle):
             block = schedule.index.realize(handle).block
-            doms = [Attributes({"extent": v.dom.extent, "min": v.dom.min}, "the range") for v in block.iter_vars]
-            iterators = tuple(Attributes({"dom": dom}, "the iterator") for dom in doms)
-            return Attributes({"name_hint": handle, "iter_vars": iterators}, "the block")
+            parts: dict[str, Value] = {"name_hint": handle, "iter_vars": tuple(map(_iterator, block.iter_vars))}
+            parts |= {"reads": tuple(map(_region, block.reads)), "writes": tuple(map(_region, block.writes))}
+            return Attributes(parts, "the block")
         raise self.run.error(
             node, "wrong-type", "this is not a loop or a block", expected="a result of get_block or get_loops"
         )
@@ -415,8 +443,9 @@ class ScheduleDialect(TEDialect):
                 return value
             case Unknown():
                 raise unknown_error(self.run.source, value, node)
-            case Module(name=name) if name.endswith("_INTRIN"):
-                return name.rpartition(".")[2]  # the name of an intrinsic of TVM
+            case Module(name=name) if name.endswith(INTRINSIC_SUFFIX):
+                constant = name.rpartition(".")[2]
+                return registered_name(constant) if _INTRINSICS in name else constant
             case tuple():
                 items = [self._argument(item, node) for item in value]
                 return tuple(items) if isinstance(node, ast.Tuple) else items
@@ -463,6 +492,17 @@ def schedule_dialect(
     reader.scope = reader.python.scope
     reader.define_outside()
     return dialect
+
+
+def _iterator(iterator: IterVar) -> Attributes:
+    dom = Attributes({"extent": iterator.dom.extent, "min": iterator.dom.min}, "the range")
+    return Attributes({"dom": dom, "iter_type": _KINDS[iterator.iter_type]}, "the iterator")
+
+
+def _region(region: BufferRegion) -> Attributes:
+    buffer = region.buffer
+    parts: dict[str, Value] = {"name": buffer.name, "shape": buffer.shape, "dtype": buffer.dtype}
+    return Attributes({"buffer": Attributes(parts, "the buffer")}, "the region")
 
 
 def _handle(value: Any) -> Value:

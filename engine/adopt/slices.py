@@ -22,7 +22,7 @@ from ..script.errors import UnknownValueError
 from ..script.reading.indent import shifted
 from ..script.reading.source import Source
 from ..script.subset.beside import find_module
-from ..script.subset.bindings import root_name
+from ..script.subset.bindings import changed_roots, free_names, root_name
 from ..script.syntax import find_tree
 from .functions.calling import read_nested
 from .functions.dependencies import own_parts
@@ -367,20 +367,49 @@ class _Slicer:
         schedules, derived = set(self.units[maker].defines), set(self.units[maker].defines)
         for later in range(maker + 1, len(self.units)):
             unit = self.units[later]
-            uses = unit.uses & schedules
+            if unit.is_definition:
+                schedules -= unit.defines
+                continue
+            uses = self.flow.reached(unit.uses) & schedules
+            gets = isinstance(unit.node, ast.Assign) and self._carries(unit.node.value, schedules)
             schedules -= unit.defines
             if not schedules and not uses:
                 break
-            if isinstance(unit.node, ast.While | ast.Try) or (
-                isinstance(unit.node, ast.If) and not any(_receiver(call) in schedules for call in _calls(unit.node))
+            if (
+                isinstance(unit.node, ast.While | ast.Try | ast.If)
+                and not any(_receiver(call) in schedules for call in _calls(unit.node))
+                and not self.flow.reached(unit.uses - schedules) & schedules
             ):
                 continue
             if (uses and not self._measures(later)) or (
                 isinstance(unit.node, ast.Expr) and _receiver(unit.node.value) in derived
             ):
                 kept.add(later)
+                if gets:
+                    schedules |= {*unit.defines, *(root.id for root in changed_roots(unit.node))}
                 derived = derived - unit.defines if unit.calls(*_BUILDERS) else derived | unit.defines
         return kept
+
+    def _carries(self, value: ast.expr, schedules: Set[str]) -> bool:
+        """Whether the value of an expression is a schedule, has one, or is a function that uses one."""
+        match value:
+            case ast.Name(id=name):
+                return name in schedules
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy")) if name in schedules:
+                return True
+            case ast.Lambda():
+                return bool(free_names(value) & schedules)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.BoolOp(values=parts) | ast.Dict(values=parts):
+                return any(self._carries(part, schedules) for part in parts)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self._carries(body, schedules) or self._carries(orelse, schedules)
+            case ast.Call(func=called, args=args, keywords=keywords):
+                root = root_name(called)
+                given = (*args, *(keyword.value for keyword in keywords))
+                known = root is not None and (root.id in schedules or self.flow.is_library(root.id))
+                return not known and any(self._carries(part, schedules) for part in given)
+            case _:
+                return False
 
     def _measures(self, number: int) -> bool:
         """Whether a statement only calls a function of the text that builds the schedule."""
@@ -509,9 +538,12 @@ def _creates(unit: Unit) -> bool:
 
 
 def _schedules(unit: Unit) -> bool:
-    """Whether a function creates a schedule, or applies calls to one that it takes: the text of a trace."""
-    if not isinstance(unit.node, ast.FunctionDef) or unit.is_script or unit.makes_script:
+    """Whether a function or class creates a schedule, or a function applies calls to one that it takes: the text of a trace."""
+    if unit.is_script or unit.makes_script or not unit.is_definition:
         return False
+    if isinstance(unit.node, ast.ClassDef):
+        return _creates(unit)
+    assert isinstance(unit.node, ast.FunctionDef)
     taken = [a.annotation for a in unit.node.args.args if a.annotation is not None]
     return _creates(unit) or any(ast.unparse(hint).rpartition(".")[2] == _SCRIPT_MAKER for hint in taken)
 

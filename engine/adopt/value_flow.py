@@ -113,6 +113,22 @@ class ValueFlow:
         """The last statement before `number` that may define the name."""
         return max(self._before(name, number, frozenset()), default=None)
 
+    def is_library(self, name: str) -> bool:
+        """Whether a name is TVM or a part of it."""
+        return name in self._libraries
+
+    def reached(self, names: Set[str]) -> set[str]:
+        """Return names, and those that the functions and classes of the text use that have these names."""
+        found: set[str] = set()
+        pending = [*names]
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                used = (self.units[n] for n in self.at.get(name, ()))
+                pending += (inner for unit in used if unit.is_definition and not unit.is_script for inner in unit.uses)
+        return found
+
     def beside(self, number: int) -> Iterator[int]:
         """The other statements on the lines of a statement."""
         first, last = self.units[number].first, self.units[number].last

@@ -126,6 +126,17 @@ CODES = {
         + "sch.tensorize(sch.get_loops('C')[1], VNNI_DOT_16x4_INTRIN)\n",
         "blockize",
     ),
+    "an intrinsic of all that a module has": (
+        "from tvm.tir.tensor_intrin.cuda import *\n" + MAKE
+        + "sch.annotate('C', 'auto_tensorize', WMMA_LOAD_16x16x16_F16_A_DYN_INTRIN)\n",
+        "annotate",
+    ),
+    "parts of a block": (
+        MAKE + "block = sch.get(sch.get_block('C'))\nfor iterator, loop in zip(block.iter_vars, sch.get_loops('C')):\n"
+        "    if iterator.iter_type == tvm.tir.IterVar.DataPar:\n        sch.unroll(loop)\n"
+        "sch.annotate('C', 'reads', len(block.reads))\nsch.cache_write('C', 0, block.writes[0].buffer.dtype)\n",
+        "unroll unroll annotate cache_write",
+    ),
     "code that builds and measures": (
         "import numpy as np\nimport timeit\na = np.random.rand(N, N).astype('float32')\n" + MAKE
         + 'sch.unroll(sch.get_loops("C")[0])\nwith tvm.target.Target("llvm"):\n    lib = tvm.build(sch.mod)\nif lib is not None:\n    lib(a)\n'
@@ -245,3 +256,19 @@ def test_decision_that_the_text_leaves_open_is_drawn_with_a_note() -> None:
     assert [s.arguments for s in found.schedule.trace.steps][2][1:] == [
         s.arguments for s in again.schedule.trace.steps
     ][2][1:]
+
+
+def test_imported_intrinsics_have_the_names_of_tvm() -> None:
+    intrinsics = (
+        "from tvm.tir.tensor_intrin.x86 import VNNI_DOT_16x4_INTRIN\nfrom tvm.tir.tensor_intrin.cuda import *\n"
+    )
+    names = {
+        "VNNI_DOT_16x4_INTRIN": "dot_16x4_vnni",
+        "WMMA_LOAD_16x16x16_F16_A_DYN_INTRIN": "wmma_load_16x16x16_f16_a_shared_dyn",
+        "WMMA_FILL_16x16x16_F32_INTRIN": "wmma_fill_16x16x16_f32",
+        "LDMATRIX_f16_A_INTRIN": "mma_ldmatrix_f16_a",
+        "MMA_store_16x16_f32_global_INTRIN": "mma_store_16x16_f32_global_",
+    }
+    for constant, name in names.items():
+        found = read_pasted(f"{intrinsics}{PROGRAM}{MAKE}sch.annotate('C', 'auto_tensorize', {constant})\n")
+        assert found.schedule.get("C").annotations["auto_tensorize"] == name

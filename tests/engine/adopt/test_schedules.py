@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.engine.adopt import Snippet, programs_in, read_program
 from tilewright.engine.adopt.schedule_counts import schedules_in
-from tilewright.engine.ir import PrimFunc
+from tilewright.engine.ir import PrimFunc, TilewrightError
 from tilewright.engine.script import ParseError
 
 ADD = """\
@@ -119,3 +119,37 @@ def test_first_schedule_of_a_loop_that_needs_values_is_offered() -> None:
     assert program.label == "add"
     found = read_program(program, sizes={"sizes": "4x8"})
     assert program.other_schedules(found) == "the text makes 2 schedules here: this is the first"
+
+
+MADE = "sch = tir.Schedule(double)\n"
+CALL = 'sch.parallel(sch.get_loops("B")[0])\n'
+FORMS = {
+    "a copy": f"base = tir.Schedule(double)\nsch = base.copy()\nfor n in range(1):\n    {CALL}",
+    "another name": f"base = tir.Schedule(double)\nsch = base\nif 3 > 2:\n    {CALL}",
+    "another name that a function gets": f"def go(sch):\n    {CALL}base = tir.Schedule(double)\nother = base\ngo(other)\n",
+    "an item": "d = {}\nmade = tir.Schedule(double)\nd['s'] = made\nfor b in 'B':\n    d['s'].parallel(d['s'].get_loops(b)[0])\n",
+    "while": f"{MADE}n = 0\nwhile n < 1:\n    {CALL}    n += 1\n",
+    "try": f"{MADE}try:\n    {CALL}except ValueError:\n    pass\n",
+    "a conditional expression": f"{MADE}{CALL.strip()} if 3 > 2 else None\n",
+    "a lambda that map gets": f"{MADE}f = lambda b: sch.parallel(sch.get_loops(b)[0])\nlist(map(f, ['B']))\n",
+    "functions without parameters": f"{MADE}def inner():\n    {CALL}def outer():\n    inner()\nouter()\n",
+    "a function in a branch": f"{MADE}def inner():\n    {CALL}if 3 > 2:\n    inner()\n",
+    "an object": "class Tuner:\n    def __init__(self): self.s = tir.Schedule(double)\n"
+    "    def go(self): self.s.parallel(self.s.get_loops('B')[0])\ntuner = Tuner()\ntuner.go()\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_call_of_a_schedule_is_lost(name: str) -> None:
+    assert [step for step in methods(DOUBLE + FORMS[name])[0] if not step.startswith("get_")] == ["parallel"]
+
+
+def test_code_that_measures_a_schedule_is_no_part_of_it() -> None:
+    text = f"{DOUBLE}def measure(s):\n    return tvm.build(s.mod)(1)\n{MADE}before = measure(sch)\n{CALL}print(measure(sch), before)\n"
+    built = f"{DOUBLE}{MADE}{CALL}try:\n    tvm.build(sch.mod)(1)\nexcept ValueError:\n    print('no')\n"
+    assert methods(text) == methods(built) == methods(f"{DOUBLE}{MADE}{CALL}")
+
+
+def test_other_code_that_gets_a_schedule_is_refused() -> None:
+    with pytest.raises(TilewrightError, match="gets the schedule"):
+        assert opened(f"{DOUBLE}import other\n{MADE}g = other.tuned(sch)\ng(3)\n")[0].stopped is None
