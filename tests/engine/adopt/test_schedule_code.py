@@ -134,8 +134,8 @@ CODES = {
     "parts of a block": (
         MAKE + "block = sch.get(sch.get_block('C'))\nfor iterator, loop in zip(block.iter_vars, sch.get_loops('C')):\n"
         "    if iterator.iter_type == tvm.tir.IterVar.DataPar:\n        sch.unroll(loop)\n"
-        "sch.annotate('C', 'reads', len(block.reads))\nsch.cache_write('C', 0, block.writes[0].buffer.dtype)\n",
-        "unroll unroll annotate cache_write",
+        "sch.annotate('C', 'reads', len(block.reads))\nsch.annotate('C', 'type', block.writes[0].buffer.dtype)\n",
+        "unroll unroll annotate annotate",
     ),
     "code that builds and measures": (
         "import numpy as np\nimport timeit\na = np.random.rand(N, N).astype('float32')\n" + MAKE
@@ -270,5 +270,5 @@ def test_imported_intrinsics_have_the_names_of_tvm() -> None:
         "MMA_store_16x16_f32_global_INTRIN": "mma_store_16x16_f32_global_",
     }
     for constant, name in names.items():
-        found = read_pasted(f"{intrinsics}{PROGRAM}{MAKE}sch.annotate('C', 'auto_tensorize', {constant})\n")
-        assert found.schedule.get("C").annotations["auto_tensorize"] == name
+        found = read_pasted(f"{intrinsics}{MATMUL}{MAKE}sch.annotate('C', 'auto_tensorize', {constant})\n")
+        assert found.schedule.trace.steps[-1].argument("ann_val") == name
