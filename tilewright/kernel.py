@@ -75,6 +75,7 @@ def _printed(func: Any, values: Mapping[str, Any]) -> Any:
     """Return what prints the IR of a kernel: the object itself, its PrimFunc, or that of an eager kernel with values."""
     if isinstance(func, Kernel):
         return func.program
+    func = getattr(func, "jit_impl", func)  # under `@autotune`
     if values or callable(getattr(func, "get_tir", None)):
         return func.get_tir(**values) if hasattr(func, "get_tir") else func(**values)
     return getattr(func, "prim_func", func)

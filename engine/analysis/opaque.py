@@ -13,6 +13,7 @@ from ..ir import (
     Return,
     SteppedFor,
     Stmt,
+    StringImm,
     Verbatim,
     opaque_part,
     unbound_vars,
@@ -74,6 +75,8 @@ def _described(part: Stmt) -> str:
             return f"the loop {loop.loop_var.name} with a step"
         case DeclBuffer(buffer=buffer):
             return f"the buffer {buffer.name} at a given address (data=)"
+        case NodeAttr(key=key, node=StringImm(value=why)):
+            return f"T.attr {key!r} ({why})"
         case NodeAttr(key=key):
             return f"T.attr {key!r} of an object"
         case Evaluate(value=Verbatim(text=text)):

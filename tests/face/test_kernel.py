@@ -31,13 +31,20 @@ class Eager:
         return Printed(SMALL.replace("num_stages=3)\n", f"num_stages={num_stages})\n"))
 
 
+class Tuned:
+    """What `@autotune` makes of an eager kernel: a call would compile it."""
+
+    def __init__(self) -> None:
+        self.jit_impl = Eager()
+
+
 def factory(num_stages: int) -> Printed:
     return Eager().get_tir(num_stages)
 
 
 def test_a_live_kernel_is_simulated() -> None:
     kernels = [tilewright.Kernel(SMALL), tilewright.Kernel(Printed(SMALL)), tilewright.Kernel(Compiled(SMALL)),
-               tilewright.Kernel(Eager(), num_stages=3), tilewright.Kernel(factory, num_stages=3)]  # fmt: skip
+               tilewright.Kernel(Eager(), num_stages=3), tilewright.Kernel(Tuned(), num_stages=3), tilewright.Kernel(factory, num_stages=3)]  # fmt: skip
     assert len({kernel.simulate().cycles for kernel in kernels}) == 1
     assert kernels[0].simulate(tilewright.machine("sm90")).cycles > 0
     assert "PrimFunc('main'" in repr(kernels[0]) and "T.sblock" in kernels[0].script
