@@ -8,9 +8,9 @@ from itertools import islice
 from msgspec.structs import replace
 
 from ..hwsim import Placement
-from ..hwsim.tile_layouts import MOST_REGISTERS, matrix_unit, products_of
 from ..ir import Var, build
 from .finding import LintFinding, bytes_text, lint_finding
+from .kernels.values import value_fixes
 from .rule import overflow_bytes
 from .slots import is_doubled, one_slot
 from .subject import Chain, Subject, in_parts, move
@@ -55,25 +55,14 @@ def _message(subject: Subject, found: list[LintFinding], buffers: tuple[str, ...
     return f"{needs}{f'; largest: {largest}' if largest else ''}"
 
 
-def find_register_overflows(subject: Subject) -> Iterator[LintFinding]:
-    """The result of a product of a TileLang kernel needs more registers than a thread can have. The compiler moves the rest to memory, and
-    each use of it waits; the cycles assume that there is room."""
-    if matrix_unit(subject.machine) is None:
-        return
-    for product in products_of(subject.func):
-        needed = product.result_registers
-        if needed is not None and needed > MOST_REGISTERS:
-            yield LintFinding(
-                "register-overflow", "warning",
-                f"{product.c.name} of {product.block} takes {needed} registers of each of {product.threads} threads, which have at most "
-                f"{MOST_REGISTERS}", (product.block,), buffers=(product.c.name,),
-            )  # fmt: skip
-
-
 def overflow_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:
     """Copies deeper in the nest, where the tile is smaller (`compute_at`, `reverse_compute_at`); one slot instead of two; a split of an
-    inner loop whose outer part moves out, so that the tile is smaller. Chains of such calls if one is not enough."""
+    inner loop whose outer part moves out, so that the tile is smaller. Chains of such calls if one is not enough. In the text of a
+    TileLang kernel: fewer stages, or a smaller tile with which it computes the same."""
     now, scope, left = subject, finding.memory, MOST_CALLS
+    if subject.source:
+        yield from value_fixes(subject, lambda after: after.report is not None and not _over(after, scope))
+        return
     for _ in range(DEEPEST):
         over = _over(now, scope)
         better: list[Subject] = []

@@ -63,7 +63,8 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
 
     `no_fix` is the reason why no schedule call fixes it, where none was tried. With `requires_speedup`, a finding is reported
     only if a fix makes the program faster or relieves a memory: otherwise the schedule is as good as the proposal. An `informational`
-    finding is a warning only if it has a fix. A finding `from_report` needs only the report of the simulator.
+    finding is a warning only if it has a fix. A finding `from_report` needs only the report of the simulator. With `any_price`, a fix may
+    cost cycles, as for an error: those of the program assume what is not so.
     """
 
     code: str
@@ -74,6 +75,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
     requires_speedup: bool = False
     informational: bool = False
     from_report: bool = False
+    any_price: bool = False
     no_fix: str = ""
 
     @property
@@ -122,7 +124,7 @@ class Lint(msgspec.Struct, frozen=True, eq=False):
             return "cannot run"
         if any(same(finding, other) for other in self.find(after)):
             return "remains"
-        worse = _worse(before.report, after.report, any_price=finding.severity == "error")
+        worse = _worse(before.report, after.report, any_price=self.any_price or finding.severity == "error")
         if worse is not None:
             return worse
         if (self.requires_speedup or finding.saved) and not _is_improvement(before, after):

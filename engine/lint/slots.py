@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..hwsim import Report
 from ..ir import Annotations
@@ -16,10 +16,13 @@ MIN_GAIN = 0.05
 """The fraction of the cycles that a third slot has to save."""
 
 
-def find_idle_slots(subject: Subject) -> Iterator[LintFinding]:
+def find_idle_slots(subject: Subject) -> Iterable[LintFinding]:
     """A double buffer never uses more than one slot at a time: its writer is not ahead of its reader. The second slot needs memory and
-    saves no cycles."""
-    return map(lint_finding, subject.findings("double-buffer-idle"))
+    saves no cycles. In a TileLang kernel `num_stages` gives all tiles their slots: it is too large only if none of them uses two."""
+    found = [lint_finding(finding) for finding in subject.findings("double-buffer-idle")]
+    idle = {name for finding in found for name in finding.buffers}
+    slots = [p.buffer.name for p in subject.placements() if p.slots > 1]
+    return [] if subject.source and not idle.issuperset(slots) else found
 
 
 def idle_slots_fixes(subject: Subject, finding: LintFinding) -> Iterator[Subject | None]:

@@ -10,7 +10,7 @@ from ..adopt import KernelText
 from ..hwsim import Machine, Report, simulate
 from ..schedule import Schedule
 from .banks import bank_conflict_fixes, find_bank_conflicts, find_one_bank, one_bank_fixes
-from .capacity import find_overflows, find_register_overflows, overflow_fixes
+from .capacity import find_overflows, overflow_fixes
 from .copies import find_round_trips, find_short_runs, round_trip_fixes, short_runs_fixes
 from .cores import (
     find_block_too_large,
@@ -38,6 +38,7 @@ from .kernels.flags import (
     race_fixes,
     serial_fixes,
 )
+from .kernels.products import find_register_overflows, find_unpartitioned, partition_fixes, register_fixes
 from .kernels.sums import clear_fixes, find_uncleared_sums
 from .machines import find_refused, find_scalar_padding, find_scalar_work, padding_fixes, reach_fixes
 from .placement import find_recomputed, find_whole, recompute_fixes, whole_fixes
@@ -58,12 +59,15 @@ GRID = "The grid is part of the program: Explore tries the tiles, stages and thr
 LINTS: tuple[Lint, ...] = (
     Lint("refused", "error", "Program cannot run on the machine", find_refused, reach_fixes),
     Lint("capacity-overflow", "error", "Memory capacity exceeded", find_overflows, overflow_fixes, from_report=True),
+    Lint("no-partition", "error", "Product that its warps cannot divide", find_unpartitioned, partition_fixes),
     Lint(
         "register-overflow",
         "warning",
         "Registers of a thread exceeded",
         find_register_overflows,
+        register_fixes,
         from_report=True,
+        any_price=True,
         no_fix="More threads or a smaller tile need fewer registers: values of the kernel, which no schedule call changes",
     ),
     Lint(

@@ -14,6 +14,8 @@ from ..ir import (
     BufferLoad,
     BufferStore,
     Expr,
+    For,
+    IfThenElse,
     ScheduleCall,
     addressed_buffers,
     allocated_buffers,
@@ -119,7 +121,7 @@ def _needed(subject: Subject) -> set[str]:
     """Blocks whose results reach a parameter."""
     blocks = {r.block.name: r.block for r in subject.leaf_blocks()}
     params = {b.name for b in subject.func.buffers}
-    wanted, needed = set(params), set[str]()
+    wanted, needed = params | _deciding(subject), set[str]()
     while True:
         found = {
             n
@@ -130,6 +132,23 @@ def _needed(subject: Subject) -> set[str]:
             return needed
         needed |= found
         wanted |= {r.buffer.name for n in found for r in blocks[n].reads}
+
+
+def _deciding(subject: Subject) -> set[str]:
+    """The buffers that conditions and trip counts read."""
+    found: set[str] = set()
+    for node in walk(subject.func.body):
+        match node:
+            case IfThenElse():
+                parts = (node.condition,)
+            case For():
+                parts = (node.min, node.extent)
+            case BlockRealize():
+                parts = (node.predicate, *node.iter_values)
+            case _:
+                continue
+        found |= {load.buffer.name for part in parts for load in walk(part) if isinstance(load, BufferLoad)}
+    return found
 
 
 def find_unused_buffers(subject: Subject) -> Iterator[LintFinding]:

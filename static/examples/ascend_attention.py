@@ -18,7 +18,7 @@ import tilelang
 import tilelang.language as T
 
 
-@tilelang.jit(out_idx=[3], workspace_idx=[4, 5, 6])
+@tilelang.jit(out_idx=[3], workspace_idx=[4, 5, 6], pass_configs={tilelang.PassConfigKey.TL_ASCEND_AUTO_SYNC: True})
 def attention(heads, seq_len, dim, block_M=64, block_N=64):
     scale = (1.0 / dim) ** 0.5
     dtype, accum_dtype = "float16", "float"

@@ -44,7 +44,7 @@ def factory(num_stages: int) -> Printed:
 
 def test_a_live_kernel_is_simulated() -> None:
     kernels = [tilewright.Kernel(SMALL), tilewright.Kernel(Printed(SMALL)), tilewright.Kernel(Compiled(SMALL)),
-               tilewright.Kernel(Eager(), num_stages=3), tilewright.Kernel(Tuned(), num_stages=3), tilewright.Kernel(factory, num_stages=3)]  # fmt: skip
+               *(tilewright.Kernel(made, num_stages=3) for made in (Eager(), Tuned(), factory))]  # fmt: skip
     assert len({kernel.simulate().cycles for kernel in kernels}) == 1
     assert kernels[0].simulate(tilewright.machine("sm90")).cycles > 0
     assert "PrimFunc('main'" in repr(kernels[0]) and "T.sblock" in kernels[0].script

@@ -28,6 +28,7 @@ from .products import DEFAULT_THREADS, Unit, integers, threads_of_kernel
 
 PRODUCERS = 128
 STAGES = "num_stages"
+LATER = "the producer threads make those of an earlier loop only"
 STRIDE = 16
 """Bytes of which the strides of a tensor and the rows of a box are multiples in a bulk copy."""
 
@@ -57,13 +58,17 @@ def producer_threads(func: PrimFunc, unit: Unit) -> int | None:
 
 def unfit_copies(func: PrimFunc) -> Iterator[tuple[str, str]]:
     """Yields the copies from global to shared memory in pipelined loops that are no bulk copies: their blocks, and why."""
+    first: For | None = None  # the loop whose copies the producer threads make
     for loop in walk(func.body):
         stages = dict(loop.annotations).get(STAGES) if isinstance(loop, For) else None
-        if isinstance(loop, For) and isinstance(stages, IntImm) and stages.value:
-            for node in walk(loop.body):
-                reason = copied(node) if isinstance(node, BlockRealize) else None
-                if reason and isinstance(node, BlockRealize):
-                    yield node.block.name, reason
+        if not isinstance(loop, For) or not isinstance(stages, IntImm) or not stages.value:
+            continue
+        nodes = [(node.block.name, copied(node)) for node in walk(loop.body) if isinstance(node, BlockRealize)]
+        reasons = {block: reason for block, reason in nodes if reason is not None}
+        is_later = first is not None and all(node is not loop for node in walk(first)) and not has_groups(func.body)
+        yield from ((block, reason or LATER) for block, reason in reasons.items() if reason or is_later)
+        if first is None and not all(reasons.values()):
+            first = loop
 
 
 def copied(realize: BlockRealize) -> str | None:

@@ -21,6 +21,7 @@ from ...ir import (
     free_vars,
     walk,
 )
+from ...ir import dtype as dt
 from ...script.language import called_name
 from ...script.tilelang.ascend.memories import L1, UB
 from ...script.tilelang.names import THREADS
@@ -33,6 +34,8 @@ _NO_BULK_IN_KERNEL = re.compile(r"disable_tma_lower\W+True", re.IGNORECASE)
 """Options by which a text asks for another instruction than a bulk copy."""
 FEW_ELEMENTS = 4
 """A loop inside of a copy that is shorter costs little."""
+VECTOR_BYTES = 16
+"""The bytes that a thread copies at once at most."""
 
 
 def find_detours(subject: Subject) -> Iterator[LintFinding]:
@@ -128,8 +131,8 @@ def _is_chosen(statements: KernelStatements, block: str) -> bool:
 
 
 def find_idle_threads(subject: Subject) -> Iterator[LintFinding]:
-    """`T.Parallel` with fewer iterations than threads around a loop that copies from global memory, one element after the other: the
-    threads without an iteration wait. A gather of rows often has this form: one iteration for each row."""
+    """`T.Parallel` with fewer iterations than threads around a loop that copies from global memory, one element or vector after the
+    other: the threads without an iteration wait. A gather of rows often has this form: one iteration for each row."""
     statements = statements_of(subject)
     threads = _threads(subject) if statements is not None else None
     for realize in subject.leaf_blocks() if threads is not None else ():
@@ -141,13 +144,15 @@ def find_idle_threads(subject: Subject) -> Iterator[LintFinding]:
             continue
         inside = above[first:]
         width = prod(build.int_value(loop.extent) or 1 for loop in inside if loop.kind == "parallel")
-        serial = [loop for loop in inside if loop.kind not in ("parallel", "vectorized")]
+        serial = [loop for loop in inside if loop.kind != "parallel"]
         length = prod(build.int_value(loop.extent) or 1 for loop in serial)
+        if any(loop.kind == "vectorized" for loop in serial):
+            length = length * dt.size_bytes(body.buffer.dtype) // VECTOR_BYTES
         reads_far = any(isinstance(node, BufferLoad) and node.buffer.scope == "global" for node in walk(body.value))
         if width < threads and length >= FEW_ELEMENTS and reads_far:
             message = (
                 f"{name}{line_of(statements, name)} has work for {width} of {threads} threads: T.Parallel has {width} iterations, each "
-                f"with {length} elements one after the other"
+                f"with {length} {'vectors' if any(loop.kind == 'vectorized' for loop in serial) else 'elements'} one after the other"
             )
             yield LintFinding(
                 "idle-threads",
