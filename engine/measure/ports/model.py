@@ -24,7 +24,9 @@ from .walk import REGISTERS, Stretch, TooLongError, address, is_memory, walked
 
 WINDOWS = 4
 WINDOW_INSTRUCTIONS = 1200
-"""Stretches of the path that are analysed, evenly spaced, and their length."""
+WARM_INSTRUCTIONS = 600
+"""Stretches of the path that are analysed, evenly spaced, and their length. The cycles of the instructions before each are taken off, so
+that the pipeline is full."""
 
 FORWARD_CYCLES = 10
 """From a store to the end of a load of it: measured on a Zen 4 host, 13 to 14 cycles with an addition or FMA (`cpu_zen4_trial`)."""
@@ -103,7 +105,7 @@ def port_cycles(assembly: str, cpu: str, mca: str) -> PortCycles:
     try:
         code = read_assembly(assembly, FUNCTION)
         path = walked(code)
-    except (ValueError, TooLongError, KeyError, RecursionError) as error:
+    except (ValueError, TooLongError, LookupError, RecursionError) as error:
         raise TilewrightError(
             Refusal("no-port-model", "the path through the compiled code is not known", type(error).__name__)
         ) from error
@@ -121,32 +123,32 @@ def port_cycles(assembly: str, cpu: str, mca: str) -> PortCycles:
     ends = list(accumulate(len(code.blocks[s.block].instructions) * s.times for s in path))
     total = ends[-1]
     cycles, chains, analysed = 0.0, 0.0, 0
-    for first in _starts(total):
-        window = list(_window(code, path, ends, first))
-        plain = [i for i, _ in window if not i.name.startswith(("call", "ret", "push", "pop"))]
-        calls = sum(i.name.startswith("call") for i, _ in window)
-        cycles += _analysed(mca, cpu, plain) + calls * CALL_CYCLES
-        chains += _chain(window)
-        analysed += len(window)
+    for first, warm in _starts(total):
+        window = list(_window(code, path, ends, first, WARM_INSTRUCTIONS * warm + WINDOW_INSTRUCTIONS))
+        before = window[: WARM_INSTRUCTIONS * warm]
+        counted = window[len(before) :]
+        calls = sum(i.name.startswith("call") for i, _ in counted)
+        cycles += _analysed(mca, cpu, window) - _analysed(mca, cpu, before) + calls * CALL_CYCLES
+        chains += _chain(counted)
+        analysed += len(counted)
     scale = total / max(1, analysed)
     return PortCycles(cycles * scale, chains * scale, total)
 
 
-def _starts(total: int) -> Iterator[int]:
-    """The first instructions of the windows; all of a short path is one window."""
+def _starts(total: int) -> Iterator[tuple[int, bool]]:
+    """The first instruction of each window, and whether some before it are analysed too; windows of a short path follow each other."""
     if total <= WINDOWS * WINDOW_INSTRUCTIONS:
-        yield from range(0, total, WINDOW_INSTRUCTIONS)
+        yield from ((first, False) for first in range(0, total, WINDOW_INSTRUCTIONS))
         return
     step = total / WINDOWS
-    yield from (int(step * (n + 0.5)) for n in range(WINDOWS))
+    yield from ((int(step * (n + 0.5)), True) for n in range(WINDOWS))
 
 
 def _window(
-    code: Code, path: Sequence[Stretch], ends: Sequence[int], first: int
+    code: Code, path: Sequence[Stretch], ends: Sequence[int], first: int, left: int
 ) -> Iterator[tuple[Instruction, tuple[int, ...]]]:
-    """Yield instructions from the block that contains number `first`, each with the registers before its block."""
+    """Yield about `left` instructions from the block that contains number `first`, each with the registers before its block."""
     at = bisect_right(ends, first)
-    left = WINDOW_INSTRUCTIONS
     skipped = 0
     if at < len(path):
         start = ends[at - 1] if at else 0
@@ -164,8 +166,9 @@ def _window(
         at += 1
 
 
-def _analysed(mca: str, cpu: str, instructions: Sequence[Instruction]) -> float:
-    """The cycles of instructions that follow each other once."""
+def _analysed(mca: str, cpu: str, window: Sequence[tuple[Instruction, tuple[int, ...]]]) -> float:
+    """The cycles of instructions that follow each other once, without calls and what belongs to them."""
+    instructions = [i for i, _ in window if not i.name.startswith(("call", "ret", "push", "pop"))]
     if not instructions:
         return 0.0
     labels = {i.operands[0] for i in instructions if i.name.startswith("j") and i.operands}

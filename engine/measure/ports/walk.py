@@ -249,6 +249,8 @@ class _Walk:
             return lambda: self.push(operands[0])
         if name.startswith("pop") and not name.startswith("popcnt"):
             return lambda: self.pop(operands[0])
+        if name.startswith("leave"):
+            return self.leave
         if name.startswith("lea"):
             return lambda: self.write(operands[1], self.address(operands[0]))
         if name.startswith(("cltq", "cltd", "cqto")):
@@ -296,6 +298,10 @@ class _Walk:
     def pop(self, target: str) -> None:
         self.write(target, self.stack.get(self.registers[7], 0))
         self.registers[7] += 8
+
+    def leave(self) -> None:
+        self.registers[7] = self.registers[6]
+        self.pop("%rbp")
 
     def set_flags(self, kind: str, left: int, right: int, bits: int) -> None:
         self.flags = kind, left, right, bits

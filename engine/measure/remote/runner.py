@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,6 @@ TRIES = 2
 """Sessions for each program: the second after the first was lost."""
 
 
-class _LostError(Exception):
-    """The device does not answer."""
-
-
 class _Remote:
     """A session on a device, renewed after it was lost."""
 
@@ -39,12 +35,9 @@ class _Remote:
 
     def session(self) -> Any:
         if self._session is None:
-            try:
-                tracker = self._tvm.rpc.connect_tracker(self._device.host, self._device.port)
-                # Waits in the tracker's queue until a server of the key is free.
-                self._session = tracker.request(self._device.key, session_timeout=SESSION_SECONDS, max_retry=1)
-            except Exception as error:  # TVM raises errors of many kinds
-                raise _LostError(last_line(error)) from error
+            tracker = self._tvm.rpc.connect_tracker(self._device.host, self._device.port)
+            # Waits in the tracker's queue until a server of the key is free.
+            self._session = tracker.request(self._device.key, session_timeout=SESSION_SECONDS, max_retry=1)
         return self._session
 
     def forget(self) -> None:
@@ -71,26 +64,26 @@ def main() -> int:
     with Path(request.answers).open("ab", buffering=0) as out:
         out.write(msgspec.json.encode(host) + b"\n")
         for program in asked.programs:
-            out.write(msgspec.json.encode(_row(tvm, remote, program, arrays, target, expected)) + b"\n")
+            for row in _rows(tvm, remote, program, arrays, target, expected):
+                out.write(msgspec.json.encode(row) + b"\n")
     return 0
 
 
-def _row(tvm: Any, remote: _Remote, program: Program, arrays: Mapping[str, Any], target: Mapping[str, Any],
-         expected: dict[str, Any]) -> Measurement:  # fmt: skip
+def _rows(tvm: Any, remote: _Remote, program: Program, arrays: Mapping[str, Any], target: Mapping[str, Any],
+          expected: dict[str, Any]) -> Iterator[Measurement]:  # fmt: skip
+    """Yields the row of a program; if the device is lost, first one that says so, which stands if the device does not come back."""
     try:
         built = compiled(tvm, program, target)
     except Exception as error:  # TVM's passes and LLVM raise errors of many kinds
-        return Measurement(program.name, refusal=f"TVM does not build it: {last_line(error)}")
-    why = ""
+        yield Measurement(program.name, refusal=f"TVM does not build it: {last_line(error)}")
+        return
     for _ in range(TRIES):
         try:
-            return _measured(tvm, remote.session(), program, arrays, built, expected)
-        except _LostError as error:
-            why = str(error)
+            yield _measured(tvm, remote.session(), program, arrays, built, expected)
+            return
         except Exception as error:  # errors of the device and of the connection
-            why = last_line(error)
-        remote.forget()
-    return Measurement(program.name, refusal=f"the device was lost: {why}")
+            remote.forget()
+            yield Measurement(program.name, refusal=f"the device was lost: {last_line(error)}")
 
 
 def _measured(

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -115,14 +117,25 @@ def tracker() -> Iterator[int]:
         yield port
 
 
-def test_a_local_server_measures_and_a_dead_one_is_told(tracker: int):
-    func = parse(ADD).program
-    assert isinstance(func, PrimFunc)
-    programs = [Candidate("start", func)]
+@contextmanager
+def server(tracker: int) -> Iterator[None]:
+    """A device of a tracker, which dies at the end."""
     port = free_port()
     command = [sys.executable, "-m", "tvm.exec.rpc_server", "--host", "127.0.0.1", "--tracker", f"127.0.0.1:{tracker}", "--key", "dev",
                "--port", str(port), "--port-end", str(port + 10)]  # fmt: skip
     with started(command):
+        yield
+
+
+def candidate(name: str, text: str) -> Candidate:
+    func = parse(text).program
+    assert isinstance(func, PrimFunc)
+    return Candidate(name, func)
+
+
+def test_a_local_server_measures_and_a_dead_one_is_told(tracker: int):
+    programs = [candidate("start", ADD)]
+    with server(tracker):
         # The tracker's queue waits for the server.
         found = measure(programs, remote=RemoteDevice("127.0.0.1", tracker, "dev", seconds=START_SECONDS))
     (row,) = found.rows
@@ -131,3 +144,40 @@ def test_a_local_server_measures_and_a_dead_one_is_told(tracker: int):
     with pytest.raises(TilewrightError) as caught:
         measure(programs, remote=RemoteDevice("127.0.0.1", tracker, "dev", seconds=5.0))
     assert caught.value.refusal.code == "no-remote"
+
+
+SLOW = ADD.replace("for i in range(256):", "for r, i in T.grid(1 << 23, 256):").replace(
+    "            vi = T.axis.spatial(256, i)\n            B[vi] = A[vi] + T.float32(1)",
+    """            vr = T.axis.reduce(1 << 23, r)
+            vi = T.axis.spatial(256, i)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] * T.float32(0.5) + A[vi]""",
+)
+"""A program that runs for seconds."""
+
+
+def test_a_device_that_dies_while_it_measures_loses_nothing(
+    tracker: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    device = RemoteDevice("127.0.0.1", tracker, "dev", seconds=2 * START_SECONDS)
+    programs = [candidate("start", ADD), candidate("slow", SLOW)]
+
+    def await_answer(text: bytes) -> None:
+        until = time.monotonic() + START_SECONDS
+        while not any(text in file.read_bytes() for file in tmp_path.glob("*/answers")):
+            assert time.monotonic() < until, text
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor() as clients:
+        # Two clients: the tracker gives the device to one after the other.
+        both = [clients.submit(measure, programs, remote=device) for _ in range(2)]
+        with server(tracker):
+            await_answer(b'"start"')
+        await_answer(b"the device was lost")
+        with server(tracker):
+            found = [each.result() for each in both]
+    assert [[(row.name, row.refusal, row.calls > 0) for row in one.rows] for one in found] == [
+        [("start", "", True), ("slow", "", True)]
+    ] * 2
