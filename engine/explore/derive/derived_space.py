@@ -44,6 +44,10 @@ SKETCHES = 6
 """Sketches whose points are refined: those with the fastest first points."""
 
 
+NEAR = 1.5
+"""The most that a sketch which is refined needs of the cycles of the fastest one, by its first points or by its estimate."""
+
+
 class DerivedSpace(msgspec.Struct, frozen=True, eq=False):
     """A space, and its lines as text with comments, without the line that creates the schedule. `decisions` says what the lines do,
     `left_out` what was not done, and why; `choice` is that of its sketch, None for the program as it is and for a schedule that a person
@@ -178,11 +182,14 @@ class _Deriving:
         self.first: dict[Sketch, float] = {}
 
     def to_simulate(self, sketches: Sequence[Sketch]) -> Iterator[Sketch]:
-        """Yields the sketches to simulate that are not simulated yet: those with the fastest first points, and the best of each kind; if
-        nothing fits, further ones, and the program as it is. `sketches` are the best first."""
+        """Yields the sketches to simulate that are not simulated yet: those with the fastest first points, and the best of each kind, if
+        they are near the fastest schedule; if nothing fits, further ones, and the program as it is. `sketches` are the best first."""
         first_of_kind = {s.kind: s for s in reversed(sketches)}
         fastest = sorted(sketches, key=self.first_cycles)[:SKETCHES]
-        wanted = [s for s in sketches if s in fastest or s is first_of_kind[s.kind]]
+        most = NEAR * self._least()
+        wanted = [
+            s for s in sketches if (s in fastest or s is first_of_kind[s.kind]) and min(self.first_cycles(s)) <= most
+        ]
         for sketch in wanted:
             if sketch is not wanted[0] and self.fits() and self.stop():
                 return

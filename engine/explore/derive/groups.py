@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
+from math import prod
 
 import msgspec
 
 from ...analysis import ProgramIndex
-from ...ir import Var, build
+from ...ir import Buffer, Var, build
+from ...ir import dtype as dt
 from ..bounds.product import product_of
+from .flow import GroupFlow
 
 
 class Members(msgspec.Struct, frozen=True):
@@ -33,6 +36,9 @@ Partition = tuple[Members, ...]
 """Groups in the order of the program."""
 
 MOST_TILINGS = 11
+
+DEPTH = 32
+"""Iterations of a summed loop that a tile of most engines covers."""
 
 MAIN_BLOCK = -1
 """The partition of a sketch that tiles the main block alone."""
@@ -130,25 +136,44 @@ def _grouped(
 
 def tilings(index: ProgramIndex, group: Members) -> tuple[tuple[str, ...], ...]:
     """The loops of the last block to tile, from the outermost on: its first two spatial loops, its first and its last one, alone and in
-    both orders, and all if there are three; of a reduction also with its longest summed loop inside, and only so if blocks follow: without
-    it, they are the last."""
+    both orders, and all if there are three; of more than three first those that most operands follow; of a reduction also with its
+    longest summed loop inside (the outermost, if one tile of an engine covers that), and only so if blocks follow: without it, they are
+    the last."""
     realize = index.realize(group.last)
     kinds = {v: iv.iter_type for v, iv in zip(realize.iter_values, realize.block.iter_vars, strict=True)}
-    loops = [f for f in index.loops_of(group.last) if (build.int_value(f.extent) or 1) > 1]
-    spatial = [f.loop_var.name for f in loops if kinds[f.loop_var] != "reduce"]
-    summed = sorted(
-        (f for f in loops if kinds[f.loop_var] == "reduce"), key=lambda f: -(build.int_value(f.extent) or 1)
-    )
+    extents = {f.loop_var: build.int_value(f.extent) or 1 for f in index.loops_of(group.last)}
+    loops = [v for v, extent in extents.items() if extent > 1]
+    spatial = [v.name for v in loops if kinds[v] != "reduce"]
+    summed = [v for v in loops if kinds[v] == "reduce"]
     some = [spatial[:1], spatial[-1:], [*spatial[:1], *spatial[-1:]], [*spatial[-1:], *spatial[:1]]]
     if len(spatial) > 2:
         some.insert(0, spatial[:2])
     if len(spatial) == 3:
         some.append(spatial)
+    if len(spatial) > 3:
+        most, *others = _most_followed_first(index, group, spatial)
+        some = [[most], [most, others[0]], [spatial[0], most], [most, spatial[0]], *some]
     found = [tuple(dict.fromkeys(one)) for one in some if one]
     if summed:
-        inside = [(*one, summed[0].loop_var.name) for one in dict.fromkeys([*found[:4], *found[-1:]])]
+        cut = max(summed, key=extents.__getitem__)
+        cut = summed[0] if len(spatial) > 3 and extents[cut] <= DEPTH else cut
+        inside = [(*one, cut.name) for one in dict.fromkeys([*found[:4], *found[-1:]])]
         found = inside if group.after else [*found, *inside]
     return tuple(dict.fromkeys(found))[:MOST_TILINGS]
+
+
+def _most_followed_first(index: ProgramIndex, group: Members, spatial: Sequence[str]) -> list[str]:
+    """The loops, those first that the most bytes of the group's operands and results follow: the others are copied again for each tile."""
+    flow = GroupFlow(index, group.blocks, group.after)
+    read = ((r.buffer, flow.of_block_read(name, r.buffer)) for name in group.every for r in index.block(name).reads)
+    written = ((w.buffer, flow.of_block(group.every[-1])) for w in index.block(group.every[-1]).writes)
+    inside = {w.buffer for name in group.every[:-1] for w in index.block(name).writes}
+    copied = {buffer: loops for buffer, loops in (*read, *written) if buffer not in inside}
+    return sorted(spatial, key=lambda name: -sum(bytes_of(b) for b, loops in copied.items() if name in loops))
+
+
+def bytes_of(buffer: Buffer) -> int:
+    return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
 
 
 class SketchChoice(msgspec.Struct, frozen=True):
@@ -179,4 +204,14 @@ def choice_of(
     return SketchChoice(number, positions, inner)
 
 
-__all__ = ["MAIN_BLOCK", "Members", "Partition", "SketchChoice", "are_plain", "choice_of", "partitions", "tilings"]
+__all__ = [
+    "MAIN_BLOCK",
+    "Members",
+    "Partition",
+    "SketchChoice",
+    "are_plain",
+    "bytes_of",
+    "choice_of",
+    "partitions",
+    "tilings",
+]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import prod
 
 from ...adopt import call_of
 from ...hwsim import DmaEngine, Memory, filled_load
-from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, ScheduleCall, Var, build, free_vars, walk
+from ...ir import Block, Buffer, BufferLoad, BufferRegion, BufferStore, ScheduleCall, Var, free_vars, walk
 from ...ir import dtype as dt
 from ...schedule import gathered_places
 from ..space.schedule_builder import ScheduleBuilder
 from .draft import Group, ScheduleDraft
+from .groups import bytes_of
 from .lanes import is_summed
 
 SMALL = 64
@@ -55,7 +55,7 @@ def stage_operands(draft: ScheduleDraft) -> None:
     copies, for all readers at the same loop together, and `compute_at` the innermost loop over tiles that the region depends on; a region
     that depends on none, and a small buffer, is copied once, before all loops. `reindex_cache_read` copies every second element alone
     where its only reader skips the others, as a 1 x 1 convolution with a stride of two. A buffer that the engine could read in the far
-    memory is copied if it is read again and again and the memory on chip is faster, or if neighbours come from different rows. In a
+    memory is copied if a sum reads it again and again and the memory on chip is faster, or if neighbours come from different rows. In a
     memory whose blocks have ports of their own, `double_buffer` in neighbouring blocks, a hole: while one slot fills, an engine reads the
     other."""
     banked = 0
@@ -141,7 +141,7 @@ def consumers_argument(draft: ScheduleDraft, buffer: Buffer, readers: Sequence[s
 def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], list[str]]:
     """The readers of each far buffer by loop and memory."""
     found: dict[tuple[Buffer, Var | None, Memory], list[str]] = {}
-    largest = max((_bytes_of(r.buffer) for n in draft.group.every for r in draft.block(n).reads), default=0)
+    largest = max((bytes_of(r.buffer) for n in draft.group.every for r in draft.block(n).reads), default=0)
     for name in draft.group.every:
         engine = draft.engines[name]
         block = draft.block(name)
@@ -155,15 +155,16 @@ def _operands(draft: ScheduleDraft) -> dict[tuple[Buffer, Var | None, Memory], l
             if home.name in engine.reads:
                 is_scattered = draft.is_far(home) and _is_scattered(draft, name, region)
                 is_reread = _is_reread(draft, name, buffer)
+                is_sum = draft.is_far(home) and draft.index.is_reduction(name)
                 near = [
                     m
                     for m in near
                     if _is_filled(draft, home, m)
-                    and (is_scattered or (is_reread and (draft.binds_threads or _is_slower(home, m))))
+                    and (is_scattered or (is_reread and (draft.binds_threads or (is_sum and _is_slower(home, m)))))
                 ]
             if not near:
                 continue
-            small = SMALL * _bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
+            small = SMALL * bytes_of(buffer) <= min(near[0].capacity_bytes, largest)
             loops = frozenset[str]() if small else draft.flow.of_block_read(name, buffer) & draft.tiled_around(name)
             inner = draft.inner.get(name)
             follows = inner is not None and any(inner.iterator in free_vars(axis.min) for axis in region.region)
@@ -205,10 +206,6 @@ def _is_reread(draft: ScheduleDraft, name: str, buffer: Buffer) -> bool:
 def _overlaps(loads: Sequence[BufferLoad]) -> bool:
     """Whether an index of a load is a sum of iterators, as in a window."""
     return any(len(free_vars(index)) > 1 for load in loads for index in load.indices)
-
-
-def _bytes_of(buffer: Buffer) -> int:
-    return prod(build.int_value(n) or 1 for n in buffer.shape) * dt.size_bytes(buffer.dtype)
 
 
 def store_part(draft: ScheduleDraft) -> None:

@@ -75,9 +75,9 @@ class Evaluator:
             return self._tried(question)
         except MachineError as error:
             status = "failed" if error.code in TOO_MUCH else "refused"
-            return Outcome(status, None, error.code, error.refusal.message)
+            return Outcome(status, None, error.code, error.bare_refusal.message)
         except TilewrightError as error:
-            return Outcome("refused", None, error.code, error.refusal.message)
+            return Outcome("refused", None, error.code, error.bare_refusal.message)
         except (MemoryError, RecursionError) as error:
             return Outcome("failed", None, "too-large", f"the memory limit was exceeded ({type(error).__name__})")
         except Exception as error:
@@ -95,7 +95,7 @@ class Evaluator:
             return rejected
         state = self._estimator.prefixes.at(question.point)
         if isinstance(state, Refused):
-            return Outcome("refused", None, state.error.code, state.error.refusal.message, state.line)
+            return Outcome("refused", None, state.error.code, state.error.bare_refusal.message, state.line)
         func = with_sizes(state.schedule.described, self._space.sizes).func
         plan = state.schedule.plan if func is state.schedule.described else None
         program = tasks_of(func, self._machine, plan, self._limits.accesses)
