@@ -110,4 +110,5 @@ def from_findings(findings: Iterable[LintFinding]) -> Iterator[Suggestion]:
     for finding in findings:
         for fix in finding.fixes:
             if fix.cycles_before is None or not fix.fitted or fix.cycles <= fix.cycles_before * (1 - MIN_GAIN):
-                yield Suggestion(finding.code, f"{titles[finding.code]}: {' and '.join(finding.blocks)}", fix)
+                where = f": {' and '.join(finding.blocks)}" if finding.blocks else ""
+                yield Suggestion(finding.code, f"{titles[finding.code]}{where}", fix)

@@ -36,6 +36,7 @@ from ...lower import planned
 from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
+from ...script.subset.bindings import bound_names
 from ...script.tilelang.names import COPY, GEMM, LAYOUTS, PANELS, THREADS
 from ...script.tilelang.pipelines import ORDER, STAGE
 from .edits import KernelError, TextEdit, TextSpans, with_edits
@@ -54,6 +55,8 @@ POLICIES = ("Square", "FullRow", "FullCol")
 Side: TypeAlias = Literal["earlier", "later"]
 SERIAL = ("Pipelined", "serial", "Serial", "range")
 """Loops whose copies may run ahead."""
+OF_PIPES = ("barrier_all", "pipe_barrier", "set_flag", "wait_flag")
+"""Statements that order the pipes of one AI core."""
 _ORDERED = ("sync", "barrier", "fence", "wait", "arrive", "flag", "print", "commit")
 """Parts of names of statements that no other statement passes."""
 
@@ -231,12 +234,12 @@ class KernelStatements:
     def with_scope(self, block: str, scope: str) -> str:
         """Return the text with the buffer that a block writes in another memory. Raises KernelError."""
         name = ALLOCATIONS.get(scope)
-        (buffer, *others) = self.buffers(block)
+        (buffer, *others) = self.buffers(block) or ("",)
         made = self._allocation(buffer)
         function = made.value.func if made is not None and isinstance(made.value, ast.Call) else None
         is_known = isinstance(function, ast.Attribute) and function.attr in ALLOCATIONS.values()
         if name is None or others or not is_known:
-            raise KernelError(Refusal("no-scope", f"{buffer} has no allocation of its own in the text that can be in {scope}",
+            raise KernelError(Refusal("no-scope", f"{buffer or block} has no allocation of its own in the text that can be in {scope}",
                                       expected=", ".join(ALLOCATIONS)))  # fmt: skip
         assert isinstance(function, ast.Attribute)
         self._require_operands(buffer, name)
@@ -269,28 +272,26 @@ class KernelStatements:
 
     def with_slots(self, block: str, slots: int) -> str:
         """Return the text in which the loop around a copy runs it ahead, so that its buffer has several slots. Raises KernelError."""
-        (buffer, *_) = self.buffers(block)
+        (buffer, *_) = self.buffers(block) or ("",)
         loop = self.bodies[self._unit(self.of_block(block))][0]
         call = loop.iter if isinstance(loop, ast.For) else None
         if not isinstance(loop, ast.For) or not isinstance(call, ast.Call) or called_name(call) not in SERIAL:
-            raise KernelError(Refusal("no-stages", f"the copy into {buffer} stands in no serial loop of its own",
+            raise KernelError(Refusal("no-stages", f"the copy into {buffer or block} stands in no serial loop of its own",
                                       expected="a copy directly in a loop of T.serial or T.Pipelined"))  # fmt: skip
+        removed: list[TextEdit] = []
         if called_name(call) == "Pipelined":
             edits = [self._stages(loop).edit(str(slots))]
         else:
-            ordered = [n for n in ast.walk(loop) if isinstance(n, ast.Call) and _is_ordered(n)]
-            if ordered:
-                raise KernelError(Refusal("passes-barrier", "no copy runs ahead of a flag or barrier that the text sets by hand",
-                                          f"line {ordered[0].lineno}: {self.spans.of(ordered[0])}",
-                                          "a loop whose waits the compiler sets"))  # fmt: skip
+            removed = self._without_waits(loop)
             launch = next(n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n))
             owner = self.spans.of(launch.items[0].context_expr).rpartition(".Kernel(")[0]
             edits = [
                 self.spans.replaced(call.func, f"{owner}.Pipelined"),
                 self.spans.with_argument(call, f"num_stages={slots}"),
                 *self._waits_by_compiler(),
+                *removed,
             ]
-        text = self._accepted(edits)
+        text = self._accepted(edits, keeps="operations" if removed else "structure")
         piped = planned(read_statements(text).func).piped.buffers
         found = next((build.int_value(many.shape[0]) for one, many in piped.items() if one.name == buffer), 1)
         if found != slots:
@@ -298,22 +299,57 @@ class KernelStatements:
                                       "a copy from global memory whose reader runs in a later stage"))  # fmt: skip
         return text
 
+    def _without_waits(self, loop: ast.For) -> list[TextEdit]:
+        """Return the edits that remove the flags and barriers between the pipes of an AI core from a loop, since the compiler sets them in
+        one whose copies run ahead. Raises KernelError for others, which no copy may pass."""
+        ordered = [n for n in ast.walk(loop) if isinstance(n, ast.Call) and _is_ordered(n)]
+        own = [
+            s for s in loop.body if isinstance(s, ast.Expr) and s.value in ordered and called_name(s.value) in OF_PIPES
+        ]  # pyright: ignore[reportArgumentType]
+        if len(own) < len(ordered) or (own and not self._asks_for_waits):
+            raise KernelError(Refusal("passes-barrier", "no copy runs ahead of a flag or barrier that the text sets by hand",
+                                      f"line {ordered[0].lineno}: {self.spans.of(ordered[0])}",
+                                      "a loop whose waits the compiler sets"))  # fmt: skip
+        return [TextEdit(*self.spans.lines(s.lineno, s.end_lineno or s.lineno), "") for s in own]
+
     def _waits_by_compiler(self) -> list[TextEdit]:
         """Return the edit that lets the compiler set the waits of a kernel for AI cores, which it does only if the text asks for it."""
-        launches = [n for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n)]
-        calls = [n.items[0].context_expr for n in launches]
-        is_core = any(isinstance(n, ast.Call) and any(k.arg == "is_npu" for k in n.keywords) for n in calls)
-        makers = [d for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef) for d in n.decorator_list]
-        made = [d for d in makers if isinstance(d, ast.Call) and called_name(d) == "jit"]
-        if (
-            not is_core
-            or "AUTO_SYNC" in self.text
-            or len(made) != 1
-            or any(k.arg == "pass_configs" for k in made[0].keywords)
-        ):
+        makers = self._makers
+        if not self._is_core or "AUTO_SYNC" in self.text or len(makers) != 1:
             return []
-        owner = self.spans.of(made[0].func).rpartition(".")[0]
-        return [self.spans.with_argument(made[0], f"pass_configs={{{owner}.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}}")]
+        owner = self.spans.of(makers[0].func).rpartition(".")[0]
+        option = f"{owner}.PassConfigKey.TL_ASCEND_AUTO_SYNC: True"
+        given = self._options(makers[0])
+        if given is None:
+            return [self.spans.with_argument(makers[0], f"pass_configs={{{option}}}")]
+        if not isinstance(given, ast.Dict) or not given.values:
+            return []
+        at = self.spans.span(given.values[-1])[1]
+        return [TextEdit(at, at, f", {option}")]
+
+    @property
+    def _asks_for_waits(self) -> bool:
+        """Whether the compiler sets the waits of an AI core: the text asks for it, or can."""
+        return self._is_core and ("AUTO_SYNC" in self.text or bool(self._waits_by_compiler()))
+
+    @property
+    def _is_core(self) -> bool:
+        launches = [n.items[0].context_expr for n in ast.walk(self.tree) if isinstance(n, ast.With) and _launches(n)]
+        return any(isinstance(n, ast.Call) and any(k.arg == "is_npu" for k in n.keywords) for n in launches)
+
+    @property
+    def _makers(self) -> list[ast.Call]:
+        """The decorators `@tilelang.jit(…)`."""
+        found = [d for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef) for d in n.decorator_list]
+        return [d for d in found if isinstance(d, ast.Call) and called_name(d) == "jit"]
+
+    def _options(self, maker: ast.Call) -> ast.expr | None:
+        """Return the options of a decorator, in it or in the variable that it names."""
+        given = next((k.value for k in maker.keywords if k.arg == "pass_configs"), None)
+        if not isinstance(given, ast.Name):
+            return given
+        named = (n for n in self.tree.body if isinstance(n, ast.Assign) and bound_names(n) == {given.id})
+        return next((n.value for n in named), given)
 
     # T.gemm reads its second operand from shared memory, and adds in fragments.
     def _require_operands(self, buffer: str, allocation: str) -> None:

@@ -168,6 +168,24 @@ def test_a_copy_takes_what_another_one_fetched_for_it() -> None:
     assert verify(KernelStatements(made).func, KernelStatements(STOPPED).func).status == "tested"
 
 
+def test_the_compiler_sets_the_waits_of_a_copy_that_runs_ahead() -> None:
+    """The barriers between the pipes of a core go, and the options of the text stay."""
+    options = "options = {tilelang.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True}\n\n\n@tilelang.jit(out_idx=[-1], pass_configs=options)"
+    text = CORES.replace("\n@tilelang.jit(out_idx=[-1])", options)
+    first, last = "                    T.copy(A[", "                T.copy(C_L0, C["
+    text = text.replace(first, f"                    T.barrier_all()\n{first}").replace(
+        last, f"                    T.barrier_all()\n{last}"
+    )
+    assert changed(text, KernelStatements(text).with_slots("A_L1_copy", 2)) == [
+        "-options = {tilelang.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True}",
+        "+options = {tilelang.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True, tilelang.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}",
+        "-                for k in T.serial(K // K_L1):",
+        "-                    T.barrier_all()",
+        "+                for k in T.Pipelined(K // K_L1, num_stages=2):",
+        "-                    T.barrier_all()",
+    ]
+
+
 def test_slots_are_the_stages_of_the_loop_around_the_copy() -> None:
     made = KernelStatements(CORES).with_slots("A_L1_copy", 2)
     assert changed(CORES, made) == [
@@ -207,7 +225,7 @@ def test_slots_are_the_stages_of_the_loop_around_the_copy() -> None:
         (STOPPED.replace("T.copy(B[", "T.barrier_all()\n                T.copy(B["),
          lambda s: s.without_stop("A_L1_copy"), "passes-barrier"),
         (STOPPED.replace("block], A_ub)", "block], A_ub[0:block, :])"), lambda s: s.without_stop("A_L1_copy"), "other-use"),
-        (CORES.replace("                    T.copy(A[", "                    T.barrier_all()\n                    T.copy(A["),
+        (CORES.replace("                    T.copy(A[", "                    T.wait_cross_flag(1)\n                    T.copy(A["),
          lambda s: s.with_slots("A_L1_copy", 2), "passes-barrier"),
     ],
 )  # fmt: skip
