@@ -7,9 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .app.document import DocumentError, Notebook, evaluate, load_document, sizes_for, with_origins
+from msgspec.structs import replace
+
+from .app.document import (
+    DEFAULT_MACHINE,
+    DocumentError,
+    Notebook,
+    converted,
+    evaluate,
+    load_document,
+    read_document,
+    sizes_for,
+    with_origins,
+)
+from .app.document.files.program_folder import folder_text, with_workloads
 from .app.document.holes import notebook_space
 from .app.document.networks import NetworkNotebook, explore_model, load_network
+from .app.document.posts import read_post
 from .engine import explore as _explore
 from .engine import export as _export
 from .engine import hwsim as _hwsim
@@ -17,7 +31,8 @@ from .engine import lint as _lint
 
 # `script` is not imported by that name: `tilewright/script.py` has it.
 from .engine import script as _script
-from .engine.adopt import Snippet, from_tvm, from_tvm_trace, read_pasted
+from .engine.adopt import Snippet, from_tvm, from_tvm_trace, is_carrier
+from .engine.adopt import read_pasted as _read_pasted
 from .engine.data import DataValue
 from .engine.data import with_data as _with_data
 from .engine.execute import Verdict
@@ -47,6 +62,7 @@ from .engine.network import NetworkReport, NetworkStudy, explore_network, run_ne
 from .engine.prove import Proof
 from .engine.schedule import Schedule, ScheduleError, TensorIntrin
 from .engine.script import ParseError
+from .engine.script.language import tree_of
 from .engine.script.relax import parse_network
 from .engine.te import TEProgram, read_te
 from .engine.te import parse as _parse
@@ -244,12 +260,39 @@ def parse(text: str, filename: str = "") -> IRModule | PrimFunc:
     return _parse(text, filename).program
 
 
-def load(path: str | Path) -> Notebook:
+def read_pasted(text: str, program: IRModule | PrimFunc | None = None, filename: str = "") -> Snippet:
+    """Return the program of `text` (or `program`, if the text contains only the schedule) with its schedule applied. Of a post or a
+    carrier, such as a saved web page, it is the first program, with notes on what is left out.
+
+    Raises ParseError for an unreadable line, and the ScheduleError of a refused call.
+    """
+    is_python = program is not None or (tree_of(text) is not None and not is_carrier(text))
+    post = None if is_python else read_post(text.lstrip("\ufeff"), filename, 0, {})
+    if post is None:
+        return _read_pasted(text.lstrip("\ufeff"), program, filename)
+    if post.found.stopped is not None:
+        raise post.found.stopped
+    return replace(post.found, notes=post.notes)
+
+
+def load(path: str | Path, program: int | str = 0, *, sizes: Mapping[str, int | str] | None = None) -> Notebook:
     """Load and evaluate the notebook file at `path`: `.program`, `.machine`, `.schedule`, `.names`, `.steps`, `.error`.
+
+    A text that is no notebook is converted, as `tilewright import` does it: a post, a file of Python, a carrier such as `.ipynb` or a zip
+    archive, a folder. Of several programs, `program` is the number from 1 or the name of one; `sizes` are values that a program needs.
 
     Raises DocumentError when the file cannot be read; an error in its content is in `.error`, with its line.
     """
-    return evaluate(load_document(path))
+    file = Path(path)
+    document = read_document(folder_text(file)) if file.is_dir() else with_workloads(load_document(path))
+    try:
+        made = converted(document, DEFAULT_MACHINE, sizes, program, home=file.absolute())
+    except DocumentError:
+        raise
+    except TilewrightError as error:
+        return replace(evaluate(document), error=error)
+    notebook = evaluate(made.document)
+    return notebook if made.stopped is None else replace(notebook, error=made.stopped)
 
 
 def to_script(program: Scheduled, dialect: Literal["current", "classic"] = "current") -> str:

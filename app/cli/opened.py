@@ -23,7 +23,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ... import static
-from ...engine.adopt import has_records_only
 from ...engine.data import DataValue
 from ...engine.hwsim import EXAMPLE_TRIPS, Machine, MachineError, Report, load_machine, simulate
 from ...engine.ir import PrimFunc, Refusal
@@ -44,7 +43,7 @@ from ..document import (
 )
 from ..document.editing.branches import branches, with_branch
 from ..document.files.arrays import read_integers
-from ..document.files.program_folder import folder_text
+from ..document.files.program_folder import folder_text, with_workloads
 from ..document.files.read_write import read_stream
 from ..links import is_link, text_of
 from .exit_codes import RefusedError
@@ -201,18 +200,6 @@ def load(path: str | Path) -> Document:
         return with_workloads(load_document(path))
     except DocumentError as error:
         raise no_such_file(Path(path)) if error.code == "no-such-file" else error from None
-
-
-def with_workloads(document: Document) -> Document:
-    """A file of tuning records with the lines of the workloads beside it, if there are any."""
-    path = Path(document.path or "")
-    if not has_records_only(document.text) or "tuning_record" not in path.name:
-        return document
-    beside = path.with_name(path.name.replace("tuning_record", "workload"))
-    if not beside.is_file():
-        return document
-    workloads = load_document(beside).text
-    return read_document(f"{workloads.rstrip()}\n{document.text}", document.path)
 
 
 def no_such_file(path: Path) -> DocumentError:

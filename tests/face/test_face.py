@@ -1,5 +1,6 @@
 """The public names of the library."""
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -57,6 +58,53 @@ def test_load_and_machines(tmp_path: Path) -> None:
     assert notebook.machine == tilewright.machine("dual-bank-npu")
     assert {"dual-bank-npu", "matrix-vector-npu"} <= set(tilewright.machines())
     assert "ko, ki = sch.split" in tilewright.to_tvm_python(notebook)
+
+
+MAKER = """import tvm
+from tvm.script import tir as T
+def make(rows):
+    @T.prim_func
+    def double(a: T.Buffer((rows,), "float32"), b: T.Buffer((rows,), "float32")):
+        for i in range(rows):
+            with T.block("b"):
+                vi = T.axis.spatial(rows, i)
+                b[vi] = a[vi] * T.float32(2)
+    return double
+"""
+SCHEDULED = 'sch = tvm.tir.Schedule(make(64))\n(i,) = sch.get_loops("b")\nsch.parallel(i)\n'
+POST = f"Hello, this is my kernel.\n\n```python\n{MAKER}{SCHEDULED}```\n"
+
+
+def test_load_converts_other_texts_as_the_command_line_does(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": MAKER + SCHEDULED}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    texts = {"post.md": POST, "cells.ipynb": json.dumps(notebook), "kernels/kernel.py": MAKER + SCHEDULED}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for file in (*(tmp_path / name for name in texts), folder):
+        found = tilewright.load(file)
+        assert found.error is None and [step.status for step in found.steps] == ["applied"] * 2
+    (tmp_path / "maker.py").write_text(MAKER)
+    made = tilewright.load(tmp_path / "maker.py", "make.double", sizes={"rows": 32}).program
+    assert isinstance(made, tilewright.PrimFunc) and "T.Buffer((32,)" in tilewright.to_script(made)
+    with pytest.raises(tilewright.DocumentError, match="no-such-program"):
+        tilewright.load(tmp_path / "post.md", 7)
+
+
+def test_an_error_of_a_converted_text_is_that_of_the_notebook(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(MAKER)
+    error = tilewright.load(file).error
+    assert error is not None and error.code == "missing-values"
+    file.write_text(MAKER + SCHEDULED.replace("parallel(i)", "parallel(i, 3)"))
+    assert tilewright.load(file).error is not None
+
+
+def test_read_pasted_reads_posts_too() -> None:
+    assert [step.method for step in tilewright.read_pasted(POST).schedule.trace.steps] == ["get_loops", "parallel"]
+    assert tilewright.read_pasted("\ufeff" + MAKER + SCHEDULED).schedule.trace.steps
 
 
 def test_the_library_does_not_import_the_app() -> None:

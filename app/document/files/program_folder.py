@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ....engine.adopt import packed
+from ....engine.adopt import has_records_only, packed
 from ....engine.cancellation import checkpoint
 from ....engine.ir import Refusal
 from ...limits import LIMITS
-from .read_write import DocumentError
+from ..cells import Document, read_document
+from .read_write import DocumentError, load_document
 
 MOST_FILES = 2_000
 _SKIPPED = frozenset(("__pycache__", "node_modules", "build", "dist", "site-packages"))
@@ -63,4 +64,16 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
-__all__ = ["folder_text", "is_text_file"]
+def with_workloads(document: Document) -> Document:
+    """A file of tuning records with the lines of the workloads beside it, if there are any."""
+    path = Path(document.path or "")
+    if not has_records_only(document.text) or "tuning_record" not in path.name:
+        return document
+    beside = path.with_name(path.name.replace("tuning_record", "workload"))
+    if not beside.is_file():
+        return document
+    workloads = load_document(beside).text
+    return read_document(f"{workloads.rstrip()}\n{document.text}", document.path)
+
+
+__all__ = ["folder_text", "is_text_file", "with_workloads"]
