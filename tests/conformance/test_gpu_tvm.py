@@ -110,3 +110,39 @@ def test_tvm_builds_what_is_derived_for_a_gpu(text: str, machine: str, tmp_path:
     threads = re.search(r"__launch_bounds__\((\d+)\)", source)
     assert threads is not None and int(threads[1]) > 1
     assert "blockIdx.x" in source or machine == "gpu-sm"  # one block of a whole program has no number
+
+
+CENTRED = """
+@T.prim_func
+def centred(A: T.Buffer((64, 256), "float32"), B: T.Buffer((64, 256), "float32")):
+    S = T.alloc_buffer((64,))
+    V = T.alloc_buffer((64,))
+    for i, k in T.grid(64, 256):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = FIRST
+            S[vi] = COMBINED
+    for i, k in T.grid(64, 256):
+        with T.block("V"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                V[vi] = T.float32(0)
+            V[vi] = V[vi] + (A[vi, vk] - S[vi]) * (A[vi, vk] - S[vi])
+    for i, k in T.grid(64, 256):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = (A[vi, vk] - S[vi]) * T.rsqrt(V[vi])
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "combined"),
+    [("T.float32(0)", "S[vi] + A[vi, vk]"), ("T.float32(-1e30)", "T.max(S[vi], A[vi, vk])")],
+    ids=["a sum of rows that another sum reads", "a maximum that begins with another value than TVM's"],
+)
+def test_rows_of_sums_compile_for_cuda(first: str, combined: str, tmp_path: Path) -> None:
+    program = parse(CENTRED.replace("FIRST", first).replace("COMBINED", combined)).program
+    assert isinstance(program, PrimFunc)
+    source = derived_cuda(program, "gpu-sm", {}, tmp_path)
+    assert "threadIdx.x" in source and "__syncthreads()" in source

@@ -124,13 +124,18 @@ def _drives(realize: BlockRealize, loop: For, index: Expr) -> bool:
 
 def along_rows(draft: ScheduleDraft, realize: BlockRealize) -> For | None:
     """The reduced loop that the last axis of each operand follows; None if one follows another loop, or if the block is a product of
-    matrices, whose columns are lanes that reuse its rows."""
+    matrices, whose columns are lanes that reuse its rows. Operands that do not depend on the reduction count for nothing."""
     product = product_of(draft.index, realize.block.name)
     if product is not None and product.rows and product.columns:
         return None
     loops = draft.loops_of(realize.block.name)
     written = realize.block.writes[0].buffer
-    reads = [r for r in realize.block.reads if r.buffer is not written and r.region]
+    summed = {iv.var for iv in realize.block.iter_vars if iv.iter_type == "reduce"}
+    reads = [
+        r
+        for r in realize.block.reads
+        if r.buffer is not written and any(free_vars(axis.min) & summed for axis in r.region)
+    ]
     along = [f for f in loops if reads and all(_drives(realize, f, r.region[-1].min) for r in reads)]
     return next((f for f in reversed(along) if is_summed(realize, f)), None) if len(along) == 1 else None
 

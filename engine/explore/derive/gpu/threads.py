@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import isfinite, prod
 from typing import Any
 
-from ....ir import BufferLoad, BufferStore, For, Parameter, ParameterItem, Var
+from ....analysis import Update, find_identities, find_update
+from ....ir import Block, BufferLoad, BufferStore, FloatImm, For, IntImm, Parameter, ParameterItem, Var, build
 from ....ir import dtype as dt
 from ..draft import ScheduleDraft
 from ..lanes import along_rows, is_summed
@@ -24,6 +26,9 @@ THREADS = (256, 128, 512, 64, 1024)
 """Threads of a block."""
 
 GRID = "blockIdx.x"
+
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028234e38, "float64": 1.7976931348623157e308}
+"""The largest values of types: TVM's threads combine a maximum from the negative one."""
 
 TILES = (1, 2, 4)
 """Tiles that one block of a chip computes."""
@@ -101,12 +106,39 @@ def _bind_block(draft: ScheduleDraft, name: str, own: Sequence[For], threads: Pa
     across = [row] if row is not None and row in reduced else [f for f in own if f not in reduced]
     if not across:
         return
+    if reduced and across[0] is row and not combines_in_tvm(realize.block):
+        draft.leave_out(
+            f"{name} on threads", "its first value is none from which TVM's threads combine: T.min_value or T.max_value"
+        )
+        return
+    if reduced and across[0] is not row and _has_guarded_sums(realize.block, across):
+        draft.leave_out(f"{name} on threads", "TVM has no barrier in the condition of the threads that have a row")
+        return
     is_inside = bool(reduced) and across[0] is not row and own.index(across[-1]) > own.index(reduced[0])
     summed = [f.loop_var for f in reduced] if is_inside else []
     vector = _vector(draft, name) if draft.warp_tiles and across[0] is not row else 1
     bound = partial(_bind, draft, name, [f.loop_var for f in across], summed, threads, vector)
     if draft.builder.attempt(bound) is None:
         draft.leave_out(f"{name} on threads", "its loops cannot be bound")
+
+
+def combines_in_tvm(block: Block) -> bool:
+    """Whether TVM has a reduction across threads for a block: from 0, 1, or the least or the largest value of its type."""
+    update = find_update(block)
+    starts = find_identities(block, update) if isinstance(update, Update) else ""
+    if isinstance(update, str) or isinstance(starts, str):
+        return False
+    if len(starts) > 1 or update.identity != (None,) or not isinstance(starts[0], IntImm | FloatImm):
+        return True
+    dtype = update.targets[0].buffer.dtype
+    least = LARGEST.get(dtype, 2.0 ** (dt.bits(dtype) - 1) - 1)
+    return isfinite(starts[0].value) and abs(starts[0].value) >= least * (1 - 1e-6)
+
+
+def _has_guarded_sums(block: Block, across: Sequence[For]) -> bool:
+    """Whether some threads have no row, of rows that are summed in memory that threads share."""
+    rows = prod(build.int_value(loop.extent) or 1 for loop in across)
+    return block.writes[0].buffer.scope.startswith("shared") and rows % THREADS[0] > 0
 
 
 def _bind(
