@@ -113,7 +113,8 @@ class Transfers:
         room: Counter[tuple[int, int]] = Counter()
         for number, per_block in self._per_block.items():
             kind = self._program.variants[number]
-            if not self._casts or kind.template not in self._casts:
+            cast = self._casts.get(kind.template) if self._casts else None
+            if cast is None or all(len(cores) == 1 for cores in self._groups(cast)):
                 for asked, left, width in kind.replay.spare:
                     room[kind.replay.engine, width] += left * per_block * (asked == port)
         core = self._program.machine.core
