@@ -11,6 +11,10 @@ from msgspec.structs import replace
 from .needs import Definition, Need
 
 
+OTHER = "other"
+"""A word that is none of those with which a condition compares."""
+
+
 def reaching(around: Sequence[Definition], node: ast.AST, needs: Sequence[Need]) -> list[Need]:
     """Return the needs whose known value keeps the functions from a definition, without that value, and with an example that reaches it."""
     return _with_values(needs, dict(pair for function in around for pair in _conditions(function, node)))
@@ -176,6 +180,8 @@ def _values(test: ast.expr, *, holds: bool) -> Iterator[tuple[str, bool | int | 
                 yield name, known
             elif isinstance(known, bool) and isinstance(op, ast.Eq | ast.Is | ast.NotEq | ast.IsNot):
                 yield name, not known
+            elif isinstance(known, str) and isinstance(op, ast.Eq | ast.NotEq):
+                yield name, OTHER
             elif type(known) is int and (step := _STEPS.get((type(op), holds))) is not None:
                 yield name, known + step
         case _:
