@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from .needs import Definition, Need
 
-
 OTHER = "other"
 """A word that is none of those with which a condition compares."""
 

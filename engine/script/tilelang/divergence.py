@@ -7,10 +7,10 @@ for each thread.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..subset.scope import Scope
-from ..subset.values import Function
+from ..subset.scope import Scope, Value
+from ..subset.values import Class, Function, Instance, TextModule
 
 THREAD_NUMBERS = ("get_thread_binding", "get_thread_bindings", "thread_binding", "launch_thread_idx", "get_warp_idx", "get_warp_idx_sync",
                   "get_lane_idx", "get_warp_group_idx", "shuffle_elect", "tl_shuffle_elect")  # fmt: skip
@@ -37,46 +37,83 @@ def updates_in_each(body: Iterable[ast.AST]) -> bool:
     return False
 
 
-def code_of(nodes: Sequence[ast.stmt], scope: Scope) -> dict[ast.AST, Function]:
-    """Return the functions of the text that code calls, directly or not, by their definitions."""
-    found: dict[ast.AST, Function] = {}
-    pending: list[tuple[ast.AST, Scope]] = [(node, scope) for node in nodes]
+def code_of(nodes: Sequence[ast.stmt], scope: Scope) -> dict[str, list[Function]]:
+    """Return the functions and methods of the text that code calls, directly or not, by the text of what is called."""
+    found: dict[str, list[Function]] = {}
+    seen: set[ast.AST] = set()
+    pending: list[tuple[ast.AST, Scope, Mapping[str, Value]]] = [(node, scope, {}) for node in nodes]
     while pending:
-        node, names = pending.pop()
+        node, names, own = pending.pop()
         for call in ast.walk(node):
-            value = names.get(call.func.id) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
-            if isinstance(value, Function) and value.node not in found:
-                found[value.node] = value
-                pending.append((value.node, value.scope))
+            value, owner = _called(call.func, names, own) if isinstance(call, ast.Call) else (None, None)
+            if not isinstance(call, ast.Call) or not isinstance(value, Function):
+                continue
+            known = found.setdefault(ast.unparse(call.func), [])
+            first = [a.arg for a in value.node.args.args[:1]] if owner is not None else []
+            for function in _made_by(value):
+                if all(function.node is not other.node for other in known):
+                    known.append(function)
+                if function.node not in seen:
+                    seen.add(function.node)
+                    pending.append((function.node, function.scope, dict.fromkeys(first, owner)))
     return found
 
 
-def divergent_names(nodes: Sequence[ast.stmt], functions: Iterable[Function]) -> set[str]:
-    """Return the names that may differ between threads, in code and in the functions that it calls."""
-    return _Divergence([*nodes], {f.name: f.node for f in functions}).names
+def _made_by(function: Function) -> list[Function]:
+    """Return a function, or those that a property gives."""
+    if function.kind != "property" or not isinstance(function.node, ast.FunctionDef):
+        return [function]
+    inside = (part for part in function.node.body if isinstance(part, ast.FunctionDef))
+    return [Function(part, function.scope, {}, "", None, None) for part in inside]
+
+
+def _called(node: ast.expr, names: Scope, own: Mapping[str, Value]) -> tuple[Value, Value]:
+    """Return what an expression names, and the object whose method it is; `own` are names of the function that is read."""
+    match node:
+        case ast.Name(id=name):
+            return own[name] if name in own else names.get(name), None
+        case ast.Attribute(value=inner, attr=name):
+            owner = _called(inner, names, own)[0]
+            if isinstance(owner, TextModule):
+                return owner.scope.get(name), None
+            if isinstance(owner, Instance) and name in owner.values:
+                return owner.values[name], None
+            kind = owner.of if isinstance(owner, Instance) else owner
+            above = kind.owner_of(name) if isinstance(kind, Class) else None
+            value = None if above is None else above.values[name]
+            is_method = isinstance(owner, Instance) and isinstance(value, Function) and value.kind != "staticmethod"
+            return value, owner if is_method else None
+        case _:
+            return None, None
+
+
+def divergent_names(nodes: Sequence[ast.stmt], functions: Mapping[str, Sequence[Function]]) -> set[str]:
+    """Return the names that may differ between threads, in code and in the functions that it calls, by the text of what is called."""
+    return _Divergence([*nodes], functions).names
 
 
 class _Divergence:
     """Follows the numbers of threads through assignments, arguments and branches until nothing is added."""
 
-    def __init__(self, body: list[ast.stmt], functions: dict[str, ast.Lambda | ast.FunctionDef]) -> None:
+    def __init__(self, body: list[ast.stmt], functions: Mapping[str, Sequence[Function]]) -> None:
         self.functions = functions
         self.names: set[str] = set()
         self.private: set[str] = set()  # buffers of each thread
         self.branched: set[str] = set()  # functions that are called in a branch that some threads take
-        self.numbering = {name for name, node in functions.items() if names_threads([node])}
+        self.numbering = {name for name, several in functions.items() if names_threads([f.node for f in several])}
         size = -1
         while size != len(self.names) + len(self.private) + len(self.branched):
             size = len(self.names) + len(self.private) + len(self.branched)
             for node in body:
                 self._read(node, is_branch=False)
-            for name, function in functions.items():
+            for name, function in ((name, f.node) for name, several in functions.items() for f in several):
                 for node in function.body if isinstance(function, ast.FunctionDef) else ():
                     self._read(node, is_branch=name in self.branched)
 
     def _differs(self, node: ast.AST | None) -> bool:
         return node is not None and any(
             (isinstance(part, ast.Name) and part.id in (*self.names, *self.numbering))
+            or (self.numbering and isinstance(part, ast.Attribute) and ast.unparse(part) in self.numbering)
             or _function(part) in THREAD_NUMBERS
             or _function(part) in _OWN_VALUES
             or _function(part).startswith(("shfl_", "warp_reduce"))
@@ -131,21 +168,24 @@ class _Divergence:
 
     def _pass(self, call: ast.Call, *, is_branch: bool) -> None:
         """Connect the arguments of a call of a function of the text with its parameters."""
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-        function = self.functions.get(name)
-        if function is None:
-            return
-        if is_branch:
-            self.branched.add(name)
-        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-        given = [*zip(names, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
-        for parameter, argument in given:
-            if isinstance(argument, ast.Name) and argument.id in self.private:
-                self.private.add(parameter)
-                if parameter in self.names:
-                    self.names.add(argument.id)
-            if self._differs(argument):
-                self.names.add(parameter)
+        name = ast.unparse(call.func)
+        for function in self.functions.get(name, ()):
+            if is_branch:
+                self.branched.add(name)
+            arguments = function.node.args
+            names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+            is_method = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
+            given = [
+                *zip(names[is_method:], call.args, strict=False),
+                *((k.arg or "", k.value) for k in call.keywords),
+            ]
+            for parameter, argument in given:
+                if isinstance(argument, ast.Name) and argument.id in self.private:
+                    self.private.add(parameter)
+                    if parameter in self.names:
+                        self.names.add(argument.id)
+                if self._differs(argument):
+                    self.names.add(parameter)
 
 
 def _own_calls(node: ast.stmt) -> Iterator[ast.Call]:

@@ -109,7 +109,7 @@ class TileReader(CoreReader):
             and function == "T.sblock"
             and ast.unparse(call).startswith("T.sblock('tilelang_root')")
         ):
-            return self.body(node.body)
+            return self.body(_returned(node.body))
         if isinstance(call, ast.Call) and function == "T.Scope":
             return self.core_scope(node, call)
         if isinstance(call, ast.Call) and function == "T.ws":

@@ -66,13 +66,14 @@ class ThreadReader(TileBase):
 
     def units_of(self, body: Sequence[ast.stmt], counts: Annotations) -> Lanes | None:
         """Return the threads of a kernel if its code asks for their numbers."""
-        functions = code_of(body, self.exprs.scope)
+        called = code_of(body, self.exprs.scope)
+        functions = [function.node for several in called.values() for function in several]
         given = counts[0][1] if counts else ()
         extents = [e for e in given if isinstance(e, Expr)] if isinstance(given, tuple) else []
         self.threads_in_block = prod(build.int_value(e) or 1 for e in extents) if extents else 128
         if not names_threads([*body, *functions]) and not updates_in_each([*body, *functions]):
             return None
-        self.divergent = divergent_names(body, functions.values())
+        self.divergent = divergent_names(body, called)
         extents = [*extents, IntImm(1), IntImm(1)][:3] if extents else [IntImm(128), IntImm(1), IntImm(1)]
         variables = [Var(f"t{name}", "int32") for name in GRID]
         kept = [n for n, extent in enumerate(extents) if n == 0 or not build.is_const(extent, 1)]
@@ -105,7 +106,8 @@ class ThreadReader(TileBase):
 
     def _waits(self, node: ast.AST) -> bool:
         """Whether code waits for other threads at a barrier of its own."""
-        functions = code_of([node], self.exprs.scope)  # pyright: ignore[reportArgumentType]
+        called = code_of([node], self.exprs.scope)  # pyright: ignore[reportArgumentType]
+        functions = [function.node for several in called.values() for function in several]
         calls = (part.func for code in (node, *functions) for part in ast.walk(code) if isinstance(part, ast.Call))
         return any(isinstance(func, ast.Attribute) and func.attr in _WAITS for func in calls)
 

@@ -180,3 +180,10 @@ def test_threads_that_return_and_loops_up_to_a_size(used: int) -> None:
     wanted[np.arange(53) // 8 % 3 >= used] = 0
     wanted[0, 5] = 1  # a number of Python changes once, while the kernel is traced
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_variables_of_a_macro_that_an_object_gives_are_those_of_each_thread() -> None:
+    items = np.sort(np.random.default_rng(0).integers(0, 200, 60)).astype("int32")
+    wanted = np.random.default_rng(1).integers(0, 200, 37).astype("int32")
+    found = run(kernel("threads", "searched", N=60, M=37), {"X": items, "Q": wanted})["Y"]
+    np.testing.assert_array_equal(found, np.searchsorted(items, wanted))

@@ -184,3 +184,45 @@ def persistent(A, B, block=32, depth=32, stages=2, workers=3):
                     T.mbarrier_arrive(full[slot % stages])
                 tiles.next_tile()
     return C
+
+
+class Search:
+    def __init__(self, count):
+        self.count = count
+
+    @property
+    def find(self):
+        count = self.count
+
+        @T.macro
+        def found_at(wanted, items, place):
+            low = T.alloc_local([1], "int32")
+            high = T.alloc_local([1], "int32")
+            low[0] = 0
+            high[0] = count
+            for _ in T.serial(7):
+                middle = T.alloc_var("int32")
+                middle = (low[0] + high[0]) // 2
+                if low[0] < high[0]:
+                    if items[middle] < wanted:
+                        low[0] = middle + 1
+                    else:
+                        high[0] = middle
+            place[0] = low[0]
+
+        return found_at
+
+
+def searched(N, M):
+    search = Search(N)
+
+    @T.prim_func
+    def main(X: T.Tensor((N,), "int32"), Q: T.Tensor((M,), "int32"), Y: T.Tensor((M,), "int32")):
+        with T.Kernel(T.ceildiv(M, 16), threads=16) as bx:
+            tx = T.get_thread_binding()
+            at = T.alloc_local([1], "int32")
+            if bx * 16 + tx < M:
+                search.find(Q[bx * 16 + tx], X, at)
+                Y[bx * 16 + tx] = at[0]
+
+    return main
