@@ -303,9 +303,8 @@ class KernelStatements:
         """Return the edits that remove the flags and barriers between the pipes of an AI core from a loop, since the compiler sets them in
         one whose copies run ahead. Raises KernelError for others, which no copy may pass."""
         ordered = [n for n in ast.walk(loop) if isinstance(n, ast.Call) and _is_ordered(n)]
-        own = [
-            s for s in loop.body if isinstance(s, ast.Expr) and s.value in ordered and called_name(s.value) in OF_PIPES
-        ]  # pyright: ignore[reportArgumentType]
+        of_pipes = [call for call in ordered if called_name(call) in OF_PIPES]
+        own = [s for s in loop.body if isinstance(s, ast.Expr) and s.value in of_pipes]
         if len(own) < len(ordered) or (own and not self._asks_for_waits):
             raise KernelError(Refusal("passes-barrier", "no copy runs ahead of a flag or barrier that the text sets by hand",
                                       f"line {ordered[0].lineno}: {self.spans.of(ordered[0])}",
@@ -348,7 +347,7 @@ class KernelStatements:
         given = next((k.value for k in maker.keywords if k.arg == "pass_configs"), None)
         if not isinstance(given, ast.Name):
             return given
-        named = (n for n in self.tree.body if isinstance(n, ast.Assign) and bound_names(n) == {given.id})
+        named = (n for n in self.tree.body if isinstance(n, ast.Assign) and given.id in bound_names(n))
         return next((n.value for n in named), given)
 
     # T.gemm reads its second operand from shared memory, and adds in fragments.
