@@ -144,9 +144,7 @@ class Uses:
                     self._mark(name, "tensor")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=indices)):
                 self._mark(name, "tensor", len(indices))
-            case ast.Call(func=ast.Name(id=name), args=values) if part in self._in_scripts:
-                self._mark(name, "function", len(values))
-            case ast.Call(func=ast.Name(id=name), args=indices) if name != "len":
+            case ast.Call(func=ast.Name(id=name), args=indices) if name != "len" and part not in self._in_scripts:
                 many = any(isinstance(index, ast.Starred) for index in indices)
                 self._mark(name, "tensor", 0 if many else len(indices))
                 if name in self._taken:
@@ -209,8 +207,10 @@ class Uses:
                 pass
 
     def _read_operator(self, part: ast.AST) -> None:
-        """Read a call of an operator on tensors, or of one with a type."""
+        """Read a call of an operator on tensors, or of one with a type, or in a program of a function that is given."""
         if isinstance(part, ast.Call):
+            if isinstance(part.func, ast.Name) and part in self._in_scripts:
+                self._mark(part.func.id, "function", len(part.args))
             self.whole.update(argument.id for argument in part.args if isinstance(argument, ast.Name))
             if isinstance(part.func, ast.Name):
                 for at, argument in enumerate(part.args):
