@@ -96,7 +96,7 @@ def _calibration() -> Iterator[Row]:
 def _validation() -> Iterator[Row]:
     for width, degrees in ((1, (0, 1, 2, 4, 8, 16, 32)), (2, (0, 1, 2, 4, 8)), (4, (0, 1, 2, 4))):
         for degree in degrees:
-            macros = {"WIDTH": width, "STEP": degree, "STEPS": 2048, "SHARED_WORDS": 8192 // width}
+            macros = {"WIDTH": width, "STEP": degree, "STEPS": 2048, "SHARED_WORDS": 32 * degree + 16}
             what = f"b{32 * width}, " + (f"degree {degree}" if degree else "one address")
             yield Row("validation", "shared", what, macros, threads=(256, 1), per_sm=4)
     for what, pad, swizzle in (("plain", 0, 0), ("padded", 1, 0), ("swizzled", 0, 1)):

@@ -47,14 +47,18 @@ extern "C" __global__ void kernel(float *out, const float *in, int n) {
 #endif
 
 #ifdef KERNEL_SHARED  // reads of WIDTH floats whose lanes are STEP * WIDTH floats apart; STEP 0 is one address
+// An address is a register and an offset, and a load has at most WIDTH additions, so that the banks are the limit.
 #if WIDTH == 1
 typedef float word;
+#define SUM a
 #define LOAD(at) asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(a) : "r"(at))
 #elif WIDTH == 2
 typedef float2 word;
+#define SUM (a + b)
 #define LOAD(at) asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(at))
 #else
 typedef float4 word;
+#define SUM (a + b + c + d)
 #define LOAD(at) asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "r"(at))
 #endif
 extern "C" __global__ void kernel(float *out, const float *in, int n) {
@@ -66,8 +70,8 @@ extern "C" __global__ void kernel(float *out, const float *in, int n) {
   for (int r = 0; r < STEPS; r++) {
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-      LOAD(first + (lane * STEP + (r & 1) + k) % SHARED_WORDS * (unsigned)sizeof(word));
-      s += a + b + c + d;
+      LOAD(first + (lane * STEP + (r & 1) + k) * (unsigned)sizeof(word));
+      s += SUM;
     }
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = s;

@@ -107,7 +107,7 @@ def _rows(study: Study, experiment: Experiment, programs: Programs) -> Iterator[
                 key,
                 " ".join((variant.label or variant.name, *key)),
                 study.microseconds(row),
-                report.cycles / machine.clock_hz * 1e6,
+                report.cycles / machine.clock_hz * 1e6 + experiment.launch_us,
                 report.cycles,
                 report.unknown is None,
             )

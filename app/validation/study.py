@@ -51,11 +51,14 @@ class Ablation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rows once more with other machine parameters or schedule calls: what a law or an unknown figure contributes."""
+    """All rows once more with other machine parameters or schedule calls: what a law or an unknown figure contributes. `launch_us` is added
+    to each time, which the simulator begins with the first block.
+    """
 
     name: str
     figures: Figures = {}
     lines: tuple[str, ...] = ()
+    launch_us: float = 0.0
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
