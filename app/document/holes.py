@@ -113,7 +113,12 @@ def _kernel_space(notebook: Notebook) -> DerivedSpace:
         raise DocumentError(Refusal("no-holes", "the kernel has no literals for stages, threads or tiles to choose",
                                     expected="T.Pipelined(n, num_stages=2), or a variable such as block_M = 64"))  # fmt: skip
     values = () if space.kernel is None else space.kernel.values
-    words = {"stages": "stages of a pipelined loop", "threads": "threads of a block", "tile": "size of a tile"}
+    words = {
+        "stages": "stages of a pipelined loop",
+        "threads": "threads of a block",
+        "tile": "size of a tile",
+        "split": "parts of a sum in several blocks",
+    }
     return DerivedSpace(space, "", tuple(f"{v.name}: {words[v.role]}, {' or '.join(v.texts)}" for v in values))
 
 

@@ -19,9 +19,9 @@ WIDE = 16
 
 
 def revalued(subject: Subject) -> Iterator[RuleProposal]:
-    """Requires a TileLang kernel without schedule calls. Writes another value of its stages, threads or tiles into its text: those that
-    *Explore* searches; if its registers are too few, also with more threads. A tile that improves the program is tried on random
-    inputs."""
+    """Requires a TileLang kernel without schedule calls. Writes another value of its stages, threads, tiles or parts of a sum into its
+    text: those that *Explore* searches; if its registers are too few, also with more threads. A tile that improves the program is tried on
+    random inputs."""
     kernel = subject.kernel
     if kernel is None:
         return
@@ -52,7 +52,7 @@ def _with_values(subject: Subject, kernel: KernelText, chosen: dict[KernelValue,
         return None
     require_registers(program)
     after = subject.with_text(text, program)
-    is_tile = any(value.role == "tile" for value in chosen)
+    is_tile = any(value.role in ("tile", "split") for value in chosen)
     return None if is_tile and is_better(subject.report, after.report) and _differs(program, original) else after
 
 

@@ -1,4 +1,5 @@
-"""The literals that feed the values of a TileLang kernel: its stages, its threads and its tiles, wherever they stand in the text.
+"""The literals that feed the values of a TileLang kernel: its stages, threads and tiles, and the parts of a sum that several blocks
+compute (split K), wherever they stand in the text.
 
 def gemm(M, N, K, block_M=128):             block_M: a parameter without a value in the call
     block_N = 64                            block_N: a variable
@@ -13,7 +14,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -24,11 +25,12 @@ from ...script.language import called_name, uses_tile_language
 from ..functions.needs import defaults_of, parameters_of
 from .edits import KernelError, TextEdit, TextSpans, with_edits
 
-Role: TypeAlias = Literal["stages", "threads", "tile"]
+Role: TypeAlias = Literal["stages", "threads", "tile", "split"]
 
 STAGES = (0, 1, 2, 3, 4)
 THREAD_COUNTS = (64, 128, 256)
 TILES = (16, 32, 64, 128, 256)
+SPLITS = (1, 2, 4, 8, 16, 32)
 SMALL_TILES = (1, 2, 4, 8, 16, 32)
 TILED = (
     "alloc_shared",
@@ -155,10 +157,10 @@ class _Literals:
         }
         found: dict[Origin, Role] = {}
         for call in self.calls:
-            role, origins = self._operands(call)
-            for origin in origins:
-                if origin not in sizes:
-                    found.setdefault(origin, role)
+            for role, origins in self._operands(call):
+                for origin in origins:
+                    if origin not in sizes:
+                        found.setdefault(origin, role)
         counts = Counter(origin.name for origin in found)
         seen: Counter[str] = Counter()
         values: list[KernelValue] = []
@@ -176,20 +178,26 @@ class _Literals:
         origin = next(iter(self._of_parameter(call.function, name, literal=False)), None)
         return None if origin is None else _value(name, "tile", origin)
 
-    def _operands(self, call: ast.Call) -> tuple[Role, Iterator[Origin]]:
-        """Return the literals of the stages, threads or tiles of an operation, and which of them they are."""
+    def _operands(self, call: ast.Call) -> Iterator[tuple[Role, Iterable[Origin]]]:
+        """Yield the literals of the stages, threads, tiles or blocks of an operation, and which of them they are."""
         name = called_name(call)
         given = {k.arg: k.value for k in call.keywords if k.arg is not None}
         if name == "Pipelined" and not {"order", "stage"} & given.keys():
             stages = call.args[2] if len(call.args) > 2 else given.get("num_stages")
-            return "stages", self._argument(call, "num_stages", stages, "0")
-        if name == "serial" and isinstance(notes := given.get("annotations"), ast.Dict):  # in printed tile IR
+            yield "stages", self._argument(call, "num_stages", stages, "0")
+        elif name == "serial" and isinstance(notes := given.get("annotations"), ast.Dict):  # in printed tile IR
             pairs = zip(notes.keys, notes.values, strict=True)
             stages = next((v for k, v in pairs if isinstance(k, ast.Constant) and k.value == "num_stages"), None)
-            return "stages", self._argument(call, "num_stages", stages, "0") if stages is not None else iter(())
-        if name == "Kernel" and "threads" in given and "is_npu" not in given:
-            return "threads", self._argument(call, "threads", given["threads"], "")
-        return "tile", self._fed(call.args[0], self.around[call]) if name in TILED and call.args else iter(())
+            yield "stages", self._argument(call, "num_stages", stages, "0") if stages is not None else ()
+        elif name == "Kernel":
+            if "threads" in given and "is_npu" not in given:
+                yield "threads", self._argument(call, "threads", given["threads"], "")
+            for extent in call.args:
+                origins = list(self._fed(extent, self.around[call]))
+                # An extent of its own, or one of several factors by its name.
+                yield "split", [o for o in origins if isinstance(extent, ast.Name) or "split" in o.name.lower()]
+        elif name in TILED and call.args:
+            yield "tile", self._fed(call.args[0], self.around[call])
 
     def _argument(self, call: ast.Call, name: str, value: ast.expr | None, default: str) -> Iterator[Origin]:
         """Yield the literals that feed an argument of an operation, itself if it is one."""
@@ -329,6 +337,8 @@ def _value(name: str, role: Role, origin: Origin) -> KernelValue:
         if role == "stages"
         else THREAD_COUNTS
         if role == "threads"
+        else SPLITS
+        if role == "split"
         else TILES
         if own >= TILES[0]
         else SMALL_TILES

@@ -184,7 +184,7 @@ class KernelStatements:
         assert kernel is not None
         (value,) = kernel.values
         made = self._accepted([value.edit(text)], keeps="operations")
-        if value.role == "tile":
+        if value.role in ("tile", "split"):
             verdict = tested(read_statements(made).func, self.func, ())
             if verdict.status == "failed":
                 raise KernelError(Refusal("other-results", f"the kernel computes something else with {name} = {text}", verdict.detail,

@@ -11,13 +11,13 @@ from ..subject import Subject
 
 MOST_TILES = 2
 """The maximum number of fixes by smaller tiles: each is run on random inputs."""
-_SMALLER: Mapping[str, bool] = {"stages": True, "threads": False, "tile": True}
+_SMALLER: Mapping[str, bool] = {"stages": True, "threads": False, "tile": True, "split": False}
 """Whether a smaller value of a kind needs less room, in the order in which the kinds are tried."""
 
 
 def value_fixes(subject: Subject, holds: Callable[[Subject], bool], *, both: bool = False) -> Iterator[Subject | None]:
-    """Yield the subject with fewer stages, more threads or a smaller tile for which a condition `holds`, the nearest values first. `both`:
-    also with more stages, fewer threads or a larger tile."""
+    """Yield the subject with fewer stages, more threads, a smaller tile or more parts of a sum for which a condition `holds`, the nearest
+    values first. `both`: also with more stages, fewer threads, a larger tile or fewer parts."""
     kernel, tiles = subject.kernel, 0
     values = kernel.values if kernel is not None and not subject.text else ()
     for value in sorted(values, key=lambda v: list(_SMALLER).index(v.role)):
@@ -30,7 +30,7 @@ def value_fixes(subject: Subject, holds: Callable[[Subject], bool], *, both: boo
             except TilewrightError:
                 yield None
                 continue
-            if value.role == "tile" and holds(after):
+            if value.role in ("tile", "split") and holds(after):
                 if tiles == MOST_TILES:
                     return
                 tiles += 1

@@ -50,6 +50,37 @@ def test_values_and_layouts_are_edits_with_the_cycles_that_they_promise() -> Non
         assert verify(func, read_statements(TRANSPOSED).func).status == "tested"
 
 
+SPLIT = """import tilelang
+import tilelang.language as T
+
+
+def product(M, N, K, block=64, split_k=1, dtype="float16"):
+    @T.prim_func
+    def main(A: T.Tensor((M, K), dtype), B: T.Tensor((K, N), dtype), C: T.Tensor((M, N), "float32")):
+        with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block), split_k, threads=128) as (bx, by, bz):
+            a = T.alloc_shared((block, 32), dtype)
+            b = T.alloc_shared((32, block), dtype)
+            c = T.alloc_fragment((block, block), "float32")
+            T.clear(c)
+            for k in T.Pipelined(K // split_k // 32, num_stages=2):
+                T.copy(A[by * block, bz * (K // split_k) + k * 32], a)
+                T.copy(B[bz * (K // split_k) + k * 32, bx * block], b)
+                T.gemm(a, b, c)
+            T.atomic_add(C[by * block, bx * block], c)
+
+    return main
+
+
+main = product(128, 128, 4096)
+"""
+
+
+def test_a_product_of_few_blocks_is_split_along_its_depth() -> None:
+    found = {one.title: one.fix for one in steps(SPLIT, "a100") if "split_k" in one.title}
+    fix = found["split_k = 16, not 1"]
+    assert "product(128, 128, 4096, split_k=16)" in fix.text and fix.gain > 0.5
+
+
 def test_a_tile_that_loses_a_part_of_the_result_is_not_proposed() -> None:
     lost = TRANSPOSED.replace("T.ceildiv(N, block)", "N // block").replace("(256, 256)", "(192, 192)")
     titles = [one.title for one in steps(lost, "sm80")]

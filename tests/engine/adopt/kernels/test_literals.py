@@ -53,6 +53,14 @@ def test_sizes_of_parameters_are_no_values() -> None:
     assert "dim" not in {value.name for value in kernel(workload("tilelang_attention")).values}
 
 
+def test_parts_of_a_sum_in_several_blocks() -> None:
+    text = copy("N, block=64, width=32, split=2", "", "N=128").replace(
+        "T.ceildiv(N, block), threads", "T.ceildiv(N, block), split, threads"
+    )
+    (value,) = [value for value in kernel(text.replace("as bx", "as (bx, bz)")).values if value.role == "split"]
+    assert (value.name, value.texts) == ("split", ("2", "1", "4", "8", "16", "32"))
+
+
 @pytest.mark.parametrize(
     ("text", "old", "new"),
     [
