@@ -54,7 +54,7 @@ from .slots import find_idle_slots, find_late_loads, idle_slots_fixes, late_load
 from .subject import Simulate, Subject
 from .unused import find_skipped, find_unused_blocks, find_unused_buffers, skipped_fixes
 
-GRID = "The grid is part of the program: Explore tries the tiles, stages and threads of a TileLang kernel"
+GRID = "The grid is part of the program: Explore tries the tiles, split K, stages and threads of a TileLang kernel"
 
 LINTS: tuple[Lint, ...] = (
     Lint("refused", "error", "Program cannot run on the machine", find_refused, reach_fixes),
