@@ -22,6 +22,7 @@ class GroupFlow:
         """`members` are in text order, the last block last; `after` process its results element by element, in their order."""
         self._index = index
         self._of: dict[str, dict[Var, Loops]] = {}
+        self._of_all: dict[str, dict[Var, Loops]] = {}
         last = members[-1]
         values = index.realize(last).iter_values
         self._of[last] = {
@@ -44,12 +45,14 @@ class GroupFlow:
         return frozenset[str]().union(*self._reach(name, axes))
 
     def of_iterator(self, name: str, iterator: Var) -> Loops:
-        return self._of[name].get(iterator, frozenset())
+        """The loops whose tiles divide an iterator of a block for all blocks that read its results."""
+        of = self._of_all.get(name, self._of[name])
+        return of.get(iterator, frozenset())
 
     def _through(self, name: str, members: Sequence[str]) -> dict[Var, Loops]:
         """The dependences of a producer's iterators, from its consumers in the group."""
         block = self._index.block(name)
-        found: dict[Var, Loops] = {iv.var: frozenset() for iv in block.iter_vars}
+        found: dict[Var, list[Loops]] = {iv.var: [] for iv in block.iter_vars}
         for written in block.writes:
             axes = [free_vars(axis.min) for axis in written.region]
             for reader in (m for m in members if m in self._of):
@@ -57,8 +60,12 @@ class GroupFlow:
                     if region.buffer is written.buffer:
                         for own, axis in zip(axes, region.region, strict=True):
                             loops = frozenset[str]().union(*self._reach(reader, [axis.min]))
-                            found |= {v: found[v] | loops for v in own if v in found}
-        return found
+                            for v in own & found.keys():
+                                found[v].append(loops)
+        self._of_all[name] = {
+            v: frozenset[str].intersection(*some) if some else frozenset() for v, some in found.items()
+        }
+        return {v: frozenset[str]().union(*some) for v, some in found.items()}
 
     def _onward(self, before: str, name: str) -> dict[Var, Loops]:
         """The dependences of the iterators of a block that reads the results of the block before at their places."""

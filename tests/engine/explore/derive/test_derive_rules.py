@@ -75,6 +75,36 @@ def test_blocks_depend_on_the_loops_of_their_consumers() -> None:
     assert flow.of_block_read("S", k) == frozenset()
 
 
+def test_iterators_of_which_a_reader_needs_all_are_not_divided() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def gate(X: T.Buffer((32, 16), "float32"), Y: T.Buffer((32,), "float32")):
+    L = T.sblock_alloc_buffer((32, 16))
+    M = T.sblock_alloc_buffer((32,))
+    for i, e in T.grid(32, 16):
+        with T.sblock("L"):
+            vi, ve = T.axis.remap("SS", [i, e])
+            L[vi, ve] = X[vi, ve] * T.float32(2)
+    for i, e in T.grid(32, 16):
+        with T.sblock("M"):
+            vi, ve = T.axis.remap("SR", [i, e])
+            with T.init():
+                M[vi] = T.float32(0)
+            M[vi] = T.max(M[vi], L[vi, ve])
+    for i, e in T.grid(32, 16):
+        with T.sblock("Y"):
+            vi, ve = T.axis.remap("SR", [i, e])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + L[vi, ve] * M[vi]
+"""
+    index = Schedule(parse(text).program).index
+    flow = GroupFlow(index, index.block_names[1:])
+    row, expert = (iv.var for iv in index.block("L").iter_vars)
+    assert flow.of_block("L") == {"i", "e"}
+    assert flow.of_iterator("L", row) == {"i"} and flow.of_iterator("L", expert) == frozenset()
+
+
 def test_each_product_has_its_own_group() -> None:
     index = Schedule(program("hand/rows/attention")).index
     whole, apart = partitions(index)
