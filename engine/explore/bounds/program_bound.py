@@ -53,7 +53,7 @@ from ...lower import with_sizes
 from ...schedule import Schedule
 from .operations import LastingOperation, lasting_operations
 from .product import ProductIterators, product_of
-from .touched import Box, box_of, inside, touched, touched_by
+from .touched import Box, box_of, inside, touched, touched_by, touched_together
 
 WEIGHTS = (0, 1, 4, 16, 64)
 """Weights of the engines, before they are divided by their sum."""
@@ -142,12 +142,13 @@ def _movement(index: ProgramIndex, machine: Machine, needed: _Needed) -> int:
     """Cycles of the far memory's port."""
     far = machine.far
     read = written = 0
-    outputs: dict[Buffer, int] = {}
+    stores: dict[Buffer, list[tuple[Block, BufferLoad]]] = {}
     for name in index.block_names[1:]:
         body = index.block(name).body
         if isinstance(body, BufferStore) and index.is_param(body.buffer):
-            count = touched(index.block(name), BufferLoad(body.buffer, body.indices))
-            outputs[body.buffer] = max(outputs.get(body.buffer, 0), count)
+            access = BufferLoad(body.buffer, body.indices)
+            stores.setdefault(body.buffer, []).append((index.block(name), access))
+    outputs = {buffer: touched_together(some) for buffer, some in stores.items()}
     for buffer in (region.buffer for name in index.block_names[1:] for region in index.block(name).reads):
         if index.is_param(buffer) and buffer not in outputs and machine.find_memory(buffer.scope) is far:
             read += needed.read(buffer) * dt.size_bytes(buffer.dtype)

@@ -84,6 +84,20 @@ def touched_by(block: Block, accesses: Sequence[tuple[BufferLoad, Sequence[Guard
     return max(most, int(np.count_nonzero(reached)))
 
 
+def touched_together(stores: Sequence[tuple[Block, BufferLoad]]) -> int:
+    """The number of distinct elements of a buffer that accesses of several blocks reach at least: their sum if their boxes do not meet."""
+    counts = [touched(block, access) for block, access in stores]
+    boxes = [_hull(block, access) for block, access in stores]
+    apart = all(_are_apart(one, other) for n, one in enumerate(boxes) for other in boxes[:n])
+    return sum(counts) if apart else max(counts, default=0)
+
+
+def _are_apart(one: Box | None, other: Box | None) -> bool:
+    if one is None or other is None:
+        return False
+    return any(most < low or high < least for (least, most), (low, high) in zip(one, other, strict=True))
+
+
 def iterations(block: Block, guards: Sequence[Guard] = ()) -> int:
     """The iterations of a block in which the guards hold; 0 if that is not known."""
     extents = {iv.var: build.int_value(iv.dom.extent) or 0 for iv in block.iter_vars}
@@ -210,5 +224,6 @@ __all__ = [
     "iterations",
     "touched",
     "touched_by",
+    "touched_together",
     "values_on",
 ]

@@ -221,3 +221,21 @@ def sums(A: T.Buffer((64, 64), "float32"), b: T.Buffer((64,), "float32"), Y: T.B
         for value in ("S[vi] + T.exp(b[vi])", "T.exp(S[vi]) + b[vi]")
     )
     assert joined < kept
+
+
+@pytest.mark.parametrize(("start", "elements"), [(8, 16), (4, 8)])
+def test_parts_of_a_result_count_together_if_they_are_apart(start: int, elements: int) -> None:
+    text = f"""
+@T.prim_func(s_tir=True)
+def parts(A: T.Buffer((8,), "float32"), Y: T.Buffer((16,), "float32")):
+    for i in T.serial(8):
+        with T.sblock("low"):
+            vi = T.axis.spatial(8, i)
+            Y[vi] = T.exp(A[vi])
+    for i in T.serial(8):
+        with T.sblock("high"):
+            vi = T.axis.spatial(8, i)
+            Y[vi + {start}] = A[vi] * T.float32(2)
+"""
+    bound = program_bound(parse(text).program, load_machine("dual-bank-npu"))
+    assert bound.movement == -(-(8 + elements) * 4 // 26)
