@@ -61,10 +61,20 @@ def read_workload(document: Document) -> Parsed:
 def program_names(document: Document) -> tuple[str, ...]:
     """The names of the functions or modules that the workload cell defines, and of the kernels that it makes by a call."""
     cell = workload_cell(document)
-    tree = find_tree(cell.body) if cell and ('"""' in cell.body or "'''" in cell.body) else None
-    if tree is not None:  # lines of a string can look like definitions
-        return tuple(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     if cell is None:
         return ()
+    tree = find_tree(cell.body) if '"""' in cell.body or "'''" in cell.body else None
+    if tree is not None:  # lines of a string can look like definitions
+        defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        return (*defined, *(filter(None, map(_made, tree.body)) if is_kernel(document) else ()))
     made = re.findall(r"(?:^|[\r\n])(\w+) = \w+(?:\.compile|\.get_tir)?\(", cell.body) if is_kernel(document) else []
     return (*re.findall(r"(?:^|[\r\n])(?:def|class)[ \t]+(\w+)", cell.body), *made)
+
+
+def _made(node: ast.stmt) -> str:
+    """The name that a statement gives to the result of a call; "" for another statement."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+            return name
+        case _:
+            return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...ir import (
     Annotations,
@@ -160,9 +160,9 @@ class TileBase(StatementReader):
         value = guarded(value, ranges)
         return self.placed(self.block(buffer.name, (), BufferStore(buffer, value, indices), conditions=kept), place)
 
-    def ranges(self) -> dict[Var, Range]:
-        """Return the values of the loops and units around the statement."""
-        found = ranges_of(self.loops)
+    def ranges(self, axes: Iterable[Axis] = ()) -> dict[Var, Range]:
+        """Return the values of the loops and units around the statement, and of axes."""
+        found = ranges_of(self.loops, axes)
         if self.lanes is not None:
             found |= {
                 v: Range(build.const(0, v.dtype), e) for v, e in zip(self.lanes.vars, self.lanes.extents, strict=True)

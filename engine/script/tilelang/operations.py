@@ -15,7 +15,7 @@ from ...ir import Annotations, Buffer, BufferLoad, BufferRegion, BufferStore, Ex
 from ...ir import dtype as dt
 from ..reading.intrinsics import absolute, parameters
 from ..reading.operators import bitwise
-from .blocks import Axis, axes_of, axis, outside, ranges_of
+from .blocks import Axis, axes_of, axis, outside
 from .names import ATOMIC, COPY, GEMM
 from .regions import Tile, paired, read_tile
 
@@ -98,7 +98,7 @@ def _moved(
         raise reader.exprs.error(
             node, "wrong-arguments", "the operands have different numbers of axes", expected="equal extents"
         )
-    ranges = ranges_of(reader.loops, axes)
+    ranges = reader.ranges(axes)
     read, written = moved_by(source.start, here), moved_by(target.start, there)
     value: Expr = BufferLoad(source.buffer, read)
     inside = outside(source.buffer, read, ranges)
@@ -164,7 +164,7 @@ def _im2col(reader: TileBase, node: ast.Call) -> Stmt:
     at = (build.floordiv(row, build.mul(rows, lines)), moved(y, build.floordiv(tap, kernel)), moved(x, build.floormod(tap, kernel)),
           build.floormod(column, channels))  # fmt: skip
     value: Expr = BufferLoad(image.buffer, moved_by(image.start, at))
-    ranges = ranges_of(reader.loops, axes)
+    ranges = reader.ranges(axes)
     inside = outside(image.buffer, at, ranges)
     if inside:
         value = build.if_then_else(build.logical_and(*inside), value, build.const(0, image.buffer.dtype))
@@ -186,7 +186,7 @@ def _fill(reader: TileBase, node: ast.Call) -> Stmt:
     value = build.const(0, target.buffer.dtype) if second is None else reader.exprs.expr(second)
     axes, there = axes_of(target.shape)
     at = moved_by(target.start, there)
-    kept = outside(target.buffer, at, ranges_of(reader.loops, axes))
+    kept = outside(target.buffer, at, reader.ranges(axes))
     return _stored(reader, f"{target.buffer.name}_fill", target.buffer, at, value, axes, conditions=kept)
 
 
@@ -208,7 +208,7 @@ def _atomic(combine: Callable[[Expr, Expr], Expr]) -> ReadOperation:
             and not isinstance(value, Buffer | BufferRegion)
             and not _has_slices(second)
         ):
-            kept = outside(target.buffer, target.start, ranges_of(reader.loops))
+            kept = outside(target.buffer, target.start, reader.ranges())
             return _stored(
                 reader,
                 name,

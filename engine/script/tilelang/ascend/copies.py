@@ -15,7 +15,7 @@ from ....ir import (
     Stmt,
     build,
 )
-from ..blocks import axes_of, outside, ranges_of
+from ..blocks import axes_of, outside
 from ..operations import ATOMICALLY, ReadOperation, arguments, flag, moved_by, product, whole
 from ..regions import Tile, paired, read_tile
 from .runs import count_of, element, moving, require_contiguous
@@ -31,7 +31,7 @@ def _copy(reader: TileBase, node: ast.Call) -> Stmt:
     source, target = _operands(reader, node, first, second, is_turned=flag(reader, turned, default=False))
     axes, there = axes_of(target.shape)
     position, cut = _matched(reader, node, source, target, there, is_turned=flag(reader, turned, default=False))
-    ranges = ranges_of(reader.loops, axes)
+    ranges = reader.ranges(axes)
     read, written = moved_by(source.start, position), moved_by(target.start, there)
     value: Expr = BufferLoad(source.buffer, read)
     to_memory = target.buffer.scope == "global"
@@ -137,7 +137,7 @@ def _atomic_add(reader: TileBase, node: ast.Call) -> Stmt:
     axes, there = axes_of(target.shape)
     written = moved_by(target.start, there)
     value = BufferLoad(source.buffer, element(source, [a.var for a in axes], moving(target)))
-    kept = outside(target.buffer, written, ranges_of(reader.loops, axes))
+    kept = outside(target.buffer, written, reader.ranges(axes))
     total = build.add(BufferLoad(target.buffer, written), build.cast(value, target.buffer.dtype))
     return reader.block(
         f"{target.buffer.name}_update", axes, BufferStore(target.buffer, total, written), conditions=kept, sums=True,

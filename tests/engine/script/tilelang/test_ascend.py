@@ -9,6 +9,7 @@ from support.tile_kernels import KERNELS, kernel, numbers
 from tilewright.engine.adopt import programs_in, read_nested_program
 from tilewright.engine.execute import ExecuteError, run
 from tilewright.engine.ir import NodeAttr, PrimFunc, StringImm, walk
+from tilewright.engine.script import parse, to_script
 
 
 @pytest.mark.parametrize("turned", [0, 1])
@@ -103,3 +104,18 @@ def test_a_read_of_memory_that_another_buffer_overwrote_is_refused(second: int, 
         assert notes == [f"{lost} share addresses, and x is read after z is written"]
         with pytest.raises(ExecuteError):
             run(program, {"X": numbers(64, 16, dtype="float32")})
+
+
+def test_copies_of_both_vector_cores_that_stay_inside_have_no_condition() -> None:
+    text = """import tilelang.language as T
+
+
+@T.prim_func
+def main(A: T.Tensor((256, 64), "float16"), B: T.Tensor((256, 64), "float16")):
+    with T.Kernel(4, is_npu=True) as (cid, vid):
+        a = T.alloc_ub([32, 64], "float16")
+        T.copy(A[cid * 64 + vid * 32 : cid * 64 + (vid + 1) * 32, :], a)
+        T.copy(a, B[cid * 64 + vid * 32 : cid * 64 + (vid + 1) * 32, :])
+"""
+    script = to_script(parse(text).program)
+    assert "T.where" not in script and "if_then_else" not in script
