@@ -45,6 +45,19 @@ _MENDED = str.maketrans(
 """Typographic characters that stand for those of a program."""
 _FENCE = re.compile(r"[ \t]*(?:[-*+>]|\d+[.)])?[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[^\s`{]*)")
 _PYTHON = frozenset(("", "python", "py", "python3", "ipython", "pycon", "tvm", "tir", "tvmscript", "te"))
+_MAKING = (
+    "placeholder",
+    "reduce_axis",
+    "compute",
+    "create_schedule",
+    "Schedule",
+    "split",
+    "tile",
+    "get_block",
+    "get_loops",
+    "cache_write",
+)
+"""Functions and methods of TVM whose results texts name."""
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|(?:In )?\[\d+\]:)(?: |$)")
 _QUOTED = re.compile(r"[ \t]*>(?!>>) ?")
 _NUMBER = re.compile(r"[ \t]*(\d{1,9})(?: ?[:.|│](?= |$)|(?=[ \t]|$))[ \t]?")
@@ -145,8 +158,9 @@ def _prose(lines: Sequence[str], first: int) -> Iterator[PostPart]:
 
 
 def fence_parts(lines: Sequence[str], first: int, language: str) -> Iterator[PostPart]:
-    """Return the parts of a fence's content: Python as a whole, or code and printed output by lines."""
-    if language not in _PYTHON:
+    """Return the parts of a fence's content: Python as a whole, or code and printed output by lines. Python of TVM counts under the name of
+    another language, too."""
+    if language not in _PYTHON and not _is_of_tvm(lines):
         yield PostPart("output", tuple(lines), first)
         return
     prompts = any(_PROMPT.match(line) for line in lines)
@@ -157,6 +171,15 @@ def fence_parts(lines: Sequence[str], first: int, language: str) -> Iterator[Pos
             return
     for part in _by_lines(lines, first):
         yield msgspec.structs.replace(part, kind="output") if part.kind == "prose" else part
+
+
+def _is_of_tvm(lines: Sequence[str]) -> bool:
+    """Whether lines are Python that makes a part of a program or schedule of TVM."""
+    if not any(word in line for line in lines for word in _MAKING):
+        return False
+    tree = find_tree("\n".join(_unindented(lines)))
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign)] if tree is not None else []
+    return any(isinstance(v, ast.Call) and isinstance(v.func, ast.Attribute) and v.func.attr in _MAKING for v in values)
 
 
 def _by_lines(lines: Sequence[str], first: int) -> Iterator[PostPart]:

@@ -429,6 +429,8 @@ class ScheduleDialect(TEDialect):
             parts: dict[str, Value] = {"name_hint": handle, "iter_vars": tuple(map(_iterator, block.iter_vars))}
             parts |= {"reads": tuple(map(_region, block.reads)), "writes": tuple(map(_region, block.writes))}
             return Attributes(parts, "the block")
+        if isinstance(handle, int):
+            return handle  # a decision of the trace, which is known here
         raise self.run.error(
             node, "wrong-type", "this is not a loop or a block", expected="a result of get_block or get_loops"
         )

@@ -20,7 +20,7 @@ from ..script.subset.scope import Value
 from ..script.subset.values import Function
 from .dialect import te_reader
 from .model import Compute, Operation, Placeholder, Scan, Tensor
-from .prim_func import MadeProgram, inputs, make_prim_func
+from .prim_func import MadeProgram, inputs, make_prim_func, needed
 from .reader import TEReader
 from .translate import translate
 
@@ -180,10 +180,12 @@ def _without_moved(reader: TEReader, parameters: tuple[Tensor | Var, ...]) -> tu
 def _default_parameters(reader: TEReader) -> tuple[Tensor | Var, ...]:
     """Return the default parameters: the inputs in order of definition, then the scheduled outputs, or else the unread tensors."""
     schedule = reader.record.schedule
-    computes = [op for op in reader.operations if isinstance(op, Compute)]
+    computes = [op for op in reader.operations[reader.first :] if isinstance(op, Compute)]
     read = {buffer for op in computes for buffer in inputs(op)}
     ends: Sequence[Operation] = schedule.outputs if schedule else [op for op in computes if not read & {*op.buffers}]
-    used = {b for stage in schedule.order for b in stage.op.buffers} if schedule else read
+    owners = {buffer: op for op in reader.operations for buffer in op.buffers}
+    parts = [stage.op for stage in schedule.order] if schedule else needed(ends, owners)
+    used = {buffer for op in parts for buffer in op.buffers}
     states = _states(reader)
     starts = [
         op for op in reader.operations if isinstance(op, Placeholder) and used & {*op.buffers} and op not in states

@@ -64,6 +64,7 @@ class TEReader(ExpressionReader):
         self.schedules = 0  # those that the text made
         self.old = any(map(calls_old_te, source.nodes))
         self.operations: list[Operation] = []
+        self.first = 0  # the first operation that may be an output, if the text does not say them
         self.record = stages.Record()
         self.notes: list[Note] = []
         self.assumes = assumes

@@ -298,7 +298,7 @@ class _Caller:
         self._forget_changed(self.wanted.node)
         reader = self.dialect.reader
         self.dialect.schedule, self.dialect.handles, reader.record, reader.notes = None, {}, Record(), []
-        reader.schedules = 0
+        reader.schedules, reader.first = 0, len(reader.operations)
         try:
             value = self._call(self.wanted.node, owner)
             return self._snippet(value)

@@ -12,6 +12,8 @@ MAX_STEPS = 100_000
 """Maximum number of evaluated expressions and statements, also in calls."""
 MAX_LOOP_STEPS = 20_000
 """Maximum number of steps in a loop that concerns no program."""
+MAX_LOOPS = 10
+"""Maximum number of such loops whose steps do not count."""
 MAX_ITEMS = 4096
 """Maximum number of items in a list."""
 MAX_TEXT = 10_000
@@ -26,6 +28,7 @@ class Budget:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.steps = 0
+        self._given_back = 0
         self._sizes: dict[int, tuple[Value, int]] = {}  # by id: tuples, and the number of values in them at all levels
 
     def step(self, node: ast.AST) -> None:
@@ -35,6 +38,12 @@ class Budget:
             raise self._error(
                 node, "reading the text needs too many steps", f"{MAX_STEPS} expressions and statements, also in calls"
             )
+
+    def give_back(self, first: int) -> None:
+        """Give back the steps since `first`, of a loop that is passed over; those of a few loops."""
+        if self._given_back < MAX_LOOPS:
+            self._given_back += 1
+            self.steps = first
 
     def require_items(self, count: int, node: ast.AST) -> None:
         if count > MAX_ITEMS:

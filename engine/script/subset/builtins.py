@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ...ir import IntImm
@@ -15,7 +15,7 @@ from .methods import ordered
 from .operators import key
 from .scope import Unknown, Value
 from .targets import items
-from .values import Array, Bound, Class, Function, Instance, Lazy, View
+from .values import Array, Bound, Class, Function, Instance, Lazy, Module, View
 
 _RUNNING = (
     "print", "get_ipython", "display", "type", "repr", "help", "input", "open", "exit", "quit", "id", "hash", "iter", "next", "hasattr",
@@ -174,9 +174,27 @@ def _map(run: Evaluator, node: ast.Call) -> Value:
     args = items(run, node.args)
     if len(args) < 2 or any(isinstance(value, Unknown) for value in args):
         return run.runs(node, args)
-    if not isinstance(args[0], Function | Bound | Class):
-        raise run.error(node, "unsupported", "only functions of the text are applied to lists", expected="a list")
-    return Lazy(called(run, args[0], values, node) for values in zip(*_iterators(run, node, args[1:]), strict=False))
+    if not isinstance(args[0], Function | Bound | Class | Module):
+        raise run.error(
+            node, "unsupported", "only functions of the text and of modules are applied to lists", expected="a list"
+        )
+    return Lazy(applied(run, args[0], values, node) for values in zip(*_iterators(run, node, args[1:]), strict=False))
+
+
+def applied(run: Evaluator, function: Value, args: Sequence[Value], node: ast.Call) -> Value:
+    """Call a function with values, one of the text or of a module."""
+    if not isinstance(function, Module):
+        return called(run, function, args, node)
+    scope = run.scope.opened("comprehension")
+    scope.define("function", function)
+    names = [f"value_{number}" for number in range(len(args))]
+    for name, value in zip(names, args, strict=True):
+        scope.define(name, value)
+    call = ast.parse(f"function({', '.join(names)})", mode="eval").body
+    for part in ast.walk(call):
+        ast.copy_location(part, node)
+    with run.inside(scope):
+        return run.value(call)
 
 
 def _decided(is_all: bool) -> ReadCall:
@@ -385,4 +403,4 @@ BUILTINS: Mapping[str, ReadCall] = {
 }
 """Python's builtins by name."""
 
-__all__ = ["BUILTINS", "collected", "extreme"]
+__all__ = ["BUILTINS", "applied", "collected", "extreme"]

@@ -244,6 +244,7 @@ class Evaluator:
         self._holes: dict[
             str, dict[str, Value]
         ] = {}  # values of other code by name, with the variables of the first that has the name
+        self._loops = 0  # those that are read
         self.functions: list[Function] = []  # those whose calls are evaluated, the innermost last
 
     # --- budgets and errors
@@ -512,13 +513,26 @@ class Evaluator:
         self.memory.forget(self.scope, node, f"line {line} may change it" + (f" ({why})" if why else ""), origin)
         self.dialect.forgot(self, node)
 
-    def require_short(self, node: ast.stmt, first: int) -> None:
-        """Require that a loop that concerns no program, such as one over data, leaves steps for the rest of the text; it began at the step
-        `first`. Raises "long-loop"."""
-        if self.budget.steps - first > MAX_LOOP_STEPS and not (leaves(node) or self.dialect.concerns(self, node)):
+    @contextmanager
+    def loop(self, node: ast.stmt) -> Generator[Callable[[], None]]:
+        """Read a loop in the context, which calls the given function in each iteration: one that concerns no program, such as one over
+        data, leaves steps for the rest of the text. Raises "long-loop"."""
+        first = self.budget.steps
+        self._loops += 1
+
+        def require_short() -> None:
+            if self.budget.steps - first <= MAX_LOOP_STEPS or leaves(node) or self.dialect.concerns(self, node):
+                return
+            if self._loops == 1:
+                self.budget.give_back(first)
             raise self.error(
                 node, "long-loop", "this loop needs too many steps of reading", expected=f"at most {MAX_LOOP_STEPS}"
             )
+
+        try:
+            yield require_short
+        finally:
+            self._loops -= 1
 
     def undecided(self, node: ast.stmt) -> None:
         """Pass over a statement whose condition or items are not known. Raises "unsupported" if it matters."""

@@ -186,35 +186,35 @@ def _loop(run: Evaluator, node: ast.For) -> Outcome:
     if items is None:
         run.undecided(node)
         return None
-    first = run.budget.steps
-    for item in items:
-        run.require_short(node, first)
-        assign(run, node.target, item)
-        outcome = run.block(node.body)
-        if isinstance(outcome, Returned):
-            return outcome
-        if outcome is not None and outcome.leaves:
-            return None
+    with run.loop(node) as require_short:
+        for item in items:
+            require_short()
+            assign(run, node.target, item)
+            outcome = run.block(node.body)
+            if isinstance(outcome, Returned):
+                return outcome
+            if outcome is not None and outcome.leaves:
+                return None
     return run.block(node.orelse)
 
 
 def _while(run: Evaluator, node: ast.While) -> Outcome:
     """Read a loop whose condition is known each time; the steps of reading limit it."""
-    first = run.budget.steps
-    while True:
-        run.budget.step(node)
-        run.require_short(node, first)
-        test = run.truth(node.test)
-        if test is None:
-            run.undecided(node)
-            return None
-        if not test:
-            return run.block(node.orelse)
-        outcome = run.block(node.body)
-        if isinstance(outcome, Returned):
-            return outcome
-        if outcome is not None and outcome.leaves:
-            return None
+    with run.loop(node) as require_short:
+        while True:
+            run.budget.step(node)
+            require_short()
+            test = run.truth(node.test)
+            if test is None:
+                run.undecided(node)
+                return None
+            if not test:
+                return run.block(node.orelse)
+            outcome = run.block(node.body)
+            if isinstance(outcome, Returned):
+                return outcome
+            if outcome is not None and outcome.leaves:
+                return None
 
 
 def _with(run: Evaluator, node: ast.With) -> Outcome:

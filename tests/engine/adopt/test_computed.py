@@ -504,3 +504,11 @@ def test_immediate_is_a_constant() -> None:
         "    return te.compute((4,), lambda i: zero + i.astype(dtype))\n"
     )
     assert "T.float16(3.0) + T.Cast" in to_script(opened(text, dtype="float16").program)
+
+
+def test_function_that_the_text_calls_too_is_read_once() -> None:
+    text = (
+        "def test_add():\n    A = te.placeholder((4,), name='A')\n    B = te.compute((4,), lambda i: A[i] + 1, name='B')\n"
+        "    print(B.op.tag)\n\ntest_add()\n"
+    )
+    assert shapes(opened(text)) == [(4, "float32")] * 2

@@ -210,3 +210,11 @@ def test_the_marks_of_cells_are_no_prose() -> None:
     text = "# %% [markdown]\n# # A title of four words\n# and a sentence that explains it.\n\nx = 1\n"
     prose, *_ = split_post(text, ast.parse(text))
     assert prose.kind == "prose" and not any("%%" in line for line in prose.lines)
+
+
+def test_code_in_a_fence_of_another_language_is_code_if_it_makes_a_part_of_a_program() -> None:
+    text = f"# Tiling\n\n```python\n{SCALE}```\n\n```bash\n{TILED}```\n\n```bash\ntir.log = 3\nexport T=1\n```\n"
+    kinds = [part.kind for part in split_post(text) if part.kind != "prose"]
+    assert kinds == ["code", "code", "output"]
+    (program,) = programs_in(text).programs
+    assert any(step.method == "split" for step in read_program(program).schedule.trace.steps)

@@ -272,3 +272,14 @@ def test_imported_intrinsics_have_the_names_of_tvm() -> None:
     for constant, name in names.items():
         found = read_pasted(f"{intrinsics}{MATMUL}{MAKE}sch.annotate('C', 'auto_tensorize', {constant})\n")
         assert found.schedule.trace.steps[-1].argument("ann_val") == name
+
+
+def test_decision_is_a_number_that_the_text_can_ask_for() -> None:
+    text = MATMUL + (
+        "sch = tvm.tir.Schedule(matmul)\ni = sch.get_loops('C')[0]\n"
+        "a, b = sch.sample_perfect_tile(i, n=2, max_innermost_factor=16, decision=[8, 8])\n"
+        "outer, inner = sch.split(i, factors=[a, b])\nif sch.get(b) == 8:\n    sch.unroll(inner)\n"
+    )
+    assert calls(read_pasted(text)).endswith("split unroll")
+    with pytest.raises(TilewrightError, match="not a loop or a block"):
+        read_pasted(text.replace("sch.get(b)", "sch.get('b')"))

@@ -291,3 +291,15 @@ def test_operators_of_the_library_take_older_names_and_have_their_kinds() -> Non
     assert read_te(f"import tvm\nfrom tvm import te, topi\n{text}").schedule.trace.steps[-1].method == "parallel"
     with pytest.raises(ParseError, match="unexpected keyword argument 'order'"):
         read_te(f"import tvm\nfrom tvm import te, topi\n{text.replace('layout', 'order')}")
+
+
+def test_functions_of_modules_are_applied_to_lists() -> None:
+    text = (
+        'n, m = map(te.var, ["n", "m"])\nA = te.placeholder((n, m), name="A")\n'
+        'C = te.compute((n, m), lambda i, j: A[i, j] + 1.0, name="C")\ns = te.create_schedule(C.op)\ntvm.lower(s, [A, C, n])\n'
+    )
+    func = read_te(text).program
+    assert isinstance(func, PrimFunc)
+    assert [p.name for p in func.params][-1] == "n"
+    with pytest.raises(ParseError, match="not known for certain"):
+        read_te(text.replace("te.var", "np.zeros"))

@@ -8,12 +8,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..builtins import collected
-from ..calls import called
+from ..builtins import applied, collected
 from ..core import Evaluator, ReadCall
 from ..scope import Unknown, Value
 from ..targets import items
-from ..values import Field, Module, RecordType, TypeVariable
+from ..values import Field, RecordType, TypeVariable
 
 
 def _known(run: Evaluator, node: ast.Call) -> list[Value] | None:
@@ -59,23 +58,8 @@ def _reduce(run: Evaluator, node: ast.Call) -> Value:
         raise run.error(node, "out-of-range", "there are no items", expected="a list with items")
     total = args[2] if len(args) > 2 else found.pop(0)
     for item in found:
-        total = _combined(run, args[0], total, item, node)
+        total = applied(run, args[0], (total, item), node)
     return total
-
-
-def _combined(run: Evaluator, function: Value, a: Value, b: Value, node: ast.Call) -> Value:
-    """Call a function of two values, of the text or of a module."""
-    if not isinstance(function, Module):
-        return called(run, function, (a, b), node)
-    scope = run.scope.opened("comprehension")
-    scope.define("a", a)
-    scope.define("b", b)
-    scope.define("function", function)
-    call = ast.parse("function(a, b)", mode="eval").body
-    for part in ast.walk(call):
-        ast.copy_location(part, node)
-    with run.inside(scope):
-        return run.value(call)
 
 
 def _pairs(run: Evaluator, node: ast.Call) -> Value:
