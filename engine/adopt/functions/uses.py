@@ -127,11 +127,6 @@ class Uses:
             ):
                 for target, value in zip(targets, values, strict=True):
                     self._unpacked(target, value)
-            case ast.Assign(
-                targets=[ast.Name(id=made)],
-                value=ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]),
-            ):
-                self._made[name] = made
             case ast.Assign(targets=[target], value=value):
                 self._unpacked(target, value)
             case ast.Subscript(
@@ -288,7 +283,12 @@ class Uses:
                     pass
 
     def _unpacked(self, target: ast.expr, value: ast.expr) -> None:
-        """Read `a, b = x.shape`, also with a call around it, as `get_const_tuple(x.shape)`."""
+        """Read `a, b = x.shape`, also with a call around it, as `get_const_tuple(x.shape)`, and `x = te.placeholder(shape)`."""
+        match target, value:
+            case ast.Name(id=made), ast.Call(func=ast.Attribute(attr="placeholder"), args=[ast.Name(id=name), *_]):
+                self._made[name] = made
+            case _:
+                pass
         while isinstance(value, ast.Call) and len(value.args) == 1:
             value = value.args[0]
         if not isinstance(target, ast.Tuple):
