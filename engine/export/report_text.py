@@ -11,6 +11,8 @@ from ..hwsim import ChipReport, MachineParameter, Report
 
 MAX_BOUNDS = 5
 MAX_WAITS = 6
+MAX_BLOCKS = 48
+"""The longest names of the blocks of one task, in characters."""
 MAX_STEP = 80
 PJ_PER_UJ = 1e6
 
@@ -131,7 +133,7 @@ def _waits(engines: Mapping[str, Any]) -> str:
     waits.sort(key=lambda entry: -entry[1]["cycles"])
     rows = [("waits", "for", "of", "held by", "cycles", "introduced by")]
     rows += [
-        (name, w["cause"], w["buffer"], w["block"], f"{w['cycles']:,}", _origin(w["origin"]))
+        (name, w["cause"], w["buffer"], _blocks(w["block"]), f"{w['cycles']:,}", _origin(w["origin"]))
         for name, w in waits[:MAX_WAITS]
     ]
     rest = sum(w["cycles"] for _, w in waits[MAX_WAITS:])
@@ -142,6 +144,16 @@ def _waits(engines: Mapping[str, Any]) -> str:
     return table(rows, right=(4,)) if waits else ""
 
 
+def _blocks(names: str) -> str:
+    """Return the blocks of a task, `a + b + c`, as a cell of a table: the first ones, and how many more there are."""
+    parts = names.split(" + ")
+    shown = len(parts)
+    while shown > 1 and len(" + ".join(parts[:shown])) > MAX_BLOCKS:
+        shown -= 1
+    more = [f"{len(parts) - shown} more"] if shown < len(parts) else []
+    return " + ".join([*parts[:shown], *more])
+
+
 def _critical_path(report: Report) -> str:
     """Return the largest parts of the critical path: where it runs, and what the next task waits for."""
     parts = report.critical_path.parts
@@ -149,7 +161,13 @@ def _critical_path(report: Report) -> str:
     for part in parts[:MAX_WAITS]:
         awaited = f"{part.cause} {part.buffer}".strip()
         rows.append(
-            (part.block, part.engine, awaited, f"{part.cycles:,}", f"{100 * part.cycles / report.cycles:.0f} %")
+            (
+                _blocks(part.block),
+                part.engine,
+                awaited,
+                f"{part.cycles:,}",
+                f"{100 * part.cycles / report.cycles:.0f} %",
+            )
         )
     rest = sum(part.cycles for part in parts[MAX_WAITS:])
     if rest:

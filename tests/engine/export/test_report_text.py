@@ -8,7 +8,8 @@ import pytest
 
 import tilewright
 from tilewright.engine.export import report_text
-from tilewright.engine.hwsim import Report, simulate
+from tilewright.engine.hwsim import Report, load_machine, simulate
+from tilewright.engine.script import parse
 
 EXAMPLES = Path(tilewright.__file__).parent.parent / "static" / "examples"
 
@@ -32,3 +33,27 @@ def test_the_text_lists_energies_from_the_largest():
     assert line.startswith(f"energy {report.energy_pj / 1e6:.3g} uJ: dram ")
     shares = [int(part.split()[-2]) for part in line.split(": ")[1].split(", ")]
     assert shares == sorted(shares, reverse=True) and sum(shares) == pytest.approx(100, abs=len(shares))
+
+
+MANY = """\
+import tilelang.language as T
+
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), T.float32), B: T.Tensor((64, 64), T.float32)):
+    with T.Kernel(1, threads=64) as bx:
+        first_result = T.alloc_fragment((64, 64), T.float32)
+        second_result = T.alloc_fragment((64, 64), T.float32)
+        third_and_last_result = T.alloc_fragment((64, 64), T.float32)
+        for i, j in T.Parallel(64, 64):
+            first_result[i, j] = A[i, j] + 1.0
+            second_result[i, j] = first_result[i, j] * 2.0
+            third_and_last_result[i, j] = second_result[i, j] + first_result[i, j]
+            B[i, j] = third_and_last_result[i, j] * 3.0
+"""
+
+
+def test_a_task_of_many_blocks_has_the_names_of_the_first() -> None:
+    program = parse(MANY).program
+    text = report_text(simulate(program, load_machine("sm80")))  # type: ignore[arg-type]
+    assert "first_result + second_result + 2 more" in text
