@@ -112,6 +112,8 @@ class TileReader(CoreReader):
             return self.body(_returned(node.body))
         if isinstance(call, ast.Call) and function == "T.Scope":
             return self.core_scope(node, call)
+        if isinstance(call, ast.Call) and function == "T.attr" and _constant(call.args[1], None) == "async_scope":
+            return self.same_scope(node.body)  # loads that the text awaits itself
         if isinstance(call, ast.Call) and function == "T.ws":
             return self.warp_group(node, call)
         return super()._with(node, is_last=is_last)

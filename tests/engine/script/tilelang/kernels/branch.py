@@ -49,7 +49,8 @@ def either(N, K, first=2, block=32, stages=3):
                     T.copy(B[k * block, bx * block], b)
                 else:
                     for i, j in T.Parallel(block, block):
-                        b[i, j] = D[k * block + i, bx * block + j]
+                        with T.attr("default", "async_scope", 1):
+                            b[i, j] = D[k * block + i, bx * block + j]
                 T.gemm(a, b, c)
             T.copy(c, C[0, bx * block])
 
