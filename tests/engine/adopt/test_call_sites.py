@@ -120,6 +120,10 @@ def test_the_sizes_of_an_eager_kernel_follow_from_its_tensors() -> None:
     assert needs(EAGER) == {"block": "32", "factor": "2.0", "M": "96", "N": "64"}
     found, _ = read_nested_program(program, "kernel.py", {}, None)
     assert found.notes[-1].text == "scale is read with block=32, factor=2.0, M=96, N=64"
+    other = EAGER.replace('T.const("M, N")', 'T.const("M, N")\n    rows, columns = M, N').replace(
+        "T.Tensor((M, N)", "T.Tensor((rows, columns)"
+    )
+    assert needs(other) == needs(EAGER)
 
 
 def test_the_sizes_of_a_method_of_autograd_follow_from_its_tensors() -> None:
