@@ -76,3 +76,29 @@ def test_the_second_program_is_chosen_and_opens_with_its_values(open_page: Calla
     form.get_by_label("axis (size)").fill("1")
     form.get_by_role("button", name="Open with these values").click()
     expect(page.get_by_role("treeitem").filter(has_text="negated").first).to_be_visible()
+
+
+KERNEL = """\
+import tilelang
+import tilelang.language as T
+
+
+def make(N, dtype, op, IS_VARLEN, threads=128):
+    if not IS_VARLEN:
+        @T.prim_func
+        def main(x: T.Tensor((N,), dtype), y: T.Tensor((N,), dtype)):
+            with T.Kernel(T.ceildiv(N, threads), threads=threads) as bx:
+                for i in T.Parallel(threads):
+                    y[bx * threads + i] = op(x[bx * threads + i])
+        return main
+"""
+
+
+def test_a_kernel_opens_with_the_examples_by_one_press(open_page: Callable[..., Page], app_url: str) -> None:
+    page = open_page()
+    go_to_gallery(page, app_url)
+    page.get_by_label("A TVMScript program or a notebook").fill(KERNEL)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("button", name="Open with these values").click()
+    expect(page.get_by_role("treeitem").filter(has_text="bx").first).to_be_visible()
+    expect(page.get_by_text("op=T.exp").first).to_be_attached()

@@ -62,7 +62,7 @@ function valueInput(field, isModel) {
     list: field.choices.length ? listOf(field) : undefined,
     autocomplete: "off",
     spellcheck: "false",
-    required: true,
+    required: isModel || undefined,
   });
 }
 
@@ -73,7 +73,7 @@ function valueInput(field, isModel) {
 const listOf = (field) => `choices-of-${field.name.replaceAll(/\W+/g, "-")}`;
 
 /**
- * A form with a field for each value.
+ * A form with a field for each value. An empty field of a program means its example.
  * @param {ValueField[]} fields
  * @param {string} action
  * @param {(values: Record<string, string>) => void} receive
@@ -84,7 +84,8 @@ export function valuesForm(fields, action, receive, before = null, isModel = fal
   const inputs = fields.map((field) => valueInput(field, isModel));
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    receive(Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()])));
+    const example = (/** @type {number} */ at) => (isModel ? "" : fields[at].example);
+    receive(Object.fromEntries(inputs.map((input, at) => [input.name, input.value.trim() || example(at)])));
   };
   return h(
     "form",
