@@ -268,6 +268,14 @@ def test_axes_of_a_program_in_an_array_are_put_in_another_order() -> None:
         read_te(text.replace("[order]", "[order > 0]"))
 
 
+def test_array_of_an_array_has_its_items() -> None:
+    text = (
+        'import numpy as np\nsizes = np.array(np.array([4, 8]))\nA = te.placeholder((int(sizes[1]),), name="A")\n'
+        'C = te.compute(A.shape, lambda i: A[i] + 1.0, name="C")\ns = te.create_schedule(C.op)\n'
+    )
+    assert "A: T.Buffer((8,)" in to_script(read_te(text).schedule.mod)
+
+
 def test_axes_and_tensors_are_found_in_lists() -> None:
     text = (
         'A = te.placeholder((4, 8), name="A")\nC = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="C")\n'

@@ -77,7 +77,8 @@ def _computed(name: str, compute: Callable[..., Any]) -> ReadCall:
 
     def read(run: Evaluator, node: ast.Call) -> Value:
         given = _given(run, node)
-        if name in ("array", "asarray") and given == [None] and (found := _objects(run, run.value(node.args[0]), node)):
+        is_of_objects = name in ("array", "asarray") and len(given) == 1 and given[0] is None
+        if is_of_objects and (found := _objects(run, run.value(node.args[0]), node)):
             return found
         if not given or any(value is None for value in given):
             return run.passed_call(node, keeps=True)
