@@ -11,6 +11,12 @@ from .predict import Outcome, PredictedRow, Totals, Trial, totals
 from .score import NEAR, NOTABLE, AblationScore
 from .study import not_predicted
 
+_Key = tuple[str, tuple[str, ...]]
+_Figures = dict[_Key, tuple[float, float]]
+
+MISS = 1.3
+"""The factor from which a row is listed with what does not agree."""
+
 MOST_ROWS = 24
 """Rows of a table that the page lists; of a longer one the rows with the largest ratios."""
 
@@ -20,7 +26,8 @@ COLOURS = ("#4269d0", "#c2410c", "#15803d", "#9333ea", "#0e7490", "#a16207", "#b
 def page(outcomes: Sequence[Outcome], picture_path: str) -> str:
     """The page as Markdown."""
     studies = (line for each in outcomes for line in _study(each))
-    return "\n".join((*_head(outcomes, picture_path), *studies, *_devices(outcomes), *_not_predicted(), ""))
+    head = (*_head(outcomes, picture_path), *_disagreements(outcomes))
+    return "\n".join((*head, *studies, *_devices(outcomes), *_not_predicted(), ""))
 
 
 def totals_line(found: Totals) -> str:
@@ -63,6 +70,49 @@ def _head(outcomes: Sequence[Outcome], picture_path: str) -> Iterator[str]:
         f"{NEAR} times. *Tau* is Kendall's, of predicted and measured times.",
     )
     yield ""
+
+
+def _disagreements(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Ablations with the other sign and rows with a large factor, each with the experiment that comes closest to what was measured."""
+    yield from (
+        "## What does not agree",
+        "",
+        f"Ablations with the other sign, and rows that differ by more than {MISS} times. Beside each is the experiment of its study that",
+        "comes closest to the measured figure, if one comes closer than the prediction.",
+        "",
+        "| study | ablation or program | measured | predicted | closest experiment | with it |",
+        "|---|---|---:|---:|---|---:|",
+    )
+    for each in outcomes:
+        trials = (each.trial, *each.experiments)
+        ablations: list[_Figures] = [
+            {(a.name, a.key): (a.measured, a.predicted) for a in trial.ablations} for trial in trials
+        ]
+        rows: list[_Figures] = [
+            {(r.label, ()): (r.measured_us, r.predicted_us) for r in trial.rows} for trial in trials
+        ]
+        wrong = [(a.name, a.key) for a in each.trial.ablations if a.is_notable and not a.has_sign]
+        missed: list[_Key] = [(r.label, ()) for r in each.trial.rows if max(r.ratio, 1 / r.ratio) > MISS]
+        for named, keys, tables in (("ablation: ", wrong, ablations), ("", missed, rows)):
+            for key in keys:
+                figures = [table[key] for table in tables if key in table]
+                closest = min(range(len(figures)), key=lambda n: abs(log10(figures[n][1] / figures[n][0])))
+                words = " ".join((key[0], *key[1]))
+                measured, predicted = (_figure(value, bool(named)) for value in figures[0])
+                found = (trials[closest].name, _figure(figures[closest][1], bool(named))) if closest else ("", "")
+                cells = (
+                    f"[{each.study.name}](#{_anchor(each.study.name)})",
+                    named + words,
+                    measured,
+                    predicted,
+                    *found,
+                )
+                yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _figure(value: float, is_ratio: bool) -> str:
+    return f"{value:.3f}" if is_ratio else _number(value)
 
 
 def _summary(found: Outcome) -> str:
