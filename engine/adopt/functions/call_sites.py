@@ -124,7 +124,20 @@ class CallSites:
                 best = known | sizes
             if known and len(known) == len(values):
                 break
-        return {**self._first_config(function), **best}
+        return {**self._first_config(function), **self._first_parameters(function), **best}
+
+    def _first_parameters(self, test: ast.FunctionDef) -> dict[str, ast.expr]:
+        """Return the first values of what a test takes: `@pytest.fixture(params=[16, 32])`, `n = tvm.testing.parameter(16)`."""
+        found: dict[str, ast.expr] = {}
+        for name in (argument.arg for argument in parameters_of(test)) if test.name.startswith("test") else ():
+            fixture = self._functions.get(name)
+            first = None if fixture is None else _first_of_fixture(fixture)
+            for _, made in self._assignments(self._tree).get(name, ()):
+                if isinstance(made, ast.Call) and called_name(made) == "parameter" and made.args:
+                    first = made.args[0]
+            value = self._value(first, _Place((), test.lineno))
+            found |= {} if value is None else {name: value}
+        return found
 
     # --- names
 
@@ -346,6 +359,16 @@ def _named(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
             return values.get(node.id, node)
 
     return Names().visit(ast.parse(ast.unparse(node), mode="eval").body)
+
+
+def _first_of_fixture(fixture: ast.FunctionDef) -> ast.expr | None:
+    """Return the first value of a fixture that gives its parameters as they are."""
+    gives = [part.value for part in ast.walk(fixture) if isinstance(part, ast.Return) and part.value is not None]
+    if [ast.unparse(value) for value in gives] != ["request.param"]:
+        return None
+    decorators = [d for d in fixture.decorator_list if isinstance(d, ast.Call) and called_name(d) == "fixture"]
+    params = [k.value for d in decorators for k in d.keywords if k.arg == "params"]
+    return next((p.elts[0] for p in params if isinstance(p, ast.List | ast.Tuple) and p.elts), None)
 
 
 def _option(call: ast.Call) -> dict[str, ast.expr]:

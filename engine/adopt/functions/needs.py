@@ -204,10 +204,11 @@ def _parametrized(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for decorator in getattr(node, "decorator_list", ()):
         match decorator:
-            case ast.Call(func=func, args=[ast.Constant(value=str(names)), ast.List(elts=[first, *_])]) if ast.unparse(
-                func
-            ).endswith("parametrize"):
-                known = [name.strip() for name in names.split(",") if name.strip()]
+            case ast.Call(func=func, args=[names, ast.List(elts=[first, *_]) | ast.Tuple(elts=[first, *_])]) if (
+                ast.unparse(func).endswith("parametrize")
+            ):
+                words = [n.value for n in ast.walk(names) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+                known = [name.strip() for word in words for name in word.split(",") if name.strip()]
                 values = first.elts if len(known) > 1 and isinstance(first, ast.Tuple | ast.List) else [first]
                 found |= dict(zip(known, values, strict=False))
             case _:

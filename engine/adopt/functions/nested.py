@@ -72,7 +72,7 @@ class NestedProgram(msgspec.Struct, frozen=True, eq=False):
 def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> list[NestedProgram]:
     """Return the programs that functions and methods of a text make, in order; with a place, only the one there."""
     foreign = other_languages(ast.walk(tree))
-    found = [pair for pair in _definitions(tree.body, ()) if root_of_decorator(pair[1]) not in foreign]
+    found = [pair for pair in _nested(tree) if root_of_decorator(pair[1]) not in foreign]
     if place is not None:
         found = [(around, node) for around, node in found if (node.lineno, node.col_offset) == place]
     if not found:
@@ -88,7 +88,15 @@ def nested_programs(tree: ast.Module, place: tuple[int, int] | None = None) -> l
 
 def has_nested(tree: ast.Module) -> bool:
     """Whether functions or methods of a text make programs."""
-    return next(_definitions(tree.body, ()), None) is not None
+    return bool(_nested(tree))
+
+
+def _nested(tree: ast.Module) -> list[tuple[tuple[Definition, ...], Definition | ast.Lambda]]:
+    """Return the definitions of programs in functions and classes. The only program of a text is read without the classes around it."""
+    found = [*_definitions(tree.body, ())]
+    if len(found) == 1 and is_script(found[0][1]) and all(isinstance(outer, ast.ClassDef) for outer in found[0][0]):
+        return found if any(map(is_script, tree.body)) else []
+    return found
 
 
 def makes_program(node: ast.stmt) -> bool:
@@ -110,7 +118,7 @@ def _definitions(
                         yield around, node
                     yield from (((*around, node), part) for part in own_parts(node, _computes) if _computes(part))
                 yield from _definitions(node.body, (*around, node))
-            elif around and any(isinstance(outer, ast.FunctionDef) for outer in around):
+            elif around:
                 yield around, node
             continue
         for field in ("body", "orelse", "finalbody", "handlers"):

@@ -150,6 +150,12 @@ class Uses:
                 func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key)), *_]
             ):
                 self.optional.add(f"{name}.{key}")
+            case _:
+                self._read_items(part)
+
+    def _read_items(self, part: ast.AST) -> None:
+        """Read code that takes items of a name."""
+        match part:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=axis)) if axis in self._axis_names:
                 self._single.setdefault(name, 1)
                 self._mark(name, "tensor")

@@ -11,6 +11,7 @@ from . import constants
 from .calls import attribute_of, function_of, read_call
 from .core import Evaluator, ReadExpression
 from .libraries.arrays import array_item
+from .libraries.standard import CONSTANTS
 from .operators import compared, key, operate
 from .scope import Scope, Unknown, Value
 from .targets import assign, items
@@ -321,7 +322,7 @@ def _item(run: Evaluator, owner: tuple[Value, ...] | list[Value] | str | range, 
 def _attribute(run: Evaluator, node: ast.Attribute) -> Value:
     dotted = run.dotted(node)
     if dotted is not None:
-        return run.dialect.global_value(run, dotted, node)
+        return CONSTANTS[dotted] if dotted in CONSTANTS else run.dialect.global_value(run, dotted, node)
     return attribute_of(run, run.value(node.value), node.attr, node)
 
 

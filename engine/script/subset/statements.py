@@ -392,7 +392,7 @@ def _import(run: Evaluator, node: ast.Import | ast.ImportFrom) -> Outcome:
             full = alias.name if alias.asname else name
         if run.scope.is_module:
             run.lines[name] = run.line(node)
-        value = beside.imported(run, node, alias)
+        value = standard.CONSTANTS[full] if full in standard.CONSTANTS else beside.imported(run, node, alias)
         run.scope.define(name, Module(_VENDORED.sub("", full)) if value is None else value)
         if value is None and "." in full:
             run.dialect.imported(run, name)

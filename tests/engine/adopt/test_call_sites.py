@@ -153,3 +153,38 @@ def test_what_no_call_gives_is_asked_for() -> None:
     program = programs_in(FACTORY + "copy(read(), 32, 16)\n", "kernel.py").programs[0]
     with pytest.raises(MissingValuesError, match=r"main needs values for M \(size\)"):
         read_nested_program(program, "kernel.py", {}, None)
+
+
+TEST = """
+def test_copy(m):
+    @T.prim_func
+    def copy(A: T.Buffer((m,), "float32"), B: T.Buffer((m,), "float32")):
+        for i in range(m):
+            with T.block("B"):
+                vi = T.axis.spatial(m, i)
+                B[vi] = A[vi]
+"""
+IMPORTS = "import pytest\nimport tvm.testing\nfrom tvm.script import tir as T\n"
+PARAMETERS = {
+    "a fixture": ("@pytest.fixture(params=[16, 32])\ndef m(request):\n    return request.param\n", "16"),
+    "a fixture of a constant": (
+        "N = 24\n@pytest.fixture(params=(N, 32), ids=['a', 'b'])\ndef m(request):\n    return request.param\n",
+        "24",
+    ),
+    "a parameter of TVM": ("m = tvm.testing.parameter(24, 48)\n", "24"),
+    "a fixture that computes": (
+        "@pytest.fixture(params=[16, 32])\ndef m(request):\n    return request.param * 2\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_test_takes_the_first_values_of_its_fixtures(name: str) -> None:
+    made, value = PARAMETERS[name]
+    assert needs(IMPORTS + made + TEST) == {"m": value}
+
+
+def test_names_of_parameters_may_be_a_tuple() -> None:
+    mark = "\n@pytest.mark.parametrize(('n', 'm'), ((4, 16), (8, 32)))"
+    assert needs(IMPORTS + mark + TEST.replace("(m):", "(n, m):", 1))["m"] == "16"

@@ -96,6 +96,8 @@ KNOWN = {
         4,
     ),
     "a name that is set after the generator": ("N = 8\nitems = (N for n in range(2))\nN = 4\nM = list(items)[0]", 4),
+    "constants of modules": ("import math\nfrom math import pi\nM = int(math.pi) + int(pi) - 2", 4),
+    "type checking": ("from typing import TYPE_CHECKING\nM = 4\nif TYPE_CHECKING: M = 8", 4),
     "statements on one line": ("M = 2; N = M * 2; M = N", 4),
     "statements after the main guard": ("if __name__ == '__main__': M = 3; M += 1", 4),
     "statements on the lines of others": ("a = [1,\n  2]; b = [\n  3, 4]; M = b[1]", 4),

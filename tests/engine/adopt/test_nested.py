@@ -184,3 +184,23 @@ def test_buffers_that_helpers_of_the_text_declare_have_the_callers_names() -> No
         'first = T.alloc_buffer((2,), "float32", scope="local")\n        tall = T.alloc_buffer((4, 2), "float32", scope="shared")',
     )
     assert to_script(func) == to_script(read_pasted(HEAD + written + "sch = tvm.tir.Schedule(copy)\n").program)
+
+
+def test_each_program_of_plain_classes_is_one_of_the_text() -> None:
+    program = """    @T.prim_func
+    def {}(a: T.Buffer((N,), "float32")):
+        for i in range(N):
+            with T.block("b"):
+                vi = T.axis.spatial(N, i)
+                a[vi] = T.float32(2)
+"""
+    text = (
+        "from tvm.script import tir as T\nN = 4\nN *= 2\nclass Fused:\n"
+        + program.format("before")
+        + program.format("after")
+    )
+    other = "class Split(object):\n" + program.format("before")
+    found = programs_in(text + other).programs
+    assert [p.label for p in found] == ["Fused.before", "Fused.after", "Split.before"]
+    assert [shape(read_nested_program(one, "", {})[0].program) for one in found] == [(8, "float32")] * 3
+    assert not programs_in("from tvm.script import tir as T\nN = 8\n" + other).programs  # read as a whole

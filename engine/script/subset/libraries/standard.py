@@ -117,4 +117,13 @@ FUNCTIONS: Mapping[str, ReadCall] = {
 }
 """Functions of Python's modules by dotted name."""
 
-__all__ = ["FUNCTIONS", "type_variable"]
+CONSTANTS: Mapping[str, bool | int | float] = {
+    "math.e": math.e,
+    "math.inf": math.inf,
+    "math.pi": math.pi,
+    "sys.maxsize": 2**63 - 1,
+    "typing.TYPE_CHECKING": False,
+}
+"""Constants of Python's modules by dotted name."""
+
+__all__ = ["CONSTANTS", "FUNCTIONS", "type_variable"]
