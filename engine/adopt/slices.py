@@ -365,12 +365,13 @@ class _Slicer:
         """The statement that makes a schedule and those with its calls; functions of the text that build and measure it are left out."""
         kept = {maker}
         schedules, derived = set(self.units[maker].defines), set(self.units[maker].defines)
+        callers = self.flow.callers(schedules)
         for later in range(maker + 1, len(self.units)):
             unit = self.units[later]
             if unit.is_definition:
                 schedules -= unit.defines
                 continue
-            uses = self.flow.reached(unit.uses) & schedules
+            uses = unit.uses & (schedules | callers)
             gets = isinstance(unit.node, ast.Assign) and self._carries(unit.node.value, schedules)
             schedules -= unit.defines
             if not schedules and not uses:
@@ -378,7 +379,7 @@ class _Slicer:
             if (
                 isinstance(unit.node, ast.While | ast.Try | ast.If)
                 and not any(_receiver(call) in schedules for call in _calls(unit.node))
-                and not self.flow.reached(unit.uses - schedules) & schedules
+                and not unit.uses & callers
             ):
                 continue
             if (uses and not self._measures(later)) or (
@@ -387,6 +388,7 @@ class _Slicer:
                 kept.add(later)
                 if gets:
                     schedules |= {*unit.defines, *(root.id for root in changed_roots(unit.node))}
+                    callers |= self.flow.callers(schedules)
                 derived = derived - unit.defines if unit.calls(*_BUILDERS) else derived | unit.defines
         return kept
 
@@ -454,9 +456,10 @@ class _Slicer:
     def _backward(self, kept: set[int], others: Set[int] = frozenset()) -> set[int]:
         """The statements and all that decide the values that they use; `others` are statements of other schedules."""
         found, pending, end = set(kept), list(kept), max(kept, default=0)
+        searched: dict[str, int] = {}
         elsewhere = self._dependents(others - kept) - kept if others else others
         while pending:
-            deciding = self.flow.deciding(pending.pop(), end, others - kept)
+            deciding = self.flow.deciding(pending.pop(), end, others - kept, searched)
             new = {n for n, names in deciding.items() if n not in elsewhere or names & self.units[n].defines}
             new |= {n for kept_one in new for n in self.flow.beside(kept_one)} - others
             new -= found

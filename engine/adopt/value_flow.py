@@ -4,7 +4,8 @@ worth, under its own name, under another one, or in a function."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Set
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Set
 
 import msgspec
 from propcache.api import cached_property
@@ -87,17 +88,20 @@ class ValueFlow:
     def __init__(self) -> None:
         self.units: list[Unit] = []
         self.at: dict[str, list[int]] = {}  # the units that may define a name
+        self._users: dict[str, list[int]] = {}  # the units that use a name
         self._libraries: set[str] = set()
         self._hidden: Set[str] = frozenset()  # names that functions may define
         self._busy: list[int] = []  # the units that may call these functions
         self._objects: set[str] = set()
         self._is_known = False
         self._groups: dict[str, str] = {}
-        self._changes: list[frozenset[str]] = []
+        self._changing: dict[str, list[int]] = {}  # the units that may change an object of a group
 
     def add(self, unit: Unit) -> None:
         for name in unit.defines:
             self.at.setdefault(name, []).append(len(self.units))
+        for name in unit.uses:
+            self._users.setdefault(name, []).append(len(self.units))
         hidden = global_names(ast.walk(unit.node))
         if not is_quiet(unit.node) or hidden:
             self._busy.append(len(self.units))
@@ -117,16 +121,20 @@ class ValueFlow:
         """Whether a name is TVM or a part of it."""
         return name in self._libraries
 
-    def reached(self, names: Set[str]) -> set[str]:
-        """Return names, and those that the functions and classes of the text use that have these names."""
-        found: set[str] = set()
-        pending = [*names]
+    def callers(self, names: Set[str]) -> set[str]:
+        """Return the functions and classes of the text that use these names, also through others of them."""
+        return self._spread(names, lambda unit: unit.is_definition and not unit.is_script) - names
+
+    def _spread(self, names: Iterable[str], takes: Callable[[Unit], bool]) -> set[str]:
+        """Return names and what the units define that use one of them and are taken, and so on."""
+        found = {*names}
+        pending = [*found]
         while pending:
-            name = pending.pop()
-            if name not in found:
-                found.add(name)
-                used = (self.units[n] for n in self.at.get(name, ()))
-                pending += (inner for unit in used if unit.is_definition and not unit.is_script for inner in unit.uses)
+            for unit in (self.units[n] for n in self._users.get(pending.pop(), ())):
+                new = unit.defines - found
+                if new and takes(unit):
+                    found |= new
+                    pending += new
         return found
 
     def beside(self, number: int) -> Iterator[int]:
@@ -138,9 +146,10 @@ class ValueFlow:
                     break
                 yield n
 
-    def deciding(self, number: int, end: int, others: Set[int] = frozenset()) -> dict[int, Set[str]]:
+    def deciding(self, number: int, end: int, others: Set[int], searched: dict[str, int]) -> dict[int, Set[str]]:
         """The statements that may decide the values of the names that a statement uses, up to the statement `end` that is the last to use
-        them, with these names. `others` do not count."""
+        them, with these names. `others` do not count. `searched` has the groups of objects whose changes are known, from which statement
+        on."""
         self._find_changes()
         unit, found = self.units[number], dict[int, Set[str]]()
         for name in unit.uses:
@@ -148,7 +157,12 @@ class ValueFlow:
             first = min(numbers, default=number)
             if name in unit.used_later:
                 numbers |= {n for n in self.at.get(name, ()) if number < n < end and n not in others}
-            numbers |= {n for n in self._changing(name) if first < n < end and n not in others}
+            group = self._group(name) if name in self._groups else ""
+            if group and first < searched.get(group, end):
+                changing = self._changing.get(group, [])
+                last, searched[group] = searched.get(group, end - 1), first
+                numbers.update(changing[bisect_right(changing, first) : bisect_right(changing, last)])
+                numbers -= others
             for n in numbers:
                 found[n] = {*found.get(n, ()), name}
         return found
@@ -167,34 +181,42 @@ class ValueFlow:
                 break
         return found
 
-    def _changing(self, name: str) -> Iterator[int]:
-        """The statements that may change the object that a name is worth."""
-        if name in self._groups:
-            group = self._group(name)
-            yield from (n for n, changes in enumerate(self._changes) if group in changes)
-
     def _find_changes(self) -> None:
-        """Find the names that are worth objects, the groups of names that may share one, and the groups that each statement changes."""
+        """Find the names that are worth objects, the groups of names that may share one, and the groups that each statement changes. A
+        function is in the group of the objects that it uses."""
         if self._is_known:
             return
         self._is_known = True
-        objects = self._objects = set[str]()
-        size = -1
-        while size != len(objects):
-            size = len(objects)
-            for unit in self.units:
-                if not unit.defines <= objects and self._makes_object(unit):
-                    objects |= unit.defines
-        changes = [self._changed_by(unit) for unit in self.units]
-        for unit, changed in zip(self.units, changes, strict=True):
+        self._objects = set()
+        first = [name for unit in self.units if self._makes_object(unit) for name in unit.defines]
+        self._objects.update(first)
+        self._objects = self._spread(first, self._makes_new_object)
+        using = self._objects | self.callers(self._objects)
+        now = [self._changed_by(unit) & using for unit in self.units]
+        for unit, changed in zip(self.units, now, strict=True):
+            made = unit.defines & using
+            if (made or changed) and not unit.is_script and not isinstance(unit.node, ast.Import | ast.ImportFrom):
+                self._join((*made, *(unit.uses & using)))
+        changing = [
+            name
+            for unit in self.units
+            if unit.is_definition and not unit.is_script and self._changed_in(unit.node) & unit.uses & using
+            for name in unit.defines
+        ]
+        effects = {*changing, *self.callers({*changing})}
+        for number, (unit, changed) in enumerate(zip(self.units, now, strict=True)):
             if unit.is_script or isinstance(unit.node, ast.Import | ast.ImportFrom):
                 continue
-            made = unit.defines if unit.is_definition else unit.defines & objects
-            if made or changed & objects:
-                self._join((*made, *(unit.uses & objects)))
-        self._changes = [
-            frozenset(self._group(name) for name in changed if name in self._groups) for changed in changes
-        ]
+            used = unit.uses if not isinstance(unit.node, ast.FunctionDef) else frozenset[str]()
+            for group in {self._group(name) for name in changed | (used & effects) if name in self._groups}:
+                self._changing.setdefault(group, []).append(number)
+
+    def _makes_new_object(self, unit: Unit) -> bool:
+        """Whether a statement makes an object; the names that it defines are objects from now on."""
+        if not self._makes_object(unit):
+            return False
+        self._objects |= unit.defines
+        return True
 
     def _makes_object(self, unit: Unit) -> bool:
         """Whether a statement binds names to something that can change: a list, a dict, an object, a function that keeps a state."""
@@ -246,27 +268,9 @@ class ValueFlow:
             return root is not None
         return isinstance(call.func, ast.Name) and root.id in _PURE and root.id not in self.at
 
-    def _changed_by(self, unit: Unit) -> frozenset[str]:
-        """The names of objects that a statement may change when it runs, also through the functions of the text that it uses."""
-        if unit.is_script or isinstance(unit.node, ast.Import | ast.ImportFrom):
-            return frozenset()
-        now = _run_at_once(unit.node)
-        found = {name for part in now for name in self._changed_in(part)}
-        pending = [name for part in now for name in free_names(part)]
-        seen: set[str] = set()
-        while pending:
-            name = pending.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            for used in (self.units[n] for n in self.at.get(name, ())):
-                if used.is_script or isinstance(used.node, ast.Import | ast.ImportFrom):
-                    continue
-                if used.is_definition:
-                    found |= self._changed_in(used.node) & used.uses
-                if used.is_definition or name in self._objects:
-                    pending += used.uses
-        return frozenset(found)
+    def _changed_by(self, unit: Unit) -> set[str]:
+        """The names of objects that the code of a statement may change when it runs, without the functions that it calls."""
+        return {name for part in _run_at_once(unit.node) for name in self._changed_in(part)}
 
     def _changed_in(self, node: ast.AST) -> set[str]:
         """The names whose objects a statement or the code of a function may change: it sets their parts, calls their methods, or calls

@@ -96,6 +96,22 @@ KNOWN = {
         4,
     ),
     "a name that is set after the generator": ("N = 8\nitems = (N for n in range(2))\nN = 4\nM = list(items)[0]", 4),
+    "a list that a function returns": ("a = [8]\ndef get(): return a\nget().append(4)\nM = a[-1]", 4),
+    "a list that a function keeps": (
+        "kept = []\ndef keep(x): kept.append(x)\na = [8]\nkeep(a)\nkept[0].append(4)\nM = a[-1]",
+        4,
+    ),
+    "a list in brackets": ("a = [8]\n(b := a).append(4)\nM = a[-1]", 4),
+    "a method that changes a list of the text": (
+        "a = [8]\nclass Sizes:\n    def go(self): a.append(4)\nsizes = Sizes()\nsizes.go()\nM = a[-1]",
+        4,
+    ),
+    "a long chain of lists": (
+        "def f(x): return x\nx0 = [8]\n"
+        + "".join(f"x{n + 1} = f(x{n})\n" for n in range(60))
+        + "x60.append(4)\nM = x0[-1]",
+        4,
+    ),
     "constants of modules": ("import math\nfrom math import pi\nM = int(math.pi) + int(pi) - 2", 4),
     "type checking": ("from typing import TYPE_CHECKING\nM = 4\nif TYPE_CHECKING: M = 8", 4),
     "statements on one line": ("M = 2; N = M * 2; M = N", 4),
