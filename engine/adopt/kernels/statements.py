@@ -37,13 +37,13 @@ from ...prove import tested
 from ...script import Parsed, find_tree, parse
 from ...script.language import called_name
 from ...script.subset.bindings import bound_names
-from ...script.tilelang.names import COPY, GEMM, LAYOUTS, PANELS, THREADS
+from ...script.tilelang.names import COPY, GEMM, LAYOUTS, PANELS, THREADS, WHOLE
 from ...script.tilelang.pipelines import ORDER, STAGE
 from .edits import KernelError, TextEdit, TextSpans, with_edits
 from .layouts import layout_edits
 from .literals import KernelValue, kernel_text
 
-PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY, LAYOUTS, PANELS)
+PLANNED = (THREADS, STAGE, ORDER, "num_stages", GEMM, COPY, LAYOUTS, PANELS, WHOLE)
 """Annotations that follow from stages, threads, policies, tiles, layouts and the order of blocks."""
 ALLOCATIONS: Mapping[str, str] = {
     "shared.dyn": "alloc_shared",

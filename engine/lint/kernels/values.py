@@ -31,7 +31,7 @@ def value_fixes(subject: Subject, holds: Callable[[Subject], bool], *, both: boo
                 yield None
                 continue
             if value.role in ("tile", "split") and holds(after):
-                if tiles == MOST_TILES:
+                if tiles >= MOST_TILES:
                     return
                 tiles += 1
                 same = tested(after.schedule.func, subject.schedule.func, ()).status

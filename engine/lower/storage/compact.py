@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace as replace_fields
 
 from ...ir import Block, Buffer, Expr, PrimFunc, Range, build, walk_stmts
+from ...script.tilelang.sync.slots import whole_buffers
 from ..access import Axes, BufferChange, Indices, change_buffers
 from ..positions import Alignment, alignments_of
 from ..rewrite_result import RewriteResult
@@ -18,17 +19,22 @@ def compact_buffer_allocation(func: PrimFunc) -> PrimFunc:
     """Cut each intermediate buffer to its used box (`live_regions`) and shift indices by the start of the box.
 
     The number of axes, their order, and axis separators stay. Parameters keep their shape. Strides follow from the new shape, widened if a
-    block that writes the buffer requests it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis).
+    block that writes the buffer requests it (`buffer_dim_align`, TVM's storage_align: stride % factor == offset on an axis). The buffers
+    of TileLang's kernels keep their shape, too: TileLang has no such pass, and its texts pad tiles by a larger shape.
     """
     return compacted(func).func
 
 
 def compacted(func: PrimFunc) -> RewriteResult:
     """`compact_buffer_allocation`, with the map from changed to new buffers."""
-    alignments = _alignments(func)
+    alignments, whole = _alignments(func), whole_buffers(func)
+    boxes = {
+        buffer: build.full_region(buffer).region if buffer.name in whole else box
+        for buffer, box in live_regions(func).items()
+    }
     changes = {
         buffer: _change(buffer, box, alignments.get(buffer, {}))
-        for buffer, box in live_regions(func).items()
+        for buffer, box in boxes.items()
         if buffer in alignments or not _is_whole(buffer, box)
     }
     return RewriteResult(change_buffers(func, changes), {old: change.buffer for old, change in changes.items()})

@@ -34,6 +34,8 @@ the compiler plans."""
 SLOTS = "tl.slots"
 """The annotation of a loop of the grid with the buffers that the text divides into slots: pairs of a buffer's name and the axis of
 the slots."""
+WHOLE = "tl.whole"
+"""The annotation of a loop of the grid with the names of the buffers around its threads: each has its whole shape, padding included."""
 PANELS = "tl.panels"
 """The annotation of a loop of the grid with the order of its blocks (`T.use_swizzle`): "row" or "column", and the width of a panel."""
 TYPE_PARTS = ("bits", "bytes", "lanes", "type_code")
@@ -116,6 +118,7 @@ __all__ = [
     "THREADS",
     "TYPE_PARTS",
     "WARP_GROUP",
+    "WHOLE",
     "is_of_language",
     "own_name",
     "type_alias",

@@ -28,6 +28,7 @@ from ...ir import (
     StringImm,
     TilewrightError,
     Var,
+    allocated_buffers,
     build,
     substitute,
     walk,
@@ -49,7 +50,7 @@ from .pipelines import ORDER, STAGE, planned, spread
 from .schedulers import Scheduler
 from .sync.barriers import BEGINS, COPIES, READ_BARRIERS, completed
 from .sync.grid import GRID_BARRIERS, in_phases, kept_across, phases, read_grid_barrier
-from .sync.slots import slots_noted
+from .sync.slots import slots_noted, whole_noted
 from .sync.statement import sync_of
 from .sync.warps import has_groups
 from .threads import GRID, UNORDERED, bound_axis
@@ -158,7 +159,11 @@ class TileReader(CoreReader):
             self.grid_body = node.body
             body = self.nested_body(_returned(node.body))
             wide, lanes = {*self.private.values()}, 0 if self.lanes is None else len(self.lanes.vars)
-            slots = (*slots_noted(body, wide, lanes), *(self.reuse() if is_core else self._options(node)))
+            slots = (
+                *self._whole(body),
+                *slots_noted(body, wide, lanes),
+                *(self.reuse() if is_core else self._options(node)),
+            )
             parts = phases(body)
             kept = kept_across(parts) if len(parts) > 1 else []
             if kept:
@@ -330,6 +335,9 @@ class TileReader(CoreReader):
             ((LAYOUTS, tuple((StringImm(name), StringImm(layout)) for name, layout in given.items())),) if given else ()
         )
 
+    def _whole(self, body: Stmt) -> Annotations:
+        return whole_noted((*self.frame.alloc_buffers, *allocated_buffers(body)))
+
     def _panels(self, node: ast.expr) -> Annotations:
         """Return the order of blocks that `T.use_swizzle(8, order="column")` gives, or its printed form; () if it is not one of them."""
         match node:
@@ -430,7 +438,8 @@ class TileReader(CoreReader):
                 return self.own_loop(node, found[0], step)
         made = super()._for(node)
         if (self.launch or self.layouts or self.panels) and isinstance(made, For) and made.thread_tag is not None:
-            notes = (*self.launch, *self._taken_layouts(), *self.panels)
+            whole = self._whole(made.body) if self.launch else ()
+            notes = (*self.launch, *self._taken_layouts(), *self.panels, *whole)
             self.launch = self.panels = ()
             made = replace(made, annotations=(*made.annotations, *notes))
             self.mark(made, self.source.header(node))

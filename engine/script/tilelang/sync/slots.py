@@ -1,10 +1,12 @@
-"""The buffers that a text divides into slots itself, `A_L1 = T.alloc_L1((2, 128, 64), …)`: each operation uses one, `A_L1[k % 2]`."""
+"""What the annotations of a kernel say of its buffers: their whole shapes, whether they share memory, and those that a text divides into
+slots itself, `A_L1 = T.alloc_L1((2, 128, 64), …)`: each operation uses one, `A_L1[k % 2]`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ....ir import (
+    Annotation,
     Annotations,
     BlockRealize,
     Buffer,
@@ -22,7 +24,7 @@ from ....ir import (
     walk,
     walk_stmts,
 )
-from ..names import REUSE, SLOTS
+from ..names import REUSE, SLOTS, WHOLE
 
 MOST_SLOTS = 8
 
@@ -49,19 +51,30 @@ def slots_noted(body: Stmt, wide: Collection[Buffer], lanes: int) -> Annotations
 
 def slot_axes(func: PrimFunc) -> dict[str, int]:
     """Return the buffers of a kernel that its text divides into slots, with the axis of the slots."""
-    notes = (
-        value
-        for stmt in walk_stmts(func.body)
-        if isinstance(stmt, For)
-        for key, value in stmt.annotations
-        if key == SLOTS
-    )
-    return {name.value: axis.value for value in notes if isinstance(value, tuple) for name, axis in value}
+    return {name.value: axis.value for value in _noted(func, SLOTS) if isinstance(value, tuple) for name, axis in value}
 
 
 def reuses_memory(func: PrimFunc) -> bool:
     """Whether the text of a kernel says that its buffers share memory."""
-    return any(key == REUSE for node in walk_stmts(func.body) if isinstance(node, For) for key, _ in node.annotations)
+    return any(True for _ in _noted(func, REUSE))
+
+
+def whole_noted(buffers: Iterable[Buffer]) -> Annotations:
+    """Return those of a kernel's buffers that its threads share as an annotation. TileLang cuts none to the part that is used."""
+    names = (buffer.name for buffer in buffers if not buffer.scope.startswith(("global", "local")))
+    noted = tuple(StringImm(name) for name in dict.fromkeys(names))
+    return ((WHOLE, noted),) if noted else ()
+
+
+def whole_buffers(func: PrimFunc) -> set[str]:
+    """Return the names of the buffers that have their whole shapes."""
+    return {name.value for value in _noted(func, WHOLE) if isinstance(value, tuple) for name in value}
+
+
+def _noted(func: PrimFunc, key: str) -> Iterator[Annotation]:
+    for stmt in walk_stmts(func.body):
+        if isinstance(stmt, For):
+            yield from (value for found, value in stmt.annotations if found == key)
 
 
 def _may_have(buffer: Buffer, at: int) -> bool:
