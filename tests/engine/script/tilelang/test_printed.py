@@ -30,7 +30,7 @@ from tilewright.engine.ir import (
 )
 from tilewright.engine.lower import pipelined, planned
 from tilewright.engine.script import parse
-from tilewright.engine.script.tilelang.names import LAYOUTS
+from tilewright.engine.script.tilelang.names import LAYOUTS, WHOLE
 
 RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text())
 """Made by `tests/support/record/tile_ir.py`."""
@@ -52,8 +52,10 @@ def plain(func: PrimFunc) -> PrimFunc:
                 return FloatImm(a * b, dtype)
             case Expr(dtype="int32" | "int64" | "bool"):
                 return simplify(node)
-            case For(annotations=notes):  # the printed form has lost the layouts
-                return replace(node, annotations=tuple((key, value) for key, value in notes if key != LAYOUTS))
+            case For(annotations=notes):  # the printed form has lost the layouts, and its buffers may have other names
+                return replace(
+                    node, annotations=tuple((key, value) for key, value in notes if key not in (LAYOUTS, WHOLE))
+                )
             case _:
                 return node
 

@@ -119,6 +119,26 @@ def test_a_swizzle_saves_bank_conflicts_of_a_transposed_copy() -> None:
     assert swizzled.cycles < plain.cycles
 
 
+PADDED = """import tilelang.language as T
+
+@T.prim_func
+def transposed(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+    with T.Kernel(2, 2, threads=128) as (bx, by):
+        tile = T.alloc_shared((32, 33), "float32")
+        for i, j in T.Parallel(32, 32):
+            tile[i, j] = A[by * 32 + i, bx * 32 + j]
+        for i, j in T.Parallel(32, 32):
+            B[bx * 32 + i, by * 32 + j] = tile[j, i]
+"""
+
+
+def test_a_tile_that_its_shape_pads_is_as_large_as_its_shape_and_has_no_conflicts() -> None:
+    programs = [parse(text).program for text in (PADDED, PADDED.replace("33", "32"))]
+    padded, plain = (simulate(p, load_machine("sm80")) for p in programs if isinstance(p, PrimFunc))
+    assert [r.memory["shared"].peak_bytes for r in (padded, plain)] == [32 * 33 * 4, 32 * 32 * 4]
+    assert [[c.degree for c in r.conflicts] for r in (padded, plain)] == [[], [32]]
+
+
 def test_operands_of_a_product_have_no_conflicts_with_the_layout_of_the_compiler() -> None:
     func, machine = kernel("layouts", "product"), load_machine("sm80")
     report, row_major = simulate(func, machine), simulate(func, machine.replace("engines.tensor.tile_language", ""))
