@@ -75,7 +75,8 @@ class Memory:
         """Forget the values of the names, lists and objects that a piece of code may change which is not evaluated."""
         self.events += 1
         names = bound_names(node)
-        self.forget_names(scope, scope.all_names() if EVERY_NAME in names else names, node, why, origin)
+        binds_any = EVERY_NAME in names or (EVERY_NAME in self.hidden and EVERY_NAME in global_names(ast.walk(node)))
+        self.forget_names(scope, scope.all_names() if binds_any else names, node, why, origin)
         for root in changed_roots(node):
             self._forget_items(scope.get(root.id), node)
         for call in calls_in(node):

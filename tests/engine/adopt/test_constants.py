@@ -132,6 +132,10 @@ UNKNOWN = {
     "exec": ("M = 8\nexec('M = 4')", 4),
     "globals": ("M = 8\nglobals()['M'] = 4", 4),
     "a context that ends at an exception": ("import contextlib\nM = 8\nwith contextlib.suppress(ValueError): M = 4", 5),
+    "globals in a context that ends at an exception": (
+        "import contextlib\nM = 8\nwith contextlib.suppress(ValueError):\n    contextlib.go()\n    globals()['M'] = 4",
+        5,
+    ),
     "a decorated function": ("def other(f): return lambda: 3\n@other\ndef f(): return 9\nM = f()", 6),
     "a list that other code gets": ("import random\na = [8, 4]\nrandom.shuffle(a)\nM = a[0]", 6),
     "a generator": ("def f():\n    return 4\n    yield\nM = f()", 6),
