@@ -51,13 +51,13 @@ def test_law_links_carry_what_a_replay_of_every_core_sends_over_each_segment(see
 
 @pytest.mark.parametrize("seed", samples(list(range(200)), *range(6), 269, 347, 2407))
 def test_law_copies_to_several_cores_are_one_transfer_for_which_all_of_them_wait(seed: int):
-    assert multicast_products.differences(multicast_products.case_of(seed)) == ()
+    assert multicast_products.differences(multicast_products.case_of(seed)) == []
 
 
 @pytest.mark.parametrize("seed", samples(list(range(400)), *range(12), 18, 19, 28, 30, 34, 47))
 def test_law_sums_of_several_blocks_are_one_update_of_an_element_after_the_other(seed: int):
     """In one or two loops over blocks; the second begins when all cores have ended the first."""
-    assert atomic_sums.differences(atomic_sums.case_of(seed)) == ()
+    assert atomic_sums.differences(atomic_sums.case_of(seed)) == []
 
 
 def test_the_random_cases_wait_at_shared_ports_and_fold():

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 import msgspec
+from support.simulator.chips.compared import differing
 from support.simulator.chips.oracle import Block, Chip, Core, Key, PlainLink, Tagged
-from support.simulator.chips.trees import other_stalls, other_traffic
 
 from tilewright.engine.hwsim import Machine, read_machine, tasks_of
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip
@@ -239,21 +239,8 @@ def folded(case: Case, most_of_all: int = 10**9) -> ChipRun:
     return replay_chip(program, residency_of(program), 10**6, 0, most_of_all)
 
 
-def differences(case: Case) -> tuple[str, ...]:
-    chip, cycles = in_full(case)
-    run, found = folded(case), []
-    if run.reasons or run.cycles != cycles:
-        found.append(f"{run.cycles} cycles are {cycles}")
-    first = chip.cores[0].tasks
-    clocks = run.simulated.clocks
-    times = [t.start for t in first], [t.end for t in first]
-    if not run.simulated.repeats and (clocks.starts, clocks.ends) != times:
-        found.append("the tasks of the first core")
-    found += [*other_stalls(chip, run), *other_traffic(chip, run)]
-    bounded = folded(case, 0)
-    if not bounded.least <= cycles <= bounded.most:
-        found.append(f"{cycles} cycles are not between {bounded.least} and {bounded.most}")
-    return tuple(found)
+def differences(case: Case) -> list[str]:
+    return differing(*in_full(case), folded(case), folded(case, 0))
 
 
 def main() -> None:

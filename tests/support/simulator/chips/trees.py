@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+from support.simulator.chips.compared import differing
 from support.simulator.chips.oracle import Block, Chip, Core, PlainLink
 from support.simulator.task_trees import Loop, Task, TreeMaker
 
@@ -21,8 +22,6 @@ from tilewright.engine.hwsim.machine.parts import Level, Link
 from tilewright.engine.hwsim.replay.clocks import Variant
 from tilewright.engine.hwsim.replay.cores.chip import ChipRun, replay_chip
 from tilewright.engine.hwsim.replay.cores.residency import BlockNeeds, Residency
-from tilewright.engine.hwsim.replay.repeats import weights
-from tilewright.engine.hwsim.replay.stall_cycles import stall_cycles
 from tilewright.engine.hwsim.tasks.variants import NOTHING
 
 MOST_TASKS = 400
@@ -226,62 +225,8 @@ def differences(case: Case) -> tuple[str, ...]:
             if not run.least <= cycles <= run.most:
                 found.append(f"{cycles} cycles are not between {run.least} and {run.most}")
             continue
-        if run.cycles != cycles:
-            found.append(f"{run.cycles} cycles are {cycles}")
-        bounded = folded(case, whole, 0)
-        if not bounded.least <= cycles <= bounded.most:
-            found.append(f"{cycles} cycles are not between {bounded.least} and {bounded.most}")
-        clocks = run.simulated.clocks
-        if whole or not run.simulated.repeats:
-            first = chip.cores[0].tasks
-            if clocks.starts != [t.start for t in first] or clocks.ends != [t.end for t in first]:
-                found.append("the tasks of the first core")
-        found += [*other_stalls(chip, run), *other_traffic(chip, run)]
+        found += differing(chip, cycles, run, folded(case, whole, 0))
     return tuple(found)
-
-
-def other_stalls(chip: Chip, run: ChipRun) -> list[str]:
-    """The cycles that engines of the first core stall, by cause, and those that each core waits for ports, where both replays differ."""
-    clocks, repeats = run.simulated.clocks, run.simulated.repeats
-    times = weights(repeats, [(r.first, r.last) for r in repeats], len(clocks.numbers)).tolist()
-    cycles = stall_cycles(clocks.stalls, repeats, times, clocks.starts, clocks.ends, clocks.units)
-    own: Counter[tuple[int, str]] = Counter()
-    for stall, each in zip(clocks.stalls, cycles, strict=True):
-        own[stall.engine, stall.cause] += each
-    every: Counter[tuple[int, str]] = Counter()
-    for task in chip.cores[0].tasks:
-        for cause, each in task.stalls.items():
-            every[task.variant.engine, cause] += each
-    found = [f"stalls {dict(own - every)} are {dict(every - own)}"] if +own != +every else []
-    if run.waited:
-        waited = [
-            sum(of_port[c] for of_port in run.waited.values()) for c in range(len(next(iter(run.waited.values()))))
-        ]
-        there = [sum(task.stalls["port"] for task in core.tasks) for core in chip.cores]
-        found += [f"waits at ports {waited} are {there}"] if waited != there[: len(waited)] else []
-    return found
-
-
-def other_traffic(chip: Chip, run: ChipRun) -> list[str]:
-    """The cycles of the segments of links where both replays differ, if a run knows them."""
-    found: list[str] = []
-    for port, segments in run.segments.items():
-        every = {
-            (where[1], _numbered(where[2])): cycles
-            for where, cycles in chip.granted.items()
-            if where[0] == port and cycles
-        }
-        if segments and {s: n for s, n in segments.items() if n} != every:
-            found.append(f"segments of port {port}")
-    return found
-
-
-def _numbered(segment: Any) -> tuple[int, int]:
-    """A segment of the oracle with the engine's numbers for attachments."""
-    if segment == ("bus",):
-        return -1, 0
-    start, end = (n if isinstance(n, int) else -1 - n[1] for n in segment)
-    return start, end
 
 
 def _several(engines: Collection[int]) -> bool:
