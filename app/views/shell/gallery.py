@@ -53,7 +53,7 @@ MOST_FILES = 60
 MOST_LOOKED_AT = 1_000
 """The maximum number of files read from a folder."""
 
-_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b|create_schedule\(", re.MULTILINE)
+_NOTEBOOK = re.compile(r"^# %%|prim_func|\bte\.(?:placeholder|compute)\b|create_schedule\(|\bT\.Kernel\(", re.MULTILINE)
 """Matches the text of a file that the app can open."""
 CARRIERS = (".ipynb", ".md", ".rst", ".txt", ".html", ".htm", ".eml", ".diff", ".patch", ".zip", ".json")
 """Suffixes of files beside Python's that may contain programs."""

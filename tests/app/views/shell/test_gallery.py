@@ -117,6 +117,11 @@ def test_notebooks_of_the_folder_are_listed_newest_first(tmp_path: Path) -> None
     assert value.folder == "work" and [c.changed for c in value.examples] == [2.0, 1.0, 0.0]
 
 
+def test_a_kernel_without_a_prim_func_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "eager.py").write_text("import tilelang\n@tilelang.jit\ndef f(A):\n    with T.Kernel(1) as b: pass\n")
+    assert [found.name for found in load_folder(tmp_path)] == ["eager.py"]
+
+
 def test_only_the_newest_of_many_files_have_cards(tmp_path: Path) -> None:
     for n in range(MOST_FILES + 5):
         (tmp_path / f"n{n:03}.py").write_text(NOTEBOOK)
