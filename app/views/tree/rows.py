@@ -30,7 +30,7 @@ from ....engine.ir import (
     walk,
 )
 from ....engine.lower import BANKS_KEY, DOUBLE_BUFFER_KEY, SLOTS_KEY, marks_of
-from ....engine.script.tilelang.names import COPY, GEMM, THREADS
+from ....engine.script.tilelang.names import AWAITS, COPY, GEMM, SIGNALS, THREADS, WHOLE
 from ...document import State as Moment
 from ...state.row_ids import Handle, RowIds, row_ids
 from ..labels.buffer_ids import buffer_ids
@@ -215,7 +215,7 @@ class _Rows:
             detail=kind,
             loop_kind=loop.kind,
             reduces=any(_driven(r, loop.loop_var, "reduce") for r in below),
-            badges=tuple(_annotation_badge(key, value) for key, value in loop.annotations),
+            badges=tuple(_annotation_badge(key, value) for key, value in loop.annotations if key not in WITHOUT_BADGE),
             tooltip="\n".join(lines),
         )
 
@@ -330,7 +330,7 @@ def _block_badges(realize: BlockRealize) -> Iterator[Badge]:
     if not build.is_true(realize.predicate):
         yield Badge("if", "warn", f"only where {plain_text(realize.predicate)}")
     yield from (_slots_badge(slots.count) for slots in marks_of(realize.block).values())
-    shown = (note for note in realize.block.annotations if note[0] not in (DOUBLE_BUFFER_KEY, SLOTS_KEY, COPY, GEMM))
+    shown = (note for note in realize.block.annotations if note[0] not in WITHOUT_BADGE)
     yield from (_annotation_badge(key, value) for key, value in shown)
 
 
@@ -338,6 +338,9 @@ def _slots_badge(count: int) -> Badge:
     tip = "double buffered: two slots alternate" if count == 2 else f"{count} slots, used in turn"
     return Badge(f"×{count}", "accent", tip, "double_buffer")
 
+
+WITHOUT_BADGE = (DOUBLE_BUFFER_KEY, SLOTS_KEY, COPY, GEMM, AWAITS, SIGNALS, WHOLE)
+"""Annotations that other parts of the row or the timeline show, or that hold for each kernel; tooltips list them."""
 
 SHORT_KEYS = {
     "software_pipeline_stage": "pipeline",
