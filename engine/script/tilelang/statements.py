@@ -164,13 +164,7 @@ class TileReader(CoreReader):
                 *slots_noted(body, wide, lanes),
                 *(self.reuse() if is_core else self._options(node)),
             )
-            parts = phases(body)
-            kept = kept_across(parts) if len(parts) > 1 else []
-            if kept:
-                names = ", ".join(buffer.name for buffer in kept)
-                why = f"a barrier waits for all blocks, which keep {names} meanwhile"
-                parts = [NodeAttr(StringImm(why), UNORDERED, build.const(0, "int32"), build.seq(parts))]
-            parts = [self.leave_core(part) for part in parts] if is_core else parts
+            parts = [self.leave_core(part) if is_core else part for part in _phases(body)]
             self.lanes, self.exprs.threads = outer, ()
         if loops:
             notes = (*loops[-1].annotations, *self._taken_layouts(), *self.panels, *slots)
@@ -612,6 +606,16 @@ def _owner(node: ast.expr) -> ast.expr:
 
 def _constant(node: ast.expr | None, default: object) -> object:
     return node.value if isinstance(node, ast.Constant) else default if node is None else None
+
+
+def _phases(body: Stmt) -> list[Stmt]:
+    """Return the parts of a kernel between barriers of all blocks; one part without an order if blocks keep tiles across a barrier."""
+    parts = phases(body)
+    kept = kept_across(parts) if len(parts) > 1 else []
+    if not kept:
+        return parts
+    why = f"a barrier waits for all blocks, which keep {', '.join(buffer.name for buffer in kept)} meanwhile"
+    return [NodeAttr(StringImm(why), UNORDERED, build.const(0, "int32"), build.seq(parts))]
 
 
 def _is_none(node: ast.expr) -> bool:
