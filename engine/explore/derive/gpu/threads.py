@@ -128,7 +128,7 @@ def combines_in_tvm(block: Block) -> bool:
     starts = find_identities(block, update) if isinstance(update, Update) else ""
     if isinstance(update, str) or isinstance(starts, str):
         return False
-    if len(starts) > 1 or update.identity != (None,) or not isinstance(starts[0], IntImm | FloatImm):
+    if len(starts) != 1 or update.identity != (None,) or not isinstance(starts[0], IntImm | FloatImm):
         return True
     dtype = update.targets[0].buffer.dtype
     least = LARGEST.get(dtype, 2.0 ** (dt.bits(dtype) - 1) - 1)
