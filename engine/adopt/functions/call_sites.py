@@ -16,7 +16,7 @@ import msgspec
 from ...script.language import called_name, is_eager
 from ...script.reading.vocabulary import DTYPES
 from ...script.subset.constants import fold
-from .needs import Known, constants_of, declared_tensors, defaults_of, literal, parameters_of
+from .needs import Known, constants_of, declared_tensors, defaults_of, literal, other_names, parameters_of
 
 _LONGEST = 16
 """The most steps between a parameter and its value."""
@@ -436,7 +436,7 @@ def _applied(name: str, values: list[ast.expr | None]) -> ast.expr | None:
 
 def _sizes_of(function: ast.FunctionDef, shapes: Mapping[str, list[ast.expr | None] | None]) -> dict[str, ast.expr]:
     """Return the sizes that an eager kernel takes from the shapes of its arguments: M and K of `A: T.Tensor((M, K), dtype)`."""
-    wanted, others = {*constants_of(function)}, _other_names(function)
+    wanted, others = {*constants_of(function)}, other_names(function)
     declared = [(a.arg, a.annotation) for a in parameters_of(function)]
     declared += [
         (part.target.id, part.annotation)
@@ -458,21 +458,6 @@ def _sizes_of(function: ast.FunctionDef, shapes: Mapping[str, list[ast.expr | No
                 size = others.get(extent.id, extent.id) if isinstance(extent, ast.Name) else ""
                 if size in wanted and value is not None:
                     found[size] = value
-    return found
-
-
-def _other_names(function: ast.FunctionDef) -> dict[str, str]:
-    """Return the names that a function gives to others: `KH, KW = K, K`."""
-    found: dict[str, str] = {}
-    for part in ast.walk(function):
-        match part:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                pairs = zip(targets, values, strict=False)
-            case ast.Assign(targets=[target], value=value):
-                pairs = [(target, value)]
-            case _:
-                continue
-        found |= {a.id: b.id for a, b in pairs if isinstance(a, ast.Name) and isinstance(b, ast.Name)}
     return found
 
 

@@ -199,6 +199,21 @@ def defaults_of(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     return given | {a.arg: d for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
 
 
+def other_names(function: ast.AST) -> dict[str, str]:
+    """Return the names that a function gives to others: `KH, KW = K, K`."""
+    found: dict[str, str] = {}
+    for part in ast.walk(function):
+        match part:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = zip(targets, values, strict=False)
+            case ast.Assign(targets=[target], value=value):
+                pairs = [(target, value)]
+            case _:
+                continue
+        found |= {a.id: b.id for a, b in pairs if isinstance(a, ast.Name) and isinstance(b, ast.Name)}
+    return found
+
+
 def _parametrized(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
     """Return the first values of `@pytest.mark.parametrize("n, m", [(1, 2), …])` by name."""
     found: dict[str, ast.expr] = {}
@@ -248,7 +263,7 @@ def _of_object(node: ast.ClassDef, method: ast.FunctionDef, wanted: Dependencies
 
 def _only_called(node: ast.ClassDef) -> set[str]:
     """Return the attributes that a class only calls: methods of its bases, such as `assertEqual`."""
-    functions = [p.func for p in ast.walk(node) if isinstance(p, ast.Call)]
+    functions = {p.func for p in ast.walk(node) if isinstance(p, ast.Call)}
     valued = {p.attr for p in ast.walk(node) if isinstance(p, ast.Attribute) and p not in functions}
     return {func.attr for func in functions if isinstance(func, ast.Attribute)} - valued
 
@@ -453,6 +468,7 @@ __all__ = [
     "missing_values",
     "named_need",
     "needs_of",
+    "other_names",
     "parameters_of",
     "tensor_of",
     "title_of",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from .needs import Definition, Need
+from .needs import Definition, Need, other_names
 
 OTHER = "other"
 """A word that is none of those with which a condition compares."""
@@ -122,7 +122,7 @@ def _sampled(need: Need, value: bool | int | str) -> Need:
 def _conditions(function: ast.AST, node: ast.AST) -> Iterator[tuple[str, bool | int | str]]:
     """Yield the parameters that the conditions around a definition, and those in front of it that leave the function, ask for, each with
     the value that leads to it. Another name of a parameter, `is_varlen = IS_VARLEN`, counts as the parameter."""
-    names = dict(pair for part in ast.walk(function) for pair in _renamed(part))
+    names = other_names(function)
     for part in ast.walk(function):
         if isinstance(part, ast.If):
             for body, holds in ((part.body, True), (part.orelse, False)):
@@ -135,20 +135,6 @@ def _conditions(function: ast.AST, node: ast.AST) -> Iterator[tuple[str, bool | 
                 if is_around or (leaves and part in getattr(function, "body", ())):
                     for name, value in _values(part.test, holds=holds is is_around):
                         yield names.get(name, name), value
-
-
-def _renamed(part: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names that an assignment gives to other names."""
-    match part:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            pairs = zip(targets, values, strict=False)
-        case ast.Assign(targets=[target], value=value):
-            pairs = [(target, value)]
-        case _:
-            return
-    for target, value in pairs:
-        if isinstance(target, ast.Name) and isinstance(value, ast.Name):
-            yield target.id, value.id
 
 
 def _values(test: ast.expr, *, holds: bool) -> Iterator[tuple[str, bool | int | str]]:

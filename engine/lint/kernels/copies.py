@@ -146,13 +146,14 @@ def find_idle_threads(subject: Subject) -> Iterator[LintFinding]:
         width = prod(build.int_value(loop.extent) or 1 for loop in inside if loop.kind == "parallel")
         serial = [loop for loop in inside if loop.kind != "parallel"]
         length = prod(build.int_value(loop.extent) or 1 for loop in serial)
-        if any(loop.kind == "vectorized" for loop in serial):
+        is_vector = any(loop.kind == "vectorized" for loop in serial)
+        if is_vector:
             length = length * dt.size_bytes(body.buffer.dtype) // VECTOR_BYTES
         reads_far = any(isinstance(node, BufferLoad) and node.buffer.scope == "global" for node in walk(body.value))
         if width < threads and length >= FEW_ELEMENTS and reads_far:
             message = (
                 f"{name}{line_of(statements, name)} has work for {width} of {threads} threads: T.Parallel has {width} iterations, each "
-                f"with {length} {'vectors' if any(loop.kind == 'vectorized' for loop in serial) else 'elements'} one after the other"
+                f"with {length} {'vectors' if is_vector else 'elements'} one after the other"
             )
             yield LintFinding(
                 "idle-threads",

@@ -30,7 +30,8 @@ def value_fixes(subject: Subject, holds: Callable[[Subject], bool], *, both: boo
             except TilewrightError:
                 yield None
                 continue
-            if value.role in ("tile", "split") and holds(after):
+            fits = holds(after)
+            if value.role in ("tile", "split") and fits:
                 if tiles >= MOST_TILES:
                     return
                 tiles += 1
@@ -38,7 +39,7 @@ def value_fixes(subject: Subject, holds: Callable[[Subject], bool], *, both: boo
                 yield after if same in ("tested", "proved") else None
             else:
                 yield after
-            if holds(after):
+            if fits:
                 break
 
 
