@@ -9,6 +9,7 @@ tree of tasks; classes of equivalent iterations are known without a walk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -107,6 +108,11 @@ class TaskLoop(msgspec.Struct, frozen=True, eq=False):
     def depth(self) -> int:
         """The number of nested loops from this one on."""
         return len(self.loops) + max((c.depth for c in self.children if isinstance(c, TaskLoop)), default=0)
+
+    def iterations(self) -> Iterator[dict[Var, int]]:
+        """Yields the iterations of all loops together, one after the other."""
+        for index in product(*(range(loop.extent) for loop in self.loops)):
+            yield {loop.var: i for loop, i in zip(self.loops, index, strict=True)}
 
     def place(self, i: int) -> dict[Var, int]:
         """Returns the loops at an iteration; several are all at 0, since their iterations are equivalent."""

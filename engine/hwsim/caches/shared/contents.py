@@ -315,11 +315,7 @@ def _numbers(rows: Values, extents: Sequence[int]) -> Values:
 def _iterations(node: TaskLoop) -> Iterator[dict[Var, int]]:
     if node.extent > MOST_PLACES:
         raise UnknownRegionError("its loops are too long")
-    for i in range(node.extent):
-        place: dict[Var, int] = {}
-        for loop in reversed(node.loops):
-            i, place[loop.var] = divmod(i, loop.extent)
-        yield place
+    return node.iterations()
 
 
 def _longest_loop(nodes: Sequence[TaskNode], visits: Sequence[_Visit]) -> TaskLoop | None:

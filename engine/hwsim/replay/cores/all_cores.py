@@ -260,19 +260,8 @@ def launches_of(
             if not isinstance(node, TaskLoop) or node.grid:
                 yield grid_of(node), (node,), at, path
                 continue
-            for i in range(node.extent):
-                digits = _digits(node, i)
-                here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
-                yield from launches_of(node.children, {**at, **here}, (*path, *digits))
-
-
-def _digits(node: TaskLoop, i: int) -> list[int]:
-    """Returns the iterations of the nested loops of a node at one of its iterations."""
-    found: list[int] = []
-    for loop in reversed(node.loops):
-        i, digit = divmod(i, loop.extent)
-        found.insert(0, digit)
-    return found
+            for here in node.iterations():
+                yield from launches_of(node.children, {**at, **here}, (*path, *here.values()))
 
 
 def walk_block(
@@ -289,10 +278,8 @@ def walk_block(
             here = {loop.var: i for loop, i in zip(node.loops, own, strict=True)}
             yield from walk_block(node.children, {**at, **here}, (*path, *own), rest)
             continue
-        for i in range(node.extent):
-            digits = _digits(node, i)
-            here = {loop.var: digit for loop, digit in zip(node.loops, digits, strict=True)}
-            yield from walk_block(node.children, {**at, **here}, (*path, *digits), index)
+        for here in node.iterations():
+            yield from walk_block(node.children, {**at, **here}, (*path, *here.values()), index)
 
 
 __all__ = ["MAX_OF_ALL", "AllCores", "walk_block"]
